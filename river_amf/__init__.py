@@ -1,0 +1,9 @@
+"""Aggregated Mondrian Forests for river, with a compiled core."""
+
+from river_amf import inspection
+from river_amf.dummy import OnlineDummyClassifier
+from river_amf.forest import AMFClassifier
+
+__version__ = "0.1.0.dev0"
+
+__all__ = ["AMFClassifier", "OnlineDummyClassifier", "__version__", "inspection"]

@@ -1,0 +1,974 @@
+"""Every compiled function of the package, and nothing else is compiled.
+
+They follow sections 2 and 3 of the design and the papers named there: Mourtada, Gaiffas, Scornet,
+*AMF: Aggregated Mondrian Forests for Online Learning* (2021), [AMF]; Lakshminarayanan, Roy, Teh,
+*Mondrian Forests* (2014), [MF]; Willems, Shtarkov, Tjalkens, *Context-Tree Weighting* (1995), [CTW].
+
+All of them are in one file because Numba's cache on disk is keyed on the file of a function: a
+change in a helper elsewhere would not be seen. They also run uncompiled (NUMBA_DISABLE_JIT=1).
+
+Notation: a node v with counts n_v(c), their sum N_v, C classes, Dirichlet parameter a, step eta and
+split prior b; log_odds is r_v, log g the growth of log wbar that a child hands to its parent.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+
+CACHE = True
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+# No Python objects, GIL released, IEEE semantics without fastmath (NaN means missing).
+_njit = functools.partial(numba.njit, error_model="numpy", nogil=True)
+
+
+def kernel(function: F) -> F:
+    """Compile a function that Python calls; it is cached on disk with all that it calls."""
+    return cast(F, _njit(function, cache=CACHE))
+
+
+def part(function: F) -> F:
+    """Compile a function that only kernels call: without a wrapper for Python, in half the time."""
+    return cast(F, _njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+
+
+NONE = -1  # no node, no box, end of a list of rows
+UNLISTED = -2  # the link of a row that no leaf of the tree keeps
+
+# What learn_sample answers when it is not the tree (or the number of trees plus the tree) to go on with.
+DONE = -1
+STORE_FULL = -2  # nothing was changed: make room for a row and call again
+RELEASED = -3  # done, and no tree keeps samples any more
+INFINITE = -4  # nothing was changed: the sample holds an infinite value
+
+NEVER = math.inf  # the split time of a node that does not split
+LARGEST = 1.7976931348623157e308
+
+WORD = np.uint64(32)
+LOW_WORD = np.uint64(0xFFFFFFFF)
+MULTIPLIER = np.uint64(4294883355)
+
+
+class Forest(NamedTuple):
+    """The arrays of `state.Arena`, in the order of `Arena.arrays`."""
+
+    settings: Any
+    ranges: Any
+    intensity: Any
+    is_categorical: Any
+    trees: Any
+    nodes: Any
+    counts: Any
+    boxes: Any
+    rows: Any
+    samples: Any
+    links: Any
+
+
+class Tree(NamedTuple):
+    """One tree's part of them; `state` and `settings` are records."""
+
+    settings: Any
+    state: Any
+    nodes: Any
+    counts: Any
+    boxes: Any
+    links: Any
+
+
+class Splits(NamedTuple):
+    """The splits that part a newcomer from the samples of a pure leaf, top down."""
+
+    n_splits: Any
+    time: Any
+    feature: Any
+    threshold: Any
+    newcomer_left: Any
+    depth: Any  # of each member: the number of splits that it shares with the newcomer
+
+
+# ------------------------------------------------------------------------------ random numbers
+
+
+@part
+def draw_word(state):  # type: ignore[no-untyped-def]
+    """32 random bits by D. Thomas' MWC64X; no product overflows, also as a numpy scalar."""
+    low = state["random_state"] & LOW_WORD
+    high = state["random_state"] >> WORD
+    state["random_state"] = low * MULTIPLIER + high
+    return low ^ high
+
+
+@part
+def draw_uniform(state):  # type: ignore[no-untyped-def]
+    """Uniform on [0, 1) with 53 bits."""
+    high = draw_word(state) >> np.uint64(5)
+    low = draw_word(state) >> np.uint64(6)
+    return (float(high) * 67108864.0 + float(low)) / 9007199254740992.0
+
+
+@part
+def draw_exponential(state, rate):  # type: ignore[no-untyped-def]
+    """E ~ Exp(rate)."""
+    return -math.log1p(-draw_uniform(state)) / rate
+
+
+@part
+def draw_threshold(state, low, high):  # type: ignore[no-untyped-def]
+    """Uniform on [low, high), so that `low` goes left and `high` right."""
+    u = draw_uniform(state)
+    if high - low <= LARGEST:
+        threshold = low + (high - low) * u
+    else:
+        threshold = low * (1.0 - u) + high * u
+    return threshold if threshold < high else low
+
+
+@part
+def draw_feature(state, lengths, intensity, rate):  # type: ignore[no-untyped-def]
+    """Feature j with probability intensity_j lengths_j / rate."""
+    mass = draw_uniform(state) * rate
+    total = 0.0
+    feature = NONE
+    for j in range(len(lengths)):
+        if lengths[j] > 0.0 and intensity[j] > 0.0:
+            feature = j
+            total += intensity[j] * lengths[j]
+            if total > mass:
+                break
+    return feature
+
+
+@part
+def mixed(word):  # type: ignore[no-untyped-def]
+    """The finalizer of MurmurHash3: a bijection of 32-bit words that mixes well."""
+    word = word ^ (word >> np.uint64(16))
+    word = (word * np.uint64(0x85EBCA6B)) & LOW_WORD
+    word = word ^ (word >> np.uint64(13))
+    word = (word * np.uint64(0xC2B2AE35)) & LOW_WORD
+    return word ^ (word >> np.uint64(16))
+
+
+@kernel
+def category_number(key, feature, code):  # type: ignore[no-untyped-def]
+    """The number in [0, 1) that a tree gives to a category (design 3.6); no two share one."""
+    salt = mixed(key ^ ((np.uint64(feature) * np.uint64(0x9E3779B9)) & LOW_WORD))
+    return float(mixed(mixed(np.uint64(code)) ^ salt)) / 4294967296.0
+
+
+# -------------------------------------------------------------------------------------- samples
+
+
+@part
+def has_infinity(x, n_features):  # type: ignore[no-untyped-def]
+    """Whether a value of x is infinite."""
+    for j in range(n_features):
+        if math.isinf(x[j]):
+            return True
+    return False
+
+
+@part
+def code_row(is_categorical, n_features, key, values, out):  # type: ignore[no-untyped-def]
+    """Write `values` as a tree with this key sees them: its own number for each category."""
+    for j in range(n_features):
+        value = values[j]
+        if is_categorical[j] and not math.isnan(value):
+            value = category_number(key, j, value)
+        out[j] = value
+
+
+@part
+def update_ranges(forest, x):  # type: ignore[no-untyped-def]
+    """Range observed so far of each feature, and the split intensity 1 / range (design 3.2)."""
+    settings = forest.settings[0]
+    for j in range(settings["n_features"]):
+        value = x[j]
+        low, high = forest.ranges[0, j], forest.ranges[1, j]
+        if forest.is_categorical[j] or low <= value <= high or math.isnan(value):
+            continue
+        low = min(low, value) if low <= high else value
+        high = max(high, value) if low <= high else value
+        forest.ranges[0, j], forest.ranges[1, j] = low, high
+        if settings["range_intensity"] and high > low:
+            forest.intensity[j] = min(1.0 / min(high - low, LARGEST), LARGEST)
+
+
+# ---------------------------------------------------------------------------------------- boxes
+
+
+@part
+def range_extension(low, high, value):  # type: ignore[no-untyped-def]
+    """e_j, the distance of value outside [low, high]; 0 if it or the range is missing (NaN)."""
+    below = low - value
+    above = value - high
+    extension = below if below > 0.0 else (above if above > 0.0 else 0.0)
+    return min(extension, LARGEST)
+
+
+@part
+def extension_rate(box, x, intensity, n_features):  # type: ignore[no-untyped-def]
+    """The rate sum_j lambda_j e_j at which x calls for a split above a box [MF, algorithm 4]."""
+    rate = 0.0
+    for j in range(n_features):
+        rate += intensity[j] * range_extension(box[0, j], box[1, j], x[j])
+    return rate
+
+
+@part
+def side_rate(box, intensity, n_features):  # type: ignore[no-untyped-def]
+    """The rate sum_j lambda_j (max_j - min_j) at which a box itself splits [MF, algorithm 2]."""
+    rate = 0.0
+    for j in range(n_features):
+        rate += intensity[j] * range_extension(box[0, j], box[0, j], box[1, j])
+    return rate
+
+
+@part
+def extend_box(box, x, n_features):  # type: ignore[no-untyped-def]
+    """Extend a box to hold x; a missing value changes nothing, a first value starts the range."""
+    for j in range(n_features):
+        value = x[j]
+        if value < box[0, j] or math.isnan(box[0, j]):
+            box[0, j] = value
+        if value > box[1, j] or math.isnan(box[1, j]):
+            box[1, j] = value
+
+
+# -------------------------------------------------------------------------------- node estimates
+
+
+@part
+def stable_sigmoid(log_odds):  # type: ignore[no-untyped-def]
+    """sigma(r) = 1 / (1 + exp(-r)) without overflow."""
+    z = math.exp(-abs(log_odds))
+    return 1.0 / (1.0 + z) if log_odds >= 0.0 else z / (1.0 + z)
+
+
+@part
+def softplus(log_odds):  # type: ignore[no-untyped-def]
+    """log(1 + exp(r)) without overflow."""
+    return max(log_odds, 0.0) + math.log1p(math.exp(-abs(log_odds)))
+
+
+@part
+def log_score(settings, count, n_samples, weight):  # type: ignore[no-untyped-def]
+    """Log of the probability that a node gave the label of a sample it has not counted yet.
+
+    For weight 1 log p_v(y); else the increment of -L_v, so that order does not matter (design 2).
+    """
+    a = settings["dirichlet"]
+    total = settings["n_classes"] * a
+    if weight == 1.0:
+        return math.log((count + a) / (n_samples + total))
+    return (
+        math.lgamma(count + weight + a)
+        - math.lgamma(count + a)
+        - math.lgamma(n_samples + weight + total)
+        + math.lgamma(n_samples + total)
+    )
+
+
+@part
+def log_weight(settings, counts, n_samples):  # type: ignore[no-untyped-def]
+    """log w_v = -eta L_v, with L_v in closed form from the counts (design 2, cumulative loss)."""
+    a = settings["dirichlet"]
+    total = settings["n_classes"] * a
+    loss = math.lgamma(n_samples + total) - math.lgamma(total)
+    for c in range(settings["n_classes"]):
+        if counts[c] > 0.0:
+            loss -= math.lgamma(counts[c] + a) - math.lgamma(a)
+    return -settings["step"] * loss
+
+
+@part
+def prior_log_odds(settings):  # type: ignore[no-untyped-def]
+    """log((1 - b) / b)."""
+    return math.log1p(-settings["split_prior"]) - math.log(settings["split_prior"])
+
+
+@part
+def log_own_surplus(settings, log_odds):  # type: ignore[no-untyped-def]
+    """log w_v - log wbar_v = -log(1 - b) - softplus(-r_v) of an internal node (design 2, rho)."""
+    return -math.log1p(-settings["split_prior"]) - softplus(-log_odds)
+
+
+# ------------------------------------------------------------------------------------ structure
+
+
+@part
+def is_leaf(node):  # type: ignore[no-untyped-def]
+    """Whether a node record has no children."""
+    return node["left"] == NONE
+
+
+@part
+def keeps_samples(node):  # type: ignore[no-untyped-def]
+    """Whether a node is a pure leaf that waits with its samples; all other nodes have a box."""
+    return node["box"] == NONE
+
+
+@part
+def is_spent(settings, state):  # type: ignore[no-untyped-def]
+    """Whether the tree's budget leaves no room for a split (design 3.5)."""
+    return state["n_nodes"] + 2 > settings["max_nodes"]
+
+
+@part
+def splits_late(settings, state):  # type: ignore[no-untyped-def]
+    """Whether new leaves keep their samples and split only when they cease to be pure."""
+    return not settings["split_pure"] and not is_spent(settings, state)
+
+
+@part
+def add_node(tree, parent, time):  # type: ignore[no-untyped-def]
+    """A new leaf without samples, box or counts; the caller has seen to it that there is room."""
+    index = tree.state["n_nodes"]
+    tree.state["n_nodes"] = index + 1
+    node = tree.nodes[index]
+    node["time"] = time
+    node["parent"] = parent
+    node["feature"] = NONE
+    node["left"] = NONE
+    node["right"] = NONE
+    node["box"] = NONE
+    node["first_row"] = NONE
+    node["last_row"] = NONE
+    return index
+
+
+@part
+def add_box(tree, index):  # type: ignore[no-untyped-def]
+    """Give a node an empty box, which is all NaN."""
+    box = tree.state["n_boxes"]
+    tree.state["n_boxes"] = box + 1
+    tree.nodes[index]["box"] = box
+    return tree.boxes[box]
+
+
+@part
+def list_row(tree, index, row):  # type: ignore[no-untyped-def]
+    """Append a row of the store to the samples that a leaf keeps."""
+    node = tree.nodes[index]
+    tree.links[row] = NONE
+    if node["first_row"] == NONE:
+        node["first_row"] = row
+    else:
+        tree.links[node["last_row"]] = row
+    node["last_row"] = row
+
+
+@part
+def add_leaf(tree, parent, time, x, row):  # type: ignore[no-untyped-def]
+    """A new leaf that holds x alone, not counted yet."""
+    index = add_node(tree, parent, time)
+    if splits_late(tree.settings, tree.state):
+        list_row(tree, index, row)
+    else:
+        extend_box(add_box(tree, index), x, tree.settings["n_features"])
+    return index
+
+
+@part
+def set_split(tree, index, feature, threshold, left, right):  # type: ignore[no-untyped-def]
+    """Make a node internal."""
+    node = tree.nodes[index]
+    node["feature"] = feature
+    node["threshold"] = threshold
+    node["left"] = left
+    node["right"] = right
+
+
+@part
+def heavier_child(nodes, node):  # type: ignore[no-untyped-def]
+    """The child with more samples, the left one in a tie (design 3.7)."""
+    heavier_right = nodes[node["right"]]["n_samples"] > nodes[node["left"]]["n_samples"]
+    return node["right"] if heavier_right else node["left"]
+
+
+@part
+def next_node(nodes, node, x):  # type: ignore[no-untyped-def]
+    """The child that x goes to: left if x <= threshold, the heavier one if the value is missing."""
+    value = x[node["feature"]]
+    if value <= node["threshold"]:
+        return node["left"]
+    if value > node["threshold"]:
+        return node["right"]
+    return heavier_child(nodes, node)
+
+
+@part
+def has_room_for(tree, n_splits):  # type: ignore[no-untyped-def]
+    """DONE if the arrays hold `n_splits` more splits, else what they lack: 0 nodes, 1 boxes."""
+    n_nodes = tree.state["n_nodes"] + 2 * n_splits
+    if n_nodes > len(tree.nodes):
+        return 0
+    n_boxes = tree.state["n_boxes"] + n_splits + 1
+    if n_nodes + 2 > tree.settings["max_nodes"] or tree.settings["split_pure"]:
+        n_boxes = n_nodes  # all leaves get one
+    return 1 if n_boxes > len(tree.boxes) else DONE
+
+
+# -------------------------------------------------------------------------------------- learning
+
+
+@part
+def descend(forest, tree, x):  # type: ignore[no-untyped-def]
+    """Walk x down and extend the boxes, to a leaf or to where the Mondrian process splits.
+
+    Returns the node and the time at which a new parent comes above it, NEVER if it is a leaf that
+    takes x as it is [MF, algorithm 4; AMF, algorithm 3].
+    """
+    n_features = tree.settings["n_features"]
+    may_split = not is_spent(tree.settings, tree.state)
+    index = tree.state["root"]
+    while True:
+        node = tree.nodes[index]
+        if keeps_samples(node):
+            return index, NEVER
+        box = tree.boxes[node["box"]]
+        if may_split:
+            rate = extension_rate(box, x, forest.intensity, n_features)
+            if rate > 0.0:
+                time = node["time"] + draw_exponential(tree.state, rate)
+                if is_leaf(node) or time < tree.nodes[node["left"]]["time"]:
+                    return index, time
+        extend_box(box, x, n_features)
+        if is_leaf(node):
+            return index, NEVER
+        index = next_node(tree.nodes, node, x)
+
+
+@part
+def insert_parent(forest, tree, index, split_time, x, row):  # type: ignore[no-untyped-def]
+    """Put a new parent above a node, at its place, and a new leaf with x beside the node.
+
+    Returns the new leaf, the parent, and the growth of log wbar that this hands to the ancestors:
+    log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below (design 2, learn).
+    """
+    n_features = tree.settings["n_features"]
+    parent = add_node(tree, tree.nodes[index]["parent"], tree.nodes[index]["time"])
+    node, above = tree.nodes[index], tree.nodes[parent]
+    box = tree.boxes[node["box"]]
+    lengths = np.empty(n_features)
+    for j in range(n_features):
+        lengths[j] = range_extension(box[0, j], box[1, j], x[j])
+    rate = extension_rate(box, x, forest.intensity, n_features)
+    feature = draw_feature(tree.state, lengths, forest.intensity, rate)
+    newcomer_left = x[feature] < box[0, feature]
+    if newcomer_left:
+        threshold = draw_threshold(tree.state, x[feature], box[0, feature])
+    else:
+        threshold = draw_threshold(tree.state, box[1, feature], x[feature])
+
+    leaf = add_leaf(tree, parent, split_time, x, row)
+    if newcomer_left:
+        set_split(tree, parent, feature, threshold, leaf, index)
+    else:
+        set_split(tree, parent, feature, threshold, index, leaf)
+    replace_child(tree, above["parent"], index, parent)
+    above["n_samples"] = node["n_samples"]
+    tree.counts[parent, :] = tree.counts[index]
+    parent_box = add_box(tree, parent)
+    parent_box[:] = box
+    extend_box(parent_box, x, n_features)
+
+    surplus = 0.0 if is_leaf(node) else log_own_surplus(tree.settings, node["log_odds"])
+    above["log_odds"] = surplus + prior_log_odds(tree.settings)
+    node["parent"] = parent
+    node["time"] = split_time
+    return leaf, parent, math.log(tree.settings["split_prior"]) + softplus(above["log_odds"])
+
+
+@part
+def replace_child(tree, parent, old, new):  # type: ignore[no-untyped-def]
+    """Hang node `new` where `old` hung."""
+    if parent == NONE:
+        tree.state["root"] = new
+    elif tree.nodes[parent]["left"] == old:
+        tree.nodes[parent]["left"] = new
+    else:
+        tree.nodes[parent]["right"] = new
+
+
+@part
+def listed_rows(tree, index, newcomer):  # type: ignore[no-untyped-def]
+    """The rows that a leaf keeps, in order of arrival, and the newcomer's row at the end."""
+    n_rows = 1
+    row = tree.nodes[index]["first_row"]
+    while row != NONE:
+        n_rows += 1
+        row = tree.links[row]
+    members = np.empty(n_rows, np.int64)
+    row = tree.nodes[index]["first_row"]
+    for i in range(n_rows - 1):
+        members[i] = row
+        row = tree.links[row]
+    members[n_rows - 1] = newcomer
+    return members
+
+
+@part
+def coded_rows(forest, tree, members):  # type: ignore[no-untyped-def]
+    """The values of rows of the store as the tree sees them."""
+    n_features = tree.settings["n_features"]
+    values = np.empty((len(members), n_features))
+    for i in range(len(members)):
+        code_row(
+            forest.is_categorical, n_features, tree.state["key"], forest.rows[members[i]], values[i]
+        )
+    return values
+
+
+@part
+def goes_left(values, weights, cell, feature, threshold):  # type: ignore[no-untyped-def]
+    """The side of each member of a cell; those without a value go with the heavier side."""
+    sides = np.empty(len(cell), np.bool_)
+    left, right = 0.0, 0.0
+    for i in range(len(cell)):
+        value = values[cell[i], feature]
+        sides[i] = value <= threshold
+        left += weights[cell[i]] if value <= threshold else 0.0
+        right += weights[cell[i]] if value > threshold else 0.0
+    for i in range(len(cell)):
+        if math.isnan(values[cell[i], feature]):
+            sides[i] = right <= left
+    return sides
+
+
+@part
+def draw_splits(forest, tree, index, values, weights):  # type: ignore[no-untyped-def]
+    """Draw the Mondrian process restricted to the members of a leaf, the newcomer the last of them.
+
+    Only the newcomer's cell is followed, until it is alone in it, or all in it coincide, or the
+    budget ends: every other cell is pure and stays whole ("paused block" in [MF]).
+    """
+    n_features = tree.settings["n_features"]
+    n_members = len(values)
+    budget = (tree.settings["max_nodes"] - tree.state["n_nodes"]) // 2
+    time = np.empty(n_members)
+    feature = np.empty(n_members, np.int64)
+    threshold = np.empty(n_members)
+    newcomer_left = np.empty(n_members, np.bool_)
+    depth = np.zeros(n_members, np.int64)
+    cell = np.arange(n_members)
+    now = tree.nodes[index]["time"]
+    lengths = np.empty(n_features)
+    n_splits = 0
+    while len(cell) > 1 and n_splits < budget:
+        box = np.full((2, n_features), np.nan)
+        for i in range(len(cell)):
+            extend_box(box, values[cell[i]], n_features)
+        rate = side_rate(box, forest.intensity, n_features)
+        if not rate > 0.0:
+            break
+        now += draw_exponential(tree.state, rate)
+        for j in range(n_features):
+            lengths[j] = range_extension(box[0, j], box[0, j], box[1, j])
+        j = draw_feature(tree.state, lengths, forest.intensity, rate)
+        at = draw_threshold(tree.state, box[0, j], box[1, j])
+        sides = goes_left(values, weights, cell, j, at)
+        time[n_splits], feature[n_splits], threshold[n_splits] = now, j, at
+        newcomer_left[n_splits] = sides[-1]
+        n_splits += 1
+        cell = cell[sides == sides[-1]]
+        for i in range(len(cell)):
+            depth[cell[i]] = n_splits
+    return Splits(n_splits, time, feature, threshold, newcomer_left, depth)
+
+
+@part
+def grow_chain(tree, index, splits):  # type: ignore[no-untyped-def]
+    """Turn a leaf into the chain of splits; returns its nodes, the newcomer's leaf last."""
+    chain = np.empty(splits.n_splits + 1, np.int64)
+    chain[0] = index
+    for k in range(splits.n_splits):
+        left = add_node(tree, chain[k], splits.time[k])
+        right = add_node(tree, chain[k], splits.time[k])
+        set_split(tree, chain[k], splits.feature[k], splits.threshold[k], left, right)
+        chain[k + 1] = left if splits.newcomer_left[k] else right
+    return chain
+
+
+@part
+def sibling_of(tree, index):  # type: ignore[no-untyped-def]
+    """The other child of a node's parent."""
+    parent = tree.nodes[tree.nodes[index]["parent"]]
+    return np.int64(parent["right"] if parent["left"] == index else parent["left"])
+
+
+@part
+def share_out(tree, chain, depth, members, label, weights):  # type: ignore[no-untyped-def]
+    """Hand the samples of an expanded leaf to the new leaves, and count all but the newcomer."""
+    n_splits = len(chain) - 1
+    newcomer = len(members) - 1
+    last_is_pure = True
+    for i in range(newcomer):
+        if depth[i] == n_splits:  # it coincides with the newcomer, or the budget has ended
+            tree.links[members[i]] = UNLISTED
+            last_is_pure = False
+            leaf = chain[n_splits]
+        else:
+            leaf = sibling_of(tree, chain[depth[i] + 1])
+            list_row(tree, leaf, members[i])
+        if leaf != chain[0]:
+            tree.counts[leaf, label] += weights[i]
+            tree.nodes[leaf]["n_samples"] += weights[i]
+    if last_is_pure:
+        list_row(tree, chain[n_splits], members[newcomer])
+    for k in range(n_splits - 1, 0, -1):
+        for child in (chain[k + 1], sibling_of(tree, chain[k + 1])):
+            tree.counts[chain[k], label] += tree.counts[child, label]
+            tree.nodes[chain[k]]["n_samples"] += tree.nodes[child]["n_samples"]
+    return last_is_pure
+
+
+@part
+def box_chain(tree, chain, depth, values, last_is_pure):  # type: ignore[no-untyped-def]
+    """Give each node of the chain the hull of its members; a pure last leaf needs none."""
+    n_features = tree.settings["n_features"]
+    n_boxes = len(chain) - 1 if last_is_pure else len(chain)
+    for k in range(n_boxes):
+        add_box(tree, chain[k])
+    for i in range(len(values)):
+        box = tree.boxes[tree.nodes[chain[min(depth[i], n_boxes - 1)]]["box"]]
+        extend_box(box, values[i], n_features)
+    for k in range(n_boxes - 1, 0, -1):
+        above = tree.boxes[tree.nodes[chain[k - 1]]["box"]]
+        below = tree.boxes[tree.nodes[chain[k]]["box"]]
+        extend_box(above, below[0], n_features)
+        extend_box(above, below[1], n_features)
+
+
+@part
+def weigh_chain(tree, chain):  # type: ignore[no-untyped-def]
+    """Log-odds of the chain bottom up from the closed form; the top's log wbar over its old log w.
+
+    wbar_v = (1-b) w_v + b wbar_left wbar_right [CTW].
+    """
+    settings = tree.settings
+    n_splits = len(chain) - 1
+    growth = 0.0  # log wbar - log w of the node below
+    for k in range(n_splits - 1, -1, -1):
+        log_children = growth
+        for child in (chain[k + 1], sibling_of(tree, chain[k + 1])):
+            n_samples = tree.nodes[child]["n_samples"]
+            log_children += log_weight(settings, tree.counts[child], n_samples)
+        node = tree.nodes[chain[k]]
+        own = log_weight(settings, tree.counts[chain[k]], node["n_samples"])
+        node["log_odds"] = prior_log_odds(settings) + own - log_children
+        growth = -log_own_surplus(settings, node["log_odds"])
+    return growth
+
+
+@part
+def expand_leaf(forest, tree, index, row):  # type: ignore[no-untyped-def]
+    """Split a pure leaf late: a sample of another label, stored at `row`, has come (design 2).
+
+    Returns DONE, the newcomer's leaf and the growth of log wbar of the expanded leaf; or, having
+    changed nothing, what there is no room for.
+    """
+    before = tree.state["random_state"]
+    members = listed_rows(tree, index, row)
+    values = coded_rows(forest, tree, members)
+    weights = forest.samples["weight"][members]
+    splits = draw_splits(forest, tree, index, values, weights)
+    lack = has_room_for(tree, splits.n_splits)
+    if lack != DONE:
+        tree.state["random_state"] = before
+        return lack, NONE, 0.0
+    label = forest.samples[members[0]]["label"]
+    tree.nodes[index]["first_row"] = NONE
+    tree.nodes[index]["last_row"] = NONE
+    chain = grow_chain(tree, index, splits)
+    last_is_pure = share_out(tree, chain, splits.depth, members, label, weights)
+    box_chain(tree, chain, splits.depth, values, last_is_pure)
+    return DONE, chain[-1], weigh_chain(tree, chain)
+
+
+@part
+def release_rows(forest, tree):  # type: ignore[no-untyped-def]
+    """Let every leaf give up its samples for a box, as the budget is spent (design 3.5)."""
+    for index in range(tree.state["n_nodes"]):
+        node = tree.nodes[index]
+        if keeps_samples(node):
+            box = add_box(tree, index)
+            hull_of_rows(
+                forest.is_categorical,
+                tree.settings["n_features"],
+                tree.state["key"],
+                forest.rows,
+                tree.links,
+                node["first_row"],
+                box,
+            )
+            node["first_row"] = NONE
+            node["last_row"] = NONE
+    tree.links[:] = UNLISTED
+
+
+@kernel
+def hull_of_rows(is_categorical, n_features, key, rows, links, row, box):  # type: ignore[no-untyped-def]
+    """Extend a box by a leaf's list of rows, which starts at `row`."""
+    x = np.empty(n_features)
+    while row != NONE:
+        code_row(is_categorical, n_features, key, rows[row], x)
+        extend_box(box, x, n_features)
+        row = links[row]
+
+
+@part
+def aggregate_upwards(tree, leaf, label, weight, changed, log_growth):  # type: ignore[no-untyped-def]
+    """Count a sample on its path and bring the log-odds up to date, leaf to root (design 2, learn).
+
+    `changed` is the node under which structure has changed, and the log of the factor by which that
+    alone has multiplied its wbar (NONE: no change). With log p from before the count and log g from
+    the child: r_v += eta log p - log g; then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r,
+    that is log g += softplus(new r) - softplus(old r).
+    """
+    settings = tree.settings
+    log_g = 0.0
+    index = leaf
+    while index != NONE:
+        node = tree.nodes[index]
+        n_samples = node["n_samples"]
+        count = tree.counts[index, label]
+        log_p = settings["step"] * log_score(settings, count, n_samples, weight)
+        if is_leaf(node):
+            log_g = log_p
+        else:
+            old = node["log_odds"]
+            new = old + log_p - log_g
+            node["log_odds"] = new
+            log_g += softplus(new) - softplus(old)
+        if index == changed:
+            log_g += log_growth
+        tree.counts[index, label] = count + weight
+        node["n_samples"] = n_samples + weight
+        index = node["parent"]
+
+
+@part
+def learn_tree(forest, tree, x, label, weight, row):  # type: ignore[no-untyped-def]
+    """Learn a sample in one tree; DONE, or what there is no room for (then it can be called again:
+    only boxes were extended, by which the next walk comes to the same place without a draw).
+    """
+    settings, state = tree.settings, tree.state
+    leaf, changed, log_growth = NONE, NONE, 0.0
+    if state["root"] == NONE:
+        leaf = add_leaf(tree, NONE, 0.0, x, row)
+        state["root"] = leaf
+    else:
+        spent = is_spent(settings, state)
+        if not spent:
+            lack = has_room_for(tree, 1)
+            if lack != DONE:
+                return lack
+        leaf, split_time = descend(forest, tree, x)
+        node = tree.nodes[leaf]
+        if split_time < NEVER:
+            leaf, changed, log_growth = insert_parent(forest, tree, leaf, split_time, x, row)
+        elif keeps_samples(node):
+            if tree.counts[leaf, label] == node["n_samples"]:  # still pure
+                list_row(tree, leaf, row)
+            else:
+                changed = leaf
+                lack, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
+                if lack != DONE:
+                    return lack
+        if is_spent(settings, state) and not spent:
+            release_rows(forest, tree)
+    aggregate_upwards(tree, leaf, label, weight, changed, log_growth)
+    return DONE
+
+
+@part
+def store_row(forest, x, label, weight, row):  # type: ignore[no-untyped-def]
+    """Write a sample into the store, where no leaf keeps it yet."""
+    forest.rows[row, : len(x)] = x
+    forest.samples[row]["label"] = label
+    forest.samples[row]["weight"] = weight
+    forest.links[:, row] = UNLISTED
+
+
+@kernel
+def learn_sample(  # type: ignore[no-untyped-def]
+    settings,
+    ranges,
+    intensity,
+    is_categorical,
+    trees,
+    nodes,
+    counts,
+    boxes,
+    rows,
+    samples,
+    links,
+    sample,
+    label,
+    weight,
+    first_tree,
+):
+    """Learn a sample in every tree from `first_tree` on.
+
+    `sample` is (2, n_features): the encoded values, and room for one tree's coding of them. Answers
+    DONE, RELEASED, STORE_FULL, INFINITE, or the tree to go on with once there is more room: as it is
+    for nodes, plus the number of trees for boxes.
+    """
+    forest = Forest(
+        settings, ranges, intensity, is_categorical, trees, nodes, counts, boxes, rows, samples, links
+    )
+    general = settings[0]
+    n_features = general["n_features"]
+    keeps_rows = False
+    for t in range(len(trees)):
+        keeps_rows = keeps_rows or splits_late(general, trees[t])
+    row = general["n_rows"]
+    if first_tree == 0:
+        if has_infinity(sample[0], n_features):
+            return INFINITE
+        if keeps_rows and row == len(rows):
+            return STORE_FULL
+        update_ranges(forest, sample[0])
+        if keeps_rows:
+            store_row(forest, sample[0], label, weight, row)
+    x = sample[1] if general["has_categories"] else sample[0]
+    for t in range(first_tree, len(trees)):
+        if general["has_categories"]:
+            code_row(is_categorical, n_features, trees[t]["key"], sample[0], x)
+        tree = Tree(general, trees[t], nodes[t], counts[t], boxes[t], links[t])
+        lack = learn_tree(forest, tree, x, label, weight, row)
+        if lack != DONE:
+            return t + lack * len(trees)
+    if keeps_rows:
+        general["n_rows"] = row + is_listed(links, row)
+        for t in range(len(trees)):
+            if splits_late(general, trees[t]):
+                return DONE
+        general["n_rows"] = 0
+        return RELEASED
+    return DONE
+
+
+@part
+def is_listed(links, row):  # type: ignore[no-untyped-def]
+    """Whether a leaf of some tree keeps the row."""
+    for t in range(len(links)):
+        if links[t, row] != UNLISTED:
+            return True
+    return False
+
+
+@kernel
+def compact_rows(settings, trees, nodes, rows, samples, links):  # type: ignore[no-untyped-def]
+    """Close the gaps that unlisted rows leave in the store, order kept."""
+    general = settings[0]
+    n_rows = 0
+    moved_to = np.full(general["n_rows"], UNLISTED, np.int32)
+    for row in range(general["n_rows"]):
+        if is_listed(links, row):
+            moved_to[row] = n_rows
+            rows[n_rows] = rows[row]
+            samples[n_rows] = samples[row]
+            links[:, n_rows] = links[:, row]
+            n_rows += 1
+    general["n_rows"] = n_rows
+    for t in range(len(trees)):
+        for row in range(n_rows):
+            if links[t, row] >= 0:
+                links[t, row] = moved_to[links[t, row]]
+        for index in range(trees[t]["n_nodes"]):
+            node = nodes[t, index]
+            if node["first_row"] != NONE:
+                node["first_row"] = moved_to[node["first_row"]]
+                node["last_row"] = moved_to[node["last_row"]]
+
+
+@part
+def weigh_tree(settings, state, nodes, counts):  # type: ignore[no-untyped-def]
+    """All log-odds of a tree anew from its counts, by a walk that needs no stack (design 2, e)."""
+    log_wbar = np.empty(state["n_nodes"])
+    index = state["root"]
+    previous = NONE
+    while index != NONE:
+        node = nodes[index]
+        following = node["parent"]
+        if is_leaf(node):
+            log_wbar[index] = log_weight(settings, counts[index], node["n_samples"])
+        elif previous == node["right"]:
+            own = log_weight(settings, counts[index], node["n_samples"])
+            log_children = log_wbar[node["left"]] + log_wbar[node["right"]]
+            node["log_odds"] = prior_log_odds(settings) + own - log_children
+            log_wbar[index] = own - log_own_surplus(settings, node["log_odds"])
+        else:
+            following = node["right"] if previous == node["left"] else node["left"]
+        previous = index
+        index = following
+
+
+@kernel
+def weigh_forest(settings, trees, nodes, counts):  # type: ignore[no-untyped-def]
+    """All log-odds anew, as the number of classes or the Dirichlet parameter has changed."""
+    for t in range(len(trees)):
+        weigh_tree(settings[0], trees[t], nodes[t], counts[t])
+
+
+# ------------------------------------------------------------------------------------ prediction
+
+
+@part
+def predict_tree(settings, state, nodes, counts, x, proba):  # type: ignore[no-untyped-def]
+    """Add the tree's prediction for x to `proba`, root to leaf (design 2, predict).
+
+    A node takes sigma(r_v) of the mass that remains and hands on the rest; the leaf takes all that
+    is left. Without aggregation the leaf alone predicts.
+    """
+    a = settings["dirichlet"]
+    total = settings["n_classes"] * a
+    mass = 1.0
+    index = state["root"]
+    while True:
+        node = nodes[index]
+        leaf = is_leaf(node)
+        if leaf or settings["use_aggregation"]:
+            share = mass if leaf else mass * stable_sigmoid(node["log_odds"])
+            mass -= share
+            scale = share / (node["n_samples"] + total)
+            for c in range(settings["n_classes"]):
+                proba[c] += scale * (counts[index, c] + a)
+        if leaf:
+            return
+        index = next_node(nodes, node, x)
+
+
+@kernel
+def predict_sample(settings, is_categorical, trees, nodes, counts, sample, proba):  # type: ignore[no-untyped-def]
+    """Write the forest's class probabilities into `proba` (n_classes,).
+
+    Those of the labels seen so far sum to 1. Answers DONE, or INFINITE if the sample holds an
+    infinite value; `sample` is as in learn_sample.
+    """
+    general = settings[0]
+    n_features = general["n_features"]
+    if has_infinity(sample[0], n_features):
+        return INFINITE
+    x = sample[1] if general["has_categories"] else sample[0]
+    proba[:] = 0.0
+    for t in range(len(trees)):
+        if general["has_categories"]:
+            code_row(is_categorical, n_features, trees[t]["key"], sample[0], x)
+        predict_tree(general, trees[t], nodes[t], counts[t], x, proba)
+    total = 0.0
+    for c in range(general["n_labels"]):
+        total += proba[c]
+    for c in range(general["n_labels"]):
+        proba[c] /= total
+    return DONE

@@ -1,0 +1,136 @@
+"""The floor: a classifier that looks at the labels alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar
+
+from river import base
+
+from river_amf.encoding import Labels, check_dict, check_weight
+from river_amf.parameters import (
+    Check,
+    CheckedParameters,
+    automatic_dirichlet,
+    integer,
+    positive,
+)
+
+
+class OnlineDummyClassifier(CheckedParameters, base.Classifier):
+    """Predict the label frequencies so far and ignore the features: the baseline.
+
+    A class with weight `count` of a total weight `n`, among C classes, gets the probability
+    (count + a) / (n + C a), as the root of a Mondrian tree would say.
+
+    Parameters
+    ----------
+    n_classes
+        Number of classes that the prior counts from the start; one more label than that raises
+        `ValueError`. With `None` the classes seen so far count.
+    dirichlet
+        Pseudo-count a > 0 of each class. `None` takes 0.5 up to two classes and 0.01 beyond.
+
+    Examples
+    --------
+    >>> from river_amf import OnlineDummyClassifier
+
+    >>> model = OnlineDummyClassifier()
+    >>> for label in ["ham", "ham", "spam"]:
+    ...     model.learn_one({}, label)
+    >>> model.predict_proba_one({})
+    {'ham': 0.625, 'spam': 0.375}
+    >>> model.predict_one({})
+    'ham'
+
+    """
+
+    _checks: ClassVar[dict[str, Check]] = {
+        "n_classes": integer(1, optional=True),
+        "dirichlet": positive(optional=True),
+    }
+
+    def __init__(self, n_classes: int | None = None, dirichlet: float | None = None) -> None:
+        self.n_classes = n_classes
+        self.dirichlet = dirichlet
+        self._labels = Labels()
+        self._counts: list[float] = []
+
+    @property
+    def _has_learnt(self) -> bool:
+        return bool(getattr(self, "_counts", ()))
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0) -> None:
+        """Count a label.
+
+        Parameters
+        ----------
+        x
+            A dict of features, ignored.
+        y
+            Label, any hashable but None and NaN.
+        w
+            Weight, finite and >= 0; 0 changes nothing.
+
+        Raises
+        ------
+        TypeError
+            If x is no dict, the label unhashable, or the weight no number.
+        ValueError
+            If the label is missing, or one more than `n_classes`; if the weight is negative or not
+            finite.
+
+        Examples
+        --------
+        >>> model = OnlineDummyClassifier()
+        >>> model.learn_one({"money": True}, "spam", w=2.0)
+        """
+        check_dict(x)
+        weight = check_weight(w)
+        label = self._labels.find(y)
+        if label is None:
+            self._labels.check_new(y, self.n_classes)
+        if weight == 0.0:
+            return
+        if label is None:
+            label = self._labels.add(y)
+            self._counts.append(0.0)
+        self._counts[label] += weight
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Predict the probability of each label seen so far.
+
+        Parameters
+        ----------
+        x
+            A dict of features, ignored.
+        kwargs
+            Ignored, as in river.
+
+        Returns
+        -------
+        Label -> probability, summing to 1; `{}` before the first sample.
+
+        Raises
+        ------
+        TypeError
+            If x is no dict.
+
+        Examples
+        --------
+        >>> OnlineDummyClassifier().predict_proba_one({})
+        {}
+        """
+        check_dict(x)
+        n_classes = self.n_classes or len(self._counts)
+        a = automatic_dirichlet(n_classes) if self.dirichlet is None else self.dirichlet
+        # the labels not seen yet keep their share of the prior to themselves: renormalise
+        total = sum(self._counts) + len(self._counts) * a
+        return {
+            label: (count + a) / total
+            for label, count in zip(self._labels, self._counts, strict=True)
+        }

@@ -1,0 +1,266 @@
+"""Between river's world and the kernels': dict <-> row of numbers, label <-> index.
+
+Feature names and labels may be any hashable. Every check comes before any change: a sample that is
+refused leaves no trace.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+import numbers
+import operator
+import struct
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Number = numbers.Real | np.bool_ | decimal.Decimal  # numpy's scalars are registered as Real
+
+
+class NewFeatures(NamedTuple):
+    """What a sample brings that the encoder has not seen."""
+
+    numeric: list[Hashable]
+    categorical: list[Hashable]
+    categories: list[tuple[Hashable, Hashable]]  # feature, category; also of known features
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value counts as missing: None, NaN and pandas' NA and NaT."""
+    return value is None or pd.isna(value) is True  # type: ignore[call-overload, comparison-overlap]
+
+
+def as_number(name: Hashable, value: Any) -> float:
+    """Convert a number that is not missing, or raise ValueError if it is not finite."""
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isinf(number):
+        raise ValueError(
+            f"feature {name!r}: the value {value!r} is infinite or beyond float64; "
+            "give a finite number, or None if it is missing"
+        )
+    return number
+
+
+def check_dict(x: object) -> None:
+    """Raise TypeError unless x is a dict."""
+    if not isinstance(x, dict):
+        raise TypeError(
+            f"x must be a dict of features, such as {{'length': 2.5}}, got {x!r} "
+            f"of type {type(x).__name__}"
+        )
+
+
+def check_weight(w: Any) -> float:
+    """Return a sample weight as a float, or raise if it is no finite number >= 0."""
+    if type(w) is float and 0.0 <= w < math.inf:
+        return w
+    if not isinstance(w, Number):
+        raise TypeError(f"w must be a finite number >= 0, got {w!r} of type {type(w).__name__}")
+    if not 0 <= w < math.inf:  # type: ignore[operator]
+        raise ValueError(f"w must be a finite number >= 0, got {w!r}")
+    return float(w)  # type: ignore[arg-type]
+
+
+class Labels:
+    """Labels in order of first appearance.
+
+    >>> labels = Labels()
+    >>> labels.add("spam"), labels.add("ham"), labels.find("spam"), labels.find("other")
+    (0, 1, 0, None)
+    """
+
+    def __init__(self) -> None:
+        self._index: dict[Hashable, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._index)
+
+    def find(self, label: Hashable) -> int | None:
+        """Return the index of a label, None if it has not been seen; TypeError if unhashable."""
+        try:
+            return self._index.get(label)
+        except TypeError:
+            raise TypeError(
+                f"label {label!r} of type {type(label).__name__} is unhashable; "
+                "give a str, bool, int or another hashable"
+            ) from None
+
+    def check_new(self, label: Hashable, n_classes: int | None) -> None:
+        """Raise ValueError if a label that has not been seen must not be added."""
+        if is_missing(label):
+            raise ValueError(f"label {label!r} is missing; learn only from samples with a label")
+        if n_classes is not None and len(self) >= n_classes:
+            raise ValueError(
+                f"label {label!r} would be class number {len(self) + 1}, but n_classes={n_classes} "
+                f"and the labels seen are {list(self)!r}; raise n_classes or leave it None"
+            )
+
+    def add(self, label: Hashable) -> int:
+        """Return the index of a label, a new one if need be."""
+        return self._index.setdefault(label, len(self._index))
+
+
+class Features:
+    """Columns for features, in order of first appearance, and codes for categories.
+
+    A feature is numeric or categorical by its first value that is not missing. A category's code is
+    its rank of appearance within its feature. Missing values are NaN in a row.
+
+    >>> features = Features()
+    >>> features.add(features.check({"size": 2, "color": "red"}))
+    >>> features.encode({"color": "red", "size": 3.5})[0].tolist()
+    [0.0, 3.5]
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[Hashable, int] = {}
+        self._codes: dict[Hashable, dict[Hashable, int]] = {}  # of the categorical features
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make what follows from the columns and is not part of the state."""
+        names = list(self._columns)
+        self._pick: Callable[[Any], Any] = operator.itemgetter(*names) if names else tuple
+        if len(names) == 1:
+            self._pick = lambda x: (x[names[0]],)
+        self._column_codes = [(self._columns[name], codes) for name, codes in self._codes.items()]
+        # row 0 holds the sample; row 1 is where a kernel codes it for one tree
+        self._sample = np.full((2, len(names)), np.nan)
+        self._pack = struct.Struct(f"{len(names)}d").pack_into
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_columns": self._columns, "_codes": self._codes}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._columns)
+
+    def categories(self, name: Hashable) -> dict[Hashable, int] | None:
+        """Return the categories of a feature and their codes, None if it is numeric."""
+        return self._codes.get(name)
+
+    def encode_known(self, x: Any) -> NDArray[np.float64] | None:
+        """Encode the common case fast: all features there, each known, no new category.
+
+        Returns None for everything else, good or bad. Infinite values are left to the kernels.
+        """
+        if type(x) is not dict or len(x) != len(self._columns):
+            return None
+        try:
+            values = self._pick(x)
+            if self._column_codes:
+                values = list(values)
+                for column, codes in self._column_codes:
+                    values[column] = codes[values[column]]
+            self._pack(self._sample, 0, *values)
+        except (KeyError, TypeError, ValueError, OverflowError, struct.error):
+            return None
+        return self._sample
+
+    def encode(self, x: Any) -> NDArray[np.float64]:
+        """Encode any sample; features that are not known are ignored.
+
+        Returns an array (2, n_features) that the next call overwrites, the values in its first row.
+        A category that is not known gets the code that it would get if it were learnt next.
+        Raises TypeError or ValueError, naming the feature and the value, where `check` would.
+        """
+        known = self.encode_known(x)
+        if known is not None:
+            return known
+        check_dict(x)
+        row = [math.nan] * len(self)
+        for name, value in x.items():
+            column = self._columns.get(name)
+            if column is not None:
+                row[column] = self._encode_value(name, value)
+        self._sample[0] = row
+        return self._sample
+
+    def _encode_value(self, name: Hashable, value: Any) -> float:
+        """Encode one value of a known feature."""
+        codes = self._codes.get(name)
+        if is_missing(value):
+            return math.nan
+        if isinstance(value, Number):
+            if codes is not None:
+                raise ValueError(
+                    f"feature {name!r} has held categories such as {next(iter(codes))!r} so far, "
+                    f"got the number {value!r}; give str({value!r}), or name the feature otherwise"
+                )
+            return as_number(name, value)
+        self._check_hashable(name, value)
+        if codes is None:
+            raise ValueError(
+                f"feature {name!r} has held numbers so far, got {value!r} of type "
+                f"{type(value).__name__}; give a number, or name the feature otherwise"
+            )
+        return codes.get(value, len(codes))
+
+    @staticmethod
+    def _check_hashable(name: Hashable, value: object) -> None:
+        try:
+            hash(value)
+        except TypeError:
+            raise TypeError(
+                f"feature {name!r}: the value {value!r} of type {type(value).__name__} is "
+                "unhashable; give a number, or a hashable such as a str as a category"
+            ) from None
+
+    def check(self, x: Any) -> NewFeatures:
+        """Check a whole sample, changing nothing, and return what is new in it.
+
+        Raises TypeError if x is no dict or a value unhashable; ValueError if a number is infinite or
+        stands where a category was, or the reverse.
+        """
+        check_dict(x)
+        new = NewFeatures([], [], [])
+        for name, value in x.items():
+            codes = self._codes.get(name)
+            if name in self._columns:
+                code = self._encode_value(name, value)
+                if codes is not None and code == len(codes):
+                    new.categories.append((name, value))
+            elif is_missing(value):
+                continue  # a feature widens the forest at its first value
+            elif isinstance(value, Number):
+                as_number(name, value)
+                new.numeric.append(name)
+            else:
+                self._check_hashable(name, value)
+                new.categorical.append(name)
+                new.categories.append((name, value))
+        return new
+
+    def add(self, new: NewFeatures) -> list[bool]:
+        """Add what `check` found; returns for each new column whether it is categorical.
+
+        The columns come in sorted order of (type name, repr) of the feature's name, so that the
+        order of the keys of a sample does not matter.
+        """
+        kinds = {name: False for name in new.numeric} | {name: True for name in new.categorical}
+        names = sorted(kinds, key=lambda name: (type(name).__name__, repr(name)))
+        for name in names:
+            self._columns[name] = len(self._columns)
+            if kinds[name]:
+                self._codes[name] = {}
+        for name, category in new.categories:
+            self._codes[name].setdefault(category, len(self._codes[name]))
+        if names:
+            self._prepare()
+        return [kinds[name] for name in names]

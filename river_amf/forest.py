@@ -1,0 +1,311 @@
+"""The Aggregated Mondrian Forest: parameters, documentation and thin methods."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from river import base
+
+from river_amf import _kernels, state
+from river_amf.encoding import Features, Labels, NewFeatures, check_weight
+from river_amf.parameters import (
+    Check,
+    CheckedParameters,
+    automatic_dirichlet,
+    flag,
+    integer,
+    one_of,
+    positive,
+)
+
+Sample = NDArray[np.float64]
+
+_NO_LIMIT = 2**31 - 1  # 32-bit links
+
+
+class AMFClassifier(CheckedParameters, base.Classifier):
+    """Aggregated Mondrian Forest classifier for data streams.
+
+    The forest learns truly online, in one pass, and predicts at any time. Each tree partitions the
+    feature space by a Mondrian process[^2], which looks at the features alone. A node predicts the
+    label frequencies of its cell, and a tree predicts the average of all its prunings, weighted by
+    how well each has predicted so far; context-tree weighting[^3] computes that average exactly
+    within one walk from root to leaf[^1]. The forest averages its trees.
+
+    Features may be numbers (bool and numpy scalars among them), of any scale, or categories (str and
+    any other hashable). Values may be missing (key absent, None, NaN); features and labels may
+    appear and vanish at any time. Text as sparse bags of words does not suit it: an absent word
+    means zero, not unknown, and thousands of columns do not suit boxes. Hash the words to a hundred
+    columns, or take multinomial naive Bayes.
+
+    Parameters
+    ----------
+    n_classes
+        Number of classes that the prior counts from the start; one more label than that raises
+        `ValueError`. With `None` the classes seen so far count.
+    n_estimators
+        Number of trees.
+    step
+        Learning rate eta of the aggregation weights, > 0. 1 is the exact Bayesian mixture under the
+        logarithmic loss.
+    loss
+        Loss of the aggregation weights: `"log"`, the only one.
+    split_prior
+        Prior probability b that a node is split, in (0, 1). 0.5 is the prior of the paper; 0.8 to
+        0.9 often lowers the log-loss.
+    use_aggregation
+        Whether a tree predicts by all its prunings (`True`) or by its leaf alone.
+    dirichlet
+        Pseudo-count a > 0 of each class in a node, which predicts (count + a) / (n + n_classes a).
+        `None` takes 0.5 up to two classes and 0.01 beyond.
+    split_pure
+        Whether to split cells in which all samples bear one label at once, as in the figures of the
+        paper. By default they are split when another label arrives, by the same law, which takes
+        far fewer nodes.
+    max_nodes
+        Budget of nodes per tree. Once it is reached nothing is split any more, and the nodes there
+        are go on learning. `None` sets no limit.
+    split_intensity
+        `"range"` divides each feature by the range seen so far, so that the scale of the features
+        does not matter; `"unit"`, the paper's, takes them as they are, scaled beforehand.
+    fading_factor
+        Not available yet; leave it `None`.
+    seed
+        Seed of the random numbers, for reproducible results.
+
+    Notes
+    -----
+    Parameters are read-only after the first sample. Ties go to the label seen first. An infinite
+    value, a number where a category was or the reverse, an unhashable value, a missing label and a
+    negative or infinite weight raise `ValueError` or `TypeError` and leave the model as it was.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from river_amf import AMFClassifier
+
+    >>> model = AMFClassifier(seed=1)
+    >>> metric = evaluate.progressive_val_score(datasets.Bananas(), model, metrics.Accuracy())
+    >>> metric.get() > 0.88
+    True
+
+    Numbers, categories and missing values can be mixed:
+
+    >>> model = AMFClassifier(seed=1)
+    >>> for x, y in [
+    ...     ({"size": 1.0, "color": "red"}, "apple"),
+    ...     ({"size": 7.5, "color": "green"}, "melon"),
+    ...     ({"size": 1.2}, "apple"),
+    ... ]:
+    ...     model.learn_one(x, y)
+    >>> model.predict_one({"size": 1.1, "color": "red"})
+    'apple'
+    >>> sorted(model.predict_proba_one({"size": None}))
+    ['apple', 'melon']
+
+    References
+    ----------
+    [^1]: Mourtada, J., Gaïffas, S., & Scornet, E. (2021). AMF: Aggregated Mondrian Forests for
+          online learning. Journal of the Royal Statistical Society Series B, 83(3), 505-533.
+    [^2]: Lakshminarayanan, B., Roy, D. M., & Teh, Y. W. (2014). Mondrian forests: Efficient online
+          random forests. Advances in Neural Information Processing Systems, 27.
+    [^3]: Willems, F. M., Shtarkov, Y. M., & Tjalkens, T. J. (1995). The context-tree weighting
+          method: basic properties. IEEE Transactions on Information Theory, 41(3), 653-664.
+
+    """
+
+    _checks: ClassVar[dict[str, Check]] = {
+        "n_classes": integer(1, optional=True),
+        "n_estimators": integer(1),
+        "step": positive(),
+        "loss": one_of("log"),
+        "split_prior": positive(below=1),
+        "use_aggregation": flag,
+        "dirichlet": positive(optional=True),
+        "split_pure": flag,
+        "max_nodes": integer(1, optional=True),
+        "split_intensity": one_of("range", "unit"),
+        "fading_factor": one_of(None),
+        "seed": integer(0, optional=True),
+    }
+
+    def __init__(
+        self,
+        *,
+        n_classes: int | None = None,
+        n_estimators: int = 10,
+        step: float = 1.0,
+        loss: str = "log",
+        split_prior: float = 0.5,
+        use_aggregation: bool = True,
+        dirichlet: float | None = None,
+        split_pure: bool = False,
+        max_nodes: int | None = None,
+        split_intensity: str = "range",
+        fading_factor: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_estimators = n_estimators
+        self.step = step
+        self.loss = loss
+        self.split_prior = split_prior
+        self.use_aggregation = use_aggregation
+        self.dirichlet = dirichlet
+        self.split_pure = split_pure
+        self.max_nodes = max_nodes
+        self.split_intensity = split_intensity
+        self.fading_factor = fading_factor
+        self.seed = seed
+        self._features = Features()
+        self._labels = Labels()
+        self._arena: state.Arena | None = None
+
+    @property
+    def _has_learnt(self) -> bool:
+        return getattr(self, "_arena", None) is not None
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        """Bytes of the model; river's own sum counts the data of an array twice."""
+        usage = super()._raw_memory_usage
+        return usage - self._arena.nbytes if self._arena is not None else usage
+
+    def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0) -> None:
+        """Learn one sample.
+
+        Parameters
+        ----------
+        x
+            Features: name -> number or category; None, NaN and absent keys are missing.
+        y
+            Label, any hashable but None and NaN.
+        w
+            Weight, finite and >= 0. 2 is the same as learning twice, 0 changes nothing.
+
+        Raises
+        ------
+        TypeError
+            If x is no dict, or a value, the label or the weight is of a type that cannot serve.
+        ValueError
+            If a value is infinite, or a number where a category was or the reverse; if the label is
+            missing, or one more than `n_classes`; if the weight is negative or not finite.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier()
+        >>> model.learn_one({"length": 2.5}, "short", w=2.0)
+        >>> model.predict_one({"length": 2.0})
+        'short'
+        """
+        weight = check_weight(w)
+        sample = self._features.encode_known(x)
+        label = self._labels.find(y)
+        if sample is None or label is None or weight == 0.0:
+            new = self._features.check(x)
+            if label is None:
+                self._labels.check_new(y, self.n_classes)
+            if weight == 0.0:
+                return
+            sample, label = self._admit(x, y, new)
+        self._learn_encoded(x, sample, label, weight)
+
+    def _admit(self, x: dict[Any, Any], y: Hashable, new: NewFeatures) -> tuple[Sample, int]:
+        """Make room for the features, categories and the label that a checked sample brings."""
+        if self._arena is None:
+            self._arena = self._start()
+        arena = self._arena
+        arena.add_features(self._features.add(new))
+        label = self._labels.add(y)
+        arena.settings["n_labels"] = len(self._labels)
+        if self.n_classes is None and len(self._labels) > arena.counts.shape[2]:
+            arena.set_n_classes(len(self._labels), self._dirichlet_for(len(self._labels)))
+            _kernels.weigh_forest(arena.settings, arena.trees, arena.nodes, arena.counts)
+        return self._features.encode(x), label
+
+    def _start(self) -> state.Arena:
+        """Make the arena of a forest without samples."""
+        n_classes = self.n_classes or 1
+        settings = np.zeros(1, state.SETTINGS)
+        settings["step"] = self.step
+        settings["split_prior"] = self.split_prior
+        settings["dirichlet"] = self._dirichlet_for(n_classes)
+        settings["n_classes"] = n_classes
+        settings["max_nodes"] = _NO_LIMIT if self.max_nodes is None else self.max_nodes
+        settings["use_aggregation"] = self.use_aggregation
+        settings["split_pure"] = self.split_pure
+        settings["range_intensity"] = self.split_intensity == "range"
+        words = np.random.SeedSequence(self.seed).generate_state(2 * self.n_estimators, np.uint64)
+        trees = np.zeros(self.n_estimators, state.TREE)
+        trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
+        trees["root"] = _kernels.NONE
+        return state.Arena(settings, trees)
+
+    def _dirichlet_for(self, n_classes: int) -> float:
+        return automatic_dirichlet(n_classes) if self.dirichlet is None else self.dirichlet
+
+    def _learn_encoded(self, x: dict[Any, Any], sample: Sample, label: int, weight: float) -> None:
+        """Learn an encoded sample; the kernel says where it lacks room, and goes on from there."""
+        arena = cast(state.Arena, self._arena)
+        first_tree = 0
+        while True:
+            status = _kernels.learn_sample(*arena.arrays, sample, label, weight, first_tree)
+            if status == _kernels.DONE:
+                return
+            if status == _kernels.RELEASED:
+                arena.drop_rows()
+                return
+            if status == _kernels.INFINITE:
+                self._features.check(x)  # raises
+            elif status == _kernels.STORE_FULL:
+                _kernels.compact_rows(*arena.store_arrays)
+                if 2 * arena.settings["n_rows"][0] >= len(arena.rows):
+                    arena.grow_rows()
+            else:
+                lacks_boxes, first_tree = divmod(status, self.n_estimators)
+                arena.grow_boxes() if lacks_boxes else arena.grow_nodes()
+
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+        """Predict the probability of each label seen so far.
+
+        Parameters
+        ----------
+        x
+            Features; unknown ones are ignored, absent ones are missing.
+        kwargs
+            Ignored, as in river.
+
+        Returns
+        -------
+        Label -> probability, summing to 1; `{}` before the first sample.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a bad x, as in `learn_one`.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(n_classes=2)
+        >>> model.learn_one({"length": 2.5}, "short")
+        >>> model.predict_proba_one({"length": 2.0})
+        {'short': 1.0}
+        """
+        arena = self._arena
+        if arena is None:
+            return {}
+        sample = self._features.encode(x)
+        proba = np.empty(arena.counts.shape[2])
+        status = _kernels.predict_sample(*arena.prediction_arrays, sample, proba)
+        if status == _kernels.INFINITE:
+            self._features.check(x)  # raises
+        return dict(zip(self._labels, proba.tolist(), strict=False))

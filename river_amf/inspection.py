@@ -1,0 +1,174 @@
+"""What is inside a forest, as tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from river_amf import _kernels, state
+from river_amf.encoding import Features
+from river_amf.forest import AMFClassifier
+
+_COLUMNS = [
+    "node",
+    "parent",
+    "left",
+    "right",
+    "depth",
+    "feature",
+    "threshold",
+    "time",
+    "n_samples",
+    "log_odds",
+    "counts",
+    "range_min",
+    "range_max",
+    "categories_left",
+]
+
+
+def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
+    """Return the nodes of one tree as a table.
+
+    Parameters
+    ----------
+    model
+        The forest.
+    tree
+        Index of the tree, from 0.
+
+    Returns
+    -------
+    One row per node, in the order of `node`:
+
+    - `node`, `parent`, `left`, `right`: numbers of nodes; -1 where there is none.
+    - `depth`: number of splits above the node.
+    - `feature`: name of the feature that the node splits, None at a leaf.
+    - `threshold`: values <= threshold go left; NaN at a leaf. A categorical feature has a number in
+      [0, 1) for each category, other numbers in other trees.
+    - `time`: creation time in the Mondrian process; 0 at the root.
+    - `n_samples`: sum of the weights of the samples in the cell.
+    - `log_odds`: log-odds of the node's own prediction against those below it; NaN at a leaf.
+    - `counts`: dict, label -> weight in the cell, for each label seen by the forest.
+    - `range_min`, `range_max`: dicts, feature -> value: the box of the cell's samples. A feature of
+      which the cell has seen no value is absent.
+    - `categories_left`: set of the categories seen so far that go left, at a categorical split;
+      else None.
+
+    Raises
+    ------
+    IndexError
+        If there is no such tree.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier, inspection
+    >>> model = AMFClassifier(n_estimators=1, seed=1)
+    >>> for x, y in [({"length": 1.0}, "short"), ({"length": 4.0}, "long")]:
+    ...     model.learn_one(x, y)
+    >>> table = inspection.node_table(model)
+    >>> table[["node", "parent", "left", "right", "depth", "n_samples"]]
+       node  parent  left  right  depth  n_samples
+    0     0      -1     1      2      0        2.0
+    1     1       0    -1     -1      1        1.0
+    2     2       0    -1     -1      1        1.0
+    >>> 1.0 <= table.threshold[0] < 4.0
+    True
+    >>> table.counts[1]
+    {'short': 1.0, 'long': 0.0}
+    """
+    if not 0 <= tree < model.n_estimators:
+        raise IndexError(f"tree must be between 0 and {model.n_estimators - 1}, got {tree!r}")
+    arena = model._arena
+    if arena is None:
+        return pd.DataFrame({name: [] for name in _COLUMNS})
+    n_nodes = int(arena.trees["n_nodes"][tree])
+    nodes = arena.nodes[tree, :n_nodes]
+    is_leaf = nodes["left"] == _kernels.NONE
+    names = list(model._features)
+    boxes = [_box(arena, tree, node) for node in nodes]
+    table = {
+        "node": np.arange(n_nodes),
+        "parent": nodes["parent"].astype(np.int64),
+        "left": nodes["left"].astype(np.int64),
+        "right": nodes["right"].astype(np.int64),
+        "depth": _depths(nodes, int(arena.trees["root"][tree])),
+        "feature": [None if node["left"] == _kernels.NONE else names[node["feature"]] for node in nodes],
+        "threshold": np.where(is_leaf, math.nan, nodes["threshold"]),
+        "time": nodes["time"].copy(),
+        "n_samples": nodes["n_samples"].copy(),
+        "log_odds": np.where(is_leaf, math.nan, nodes["log_odds"]),
+        "counts": [
+            dict(zip(model._labels, counts.tolist(), strict=False))
+            for counts in arena.counts[tree, :n_nodes]
+        ],
+        "range_min": [_by_name(names, box[0]) for box in boxes],
+        "range_max": [_by_name(names, box[1]) for box in boxes],
+        "categories_left": [
+            _categories_left(model._features, names, arena.trees["key"][tree], node) for node in nodes
+        ],
+    }
+    return pd.DataFrame({name: _column(table[name]) for name in _COLUMNS})
+
+
+def _column(values: Any) -> pd.Series:
+    """Keep dicts, sets, names of any type and None as they are."""
+    return pd.Series(values, dtype=object if isinstance(values, list) else None)
+
+
+def _depths(nodes: NDArray[Any], root: int) -> NDArray[np.int64]:
+    """Count the splits above each node, from the root down."""
+    depths = np.zeros(len(nodes), np.int64)
+    pending = [root]
+    while pending:
+        index = pending.pop()
+        for child in (int(nodes["left"][index]), int(nodes["right"][index])):
+            if child != _kernels.NONE:
+                depths[child] = depths[index] + 1
+                pending.append(child)
+    return depths
+
+
+def _box(arena: state.Arena, tree: int, node: Any) -> NDArray[np.float64]:
+    """Return the box of a node, (2, n_features); that of a waiting leaf follows from its samples."""
+    n_features = int(arena.settings["n_features"][0])
+    if node["box"] != _kernels.NONE:
+        return arena.boxes[tree, node["box"], :, :n_features]
+    box = np.full((2, n_features), math.nan)
+    _kernels.hull_of_rows(
+        arena.is_categorical,
+        n_features,
+        arena.trees["key"][tree],
+        arena.rows,
+        arena.links[tree],
+        node["first_row"],
+        box,
+    )
+    return box
+
+
+def _by_name(names: list[Hashable], values: NDArray[np.float64]) -> dict[Hashable, float]:
+    """Return feature -> value without those that are missing."""
+    pairs = zip(names, values.tolist(), strict=True)
+    return {name: value for name, value in pairs if not math.isnan(value)}
+
+
+def _categories_left(
+    features: Features, names: list[Hashable], key: np.uint64, node: Any
+) -> set[Hashable] | None:
+    """Return the categories that go left at a categorical split."""
+    if node["left"] == _kernels.NONE:
+        return None
+    codes = features.categories(names[node["feature"]])
+    if codes is None:
+        return None
+    return {
+        category
+        for category, code in codes.items()
+        if _kernels.category_number(key, node["feature"], float(code)) <= node["threshold"]
+    }

@@ -1,0 +1,90 @@
+"""Parameters that are checked when set and read-only once a model has learnt."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar
+
+import numpy as np
+
+Check = Callable[[str, Any], None]
+
+
+def integer(low: int, *, optional: bool = False) -> Check:
+    """Check for an integer >= low (or None, if optional)."""
+
+    def check(name: str, value: Any) -> None:
+        if optional and value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:  # type: ignore[operator]
+            raise ValueError(
+                f"{name} must be an integer >= {low}{' or None' * optional}, got {value!r}"
+            )
+
+    return check
+
+
+def positive(*, below: float = math.inf, optional: bool = False) -> Check:
+    """Check for a number with 0 < number < below (or None, if optional)."""
+
+    def check(name: str, value: Any) -> None:
+        if optional and value is None:
+            return
+        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+        if not is_number or not 0 < float(value) < below:
+            bounds = "> 0 and finite" if below == math.inf else f"between 0 and {below:g}, both excluded"
+            raise ValueError(f"{name} must be a number {bounds}{', or None' * optional}, got {value!r}")
+
+    return check
+
+
+def flag(name: str, value: Any) -> None:
+    """Check for True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+
+
+def one_of(*choices: Hashable) -> Check:
+    """Check for one of a few values."""
+
+    def check(name: str, value: Any) -> None:
+        if not any(value is choice or value == choice for choice in choices):
+            listed = " or ".join(map(repr, choices))
+            raise ValueError(f"{name} must be {listed}, got {value!r}")
+
+    return check
+
+
+def automatic_dirichlet(n_classes: int) -> float:
+    """Return the Dirichlet parameter that stands for `dirichlet=None`.
+
+    >>> automatic_dirichlet(2), automatic_dirichlet(3)
+    (0.5, 0.01)
+    """
+    return 0.5 if n_classes <= 2 else 0.01
+
+
+class CheckedParameters:
+    """Mixin: every assignment to a parameter is checked, and refused after the first sample.
+
+    A class names its checks in `_checks` and says in `_has_learnt` whether it has learnt.
+    """
+
+    _checks: ClassVar[dict[str, Check]]
+
+    @property
+    def _has_learnt(self) -> bool:
+        raise AttributeError("a class with checked parameters defines _has_learnt")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        check = self._checks.get(name)
+        if check is not None:
+            if self._has_learnt:
+                raise AttributeError(
+                    f"{name} is read-only after the first sample; to change it make a new model, "
+                    f"for example with clone({{{name!r}: {value!r}}})"
+                )
+            check(name, value)
+        super().__setattr__(name, value)

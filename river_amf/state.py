@@ -1,0 +1,241 @@
+"""The memory of a forest: dtypes and one arena of plain numpy arrays for all trees.
+
+Everything a forest has learnt is in these arrays, so that pickle, deepcopy and equality need no code
+of their own. The kernels fill them and never allocate nodes; this module gives them room. It knows
+nothing of what the numbers mean beyond their shapes, hence it has no sentinels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# What is constant between two samples, in one record (so that kernels take few arguments).
+SETTINGS = np.dtype(
+    [
+        ("step", "f8"),
+        ("split_prior", "f8"),
+        ("dirichlet", "f8"),  # the value in force, never "automatic"
+        ("n_classes", "i8"),  # classes that the prior counts
+        ("n_labels", "i8"),  # labels seen so far, at most n_classes
+        ("n_features", "i8"),
+        ("n_rows", "i8"),  # rows in use in the store of samples
+        ("max_nodes", "i8"),
+        ("use_aggregation", "u1"),
+        ("split_pure", "u1"),
+        ("range_intensity", "u1"),
+        ("has_categories", "u1"),
+    ]
+)
+
+# One record a tree.
+TREE = np.dtype(
+    [
+        ("random_state", "u8"),
+        ("key", "u8"),  # 32 random bits that code this tree's categories; u8 to multiply safely
+        ("root", "i4"),
+        ("n_nodes", "i4"),
+        ("n_boxes", "i4"),
+    ],
+    align=True,
+)
+
+# One record a node: 64 bytes, a cache line. Links are 32-bit (2**31 nodes a tree are out of reach),
+# times, thresholds and sums of weights are float64 (timestamps, long streams).
+NODE = np.dtype(
+    [
+        ("threshold", "f8"),
+        ("log_odds", "f8"),
+        ("time", "f8"),
+        ("n_samples", "f8"),  # sum of the sample weights
+        ("feature", "i4"),
+        ("left", "i4"),
+        ("right", "i4"),
+        ("parent", "i4"),
+        ("box", "i4"),  # row in boxes; a leaf that keeps its samples has none
+        ("first_row", "i4"),  # the list of a leaf's samples, in order of arrival
+        ("last_row", "i4"),
+    ],
+    align=True,
+)
+
+# What the store keeps of a sample beside its row of values.
+SAMPLE = np.dtype([("weight", "f8"), ("label", "i4")], align=True)
+
+Array = NDArray[Any]
+
+_FIRST_NODES = 64
+_FIRST_ROWS = 64
+
+
+class Arena:
+    """All arrays of a forest.
+
+    Parameters
+    ----------
+    settings
+        One record of dtype `SETTINGS`.
+    trees
+        A record of dtype `TREE` for each tree.
+
+    Notes
+    -----
+    With T trees, C classes and d features, the shapes are nodes (T, nodes), counts (T, nodes, C),
+    boxes (T, boxes, 2, d), rows (samples, d), samples (samples,), links (T, samples), ranges (2, d),
+    intensity (d,), is_categorical (d,). Where a count of things in use is smaller than the array,
+    the rest is room to grow, left out of pickles. Room in ranges, boxes and rows is NaN, "never
+    seen"; elsewhere it is zero.
+    """
+
+    def __init__(self, settings: Array, trees: Array) -> None:
+        n_trees, n_classes = len(trees), int(settings["n_classes"][0])
+        self.settings = settings
+        self.trees = trees
+        self.ranges = np.empty((2, 0))
+        self.intensity = np.zeros(0)
+        self.is_categorical = np.zeros(0, "u1")
+        capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
+        self.nodes = np.zeros((n_trees, capacity), NODE)
+        self.counts = np.zeros((n_trees, capacity, n_classes))
+        self.boxes = np.full((n_trees, capacity, 2, 0), np.nan)
+        self.rows = np.empty((0, 0))
+        self.samples = np.zeros(0, SAMPLE)
+        self.links = np.zeros((n_trees, 0), "i4")
+        self._collect()
+
+    def _collect(self) -> None:
+        """Gather the arguments of the kernels, in their order."""
+        self.arrays = (
+            self.settings,
+            self.ranges,
+            self.intensity,
+            self.is_categorical,
+            self.trees,
+            self.nodes,
+            self.counts,
+            self.boxes,
+            self.rows,
+            self.samples,
+            self.links,
+        )
+        self.prediction_arrays = (
+            self.settings,
+            self.is_categorical,
+            self.trees,
+            self.nodes,
+            self.counts,
+        )
+        self.store_arrays = (
+            self.settings,
+            self.trees,
+            self.nodes,
+            self.rows,
+            self.samples,
+            self.links,
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays, room to grow included."""
+        return sum(array.nbytes for array in self.arrays)
+
+    def grow_nodes(self) -> None:
+        """Double the room for nodes, within `max_nodes`."""
+        capacity = self._doubled(self.nodes.shape[1])
+        self.nodes = _resized(self.nodes, 1, capacity)
+        self.counts = _resized(self.counts, 1, capacity)
+        self._collect()
+
+    def grow_boxes(self) -> None:
+        """Double the room for boxes, of which a node has at most one."""
+        self.boxes = _resized(self.boxes, 1, self._doubled(self.boxes.shape[1]), np.nan)
+        self._collect()
+
+    def _doubled(self, capacity: int) -> int:
+        return min(max(2 * capacity, _FIRST_NODES), int(self.settings["max_nodes"][0]))
+
+    def grow_rows(self) -> None:
+        """Double the room in the store of samples."""
+        self._resize_rows(max(_FIRST_ROWS, 2 * len(self.rows)))
+
+    def drop_rows(self) -> None:
+        """Give back the room of the store of samples that is not in use."""
+        self._resize_rows(int(self.settings["n_rows"][0]))
+
+    def _resize_rows(self, capacity: int) -> None:
+        self.rows = _resized(self.rows, 0, capacity, np.nan)
+        self.samples = _resized(self.samples, 0, capacity)
+        self.links = _resized(self.links, 1, capacity)
+        self._collect()
+
+    def add_features(self, is_categorical: list[bool]) -> None:
+        """Add a column for each entry; nodes and rows from before have never seen it (NaN).
+
+        A category's range counts as 1, and so does every range under "unit" intensity; other
+        intensities follow from the ranges, which the kernels keep.
+        """
+        if not is_categorical:
+            return
+        settings = self.settings[0]
+        n_features = int(settings["n_features"])
+        total = n_features + len(is_categorical)
+        if total > len(self.intensity):
+            # exact at first; later arrivals leave room, or a stream of new features costs squares
+            self._resize_features(total if n_features == 0 else total + total // 2)
+        new = slice(n_features, total)
+        self.is_categorical[new] = is_categorical
+        by_range = ~self.is_categorical[new].astype(bool) & bool(settings["range_intensity"])
+        self.intensity[new] = np.where(by_range, 0.0, 1.0)
+        settings["n_features"] = total
+        settings["has_categories"] |= any(is_categorical)
+
+    def _resize_features(self, width: int) -> None:
+        self.intensity = _resized(self.intensity, 0, width)
+        self.is_categorical = _resized(self.is_categorical, 0, width)
+        self.ranges = _resized(self.ranges, 1, width, np.nan)
+        self.boxes = _resized(self.boxes, 3, width, np.nan)
+        self.rows = _resized(self.rows, 1, width, np.nan)
+        self._collect()
+
+    def set_n_classes(self, n_classes: int, dirichlet: float) -> None:
+        """Make room for `n_classes` counts a node; the odds must then be computed anew."""
+        self.counts = _resized(self.counts, 2, n_classes)
+        self.settings["n_classes"] = n_classes
+        self.settings["dirichlet"] = dirichlet
+        self._collect()
+
+    def __getstate__(self) -> dict[str, Array]:
+        """Return the arrays without their room to grow."""
+        settings = self.settings[0]
+        n_features, n_rows = int(settings["n_features"]), int(settings["n_rows"])
+        n_nodes, n_boxes = int(self.trees["n_nodes"].max()), int(self.trees["n_boxes"].max())
+        parts = {
+            "settings": self.settings,
+            "trees": self.trees,
+            "ranges": self.ranges[:, :n_features],
+            "intensity": self.intensity[:n_features],
+            "is_categorical": self.is_categorical[:n_features],
+            "nodes": self.nodes[:, :n_nodes],
+            "counts": self.counts[:, :n_nodes],
+            "boxes": self.boxes[:, :n_boxes, :, :n_features],
+            "rows": self.rows[:n_rows, :n_features],
+            "samples": self.samples[:n_rows],
+            "links": self.links[:, :n_rows],
+        }
+        return {name: part.copy() for name, part in parts.items()}
+
+    def __setstate__(self, state: dict[str, Array]) -> None:
+        self.__dict__.update(state)
+        self._collect()
+
+
+def _resized(array: Array, axis: int, length: int, fill: float = 0) -> Array:
+    """Copy `array` with `length` entries along `axis`, cut or filled up with `fill`."""
+    shape = list(array.shape)
+    shape[axis] = length
+    result = np.full(shape, fill, array.dtype) if fill else np.zeros(shape, array.dtype)
+    kept = tuple(slice(min(old, new)) for old, new in zip(array.shape, shape, strict=True))
+    result[kept] = array[kept]
+    return result

@@ -1,0 +1,705 @@
+"""The slow, obvious reference for everything compiled.
+
+Three independent parts:
+
+- `Cell` and the functions on it: the aggregation (design 2) on any tree given as nested counts, by
+  the recursion of context-tree weighting and by brute-force enumeration of all prunings;
+- `NaiveForest`: the online forest with an object per node. A node keeps every sample that ever went
+  through it, and whatever is asked of it is recomputed from that list: nothing is updated in place.
+  Given the same random states it draws the same numbers as the compiled forest, so trees can be
+  compared node by node;
+- `sample_mondrian`: Mondrian trees drawn in one go on given rows, to compare distributions.
+"""
+
+import math
+import numbers
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate, pairwise
+from typing import Any
+
+import numpy as np
+
+# -------------------------------------------------------------------------------------------------
+# Aggregation on plain cells
+# -------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Cell:
+    """A node as the aggregation sees it: one count per class, and two children or none.
+
+    Cells are compared by identity. The number of classes C is the length of `counts`.
+    """
+
+    counts: tuple[float, ...]
+    left: "Cell | None" = None
+    right: "Cell | None" = None
+
+
+def add_up(values: Iterable[float]) -> float:
+    """Sum from left to right, rounding each time as compiled code does (`sum` may compensate)."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+def log_add(a: float, b: float) -> float:
+    """Compute log(exp(a) + exp(b)) without overflow."""
+    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
+def node_prediction(counts: Sequence[float], dirichlet: float) -> list[float]:
+    """Predict from one node: p_v(c) = (n_v(c) + a) / (N_v + C a) (design 2, node prediction)."""
+    total = add_up(counts) + len(counts) * dirichlet
+    return [(count + dirichlet) / total for count in counts]
+
+
+def loss(counts: Sequence[float], dirichlet: float) -> float:
+    """Cumulative loss L_v of a node, in closed form (design 2, cumulative loss)."""
+    prior = len(counts) * dirichlet
+    of_labels = [math.lgamma(count + dirichlet) - math.lgamma(dirichlet) for count in counts]
+    return math.lgamma(add_up(counts) + prior) - math.lgamma(prior) - add_up(of_labels)
+
+
+def log_w(cell: Cell, *, step: float, dirichlet: float) -> float:
+    """Log-weight of the node by itself: log w_v = -eta L_v (design 2, aggregation)."""
+    return -step * loss(cell.counts, dirichlet)
+
+
+def log_wbar(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -> float:
+    """Log-weight of all prunings of the subtree.
+
+    wbar_v = w_v at a leaf, (1-b) w_v + b wbar_left wbar_right elsewhere (design 2, aggregation).
+    """
+    own = log_w(cell, step=step, dirichlet=dirichlet)
+    if cell.left is None:
+        return own
+    below = add_up(
+        log_wbar(child, split_prior=split_prior, step=step, dirichlet=dirichlet)
+        for child in (cell.left, cell.right)
+    )
+    return log_add(math.log1p(-split_prior) + own, math.log(split_prior) + below)
+
+
+def closed_form_log_odds(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -> float:
+    """Log-odds of an internal node for itself against its children; infinite at a leaf.
+
+    r_v = log((1-b)/b) + log w_v - log wbar_left - log wbar_right (design 2, aggregation). A leaf
+    takes all the mass that reaches it, hence the infinity.
+    """
+    if cell.left is None:
+        return math.inf
+    below = add_up(
+        log_wbar(child, split_prior=split_prior, step=step, dirichlet=dirichlet)
+        for child in (cell.left, cell.right)
+    )
+    own = log_w(cell, step=step, dirichlet=dirichlet)
+    return math.log1p(-split_prior) - math.log(split_prior) + own - below
+
+
+def prunings(cell: Cell, *, split_prior: float) -> Iterator[tuple[list[Cell], float]]:
+    """Enumerate all prunings T of a small tree as (leaves of T, log pi(T)).
+
+    pi(T) = b^(internal nodes of T) (1-b)^(leaves of T that are not leaves of the full tree)
+    (design 2, aggregation); it sums to one.
+    """
+    if cell.left is None:
+        yield [cell], 0.0
+        return
+    yield [cell], math.log1p(-split_prior)
+    for left_leaves, left_log_pi in prunings(cell.left, split_prior=split_prior):
+        for right_leaves, right_log_pi in prunings(cell.right, split_prior=split_prior):
+            log_pi = math.log(split_prior) + left_log_pi + right_log_pi
+            yield left_leaves + right_leaves, log_pi
+
+
+def brute_force_prediction(
+    cell: Cell, path: Sequence[Cell], *, split_prior: float, step: float, dirichlet: float
+) -> list[float]:
+    """Average the predictions of all prunings, each weighted by pi(T) exp(-eta L(T)).
+
+    `path` lists the cells that x goes through, from `cell` to a leaf; just one of them is a leaf of
+    any pruning T, and it makes T's prediction.
+    """
+    log_weights, predictions = [], []
+    for leaves, log_pi in prunings(cell, split_prior=split_prior):
+        total_loss = add_up(loss(leaf.counts, dirichlet) for leaf in leaves)
+        (own_leaf,) = (leaf for leaf in leaves if leaf in path)
+        log_weights.append(log_pi - step * total_loss)
+        predictions.append(node_prediction(own_leaf.counts, dirichlet))
+    largest = max(log_weights)
+    weights = [math.exp(log_weight - largest) for log_weight in log_weights]
+    return [
+        math.fsum(w * p for w, p in zip(weights, of_class, strict=True)) / math.fsum(weights)
+        for of_class in zip(*predictions, strict=True)
+    ]
+
+
+def aggregated_prediction(
+    path: Sequence[Cell], *, split_prior: float, step: float, dirichlet: float
+) -> list[float]:
+    """Average the predictions of all prunings by recursion, for trees of any size.
+
+    With q_v(c) = w_v p_v(c) at the leaf and (1-b) w_v p_v(c) + b q_child(c) wbar_sibling above, the
+    average is q_root(c) / wbar_root: wbar after one more sample of class c, for eta = 1 (design 2).
+    """
+    log_q: list[float] = []
+    below = None
+    for cell in reversed(path):
+        own = log_w(cell, step=step, dirichlet=dirichlet)
+        log_p = [math.log(p) for p in node_prediction(cell.counts, dirichlet)]
+        if below is None:
+            log_q = [own + p for p in log_p]
+        else:
+            sibling = cell.right if below is cell.left else cell.left
+            beside = log_wbar(sibling, split_prior=split_prior, step=step, dirichlet=dirichlet)
+            keep, split = math.log1p(-split_prior) + own, math.log(split_prior) + beside
+            log_q = [log_add(keep + p, split + q) for p, q in zip(log_p, log_q, strict=True)]
+        below = cell
+    total = log_wbar(path[0], split_prior=split_prior, step=step, dirichlet=dirichlet)
+    return [math.exp(q - total) for q in log_q]
+
+
+# -------------------------------------------------------------------------------------------------
+# Random numbers
+# -------------------------------------------------------------------------------------------------
+
+MASK32 = 0xFFFFFFFF
+
+
+class RandomStream:
+    """MWC64X, a multiply-with-carry generator of 32-bit numbers; `state` is a 64-bit integer."""
+
+    def __init__(self, state: int) -> None:
+        self.state = int(state)
+
+    def next32(self) -> int:
+        """Draw 32 random bits."""
+        low, high = self.state & MASK32, self.state >> 32
+        self.state = low * 4294883355 + high
+        return low ^ high
+
+    def uniform(self) -> float:
+        """Draw from [0, 1), with 53 bits."""
+        high = self.next32() >> 5
+        low = self.next32() >> 6
+        return (high * 67108864 + low) / 2**53
+
+    def exponential(self, rate: float) -> float:
+        """Draw from the exponential distribution, by inversion of one uniform number."""
+        return -math.log1p(-self.uniform()) / rate
+
+    def column(self, lengths: Sequence[float], split_intensity: Sequence[float]) -> int:
+        """Draw a column with probability proportional to lambda_j times its length."""
+        cumulative = cumulative_rates(lengths, split_intensity)
+        target = self.uniform() * cumulative[-1]
+        candidates = [j for j, length in enumerate(lengths) if length > 0]
+        return next((j for j in candidates if cumulative[j] > target), candidates[-1])
+
+    def threshold(self, low: float, high: float) -> float:
+        """Draw from [low, high)."""
+        value = low + (high - low) * self.uniform()
+        return value if value < high else low
+
+
+def cumulative_rates(lengths: Sequence[float], split_intensity: Sequence[float]) -> list[float]:
+    """Sum lambda_j times length over the columns up to each one; the last entry is the rate."""
+    terms = (lam * length for lam, length in zip(split_intensity, lengths, strict=True))
+    return list(accumulate(terms, initial=0.0))[1:] or [0.0]
+
+
+def fmix32(h: int) -> int:
+    """Scramble 32 bits (the finaliser of MurmurHash3)."""
+    h ^= h >> 16
+    h = h * 0x85EBCA6B & MASK32
+    h ^= h >> 13
+    h = h * 0xC2B2AE35 & MASK32
+    return h ^ h >> 16
+
+
+def category_number(code: int, column: int, tree_key: int) -> float:
+    """Place a category in [0, 1), differently in each tree and column (design 3.6)."""
+    salt = fmix32(int(tree_key) ^ (column * 0x9E3779B9 & MASK32))
+    return fmix32(fmix32(code) ^ salt) / 2**32
+
+
+# -------------------------------------------------------------------------------------------------
+# The forest
+# -------------------------------------------------------------------------------------------------
+
+
+def is_number(value: Any) -> bool:
+    """Tell numbers (bool and numpy scalars included) from categories."""
+    return isinstance(value, numbers.Real | np.bool_)
+
+
+def is_missing(value: Any) -> bool:
+    """Tell None and NaN from values (design 3.7)."""
+    return value is None or (is_number(value) and math.isnan(value))
+
+
+class Column:
+    """A feature's column: every value seen so far, in order of arrival, the missing ones left out.
+
+    The first value decides for good whether the column is numeric or categorical. In a categorical
+    column numbers are categories too; in a numeric one a category is an error.
+    """
+
+    def __init__(self, name: Hashable, index: int, first_value: Any) -> None:
+        self.name = name
+        self.index = index
+        self.is_categorical = not is_number(first_value)
+        self.values: list[Any] = []
+
+    def check(self, value: Any) -> None:
+        """Raise ValueError for a category in a numeric column."""
+        if not self.is_categorical and not is_number(value):
+            raise ValueError(f"feature {self.name!r} is numeric, got {value!r}: give a number")
+
+    def categories(self) -> list[Any]:
+        """List the categories in order of first appearance: the place is the code."""
+        return list(dict.fromkeys(self.values))
+
+    def encode(self, value: Any, tree_key: int) -> float:
+        """Turn a value into a tree's number; an unseen category takes the next free code."""
+        if not self.is_categorical:
+            return float(value)
+        known = self.categories()
+        code = known.index(value) if value in known else len(known)
+        return category_number(code, self.index, tree_key)
+
+    def split_intensity(self, kind: str) -> float:
+        """lambda_j: 1, or one over the range seen so far (design 3.2; categories: 3.6)."""
+        if kind == "unit" or self.is_categorical:
+            return 1.0
+        width = float(max(self.values)) - float(min(self.values))
+        return 1.0 / width if width > 0 else 0.0
+
+
+@dataclass(eq=False)
+class Sample:
+    """A labelled sample as one tree sees it: `values` maps each column not missing to a number."""
+
+    x: dict[Hashable, Any]
+    label: Hashable
+    weight: float
+    values: dict[int, float]
+
+
+@dataclass(eq=False)
+class Node:
+    """A node, with every sample that ever went through it in order of arrival.
+
+    `feature` is a column index; None at a leaf, like `threshold`, `left` and `right`. `is_open`
+    says that a leaf splits by extension as internal nodes do; a leaf that is not open is paused
+    (design 2, pure cells).
+    """
+
+    forest: "NaiveForest" = field(repr=False)
+    time: float
+    is_open: bool = False
+    samples: list[Sample] = field(default_factory=list, repr=False)
+    feature: int | None = None
+    threshold: float | None = None
+    left: "Node | None" = None
+    right: "Node | None" = None
+
+    def is_leaf(self) -> bool:
+        """Tell whether the node has no children."""
+        return self.left is None
+
+    def children_time(self) -> float:
+        """Creation time that the children share; infinite at a leaf."""
+        return math.inf if self.is_leaf() else self.left.time
+
+    def counts(self) -> tuple[float, ...]:
+        """Total weight of each of the C classes in the cell, labels in order of appearance."""
+        by_label = dict.fromkeys(self.forest.labels, 0.0)
+        for sample in self.samples:
+            by_label[sample.label] += sample.weight
+        unseen = self.forest.n_classes() - len(by_label)
+        return (*by_label.values(), *[0.0] * unseen)
+
+    def n_samples(self) -> float:
+        """Total weight of the samples in the cell."""
+        return add_up(sample.weight for sample in self.samples)
+
+    def box(self) -> dict[int, tuple[float, float]]:
+        """Smallest and largest value of each column that the cell has seen."""
+        return hull(self.samples)
+
+    def is_pure_with(self, label: Hashable) -> bool:
+        """Tell whether no sample of the cell bears another label."""
+        return all(sample.label == label for sample in self.samples)
+
+    def cell(self) -> Cell:
+        """Copy the subtree for the functions on cells."""
+        if self.is_leaf():
+            return Cell(self.counts())
+        return Cell(self.counts(), self.left.cell(), self.right.cell())
+
+    def loss(self) -> float:
+        """Cumulative loss L_v."""
+        return loss(self.counts(), self.forest.current_dirichlet())
+
+    def log_wbar(self) -> float:
+        """Log-weight of all prunings of the subtree."""
+        return log_wbar(self.cell(), **self.forest.aggregation())
+
+    def log_odds(self) -> float:
+        """Log-odds r_v from the counts; infinite at a leaf."""
+        return closed_form_log_odds(self.cell(), **self.forest.aggregation())
+
+    def goes_left(self, values: dict[int, float]) -> bool:
+        """Choose the child; without the split feature the heavier one, the left one in a tie."""
+        if self.feature in values:
+            return values[self.feature] <= self.threshold
+        return self.left.n_samples() >= self.right.n_samples()
+
+    def split(self, feature: int, threshold: float, left: "Node", right: "Node") -> None:
+        """Make the node internal."""
+        self.feature, self.threshold, self.left, self.right = feature, threshold, left, right
+
+
+def hull(samples: Iterable[Sample]) -> dict[int, tuple[float, float]]:
+    """Smallest and largest value of each column over the samples that have it."""
+    box: dict[int, tuple[float, float]] = {}
+    for sample in samples:
+        for column, value in sample.values.items():
+            low, high = box.get(column, (value, value))
+            box[column] = (min(low, value), max(high, value))
+    return box
+
+
+class NaiveTree:
+    """One tree of a `NaiveForest`, with its own random numbers."""
+
+    def __init__(self, forest: "NaiveForest", random_state: int, tree_key: int) -> None:
+        self.forest = forest
+        self.random = RandomStream(random_state)
+        self.tree_key = tree_key
+        self.root: Node | None = None
+
+    def nodes(self) -> list[Node]:
+        """List all nodes, parents first and left before right."""
+        found, waiting = [], [self.root] if self.root else []
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            if not node.is_leaf():
+                waiting += [node.right, node.left]
+        return found
+
+    def budget_spent(self) -> bool:
+        """Tell whether two more nodes would exceed `max_nodes` (design 3.5)."""
+        max_nodes = self.forest.max_nodes
+        return max_nodes is not None and len(self.nodes()) + 2 > max_nodes
+
+    def path(self, values: dict[int, float]) -> list[Node]:
+        """List the nodes that x goes through, from the root to a leaf."""
+        nodes = [self.root]
+        while not nodes[-1].is_leaf():
+            node = nodes[-1]
+            nodes.append(node.left if node.goes_left(values) else node.right)
+        return nodes
+
+    def predict(self, values: dict[int, float]) -> list[float]:
+        """Predict the C classes by the average of all prunings, or by the leaf alone."""
+        nodes = self.path(values)
+        if not self.forest.use_aggregation:
+            return node_prediction(nodes[-1].counts(), self.forest.current_dirichlet())
+        cells = [self.root.cell()]
+        for parent, child in pairwise(nodes):
+            cells.append(cells[-1].left if child is parent.left else cells[-1].right)
+        return aggregated_prediction(cells, **self.forest.aggregation())
+
+    def learn(self, sample: Sample, split_intensity: Sequence[float]) -> None:
+        """Grow the tree where the sample asks for it, then count the sample along its path."""
+        if self.root is None:
+            self.root = self._new_leaf(0.0)
+        for node in self._grow(sample, split_intensity):
+            node.samples.append(sample)
+
+    def _new_leaf(self, time: float, samples: Iterable[Sample] = ()) -> Node:
+        return Node(self.forest, time, self.forest.split_pure, list(samples))
+
+    def _is_paused(self, node: Node) -> bool:
+        return node.is_leaf() and not node.is_open and not self.budget_spent()
+
+    def _grow(self, sample: Sample, split_intensity: Sequence[float]) -> list[Node]:
+        """Change the structure for the sample; return its path, the sample not yet counted."""
+        path: list[Node] = []
+        node = self.root
+        while True:
+            if self._is_paused(node):
+                if node.is_pure_with(sample.label):
+                    return [*path, node]
+                return path + self._expand_leaf(node, sample, split_intensity)
+            above = path[-1] if path else None
+            inserted = self._insert_parent(node, above, sample, split_intensity)
+            if inserted:
+                return path + inserted
+            path.append(node)
+            if node.is_leaf():
+                return path
+            node = node.left if node.goes_left(sample.values) else node.right
+
+    def _insert_parent(
+        self, node: Node, above: Node | None, sample: Sample, split_intensity: Sequence[float]
+    ) -> list[Node]:
+        """Split the sample off above the node if the draw says so (design 2, Mondrian growth).
+
+        Returns the new parent and the new leaf, or nothing.
+        """
+        box = node.box()
+        extension = self._range_extension(box, sample.values)
+        rate = cumulative_rates(extension, split_intensity)[-1]
+        if self.budget_spent() or not rate > 0:
+            return []
+        split_time = node.time + self.random.exponential(rate)
+        if not split_time < node.children_time():
+            return []
+        feature = self.random.column(extension, split_intensity)
+        value, (range_min, range_max) = sample.values[feature], box[feature]
+        parent = Node(self.forest, node.time, samples=list(node.samples))
+        leaf = self._new_leaf(split_time)
+        node.time = split_time
+        if value > range_max:
+            parent.split(feature, self.random.threshold(range_max, value), node, leaf)
+        else:
+            parent.split(feature, self.random.threshold(value, range_min), leaf, node)
+        self._replace(above, node, parent)
+        return [parent, leaf]
+
+    def _range_extension(
+        self, box: dict[int, tuple[float, float]], values: dict[int, float]
+    ) -> list[float]:
+        """Distance of x outside the box in each column; 0 if x or the box has no value there."""
+        extension = [0.0] * len(self.forest.columns)
+        for column, value in values.items():
+            if column in box:
+                range_min, range_max = box[column]
+                extension[column] = max(range_min - value, value - range_max, 0.0)
+        return extension
+
+    def _replace(self, above: Node | None, old: Node, new: Node) -> None:
+        if above is None:
+            self.root = new
+        elif above.left is old:
+            above.left = new
+        else:
+            above.right = new
+
+    def _expand_leaf(
+        self, leaf: Node, newcomer: Sample, split_intensity: Sequence[float]
+    ) -> list[Node]:
+        """Draw the splits that a paused leaf has put off (design 2, pure cells).
+
+        Returns the newcomer's path from the leaf downwards.
+        """
+        path = [leaf]
+        while path[-1].samples:  # else the newcomer is alone, in a leaf that stays paused
+            node = path[-1]
+            cell = [*node.samples, newcomer]
+            box = hull(cell)
+            sides = [0.0] * len(self.forest.columns)
+            for column, (range_min, range_max) in box.items():
+                sides[column] = range_max - range_min
+            rate = cumulative_rates(sides, split_intensity)[-1]
+            if not rate > 0 or self.budget_spent():
+                node.is_open = True
+                return path
+            split_time = node.time + self.random.exponential(rate)
+            feature = self.random.column(sides, split_intensity)
+            threshold = self.random.threshold(*box[feature])
+            on_left = partition(cell, feature, threshold)
+            stored = list(zip(node.samples, on_left, strict=False))  # the newcomer left out
+            left = self._new_leaf(split_time, [s for s, is_left in stored if is_left])
+            right = self._new_leaf(split_time, [s for s, is_left in stored if not is_left])
+            node.split(feature, threshold, left, right)
+            path.append(left if on_left[-1] else right)
+        return path
+
+
+def partition(cell: Sequence[Sample], feature: int, threshold: float) -> list[bool]:
+    """Tell for each sample of a cell whether it goes left.
+
+    Samples that lack the feature go with the heavier side of those that have it, left in a tie.
+    """
+    having = [sample for sample in cell if feature in sample.values]
+    left_weight = add_up(s.weight for s in having if s.values[feature] <= threshold)
+    right_weight = add_up(s.weight for s in having if s.values[feature] > threshold)
+    left_is_heavier = left_weight >= right_weight
+    return [
+        sample.values[feature] <= threshold if feature in sample.values else left_is_heavier
+        for sample in cell
+    ]
+
+
+class NaiveForest:
+    """The Aggregated Mondrian Forest of design 2, with nothing incremental in it.
+
+    One tree for each entry of `random_states` (64-bit integers) and `tree_keys` (32-bit integers);
+    the other parameters are those of `AMFClassifier`.
+    """
+
+    def __init__(
+        self,
+        random_states: Iterable[int],
+        tree_keys: Iterable[int],
+        *,
+        n_classes: int | None = None,
+        step: float = 1.0,
+        split_prior: float = 0.5,
+        use_aggregation: bool = True,
+        dirichlet: float | None = None,
+        split_pure: bool = False,
+        max_nodes: int | None = None,
+        split_intensity: str = "range",
+    ) -> None:
+        if split_intensity not in ("unit", "range"):
+            raise ValueError(f"split_intensity is {split_intensity!r}, not 'unit' or 'range'")
+        self.given_n_classes = n_classes
+        self.step = step
+        self.split_prior = split_prior
+        self.use_aggregation = use_aggregation
+        self.dirichlet = dirichlet
+        self.split_pure = split_pure
+        self.max_nodes = max_nodes
+        self.split_intensity = split_intensity
+        self.labels: list[Hashable] = []
+        self.columns: dict[Hashable, Column] = {}
+        self.trees = [
+            NaiveTree(self, int(random_state), int(tree_key))
+            for random_state, tree_key in zip(random_states, tree_keys, strict=True)
+        ]
+
+    def n_classes(self) -> int:
+        """Count the classes of the prior: those given, or those seen so far."""
+        return len(self.labels) if self.given_n_classes is None else self.given_n_classes
+
+    def current_dirichlet(self) -> float:
+        """Dirichlet parameter a: as given, or 0.5 up to two classes and 0.01 beyond."""
+        if self.dirichlet is not None:
+            return self.dirichlet
+        return 0.5 if self.n_classes() <= 2 else 0.01
+
+    def aggregation(self) -> dict[str, float]:
+        """Parameters of the functions on cells."""
+        return {
+            "split_prior": self.split_prior,
+            "step": self.step,
+            "dirichlet": self.current_dirichlet(),
+        }
+
+    def learn_one(self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0) -> None:
+        """Learn one sample of weight w; a weight of zero changes nothing."""
+        if w == 0:
+            return
+        if not w > 0:
+            raise ValueError(f"the weight is {w!r}, it must not be negative")
+        self._check_label(y)
+        self._check_features(x)
+        if y not in self.labels:
+            self.labels.append(y)
+        self._add_values(x)
+        intensities = [c.split_intensity(self.split_intensity) for c in self.columns.values()]
+        for tree in self.trees:
+            values = self.encode(x, tree.tree_key)
+            tree.learn(Sample(dict(x), y, float(w), values), intensities)
+
+    def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
+        """Average the trees; the labels seen so far, summing to one."""
+        if not self.labels:
+            return {}
+        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        of_classes = [math.fsum(p) / len(self.trees) for p in zip(*of_trees, strict=True)]
+        seen = of_classes[: len(self.labels)]
+        return {label: p / math.fsum(seen) for label, p in zip(self.labels, seen, strict=True)}
+
+    def encode(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
+        """Map column to a tree's number for each known feature that is not missing in x."""
+        self._check_features(x)
+        return {
+            column.index: column.encode(x[name], tree_key)
+            for name, column in self.columns.items()
+            if not is_missing(x.get(name))
+        }
+
+    def _check_label(self, y: Hashable) -> None:
+        if is_missing(y):
+            raise ValueError(f"the label is {y!r}, it must be neither None nor NaN")
+        if y not in self.labels and len(self.labels) == self.given_n_classes:
+            raise ValueError(f"label {y!r} is one more than n_classes={self.given_n_classes}")
+
+    def _check_features(self, x: dict[Hashable, Any]) -> None:
+        for name, value in x.items():
+            if name in self.columns and not is_missing(value):
+                self.columns[name].check(value)
+
+    def _add_values(self, x: dict[Hashable, Any]) -> None:
+        """Give new features a column, in an order that does not depend on the dict's; keep x."""
+        present = {name: value for name, value in x.items() if not is_missing(value)}
+        for name in sorted(present, key=lambda name: (type(name).__name__, repr(name))):
+            if name not in self.columns:
+                self.columns[name] = Column(name, len(self.columns), present[name])
+            self.columns[name].values.append(present[name])
+
+
+# -------------------------------------------------------------------------------------------------
+# Mondrian trees drawn in one go
+# -------------------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class MondrianNode:
+    """A node of a tree drawn in one go; `time` is its creation, the children's its split time."""
+
+    time: float
+    n_samples: int
+    depth: int
+    feature: int | None = None
+    threshold: float | None = None
+    left: "MondrianNode | None" = None
+    right: "MondrianNode | None" = None
+
+
+def sample_mondrian(
+    rows: Sequence[Sequence[float]],
+    labels: Sequence[Hashable],
+    rng: np.random.Generator,
+    *,
+    stop_if_pure: bool,
+    time: float = 0.0,
+    depth: int = 0,
+) -> MondrianNode:
+    """Draw a Mondrian tree of infinite lifetime and unit intensity on the rows.
+
+    By recursion on the box of the rows (Lakshminarayanan et al., 2014, algorithm 2). Cells whose
+    rows coincide are not split, nor, with `stop_if_pure`, cells of one label. Rows have no missing
+    values. `time` and `depth` are those of the top node.
+    """
+    rows, labels = np.asarray(rows, dtype=float), np.asarray(labels)
+    node = MondrianNode(time, len(rows), depth)
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    rate = (high - low).sum()
+    if rate == 0 or (stop_if_pure and len(np.unique(labels)) == 1):
+        return node
+    split_time = time + rng.exponential(1.0 / rate)
+    node.feature = int(rng.choice(len(low), p=(high - low) / rate))
+    node.threshold = float(rng.uniform(low[node.feature], high[node.feature]))
+    on_left = rows[:, node.feature] <= node.threshold
+    node.left, node.right = (
+        sample_mondrian(
+            rows[side],
+            labels[side],
+            rng,
+            stop_if_pure=stop_if_pure,
+            time=split_time,
+            depth=depth + 1,
+        )
+        for side in (on_left, ~on_left)
+    )
+    return node
