@@ -20,6 +20,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 CACHE = True
 
@@ -40,6 +43,36 @@ def part(function: F) -> F:
     return cast(F, _njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
 
 
+def hot(function: F) -> F:
+    """Compile a part that every sample runs through into its callers."""
+    return cast(F, _njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True))
+
+
+if numba.config.DISABLE_JIT:
+
+    def borrowed(array):  # type: ignore[no-untyped-def]
+        """Return the array."""
+        return array
+
+else:
+
+    @intrinsic
+    def borrowed(typingctx, array):  # type: ignore[no-untyped-def]
+        """View of an argument that is not counted as a reference to it.
+
+        Python holds the arguments during a call. Without this, each view of an array and each pass
+        to a function counts up and down atomically, which took half the time of a walk.
+        """
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            view = make_array(signature.args[0])(context, builder, arguments[0])
+            view.meminfo = cgutils.get_null_value(view.meminfo.type)
+            view.parent = cgutils.get_null_value(view.parent.type)
+            return view._getvalue()
+
+        return array(array), generate
+
+
 NONE = -1  # no node, no box, end of a list of rows
 UNLISTED = -2  # the link of a row that no leaf of the tree keeps
 
@@ -51,6 +84,7 @@ INFINITE = -4  # nothing was changed: the sample holds an infinite value
 
 NEVER = math.inf  # the split time of a node that does not split
 LARGEST = 1.7976931348623157e308
+SAFE_DIRICHLET = 1e-100  # above it no probability of a single sample underflows
 
 WORD = np.uint64(32)
 LOW_WORD = np.uint64(0xFFFFFFFF)
@@ -84,21 +118,25 @@ class Tree(NamedTuple):
     links: Any
 
 
-class Splits(NamedTuple):
-    """The splits that part a newcomer from the samples of a pure leaf, top down."""
+# A sample of a leaf that is being split. Expansions allocate few arrays: each costs as much as a node.
+MEMBER = np.dtype(
+    [
+        ("weight", "f8"),
+        ("row", "i8"),  # in the store
+        ("depth", "i8"),  # the number of splits that it shares with the newcomer
+    ]
+)
 
-    n_splits: Any
-    time: Any
-    feature: Any
-    threshold: Any
-    newcomer_left: Any
-    depth: Any  # of each member: the number of splits that it shares with the newcomer
+# A split that parts a newcomer from the samples of a pure leaf.
+SPLIT = np.dtype(
+    [("time", "f8"), ("threshold", "f8"), ("feature", "i8"), ("newcomer_left", "i8")],
+)
 
 
 # ------------------------------------------------------------------------------ random numbers
 
 
-@part
+@hot
 def draw_word(state):  # type: ignore[no-untyped-def]
     """32 random bits by D. Thomas' MWC64X; no product overflows, also as a numpy scalar."""
     low = state["random_state"] & LOW_WORD
@@ -107,7 +145,7 @@ def draw_word(state):  # type: ignore[no-untyped-def]
     return low ^ high
 
 
-@part
+@hot
 def draw_uniform(state):  # type: ignore[no-untyped-def]
     """Uniform on [0, 1) with 53 bits."""
     high = draw_word(state) >> np.uint64(5)
@@ -115,7 +153,7 @@ def draw_uniform(state):  # type: ignore[no-untyped-def]
     return (float(high) * 67108864.0 + float(low)) / 9007199254740992.0
 
 
-@part
+@hot
 def draw_exponential(state, rate):  # type: ignore[no-untyped-def]
     """E ~ Exp(rate)."""
     return -math.log1p(-draw_uniform(state)) / rate
@@ -167,7 +205,7 @@ def category_number(key, feature, code):  # type: ignore[no-untyped-def]
 # -------------------------------------------------------------------------------------- samples
 
 
-@part
+@hot
 def has_infinity(x, n_features):  # type: ignore[no-untyped-def]
     """Whether a value of x is infinite."""
     for j in range(n_features):
@@ -176,7 +214,7 @@ def has_infinity(x, n_features):  # type: ignore[no-untyped-def]
     return False
 
 
-@part
+@hot
 def code_row(is_categorical, n_features, key, values, out):  # type: ignore[no-untyped-def]
     """Write `values` as a tree with this key sees them: its own number for each category."""
     for j in range(n_features):
@@ -186,7 +224,7 @@ def code_row(is_categorical, n_features, key, values, out):  # type: ignore[no-u
         out[j] = value
 
 
-@part
+@hot
 def update_ranges(forest, x):  # type: ignore[no-untyped-def]
     """Range observed so far of each feature, and the split intensity 1 / range (design 3.2)."""
     settings = forest.settings[0]
@@ -205,7 +243,7 @@ def update_ranges(forest, x):  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------------------------------- boxes
 
 
-@part
+@hot
 def range_extension(low, high, value):  # type: ignore[no-untyped-def]
     """e_j, the distance of value outside [low, high]; 0 if it or the range is missing (NaN)."""
     below = low - value
@@ -214,7 +252,7 @@ def range_extension(low, high, value):  # type: ignore[no-untyped-def]
     return min(extension, LARGEST)
 
 
-@part
+@hot
 def extension_rate(box, x, intensity, n_features):  # type: ignore[no-untyped-def]
     """The rate sum_j lambda_j e_j at which x calls for a split above a box [MF, algorithm 4]."""
     rate = 0.0
@@ -223,16 +261,7 @@ def extension_rate(box, x, intensity, n_features):  # type: ignore[no-untyped-de
     return rate
 
 
-@part
-def side_rate(box, intensity, n_features):  # type: ignore[no-untyped-def]
-    """The rate sum_j lambda_j (max_j - min_j) at which a box itself splits [MF, algorithm 2]."""
-    rate = 0.0
-    for j in range(n_features):
-        rate += intensity[j] * range_extension(box[0, j], box[0, j], box[1, j])
-    return rate
-
-
-@part
+@hot
 def extend_box(box, x, n_features):  # type: ignore[no-untyped-def]
     """Extend a box to hold x; a missing value changes nothing, a first value starts the range."""
     for j in range(n_features):
@@ -246,14 +275,16 @@ def extend_box(box, x, n_features):  # type: ignore[no-untyped-def]
 # -------------------------------------------------------------------------------- node estimates
 
 
-@part
-def stable_sigmoid(log_odds):  # type: ignore[no-untyped-def]
-    """sigma(r) = 1 / (1 + exp(-r)) without overflow."""
+@hot
+def shares(log_odds):  # type: ignore[no-untyped-def]
+    """A node's own share sigma(r) = 1 / (1 + exp(-r)), and the rest sigma(-r), both exact."""
     z = math.exp(-abs(log_odds))
-    return 1.0 / (1.0 + z) if log_odds >= 0.0 else z / (1.0 + z)
+    larger = 1.0 / (1.0 + z)
+    smaller = z * larger
+    return (larger, smaller) if log_odds >= 0.0 else (smaller, larger)
 
 
-@part
+@hot
 def softplus(log_odds):  # type: ignore[no-untyped-def]
     """log(1 + exp(r)) without overflow."""
     return max(log_odds, 0.0) + math.log1p(math.exp(-abs(log_odds)))
@@ -304,25 +335,25 @@ def log_own_surplus(settings, log_odds):  # type: ignore[no-untyped-def]
 # ------------------------------------------------------------------------------------ structure
 
 
-@part
+@hot
 def is_leaf(node):  # type: ignore[no-untyped-def]
     """Whether a node record has no children."""
     return node["left"] == NONE
 
 
-@part
+@hot
 def keeps_samples(node):  # type: ignore[no-untyped-def]
     """Whether a node is a pure leaf that waits with its samples; all other nodes have a box."""
     return node["box"] == NONE
 
 
-@part
+@hot
 def is_spent(settings, state):  # type: ignore[no-untyped-def]
     """Whether the tree's budget leaves no room for a split (design 3.5)."""
     return state["n_nodes"] + 2 > settings["max_nodes"]
 
 
-@part
+@hot
 def splits_late(settings, state):  # type: ignore[no-untyped-def]
     """Whether new leaves keep their samples and split only when they cease to be pure."""
     return not settings["split_pure"] and not is_spent(settings, state)
@@ -354,7 +385,7 @@ def add_box(tree, index):  # type: ignore[no-untyped-def]
     return tree.boxes[box]
 
 
-@part
+@hot
 def list_row(tree, index, row):  # type: ignore[no-untyped-def]
     """Append a row of the store to the samples that a leaf keeps."""
     node = tree.nodes[index]
@@ -387,14 +418,14 @@ def set_split(tree, index, feature, threshold, left, right):  # type: ignore[no-
     node["right"] = right
 
 
-@part
+@hot
 def heavier_child(nodes, node):  # type: ignore[no-untyped-def]
     """The child with more samples, the left one in a tie (design 3.7)."""
     heavier_right = nodes[node["right"]]["n_samples"] > nodes[node["left"]]["n_samples"]
     return node["right"] if heavier_right else node["left"]
 
 
-@part
+@hot
 def next_node(nodes, node, x):  # type: ignore[no-untyped-def]
     """The child that x goes to: left if x <= threshold, the heavier one if the value is missing."""
     value = x[node["feature"]]
@@ -405,7 +436,7 @@ def next_node(nodes, node, x):  # type: ignore[no-untyped-def]
     return heavier_child(nodes, node)
 
 
-@part
+@hot
 def has_room_for(tree, n_splits):  # type: ignore[no-untyped-def]
     """DONE if the arrays hold `n_splits` more splits, else what they lack: 0 nodes, 1 boxes."""
     n_nodes = tree.state["n_nodes"] + 2 * n_splits
@@ -420,7 +451,7 @@ def has_room_for(tree, n_splits):  # type: ignore[no-untyped-def]
 # -------------------------------------------------------------------------------------- learning
 
 
-@part
+@hot
 def descend(forest, tree, x):  # type: ignore[no-untyped-def]
     """Walk x down and extend the boxes, to a leaf or to where the Mondrian process splits.
 
@@ -476,9 +507,11 @@ def insert_parent(forest, tree, index, split_time, x, row):  # type: ignore[no-u
         set_split(tree, parent, feature, threshold, index, leaf)
     replace_child(tree, above["parent"], index, parent)
     above["n_samples"] = node["n_samples"]
-    tree.counts[parent, :] = tree.counts[index]
+    for c in range(tree.settings["n_classes"]):
+        tree.counts[parent, c] = tree.counts[index, c]
     parent_box = add_box(tree, parent)
-    parent_box[:] = box
+    extend_box(parent_box, box[0], n_features)
+    extend_box(parent_box, box[1], n_features)
     extend_box(parent_box, x, n_features)
 
     surplus = 0.0 if is_leaf(node) else log_own_surplus(tree.settings, node["log_odds"])
@@ -500,101 +533,122 @@ def replace_child(tree, parent, old, new):  # type: ignore[no-untyped-def]
 
 
 @part
-def listed_rows(tree, index, newcomer):  # type: ignore[no-untyped-def]
-    """The rows that a leaf keeps, in order of arrival, and the newcomer's row at the end."""
-    n_rows = 1
-    row = tree.nodes[index]["first_row"]
+def members_of(forest, tree, index, newcomer):  # type: ignore[no-untyped-def]
+    """The samples that a leaf keeps, in order of arrival, and the newcomer's row at the end."""
+    first_row = tree.nodes[index]["first_row"]
+    n_members = 1
+    row = first_row
     while row != NONE:
-        n_rows += 1
+        n_members += 1
         row = tree.links[row]
-    members = np.empty(n_rows, np.int64)
-    row = tree.nodes[index]["first_row"]
-    for i in range(n_rows - 1):
-        members[i] = row
-        row = tree.links[row]
-    members[n_rows - 1] = newcomer
+    members = np.empty(n_members, MEMBER)
+    row = first_row
+    for i in range(n_members):
+        members[i]["row"] = newcomer if row == NONE else row
+        members[i]["weight"] = forest.samples[members[i]["row"]]["weight"]
+        members[i]["depth"] = 0
+        row = tree.links[row] if row != NONE else row
     return members
 
 
 @part
 def coded_rows(forest, tree, members):  # type: ignore[no-untyped-def]
-    """The values of rows of the store as the tree sees them."""
+    """The values of members as the tree sees them."""
     n_features = tree.settings["n_features"]
+    key = tree.state["key"]
     values = np.empty((len(members), n_features))
     for i in range(len(members)):
         code_row(
-            forest.is_categorical, n_features, tree.state["key"], forest.rows[members[i]], values[i]
+            forest.is_categorical, n_features, key, forest.rows[members[i]["row"]], values[i]
         )
     return values
 
 
 @part
-def goes_left(values, weights, cell, feature, threshold):  # type: ignore[no-untyped-def]
-    """The side of each member of a cell; those without a value go with the heavier side."""
-    sides = np.empty(len(cell), np.bool_)
+def heavier_left(values, members, depth, feature, threshold):  # type: ignore[no-untyped-def]
+    """Whether the members of a cell that have the feature weigh no less on the left side."""
     left, right = 0.0, 0.0
-    for i in range(len(cell)):
-        value = values[cell[i], feature]
-        sides[i] = value <= threshold
-        left += weights[cell[i]] if value <= threshold else 0.0
-        right += weights[cell[i]] if value > threshold else 0.0
-    for i in range(len(cell)):
-        if math.isnan(values[cell[i], feature]):
-            sides[i] = right <= left
-    return sides
+    for i in range(len(members)):
+        if members[i]["depth"] == depth:
+            if values[i, feature] <= threshold:
+                left += members[i]["weight"]
+            elif values[i, feature] > threshold:
+                right += members[i]["weight"]
+    return left >= right
+
+
+@hot
+def side_of(value, threshold, missing_left):  # type: ignore[no-untyped-def]
+    """Whether a value goes left."""
+    return missing_left if math.isnan(value) else value <= threshold
 
 
 @part
-def draw_splits(forest, tree, index, values, weights):  # type: ignore[no-untyped-def]
+def hull_of_cell(values, members, depth, box):  # type: ignore[no-untyped-def]
+    """Make `box` the hull of the members of a cell; returns their number."""
+    n_features = box.shape[1]
+    n_cell = 0
+    for i in range(len(members)):
+        if members[i]["depth"] == depth:
+            for j in range(n_features if n_cell == 0 else 0):
+                box[0, j] = values[i, j]
+                box[1, j] = values[i, j]
+            extend_box(box, values[i], n_features)
+            n_cell += 1
+    return n_cell
+
+
+@part
+def draw_splits(forest, tree, index, members, values):  # type: ignore[no-untyped-def]
     """Draw the Mondrian process restricted to the members of a leaf, the newcomer the last of them.
 
     Only the newcomer's cell is followed, until it is alone in it, or all in it coincide, or the
-    budget ends: every other cell is pure and stays whole ("paused block" in [MF]).
+    budget ends: every other cell is pure and stays whole ("paused block" in [MF]). The cell after k
+    splits are the members of depth k. Returns the splits and their number.
     """
     n_features = tree.settings["n_features"]
-    n_members = len(values)
     budget = (tree.settings["max_nodes"] - tree.state["n_nodes"]) // 2
-    time = np.empty(n_members)
-    feature = np.empty(n_members, np.int64)
-    threshold = np.empty(n_members)
-    newcomer_left = np.empty(n_members, np.bool_)
-    depth = np.zeros(n_members, np.int64)
-    cell = np.arange(n_members)
+    newcomer = len(members) - 1
+    splits = np.empty(newcomer, SPLIT)
+    box = np.empty((3, n_features))  # and below it the lengths of its sides
+    lengths = box[2]
     now = tree.nodes[index]["time"]
-    lengths = np.empty(n_features)
     n_splits = 0
-    while len(cell) > 1 and n_splits < budget:
-        box = np.full((2, n_features), np.nan)
-        for i in range(len(cell)):
-            extend_box(box, values[cell[i]], n_features)
-        rate = side_rate(box, forest.intensity, n_features)
+    while n_splits < budget and hull_of_cell(values, members, n_splits, box) > 1:
+        rate = 0.0
+        for j in range(n_features):
+            lengths[j] = range_extension(box[0, j], box[0, j], box[1, j])
+            rate += forest.intensity[j] * lengths[j]
         if not rate > 0.0:
             break
         now += draw_exponential(tree.state, rate)
-        for j in range(n_features):
-            lengths[j] = range_extension(box[0, j], box[0, j], box[1, j])
         j = draw_feature(tree.state, lengths, forest.intensity, rate)
-        at = draw_threshold(tree.state, box[0, j], box[1, j])
-        sides = goes_left(values, weights, cell, j, at)
-        time[n_splits], feature[n_splits], threshold[n_splits] = now, j, at
-        newcomer_left[n_splits] = sides[-1]
+        threshold = draw_threshold(tree.state, box[0, j], box[1, j])
+        missing_left = heavier_left(values, members, n_splits, j, threshold)
+        left = side_of(values[newcomer, j], threshold, missing_left)
+        for i in range(len(members)):
+            if members[i]["depth"] == n_splits:
+                stays = side_of(values[i, j], threshold, missing_left) == left
+                members[i]["depth"] += stays
+        splits[n_splits]["time"] = now
+        splits[n_splits]["threshold"] = threshold
+        splits[n_splits]["feature"] = j
+        splits[n_splits]["newcomer_left"] = left
         n_splits += 1
-        cell = cell[sides == sides[-1]]
-        for i in range(len(cell)):
-            depth[cell[i]] = n_splits
-    return Splits(n_splits, time, feature, threshold, newcomer_left, depth)
+    return splits, n_splits
 
 
 @part
-def grow_chain(tree, index, splits):  # type: ignore[no-untyped-def]
+def grow_chain(tree, index, splits, n_splits):  # type: ignore[no-untyped-def]
     """Turn a leaf into the chain of splits; returns its nodes, the newcomer's leaf last."""
-    chain = np.empty(splits.n_splits + 1, np.int64)
+    chain = np.empty(n_splits + 1, np.int64)
     chain[0] = index
-    for k in range(splits.n_splits):
-        left = add_node(tree, chain[k], splits.time[k])
-        right = add_node(tree, chain[k], splits.time[k])
-        set_split(tree, chain[k], splits.feature[k], splits.threshold[k], left, right)
-        chain[k + 1] = left if splits.newcomer_left[k] else right
+    for k in range(n_splits):
+        split = splits[k]
+        left = add_node(tree, chain[k], split["time"])
+        right = add_node(tree, chain[k], split["time"])
+        set_split(tree, chain[k], split["feature"], split["threshold"], left, right)
+        chain[k + 1] = left if split["newcomer_left"] else right
     return chain
 
 
@@ -606,41 +660,46 @@ def sibling_of(tree, index):  # type: ignore[no-untyped-def]
 
 
 @part
-def share_out(tree, chain, depth, members, label, weights):  # type: ignore[no-untyped-def]
-    """Hand the samples of an expanded leaf to the new leaves, and count all but the newcomer."""
+def share_out(tree, chain, members, label):  # type: ignore[no-untyped-def]
+    """Hand the samples of an expanded leaf to the new leaves, and count all but the newcomer.
+
+    Returns whether the newcomer is alone in the last leaf; else that gives up its samples, as they
+    coincide or the budget has ended.
+    """
     n_splits = len(chain) - 1
     newcomer = len(members) - 1
-    last_is_pure = True
+    alone = True
     for i in range(newcomer):
-        if depth[i] == n_splits:  # it coincides with the newcomer, or the budget has ended
-            tree.links[members[i]] = UNLISTED
-            last_is_pure = False
+        row, weight, depth = members[i]["row"], members[i]["weight"], members[i]["depth"]
+        if depth == n_splits:
+            tree.links[row] = UNLISTED
+            alone = False
             leaf = chain[n_splits]
         else:
-            leaf = sibling_of(tree, chain[depth[i] + 1])
-            list_row(tree, leaf, members[i])
+            leaf = sibling_of(tree, chain[depth + 1])
+            list_row(tree, leaf, row)
         if leaf != chain[0]:
-            tree.counts[leaf, label] += weights[i]
-            tree.nodes[leaf]["n_samples"] += weights[i]
-    if last_is_pure:
-        list_row(tree, chain[n_splits], members[newcomer])
+            tree.counts[leaf, label] += weight
+            tree.nodes[leaf]["n_samples"] += weight
+    if alone:
+        list_row(tree, chain[n_splits], members[newcomer]["row"])
     for k in range(n_splits - 1, 0, -1):
         for child in (chain[k + 1], sibling_of(tree, chain[k + 1])):
             tree.counts[chain[k], label] += tree.counts[child, label]
             tree.nodes[chain[k]]["n_samples"] += tree.nodes[child]["n_samples"]
-    return last_is_pure
+    return alone
 
 
 @part
-def box_chain(tree, chain, depth, values, last_is_pure):  # type: ignore[no-untyped-def]
-    """Give each node of the chain the hull of its members; a pure last leaf needs none."""
+def box_chain(tree, chain, members, values, alone):  # type: ignore[no-untyped-def]
+    """Give each node of the chain the hull of its members; the leaf of a lone newcomer needs none."""
     n_features = tree.settings["n_features"]
-    n_boxes = len(chain) - 1 if last_is_pure else len(chain)
+    n_boxes = len(chain) - 1 if alone else len(chain)
     for k in range(n_boxes):
         add_box(tree, chain[k])
-    for i in range(len(values)):
-        box = tree.boxes[tree.nodes[chain[min(depth[i], n_boxes - 1)]]["box"]]
-        extend_box(box, values[i], n_features)
+    for i in range(len(members)):
+        node = tree.nodes[chain[min(members[i]["depth"], n_boxes - 1)]]
+        extend_box(tree.boxes[node["box"]], values[i], n_features)
     for k in range(n_boxes - 1, 0, -1):
         above = tree.boxes[tree.nodes[chain[k - 1]]["box"]]
         below = tree.boxes[tree.nodes[chain[k]]["box"]]
@@ -677,20 +736,19 @@ def expand_leaf(forest, tree, index, row):  # type: ignore[no-untyped-def]
     changed nothing, what there is no room for.
     """
     before = tree.state["random_state"]
-    members = listed_rows(tree, index, row)
+    members = members_of(forest, tree, index, row)
     values = coded_rows(forest, tree, members)
-    weights = forest.samples["weight"][members]
-    splits = draw_splits(forest, tree, index, values, weights)
-    lack = has_room_for(tree, splits.n_splits)
+    splits, n_splits = draw_splits(forest, tree, index, members, values)
+    lack = has_room_for(tree, n_splits)
     if lack != DONE:
         tree.state["random_state"] = before
         return lack, NONE, 0.0
-    label = forest.samples[members[0]]["label"]
+    label = forest.samples[members[0]["row"]]["label"]
     tree.nodes[index]["first_row"] = NONE
     tree.nodes[index]["last_row"] = NONE
-    chain = grow_chain(tree, index, splits)
-    last_is_pure = share_out(tree, chain, splits.depth, members, label, weights)
-    box_chain(tree, chain, splits.depth, values, last_is_pure)
+    chain = grow_chain(tree, index, splits, n_splits)
+    alone = share_out(tree, chain, members, label)
+    box_chain(tree, chain, members, values, alone)
     return DONE, chain[-1], weigh_chain(tree, chain)
 
 
@@ -712,7 +770,8 @@ def release_rows(forest, tree):  # type: ignore[no-untyped-def]
             )
             node["first_row"] = NONE
             node["last_row"] = NONE
-    tree.links[:] = UNLISTED
+    for row in range(len(tree.links)):
+        tree.links[row] = UNLISTED
 
 
 @kernel
@@ -725,23 +784,62 @@ def hull_of_rows(is_categorical, n_features, key, rows, links, row, box):  # typ
         row = links[row]
 
 
-@part
+@hot
 def aggregate_upwards(tree, leaf, label, weight, changed, log_growth):  # type: ignore[no-untyped-def]
     """Count a sample on its path and bring the log-odds up to date, leaf to root (design 2, learn).
 
-    `changed` is the node under which structure has changed, and the log of the factor by which that
-    alone has multiplied its wbar (NONE: no change). With log p from before the count and log g from
-    the child: r_v += eta log p - log g; then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r,
-    that is log g += softplus(new r) - softplus(old r).
+    `changed` is the node under which structure has changed, and exp(log_growth) the factor by which
+    that alone has multiplied its wbar (NONE: no change).
     """
     settings = tree.settings
+    if weight == 1.0 and settings["step"] == 1.0 and settings["dirichlet"] > SAFE_DIRICHLET:
+        aggregate_unit_weight(tree, leaf, label, changed, math.exp(log_growth))
+    else:
+        aggregate_any_weight(tree, leaf, label, weight, changed, log_growth)
+
+
+@hot
+def aggregate_unit_weight(tree, leaf, label, changed, growth):  # type: ignore[no-untyped-def]
+    """Aggregate upwards at weight 1 and eta 1, where p and g are far from underflow.
+
+    With p from before the count and g from the child, r_v += log p - log g; then
+    g = sigma(r) p + (1 - sigma(r)) g with the old r.
+    """
+    a = tree.settings["dirichlet"]
+    total = tree.settings["n_classes"] * a
+    g = 1.0
+    index = leaf
+    while index != NONE:
+        node = tree.nodes[index]
+        p = (tree.counts[index, label] + a) / (node["n_samples"] + total)
+        if is_leaf(node):
+            g = p
+        else:
+            log_odds = node["log_odds"]
+            node["log_odds"] = log_odds + math.log(p / g)
+            own_share, rest = shares(log_odds)
+            g = own_share * p + rest * g
+        if index == changed:
+            g *= growth
+        tree.counts[index, label] += 1.0
+        node["n_samples"] += 1.0
+        index = node["parent"]
+
+
+@part
+def aggregate_any_weight(tree, leaf, label, weight, changed, log_growth):  # type: ignore[no-untyped-def]
+    """Aggregate upwards in logarithms.
+
+    r_v += eta log p - log g; then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r, that is
+    log g += softplus(new r) - softplus(old r).
+    """
     log_g = 0.0
     index = leaf
     while index != NONE:
         node = tree.nodes[index]
         n_samples = node["n_samples"]
         count = tree.counts[index, label]
-        log_p = settings["step"] * log_score(settings, count, n_samples, weight)
+        log_p = tree.settings["step"] * log_score(tree.settings, count, n_samples, weight)
         if is_leaf(node):
             log_g = log_p
         else:
@@ -756,7 +854,7 @@ def aggregate_upwards(tree, leaf, label, weight, changed, log_growth):  # type: 
         index = node["parent"]
 
 
-@part
+@hot
 def learn_tree(forest, tree, x, label, weight, row):  # type: ignore[no-untyped-def]
     """Learn a sample in one tree; DONE, or what there is no room for (then it can be called again:
     only boxes were extended, by which the next walk comes to the same place without a draw).
@@ -790,13 +888,15 @@ def learn_tree(forest, tree, x, label, weight, row):  # type: ignore[no-untyped-
     return DONE
 
 
-@part
+@hot
 def store_row(forest, x, label, weight, row):  # type: ignore[no-untyped-def]
     """Write a sample into the store, where no leaf keeps it yet."""
-    forest.rows[row, : len(x)] = x
+    for j in range(len(x)):
+        forest.rows[row, j] = x[j]
     forest.samples[row]["label"] = label
     forest.samples[row]["weight"] = weight
-    forest.links[:, row] = UNLISTED
+    for t in range(len(forest.links)):
+        forest.links[t, row] = UNLISTED
 
 
 @kernel
@@ -824,9 +924,25 @@ def learn_sample(  # type: ignore[no-untyped-def]
     for nodes, plus the number of trees for boxes.
     """
     forest = Forest(
-        settings, ranges, intensity, is_categorical, trees, nodes, counts, boxes, rows, samples, links
+        borrowed(settings),
+        borrowed(ranges),
+        borrowed(intensity),
+        borrowed(is_categorical),
+        borrowed(trees),
+        borrowed(nodes),
+        borrowed(counts),
+        borrowed(boxes),
+        borrowed(rows),
+        borrowed(samples),
+        borrowed(links),
     )
-    general = settings[0]
+    return learn_in_forest(forest, borrowed(sample), label, weight, first_tree)
+
+
+@hot
+def learn_in_forest(forest, sample, label, weight, first_tree):  # type: ignore[no-untyped-def]
+    """Learn a sample as learn_sample says."""
+    general, trees = forest.settings[0], forest.trees
     n_features = general["n_features"]
     keeps_rows = False
     for t in range(len(trees)):
@@ -835,7 +951,7 @@ def learn_sample(  # type: ignore[no-untyped-def]
     if first_tree == 0:
         if has_infinity(sample[0], n_features):
             return INFINITE
-        if keeps_rows and row == len(rows):
+        if keeps_rows and row == len(forest.rows):
             return STORE_FULL
         update_ranges(forest, sample[0])
         if keeps_rows:
@@ -843,13 +959,20 @@ def learn_sample(  # type: ignore[no-untyped-def]
     x = sample[1] if general["has_categories"] else sample[0]
     for t in range(first_tree, len(trees)):
         if general["has_categories"]:
-            code_row(is_categorical, n_features, trees[t]["key"], sample[0], x)
-        tree = Tree(general, trees[t], nodes[t], counts[t], boxes[t], links[t])
+            code_row(forest.is_categorical, n_features, trees[t]["key"], sample[0], x)
+        tree = Tree(
+            general,
+            trees[t],
+            forest.nodes[t],
+            forest.counts[t],
+            forest.boxes[t],
+            forest.links[t],
+        )
         lack = learn_tree(forest, tree, x, label, weight, row)
         if lack != DONE:
             return t + lack * len(trees)
     if keeps_rows:
-        general["n_rows"] = row + is_listed(links, row)
+        general["n_rows"] = row + is_listed(forest.links, row)
         for t in range(len(trees)):
             if splits_late(general, trees[t]):
                 return DONE
@@ -858,7 +981,7 @@ def learn_sample(  # type: ignore[no-untyped-def]
     return DONE
 
 
-@part
+@hot
 def is_listed(links, row):  # type: ignore[no-untyped-def]
     """Whether a leaf of some tree keeps the row."""
     for t in range(len(links)):
@@ -924,7 +1047,7 @@ def weigh_forest(settings, trees, nodes, counts):  # type: ignore[no-untyped-def
 # ------------------------------------------------------------------------------------ prediction
 
 
-@part
+@hot
 def predict_tree(settings, state, nodes, counts, x, proba):  # type: ignore[no-untyped-def]
     """Add the tree's prediction for x to `proba`, root to leaf (design 2, predict).
 
@@ -939,9 +1062,9 @@ def predict_tree(settings, state, nodes, counts, x, proba):  # type: ignore[no-u
         node = nodes[index]
         leaf = is_leaf(node)
         if leaf or settings["use_aggregation"]:
-            share = mass if leaf else mass * stable_sigmoid(node["log_odds"])
-            mass -= share
-            scale = share / (node["n_samples"] + total)
+            own_share, rest = (1.0, 0.0) if leaf else shares(node["log_odds"])
+            scale = mass * own_share / (node["n_samples"] + total)
+            mass *= rest
             for c in range(settings["n_classes"]):
                 proba[c] += scale * (counts[index, c] + a)
         if leaf:
@@ -956,12 +1079,27 @@ def predict_sample(settings, is_categorical, trees, nodes, counts, sample, proba
     Those of the labels seen so far sum to 1. Answers DONE, or INFINITE if the sample holds an
     infinite value; `sample` is as in learn_sample.
     """
+    return predict_in_forest(
+        borrowed(settings),
+        borrowed(is_categorical),
+        borrowed(trees),
+        borrowed(nodes),
+        borrowed(counts),
+        borrowed(sample),
+        borrowed(proba),
+    )
+
+
+@hot
+def predict_in_forest(settings, is_categorical, trees, nodes, counts, sample, proba):  # type: ignore[no-untyped-def]
+    """Predict a sample as predict_sample says."""
     general = settings[0]
     n_features = general["n_features"]
     if has_infinity(sample[0], n_features):
         return INFINITE
     x = sample[1] if general["has_categories"] else sample[0]
-    proba[:] = 0.0
+    for c in range(general["n_classes"]):
+        proba[c] = 0.0
     for t in range(len(trees)):
         if general["has_categories"]:
             code_row(is_categorical, n_features, trees[t]["key"], sample[0], x)

@@ -77,18 +77,18 @@ class Labels:
     """
 
     def __init__(self) -> None:
-        self._index: dict[Hashable, int] = {}
+        self.index: dict[Hashable, int] = {}
 
     def __len__(self) -> int:
-        return len(self._index)
+        return len(self.index)
 
     def __iter__(self) -> Iterator[Hashable]:
-        return iter(self._index)
+        return iter(self.index)
 
     def find(self, label: Hashable) -> int | None:
         """Return the index of a label, None if it has not been seen; TypeError if unhashable."""
         try:
-            return self._index.get(label)
+            return self.index.get(label)
         except TypeError:
             raise TypeError(
                 f"label {label!r} of type {type(label).__name__} is unhashable; "
@@ -107,7 +107,7 @@ class Labels:
 
     def add(self, label: Hashable) -> int:
         """Return the index of a label, a new one if need be."""
-        return self._index.setdefault(label, len(self._index))
+        return self.index.setdefault(label, len(self.index))
 
 
 class Features:

@@ -216,7 +216,10 @@ class AMFClassifier(CheckedParameters, base.Classifier):
             if weight == 0.0:
                 return
             sample, label = self._admit(x, y, new)
-        self._learn_encoded(x, sample, label, weight)
+        arena: state.Arena = self._arena  # type: ignore[assignment]
+        status = _kernels.learn_sample(*arena.arrays, sample, label, weight, 0)
+        if status != _kernels.DONE:
+            self._resume(status, x, sample, label, weight)
 
     def _admit(self, x: dict[Any, Any], y: Hashable, new: NewFeatures) -> tuple[Sample, int]:
         """Make room for the features, categories and the label that a checked sample brings."""
@@ -252,26 +255,26 @@ class AMFClassifier(CheckedParameters, base.Classifier):
     def _dirichlet_for(self, n_classes: int) -> float:
         return automatic_dirichlet(n_classes) if self.dirichlet is None else self.dirichlet
 
-    def _learn_encoded(self, x: dict[Any, Any], sample: Sample, label: int, weight: float) -> None:
-        """Learn an encoded sample; the kernel says where it lacks room, and goes on from there."""
+    def _resume(
+        self, status: int, x: dict[Any, Any], sample: Sample, label: int, weight: float
+    ) -> None:
+        """Do what the kernel asks for until it is done with the sample."""
         arena = cast(state.Arena, self._arena)
-        first_tree = 0
-        while True:
-            status = _kernels.learn_sample(*arena.arrays, sample, label, weight, first_tree)
-            if status == _kernels.DONE:
-                return
+        if status == _kernels.INFINITE:
+            self._features.check(x)  # raises
+        while status != _kernels.DONE:
+            first_tree = 0
             if status == _kernels.RELEASED:
                 arena.drop_rows()
                 return
-            if status == _kernels.INFINITE:
-                self._features.check(x)  # raises
-            elif status == _kernels.STORE_FULL:
+            if status == _kernels.STORE_FULL:
                 _kernels.compact_rows(*arena.store_arrays)
                 if 2 * arena.settings["n_rows"][0] >= len(arena.rows):
                     arena.grow_rows()
             else:
                 lacks_boxes, first_tree = divmod(status, self.n_estimators)
                 arena.grow_boxes() if lacks_boxes else arena.grow_nodes()
+            status = _kernels.learn_sample(*arena.arrays, sample, label, weight, first_tree)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label seen so far.
@@ -308,4 +311,5 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         status = _kernels.predict_sample(*arena.prediction_arrays, sample, proba)
         if status == _kernels.INFINITE:
             self._features.check(x)  # raises
-        return dict(zip(self._labels, proba.tolist(), strict=False))
+        # classes that have not been seen have no label yet
+        return dict(zip(self._labels.index, proba.tolist()))  # noqa: B905

@@ -27,7 +27,8 @@ SETTINGS = np.dtype(
         ("split_pure", "u1"),
         ("range_intensity", "u1"),
         ("has_categories", "u1"),
-    ]
+    ],
+    align=True,
 )
 
 # One record a tree.

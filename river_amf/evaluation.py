@@ -1,0 +1,372 @@
+"""Test-then-train evaluation: the streams, the loop and its checkpoints.
+
+Each sample is predicted first and learnt afterwards, so that no prediction has seen its label
+(progressive validation). The loop keeps the same figures as `river.evaluate.progressive_val_score`,
+several at a time, and counts the time that the model alone takes.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import time
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from river import base, datasets
+from river.metrics.base import ClassificationMetric
+
+Label = base.typing.ClfTarget
+Features = dict[base.typing.FeatureName, Any]
+Sample = tuple[Features, Label]
+OnPrediction = Callable[[int, Label, dict[Label, float]], None]
+
+BUNDLED = ("Bananas", "Phishing", "ImageSegments", "Shuttle")
+_MAX_LISTED = 40  # names in an error message, so that it stays one readable line
+
+
+class EvaluationError(ValueError):
+    """A stream, column, metric or sample that cannot be used; the message says which and why."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Labelled samples in order; iterating yields pairs of a feature dict and a label.
+
+    Parameters
+    ----------
+    name
+        What to call the stream in reports.
+    n_samples
+        Number of samples.
+    n_numeric
+        Number of features that are numbers or booleans.
+    n_categorical
+        Number of features that are strings.
+    samples
+        The pairs themselves; may be iterated more than once.
+
+    Examples
+    --------
+    >>> stream = Stream("toy", 2, 1, 0, [({"a": 1.0}, "yes"), ({"a": 2.0}, "no")])
+    >>> [y for x, y in stream]
+    ['yes', 'no']
+
+    """
+
+    name: str
+    n_samples: int
+    n_numeric: int
+    n_categorical: int
+    samples: Iterable[Sample] = field(repr=False)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Yield the samples from the first."""
+        return iter(self.samples)
+
+
+def load_stream(
+    source: str,
+    target: str | None = None,
+    categorical: Sequence[str] = (),
+    limit: int | None = None,
+) -> Stream:
+    """Read a CSV file, or a data set that comes with river.
+
+    In a CSV file the columns of text are categories, and only an empty field is missing: it is
+    left out of the feature dict.
+
+    Parameters
+    ----------
+    source
+        One of `BUNDLED` (in any case), or the path of a CSV file in UTF-8; `.gz` is unpacked.
+    target
+        Column of the labels. By default `target` if there is such a column, else the last one.
+    categorical
+        Columns whose values are codes: they are read as text, whatever they look like.
+    limit
+        Read that many samples and no more.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no such stream or column, or the file is no table of features and labels.
+
+    Examples
+    --------
+    >>> stream = load_stream("bananas", limit=100)
+    >>> stream.name, stream.n_samples, stream.n_numeric
+    ('Bananas', 100, 2)
+    >>> x, y = next(iter(stream))
+    >>> sorted(x), type(y)
+    (['1', '2'], <class 'bool'>)
+
+    """
+    bundled = {name.lower(): name for name in BUNDLED}.get(source.lower())
+    if bundled is None:
+        return _load_csv(Path(source), target, categorical, limit)
+    if target is not None or categorical:
+        option = "categorical columns" if target is None else "a target column"
+        raise EvaluationError(f"{option} can be chosen for a CSV file, not for {bundled}")
+    # Whole, because river closes the file at its last line only.
+    samples = list(getattr(datasets, bundled)())[:limit]
+    return Stream(bundled, len(samples), len(samples[0][0]), 0, samples)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The samples of a table, one made at a time."""
+
+    frame: pd.DataFrame
+    target: str
+
+    def __iter__(self) -> Iterator[Sample]:
+        names = list(self.frame.columns)
+        for row in self.frame.itertuples(index=False, name=None):
+            # What is missing is NaN here, and NaN alone differs from itself.
+            x: Features = {
+                name: value for name, value in zip(names, row, strict=True) if value == value
+            }
+            y = x.pop(self.target)
+            yield x, y
+
+
+def _load_csv(
+    path: Path, target: str | None, categorical: Sequence[str], limit: int | None
+) -> Stream:
+    if not path.exists():
+        hint = suggest(str(path), BUNDLED)
+        raise EvaluationError(f"no file and no bundled data set {str(path)!r} ({hint})")
+    if not path.is_file():
+        raise EvaluationError(f"{path} is not a file")
+    columns = _read_header(path)
+    target = _choose_target(columns, target, path)
+    _check_categorical(columns, categorical, target, path)
+    types = dict.fromkeys(categorical, str)
+    frame = _read_table(path, names=columns, header=0, nrows=limit, dtype=types)
+    _check_values(frame, target, path)
+    features = [frame[column] for column in columns if column != target]
+    kinds = [pd.api.types.infer_dtype(feature, skipna=True) for feature in features]
+    n_categorical = kinds.count("string")
+    n_numeric = len(kinds) - n_categorical
+    return Stream(path.name, len(frame), n_numeric, n_categorical, _Rows(frame, target))
+
+
+def _read_table(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a CSV file; only an empty field is missing, and no field is dropped silently."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table: pd.DataFrame = pd.read_csv(
+                path,
+                compression="gzip" if path.suffix.lower() == ".gz" else None,
+                index_col=False,
+                keep_default_na=False,
+                na_values=[""],
+                low_memory=False,
+                **options,
+            )
+    except (OSError, EOFError, ValueError, zlib.error, pd.errors.ParserWarning) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise EvaluationError(f"cannot read {path} as CSV: {reason}") from error
+    return table
+
+
+def _read_header(path: Path) -> list[str]:
+    first_row = _read_table(path, header=None, nrows=1, dtype=str).fillna("")
+    columns: list[str] = first_row.iloc[0].tolist()
+    column, occurrences = Counter(columns).most_common(1)[0]
+    if occurrences > 1:
+        raise EvaluationError(f"{path} has more than one column {column!r}")
+    if len(columns) == 1:
+        raise EvaluationError(
+            f"{path} has one column, {columns[0]!r}: are its fields separated by commas?"
+        )
+    return columns
+
+
+def _choose_target(columns: list[str], target: str | None, path: Path) -> str:
+    if target is None:
+        return "target" if "target" in columns else columns[-1]
+    if target not in columns:
+        raise EvaluationError(f"no target column {target!r} in {path} ({suggest(target, columns)})")
+    return target
+
+
+def _check_categorical(
+    columns: list[str], categorical: Sequence[str], target: str, path: Path
+) -> None:
+    features = [column for column in columns if column != target]
+    for column in categorical:
+        if column == target:
+            raise EvaluationError(f"{column!r} is the target of {path}, not a categorical feature")
+        if column not in features:
+            raise EvaluationError(f"no column {column!r} in {path} ({suggest(column, features)})")
+
+
+def _check_values(frame: pd.DataFrame, target: str, path: Path) -> None:
+    """Raise unless there are rows, each with a label, and every number is finite."""
+    if frame.empty:
+        raise EvaluationError(f"{path} has a header but no rows")
+    row = _first_row(frame[target].isna().to_numpy())
+    if row is not None:
+        raise EvaluationError(f"row {row} of {path} has no label: its field {target!r} is empty")
+    for column in frame.select_dtypes("float"):
+        row = _first_row(np.isinf(frame[column].to_numpy()))
+        if row is not None:
+            raise EvaluationError(f"row {row} of {path} has an infinite value in {column!r}")
+
+
+def _first_row(holds: NDArray[np.bool_]) -> int | None:
+    """Return the number, from 1, of the first row where it holds."""
+    return int(holds.argmax()) + 1 if holds.any() else None
+
+
+def suggest(name: str, known: Sequence[str]) -> str:
+    """Return a hint for a message about an unknown name: the nearest known one, and what there is.
+
+    Examples
+    --------
+    >>> suggest("colour", ["color", "size"])
+    "did you mean 'color'? there are 'color', 'size'"
+
+    """
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    question = f"did you mean {by_lower[near[0]]!r}? " if near else ""
+    rest = len(known) - _MAX_LISTED
+    more = f" and {rest} more" if rest > 0 else ""
+    return f"{question}there are {', '.join(map(repr, known[:_MAX_LISTED]))}{more}"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where an evaluation stands.
+
+    Parameters
+    ----------
+    n_samples
+        Samples predicted and learnt so far.
+    metrics
+        Value of each metric over these samples, by class name.
+    us_per_sample
+        Microseconds that the model took per sample, to predict and to learn.
+    memory
+        Size of the model in bytes.
+
+    """
+
+    n_samples: int
+    metrics: dict[str, float]
+    us_per_sample: float
+    memory: int
+
+
+def even_checkpoints(n_samples: int) -> range:
+    """Return about ten sample counts up to `n_samples`, evenly spaced by a round number.
+
+    Examples
+    --------
+    >>> even_checkpoints(45_312)
+    range(5000, 45313, 5000)
+    >>> list(even_checkpoints(3))
+    [1, 2, 3]
+
+    """
+    wanted = max(n_samples / 10, 1)
+    power = 10 ** math.floor(math.log10(wanted))
+    round_numbers = (power, 2 * power, 5 * power, 10 * power)
+    interval = min(round_numbers, key=lambda number: abs(math.log(number / wanted)))
+    return range(interval, n_samples + 1, interval)
+
+
+def iter_test_then_train(
+    samples: Iterable[Sample],
+    model: base.Classifier,
+    measures: Sequence[ClassificationMetric],
+    checkpoints: Container[int],
+    on_prediction: OnPrediction | None = None,
+) -> Iterator[Checkpoint]:
+    """Predict, score and learn each sample in turn; yield at the checkpoints and at the end.
+
+    The first sample, of which a new model knows nothing, is not scored, as in river.
+
+    Parameters
+    ----------
+    samples
+        A `Stream`, or any pairs of features and label.
+    model
+        The classifier; it learns.
+    measures
+        Metrics to update: with the most probable label, or with the probabilities if they take
+        these.
+    checkpoints
+        Sample counts at which to yield, such as a range.
+    on_prediction
+        Called for each sample with its number from 1, its label, and the probabilities predicted.
+
+    Raises
+    ------
+    EvaluationError
+        If the model refuses a sample.
+
+    Examples
+    --------
+    >>> from river import metrics, naive_bayes
+    >>> stream, model = load_stream("Phishing"), naive_bayes.GaussianNB()
+    >>> for row in iter_test_then_train(stream, model, [metrics.Accuracy()], {500, 1000}):
+    ...     print(row.n_samples, row.metrics["Accuracy"] > 0.8)
+    500 True
+    1000 True
+    1250 True
+
+    """
+    n = 0
+    seconds = 0.0
+    for n, (x, y) in enumerate(samples, start=1):
+        proba, predicting = _timed(n, model.predict_proba_one, x)
+        if proba:
+            label = most_probable(proba)
+            for measure in measures:
+                measure.update(y, label if measure.requires_labels else proba)
+        if on_prediction is not None:
+            on_prediction(n, y, proba)
+        _, learning = _timed(n, model.learn_one, x, y)
+        seconds += predicting + learning
+        if n in checkpoints:
+            yield _checkpoint(n, seconds, model, measures)
+    if n and n not in checkpoints:
+        yield _checkpoint(n, seconds, model, measures)
+
+
+def most_probable(proba: dict[Label, float]) -> Label | None:
+    """Return the label predicted: the first of the most probable ones, None if there are none."""
+    return max(proba, key=lambda label: proba[label], default=None)
+
+
+def _timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
+    """Return what the model says to sample n, and the seconds it took."""
+    start = time.perf_counter()
+    try:
+        answer = call(*args)
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+        raise EvaluationError(f"sample {n}: {error}") from error
+    return answer, time.perf_counter() - start
+
+
+def _checkpoint(
+    n: int,
+    seconds: float,
+    model: base.Classifier,
+    measures: Sequence[ClassificationMetric],
+) -> Checkpoint:
+    values = {type(measure).__name__: float(measure.get()) for measure in measures}
+    return Checkpoint(n, values, 1e6 * seconds / n, model._raw_memory_usage)

@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib.metadata
+import random
+import re
+import signal
+import subprocess
+import sys
+
+import pytest
+from river import evaluate, metrics
+
+import river_amf
+from river_amf import cli, evaluation
+from river_amf.forest import AMFClassifier
+
+COMMAND = [sys.executable, "-m", "river_amf"]
+MIXED = "size,colour,code,target\n1.5,red,2,yes\n,NA,10,no\n-3,None,,yes\n2.5,,2,no\n" + (
+    "1.4,red,2,yes\n2.6,blue,10,no\n" * 20
+)
+
+
+def start(*arguments, **options):
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, timeout=300, check=False, **options
+    )
+
+
+def table_of(output):
+    """Return the title line, the column names and the rows (name -> text) of a printed table."""
+    title, header, *lines = output.splitlines()
+    columns = header.split()
+    split = [re.sub(r" ([KMG]?i?B)$", r"_\1", line).split() for line in lines]
+    return title, columns, [dict(zip(columns, cells, strict=True)) for cells in split]
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    path = tmp_path / "mixed.csv.gz"
+    path.write_bytes(gzip.compress(MIXED.encode()))
+    return str(path)
+
+
+# What is printed
+
+
+def test_table_has_the_figures_of_river(capsys):
+    arguments = ["evaluate", "ImageSegments", "--limit", "230", "--seed", "7"]
+    assert cli.main([*arguments, "--n-estimators", "3", "--metrics", "macrof1, Accuracy"]) == 0
+    output = capsys.readouterr().out
+    title, columns, rows = table_of(output)
+    assert title == (
+        "ImageSegments: 230 samples, 18 numeric features; AMFClassifier(n_estimators=3, seed=7)"
+    )
+    assert columns == ["samples", "accuracy", "log-loss", "MacroF1", "us/sample", "memory"]
+    assert [int(row["samples"]) for row in rows] == [*range(20, 221, 20), 230]
+    assert len({len(line) for line in output.splitlines()[1:]}) == 1  # aligned
+    stream = evaluation.load_stream("ImageSegments", limit=230)
+    for column, name in [("accuracy", "Accuracy"), ("log-loss", "CrossEntropy"), ("MacroF1",) * 2]:
+        model = AMFClassifier(n_estimators=3, seed=7)
+        expected = evaluate.progressive_val_score(stream, model, getattr(metrics, name)()).get()
+        assert rows[-1][column] == f"{expected:.4f}"
+    assert all(float(row["us/sample"]) > 0 for row in rows)
+    assert all(re.fullmatch(r"[\d.]+_[KM]iB", row["memory"]) for row in rows)
+
+
+def test_every_metric_on_offer_can_be_printed(capsys):
+    names = ",".join(cli._known_metrics())
+    assert {"MacroF1", "CohenKappa", "ROCAUC"} <= cli._known_metrics().keys()
+    assert not {"MAE", "ConfusionMatrix", "FBeta", "Silhouette"} & cli._known_metrics().keys()
+    assert cli.main(["evaluate", "--limit", "60", "--n-estimators", "1", "--metrics", names]) == 0
+    columns = table_of(capsys.readouterr().out)[1]
+    assert len(columns) == 3 + len(cli._known_metrics())
+
+
+def test_categories_and_missing_values(mixed, tmp_path, capsys):
+    predictions = tmp_path / "predictions.csv"
+    arguments = ["evaluate", mixed, "--categorical", "code", "--predictions", str(predictions)]
+    assert cli.main([*arguments, "--seed", "1"]) == 0
+    title, _, rows = table_of(capsys.readouterr().out)
+    assert title.startswith("mixed.csv.gz: 44 samples, 1 numeric and 2 categorical features; ")
+    assert float(rows[-1]["accuracy"]) > 0.7
+    with open(predictions, newline="", encoding="utf-8") as file:
+        lines = list(csv.reader(file))
+    assert lines[:2] == [["sample", "target", "prediction", "probability"], ["1", "yes", "", ""]]
+    assert [int(line[0]) for line in lines[1:]] == list(range(1, 45))
+    assert all(0.5 <= float(line[3]) <= 1 for line in lines[2:])
+    hits = sum(line[1] == line[2] for line in lines[2:])
+    assert f"{hits / 43:.4f}" == rows[-1]["accuracy"]
+
+
+def test_help_and_version(capsys, monkeypatch):
+    assert cli.main([]) == 2
+    assert "usage: river-amf" in capsys.readouterr().out
+
+    def not_installed(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", not_installed)
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["--version"])
+    assert raised.value.code == 0
+    assert capsys.readouterr().out == f"river-amf {river_amf.__version__}\n"
+
+
+def test_command_runs(mixed, tmp_path):
+    predictions = tmp_path / "predictions.csv"
+    done = start("evaluate", mixed, "--limit", "30", "--predictions", str(predictions))
+    assert done.returncode == 0
+    assert table_of(done.stdout)[2][-1]["samples"] == "30"
+    assert "0/30" in done.stderr  # the bar
+    assert len(predictions.read_text().splitlines()) == 31
+
+
+# What goes wrong
+
+FAILURES = [
+    (["nowhere.csv"], "'nowhere.csv'"),
+    (["Bananas", "--target", "x"], "not for Bananas"),
+    (["TABLE", "--target", "colr"], "did you mean 'colour'?"),
+    (["TABLE", "--categorical", "code,shape"], "no column 'shape'"),
+    (["--metrics", "MacroF"], "did you mean 'MacroF1'?"),
+    (["--metrics", "MAE"], "no classification metric 'MAE'"),
+    (["TABLE", "--metrics", "F1"], "F1 needs labels True/False or 0/1, not 'yes'"),
+    (["TABLE", "--metrics", "LogLoss"], "MacroF1 takes any labels"),
+    (["--limit", "0"], "--limit: must be a whole number from 1, not '0'"),
+    (["--limit", "many"], "'many'"),
+    (["--n-estimators", "-1"], "--n-estimators"),
+    (["--seed", "-1"], "--seed"),
+    (["--seed", "1" * 30], "--seed"),
+    (["--predictions", "nowhere/p.csv"], "cannot write predictions to nowhere/p.csv"),
+    (["TABLE", "--predictions", "TABLE"], "it is the stream"),
+    (["--colour"], "--colour"),
+]
+IN_A_PROCESS = [FAILURES[i] for i in (0, 2, 3, 4, 8, 13)]
+
+
+def assert_one_line(message, error):
+    assert "Traceback" not in error
+    lines = [line for line in error.splitlines() if line.strip()]
+    assert len(lines) == 1
+    assert lines[0].startswith("river-amf: error: ")
+    assert message in lines[0]
+
+
+@pytest.mark.parametrize(("arguments", "message"), FAILURES)
+def test_a_failure_is_one_line(arguments, message, mixed, capsys):
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["evaluate", *(mixed if a == "TABLE" else a for a in arguments)])
+    assert raised.value.code == 2
+    output, error = capsys.readouterr()
+    assert output == ""
+    assert_one_line(message, error)
+
+
+@pytest.mark.parametrize(("arguments", "message"), IN_A_PROCESS)
+def test_a_failure_ends_the_process_with_status_2(arguments, message, mixed):
+    done = start("evaluate", *(mixed if a == "TABLE" else a for a in arguments))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert_one_line(message, done.stderr)
+
+
+def test_the_stream_survives_a_run_that_would_overwrite_it(mixed):
+    with pytest.raises(SystemExit):
+        cli.main(["evaluate", mixed, "--predictions", mixed])
+    assert evaluation.load_stream(mixed).n_samples == 44
+
+
+def test_a_sample_that_the_model_refuses_is_one_line(monkeypatch, capsys):
+    def refuse(self, x, y, w=1.0):
+        raise ValueError("feature '1':\nno such value")
+
+    monkeypatch.setattr(AMFClassifier, "learn_one", refuse)
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["evaluate", "--limit", "5"])
+    assert raised.value.code == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "river-amf: error: sample 1: feature '1': no such value"
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="a full device of Unix")
+def test_a_full_disk_is_one_line(capsys):
+    with pytest.raises(SystemExit) as raised:
+        cli.main(["evaluate", "--limit", "50", "--predictions", "/dev/full"])
+    assert raised.value.code == 2
+    assert "No space left" in capsys.readouterr().err.splitlines()[-1]
+
+
+# What is broken off
+
+
+@pytest.fixture
+def long_stream(tmp_path):
+    rng = random.Random(1)
+    path = tmp_path / "long.csv"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("a,b,target\n")
+        for _ in range(100_000):
+            file.write(f"{rng.random():.6f},{rng.random():.6f},{rng.randrange(2)}\n")
+    return str(path)
+
+
+def begin(*arguments):
+    """Start the command and wait for the first row of its table."""
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([*COMMAND, *arguments], stdout=pipe, stderr=pipe, text=True)
+    first_lines = [process.stdout.readline() for _ in range(3)]
+    return process, "".join(first_lines)
+
+
+def test_ctrl_c_prints_the_table_so_far(long_stream, tmp_path):
+    predictions = tmp_path / "predictions.csv"
+    process, first_lines = begin("evaluate", long_stream, "--predictions", str(predictions))
+    process.send_signal(signal.SIGINT)
+    output, error = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert "Traceback" not in error
+    rows = table_of(first_lines + output)[2]
+    n_samples = int(rows[-1]["samples"])
+    assert 10_000 <= n_samples < 100_000
+    assert error.splitlines()[-1] == f"interrupted after {n_samples} samples"
+    lines = predictions.read_text().splitlines()
+    assert len(lines) == 1 + n_samples
+    assert lines[-1].startswith(f"{n_samples},")
+
+
+def test_ctrl_c_within_a_sample_lets_it_finish(monkeypatch, capsys):
+    learn = AMFClassifier.learn_one
+    calls = []
+
+    def learn_and_interrupt(self, x, y, w=1.0):
+        learn(self, x, y, w)
+        calls.append(y)
+        if len(calls) == cli._WARM_UP + 23:
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(AMFClassifier, "learn_one", learn_and_interrupt)
+    assert cli.main(["evaluate", "--limit", "200"]) == 130
+    output, error = capsys.readouterr()
+    assert [row["samples"] for row in table_of(output)[2]] == ["20", "23"]
+    assert error.splitlines()[-1] == "interrupted after 23 samples"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_before_the_run_and_a_second_one(monkeypatch, capsys):
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(AMFClassifier, "learn_one", interrupt)
+    assert cli.main(["evaluate", "--limit", "20"]) == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
+    monkeypatch.setattr(evaluation, "load_stream", interrupt)
+    assert cli.main(["evaluate"]) == 130
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="pipes of Unix")
+def test_a_reader_that_leaves_is_no_error(long_stream):
+    process, _ = begin("evaluate", long_stream, "--limit", "20000")
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=300) == 141
+    assert not re.search("Traceback|Exception|error", error)

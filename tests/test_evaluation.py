@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import gzip
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from river import base, dummy, evaluate, metrics, naive_bayes
+
+from river_amf import evaluation
+from river_amf.evaluation import EvaluationError, load_stream
+from river_amf.forest import AMFClassifier
+
+TABLE = """\
+size,colour,code,seen,target
+1.5,red,2,True,0
+,NA,10,,1
+-3,None,,False,0
+1e-12,,2,True,1
+"""
+
+
+def write(tmp_path, text, name="table.csv"):
+    path = tmp_path / name
+    data = text.encode() if isinstance(text, str) else text
+    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
+    return str(path)
+
+
+def run(model, stream, measures=(), checkpoints=(), on_prediction=None):
+    return list(
+        evaluation.iter_test_then_train(stream, model, measures, checkpoints, on_prediction)
+    )
+
+
+# Streams
+
+
+@pytest.mark.parametrize(
+    ("name", "n_samples", "n_features"),
+    [
+        ("Bananas", 5300, 2),
+        ("phishing", 1250, 9),
+        ("IMAGESEGMENTS", 2310, 18),
+        ("Shuttle", 49097, 9),
+    ],
+)
+def test_bundled_streams_go_by_name_in_any_case(name, n_samples, n_features):
+    stream = load_stream(name)
+    assert stream.name.lower() == name.lower()
+    assert (stream.n_samples, stream.n_numeric, stream.n_categorical) == (n_samples, n_features, 0)
+    assert sum(1 for _ in stream) == n_samples
+
+
+@pytest.mark.parametrize("limit", [1, 7, 10**9])
+def test_limit(tmp_path, limit):
+    bananas, table = (
+        load_stream("Bananas", limit=limit),
+        load_stream(write(tmp_path, TABLE), limit=limit),
+    )
+    assert bananas.n_samples == len(list(bananas)) == min(limit, 5300)
+    assert table.n_samples == len(list(table)) == min(limit, 4)
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.csv.gz", "TABLE.CSV.GZ"])
+def test_csv_gives_plain_values_and_leaves_out_what_is_missing(tmp_path, name):
+    data = gzip.compress(TABLE.encode()) if name.endswith("GZ") else TABLE
+    stream = load_stream(write(tmp_path, data, name), categorical=["code"])
+    expected = [
+        ({"size": 1.5, "colour": "red", "code": "2", "seen": True}, 0),
+        ({"colour": "NA", "code": "10"}, 1),
+        ({"size": -3.0, "colour": "None", "seen": False}, 0),
+        ({"size": 1e-12, "code": "2", "seen": True}, 1),
+    ]
+    assert (stream.name, stream.n_samples) == (name, 4)
+    assert (stream.n_numeric, stream.n_categorical) == (2, 2)
+    assert list(stream) == expected
+    assert list(stream) == expected  # a second time
+    for (x, y), (expected_x, _) in zip(stream, expected, strict=True):
+        assert type(y) is int
+        assert [type(x[name]) for name in x] == [type(expected_x[name]) for name in x]
+
+
+def test_default_target_is_the_column_target_else_the_last(tmp_path):
+    named = load_stream(write(tmp_path, "target,a\nyes,1\nno,2\n"))
+    last = load_stream(write(tmp_path, "a,b\n1,True\n2,False\n"))
+    chosen = load_stream(write(tmp_path, "a,b\n1,True\n2,False\n"), target="a")
+    assert list(named) == [({"a": 1}, "yes"), ({"a": 2}, "no")]
+    assert [(x, y is True) for x, y in last] == [({"a": 1}, True), ({"a": 2}, False)]
+    assert list(chosen) == [({"b": True}, 1), ({"b": False}, 2)]
+
+
+def test_byte_order_mark_short_rows_and_an_unnamed_column(tmp_path):
+    stream = load_stream(write(tmp_path, b"\xef\xbb\xbf,target,a\r\n0,x,1\r\n1,y\r\n"))
+    assert list(stream) == [({"": 0, "a": 1}, "x"), ({"": 1}, "y")]
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("", {}, "No columns"),
+        ("a,target\n", {}, "header but no rows"),
+        ("a;target\n1;2\n", {}, "one column, 'a;target': are its fields separated by commas"),
+        ("a,a,target\n1,2,3\n", {}, "more than one column 'a'"),
+        ("a,target\n1,2\n3,\n", {}, "row 2 .* has no label: its field 'target' is empty"),
+        ("a,target\n1,2\n-inf,3\n", {}, "row 2 .* an infinite value in 'a'"),
+        ("a,target\n1,2\n2,1e400\n", {}, "row 2 .* an infinite value in 'target'"),
+        ("a,target\n1,2\n1,2,3\n", {}, "line 3"),
+        ("a,target\n1,2,3\n", {}, "cannot read .* as CSV"),
+        ('a,target\n"1,2\n', {}, "EOF inside string"),
+        (b"\x89PNG,\r\n\x1a\n\xff,\xfe", {}, "cannot read .* as CSV"),
+        ("a,target\n1,2\n", {"target": "targte"}, "no target column 'targte' .* mean 'target'"),
+        ("a,target\n1,2\n", {"categorical": ["z"]}, r"no column 'z' in .* \(there are 'a'\)"),
+        ("a,target\n1,2\n", {"categorical": ["target"]}, "'target' is the target"),
+    ],
+)
+def test_a_bad_table_is_told_in_one_line(tmp_path, text, options, message):
+    with pytest.raises(EvaluationError, match=message) as raised:
+        load_stream(write(tmp_path, text), **options)
+    assert "table.csv" in str(raised.value)
+
+
+def test_a_bad_path_is_told(tmp_path):
+    whole = gzip.compress(b"a,target\n1,2\n" * 1000)
+    damaged = whole[:30] + b"\xff\xff\xff" + whole[33:]
+    for name, data in [("plain", b"a,b\n1,2\n"), ("cut", whole[:40]), ("damaged", damaged)]:
+        (tmp_path / f"{name}.gz").write_bytes(data)
+        with pytest.raises(EvaluationError, match=f"cannot read .*{name}.gz as CSV"):
+            load_stream(str(tmp_path / f"{name}.gz"))
+    with pytest.raises(EvaluationError, match="is not a file"):
+        load_stream(str(tmp_path))
+    with pytest.raises(EvaluationError, match="did you mean 'Bananas'"):
+        load_stream("Banana")
+
+
+@pytest.mark.parametrize("options", [{"target": "1"}, {"categorical": ["1"]}])
+def test_columns_are_not_chosen_in_a_bundled_stream(options):
+    with pytest.raises(EvaluationError, match="for a CSV file, not for Bananas"):
+        load_stream("bananas", **options)
+
+
+def test_suggestions_stay_short():
+    hint = evaluation.suggest("word7", [f"word{i}" for i in range(499)])
+    assert hint.startswith("did you mean 'word7'? there are 'word0', ")
+    assert hint.endswith("'word39' and 459 more")
+
+
+# The loop
+
+
+@pytest.mark.parametrize(
+    "make_model", [lambda: AMFClassifier(n_estimators=3, seed=1), naive_bayes.GaussianNB]
+)
+def test_figures_are_those_of_river(make_model):
+    names = ["Accuracy", "CrossEntropy", "MacroF1", "CohenKappa", "F1", "ROCAUC", "RollingROCAUC"]
+    stream, measures = load_stream("Phishing", limit=750), [getattr(metrics, n)() for n in names]
+    *_, last = run(make_model(), stream, measures, range(100, 751, 100))
+    for name in names:
+        expected = evaluate.progressive_val_score(stream, make_model(), getattr(metrics, name)())
+        assert last.metrics[name] == expected.get()
+
+
+def test_figures_at_the_checkpoints_are_those_of_river():
+    stream, metric = load_stream("ImageSegments", limit=550), metrics.CrossEntropy()
+    rows = run(naive_bayes.GaussianNB(), stream, [metric], range(100, 551, 100))
+    expected = evaluate.iter_progressive_val_score(
+        stream, naive_bayes.GaussianNB(), metrics.CrossEntropy(), step=100
+    )
+    for row, state in zip(rows, expected, strict=True):
+        assert row.n_samples == state["Step"]
+        # river gives the metric itself, which has run on if listed: hence the walk in step.
+        assert row.metrics["CrossEntropy"] == state["CrossEntropy"].get()
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "expected"), [(0, []), (1, [1]), (4, [2, 4]), (5, [2, 4, 5])]
+)
+def test_checkpoints_come_once_each_and_at_the_end(n_samples, expected):
+    samples = [({"a": 1.0}, "yes")] * n_samples
+    rows = run(dummy.PriorClassifier(), samples, (), range(2, 100, 2))
+    assert [row.n_samples for row in rows] == expected
+
+
+def test_memory_is_that_of_the_model():
+    model = AMFClassifier(n_estimators=2, seed=1)
+    row = run(model, load_stream("Bananas", limit=50))[-1]
+    assert row.memory == model._raw_memory_usage > 0
+
+
+@given(st.integers(1, 10**9))
+def test_checkpoints_are_about_ten_and_round(n_samples):
+    checkpoints = evaluation.even_checkpoints(n_samples)
+    assert str(checkpoints.step).rstrip("0") in {"1", "2", "5"}
+    assert checkpoints[0] == checkpoints.step
+    assert min(n_samples, 6) <= len(checkpoints) <= 15
+
+
+class Clocked(base.Classifier):
+    """A model that moves a clock of its own: 1 us to predict, 2 us to learn."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def predict_proba_one(self, x, **kwargs):
+        self.now += 1e-6
+        return {True: 1.0}
+
+    def learn_one(self, x, y):
+        self.now += 2e-6
+
+
+def test_only_the_model_is_timed(monkeypatch):
+    model = Clocked()
+
+    def pass_time(*_):
+        model.now += 1.0
+
+    def samples():
+        for _ in range(10):
+            pass_time()
+            yield {"a": 1.0}, True
+
+    monkeypatch.setattr(evaluation.time, "perf_counter", lambda: model.now)
+    rows = run(model, samples(), [metrics.Accuracy()], {5}, on_prediction=pass_time)
+    assert [row.us_per_sample for row in rows] == pytest.approx([3.0, 3.0], rel=1e-6)
+
+
+def test_predictions_are_handed_on_before_the_sample_is_learnt():
+    seen = []
+    samples = [({"a": 1.0}, "yes"), ({"a": 2.0}, "no"), ({"a": 3.0}, "yes")]
+    rows = run(
+        dummy.PriorClassifier(),
+        samples,
+        [metrics.Accuracy()],
+        on_prediction=lambda n, y, proba: seen.append((n, y, dict(proba))),
+    )
+    assert seen == [(1, "yes", {}), (2, "no", {"yes": 1.0}), (3, "yes", {"yes": 0.5, "no": 0.5})]
+    assert rows[-1].metrics["Accuracy"] == 0.5  # the first sample is not scored
+
+
+def test_most_probable_label_is_the_first_of_equals():
+    assert evaluation.most_probable({"a": 0.5, "b": 0.5}) == "a"
+    assert evaluation.most_probable({False: 0.4, True: 0.6}) is True
+    assert evaluation.most_probable({}) is None
+
+
+def test_a_sample_that_the_model_refuses_is_named():
+    samples = [({"a": 1.0}, 0), ({"a": 2.0}, 1), ({"a": math.inf}, 1)]
+    with pytest.raises(EvaluationError, match=r"^sample 3: .*inf"):
+        run(AMFClassifier(n_estimators=1), samples)
