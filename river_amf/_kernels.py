@@ -1,8 +1,9 @@
 """Every compiled function of the package, and nothing else is compiled.
 
-They follow sections 2 and 3 of the design and the papers named there: Mourtada, Gaiffas, Scornet,
-*AMF: Aggregated Mondrian Forests for Online Learning* (2021), [AMF]; Lakshminarayanan, Roy, Teh,
-*Mondrian Forests* (2014), [MF]; Willems, Shtarkov, Tjalkens, *Context-Tree Weighting* (1995), [CTW].
+They follow sections 2 and 3 of the project's design and the papers named there: [AMF] Mourtada,
+Gaiffas, Scornet, *AMF: Aggregated Mondrian Forests for Online Learning* (2021); [MF]
+Lakshminarayanan, Roy, Teh, *Mondrian Forests* (2014); [CTW] Willems, Shtarkov, Tjalkens, *The
+Context-Tree Weighting Method* (1995).
 
 All of them are in one file because Numba's cache on disk is keyed on the file of a function: a
 change in a helper elsewhere would not be seen. They also run uncompiled (NUMBA_DISABLE_JIT=1).
@@ -31,6 +32,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # No Python objects, GIL released, IEEE semantics without fastmath (NaN means missing).
 _njit = functools.partial(numba.njit, error_model="numpy", nogil=True)
+# Without a wrapper for Python, which halves the time to compile.
+_njit_part = functools.partial(_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def kernel(function: F) -> F:
@@ -39,18 +42,18 @@ def kernel(function: F) -> F:
 
 
 def part(function: F) -> F:
-    """Compile a function that only kernels call: without a wrapper for Python, in half the time."""
-    return cast(F, _njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True))
+    """Compile a function that only kernels call."""
+    return cast(F, _njit_part(function))
 
 
 def hot(function: F) -> F:
-    """Compile a part that every sample runs through into its callers."""
-    return cast(F, _njit(function, no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True))
+    """Compile a part that every sample runs through, into its callers."""
+    return cast(F, _njit_part(function, forceinline=True))
 
 
 if numba.config.DISABLE_JIT:
 
-    def borrowed(array):  # type: ignore[no-untyped-def]
+    def borrowed(array: Array) -> Array:
         """Return the array."""
         return array
 
@@ -58,7 +61,7 @@ else:
 
     @intrinsic
     def borrowed(typingctx, array):  # type: ignore[no-untyped-def]
-        """View of an argument that is not counted as a reference to it.
+        """View an argument without counting it as a reference.
 
         Python holds the arguments during a call. Without this, each view of an array and each pass
         to a function counts up and down atomically, which took half the time of a walk.
@@ -76,7 +79,7 @@ else:
 NONE = -1  # no node, no box, end of a list of rows
 UNLISTED = -2  # the link of a row that no leaf of the tree keeps
 
-# What learn_sample answers when it is not the tree (or the number of trees plus the tree) to go on with.
+# What learn_sample answers, unless it is the tree to go on with.
 DONE = -1
 STORE_FULL = -2  # nothing was changed: make room for a row and call again
 RELEASED = -3  # done, and no tree keeps samples any more
@@ -89,6 +92,12 @@ SAFE_DIRICHLET = 1e-100  # above it no probability of a single sample underflows
 WORD = np.uint64(32)
 LOW_WORD = np.uint64(0xFFFFFFFF)
 MULTIPLIER = np.uint64(4294883355)
+
+
+# What the kernels handle, for the reader: arrays and records are those of `state`.
+Array = Any
+Record = Any
+Word = Any  # a uint64 of which the lower 32 bits count
 
 
 class Forest(NamedTuple):
@@ -118,7 +127,8 @@ class Tree(NamedTuple):
     links: Any
 
 
-# A sample of a leaf that is being split. Expansions allocate few arrays: each costs as much as a node.
+# A sample of a leaf that is being split. An expansion allocates few arrays: each costs as much as
+# walking a node.
 MEMBER = np.dtype(
     [
         ("weight", "f8"),
@@ -137,7 +147,7 @@ SPLIT = np.dtype(
 
 
 @hot
-def draw_word(state):  # type: ignore[no-untyped-def]
+def draw_word(state: Record) -> Word:
     """32 random bits by D. Thomas' MWC64X; no product overflows, also as a numpy scalar."""
     low = state["random_state"] & LOW_WORD
     high = state["random_state"] >> WORD
@@ -146,7 +156,7 @@ def draw_word(state):  # type: ignore[no-untyped-def]
 
 
 @hot
-def draw_uniform(state):  # type: ignore[no-untyped-def]
+def draw_uniform(state: Record) -> float:
     """Uniform on [0, 1) with 53 bits."""
     high = draw_word(state) >> np.uint64(5)
     low = draw_word(state) >> np.uint64(6)
@@ -154,13 +164,13 @@ def draw_uniform(state):  # type: ignore[no-untyped-def]
 
 
 @hot
-def draw_exponential(state, rate):  # type: ignore[no-untyped-def]
+def draw_exponential(state: Record, rate: float) -> float:
     """E ~ Exp(rate)."""
     return -math.log1p(-draw_uniform(state)) / rate
 
 
 @part
-def draw_threshold(state, low, high):  # type: ignore[no-untyped-def]
+def draw_threshold(state: Record, low: float, high: float) -> float:
     """Uniform on [low, high), so that `low` goes left and `high` right."""
     u = draw_uniform(state)
     if high - low <= LARGEST:
@@ -171,7 +181,7 @@ def draw_threshold(state, low, high):  # type: ignore[no-untyped-def]
 
 
 @part
-def draw_feature(state, lengths, intensity, rate):  # type: ignore[no-untyped-def]
+def draw_feature(state: Record, lengths: Array, intensity: Array, rate: float) -> int:
     """Feature j with probability intensity_j lengths_j / rate."""
     mass = draw_uniform(state) * rate
     total = 0.0
@@ -186,7 +196,7 @@ def draw_feature(state, lengths, intensity, rate):  # type: ignore[no-untyped-de
 
 
 @part
-def mixed(word):  # type: ignore[no-untyped-def]
+def mixed(word: Word) -> Word:
     """The finalizer of MurmurHash3: a bijection of 32-bit words that mixes well."""
     word = word ^ (word >> np.uint64(16))
     word = (word * np.uint64(0x85EBCA6B)) & LOW_WORD
@@ -196,7 +206,7 @@ def mixed(word):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def category_number(key, feature, code):  # type: ignore[no-untyped-def]
+def category_number(key: Word, feature: int, code: float) -> float:
     """The number in [0, 1) that a tree gives to a category (design 3.6); no two share one."""
     salt = mixed(key ^ ((np.uint64(feature) * np.uint64(0x9E3779B9)) & LOW_WORD))
     return float(mixed(mixed(np.uint64(code)) ^ salt)) / 4294967296.0
@@ -206,7 +216,7 @@ def category_number(key, feature, code):  # type: ignore[no-untyped-def]
 
 
 @hot
-def has_infinity(x, n_features):  # type: ignore[no-untyped-def]
+def has_infinity(x: Array, n_features: int) -> bool:
     """Whether a value of x is infinite."""
     for j in range(n_features):
         if math.isinf(x[j]):
@@ -215,7 +225,7 @@ def has_infinity(x, n_features):  # type: ignore[no-untyped-def]
 
 
 @hot
-def code_row(is_categorical, n_features, key, values, out):  # type: ignore[no-untyped-def]
+def code_row(is_categorical: Array, n_features: int, key: Word, values: Array, out: Array) -> None:
     """Write `values` as a tree with this key sees them: its own number for each category."""
     for j in range(n_features):
         value = values[j]
@@ -225,7 +235,7 @@ def code_row(is_categorical, n_features, key, values, out):  # type: ignore[no-u
 
 
 @hot
-def update_ranges(forest, x):  # type: ignore[no-untyped-def]
+def update_ranges(forest: Forest, x: Array) -> None:
     """Range observed so far of each feature, and the split intensity 1 / range (design 3.2)."""
     settings = forest.settings[0]
     for j in range(settings["n_features"]):
@@ -244,7 +254,7 @@ def update_ranges(forest, x):  # type: ignore[no-untyped-def]
 
 
 @hot
-def range_extension(low, high, value):  # type: ignore[no-untyped-def]
+def range_extension(low: float, high: float, value: float) -> float:
     """e_j, the distance of value outside [low, high]; 0 if it or the range is missing (NaN)."""
     below = low - value
     above = value - high
@@ -253,7 +263,7 @@ def range_extension(low, high, value):  # type: ignore[no-untyped-def]
 
 
 @hot
-def extension_rate(box, x, intensity, n_features):  # type: ignore[no-untyped-def]
+def extension_rate(box: Array, x: Array, intensity: Array, n_features: int) -> float:
     """The rate sum_j lambda_j e_j at which x calls for a split above a box [MF, algorithm 4]."""
     rate = 0.0
     for j in range(n_features):
@@ -262,7 +272,7 @@ def extension_rate(box, x, intensity, n_features):  # type: ignore[no-untyped-de
 
 
 @hot
-def extend_box(box, x, n_features):  # type: ignore[no-untyped-def]
+def extend_box(box: Array, x: Array, n_features: int) -> None:
     """Extend a box to hold x; a missing value changes nothing, a first value starts the range."""
     for j in range(n_features):
         value = x[j]
@@ -276,7 +286,7 @@ def extend_box(box, x, n_features):  # type: ignore[no-untyped-def]
 
 
 @hot
-def shares(log_odds):  # type: ignore[no-untyped-def]
+def shares(log_odds: float) -> tuple[float, float]:
     """A node's own share sigma(r) = 1 / (1 + exp(-r)), and the rest sigma(-r), both exact."""
     z = math.exp(-abs(log_odds))
     larger = 1.0 / (1.0 + z)
@@ -285,13 +295,13 @@ def shares(log_odds):  # type: ignore[no-untyped-def]
 
 
 @hot
-def softplus(log_odds):  # type: ignore[no-untyped-def]
-    """log(1 + exp(r)) without overflow."""
+def softplus(log_odds: float) -> float:
+    """The stable softplus log(1 + exp(r)) (design 2)."""
     return max(log_odds, 0.0) + math.log1p(math.exp(-abs(log_odds)))
 
 
 @part
-def log_score(settings, count, n_samples, weight):  # type: ignore[no-untyped-def]
+def log_score(settings: Record, count: float, n_samples: float, weight: float) -> float:
     """Log of the probability that a node gave the label of a sample it has not counted yet.
 
     For weight 1 log p_v(y); else the increment of -L_v, so that order does not matter (design 2).
@@ -309,8 +319,8 @@ def log_score(settings, count, n_samples, weight):  # type: ignore[no-untyped-de
 
 
 @part
-def log_weight(settings, counts, n_samples):  # type: ignore[no-untyped-def]
-    """log w_v = -eta L_v, with L_v in closed form from the counts (design 2, cumulative loss)."""
+def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
+    """Log weight log w_v = -eta L_v, with L_v in closed form from the counts (design 2, cumulative loss)."""
     a = settings["dirichlet"]
     total = settings["n_classes"] * a
     loss = math.lgamma(n_samples + total) - math.lgamma(total)
@@ -321,14 +331,14 @@ def log_weight(settings, counts, n_samples):  # type: ignore[no-untyped-def]
 
 
 @part
-def prior_log_odds(settings):  # type: ignore[no-untyped-def]
-    """log((1 - b) / b)."""
+def prior_log_odds(settings: Record) -> float:
+    """The prior's part of the log-odds, log((1 - b) / b)."""
     return math.log1p(-settings["split_prior"]) - math.log(settings["split_prior"])
 
 
 @part
-def log_own_surplus(settings, log_odds):  # type: ignore[no-untyped-def]
-    """log w_v - log wbar_v = -log(1 - b) - softplus(-r_v) of an internal node (design 2, rho)."""
+def log_own_surplus(settings: Record, log_odds: float) -> float:
+    """The rho = log w_v - log wbar_v = -log(1 - b) - softplus(-r_v) of design 2, growth."""
     return -math.log1p(-settings["split_prior"]) - softplus(-log_odds)
 
 
@@ -336,31 +346,31 @@ def log_own_surplus(settings, log_odds):  # type: ignore[no-untyped-def]
 
 
 @hot
-def is_leaf(node):  # type: ignore[no-untyped-def]
+def is_leaf(node: Record) -> bool:
     """Whether a node record has no children."""
     return node["left"] == NONE
 
 
 @hot
-def keeps_samples(node):  # type: ignore[no-untyped-def]
+def keeps_samples(node: Record) -> bool:
     """Whether a node is a pure leaf that waits with its samples; all other nodes have a box."""
     return node["box"] == NONE
 
 
 @hot
-def is_spent(settings, state):  # type: ignore[no-untyped-def]
+def is_spent(settings: Record, state: Record) -> bool:
     """Whether the tree's budget leaves no room for a split (design 3.5)."""
     return state["n_nodes"] + 2 > settings["max_nodes"]
 
 
 @hot
-def splits_late(settings, state):  # type: ignore[no-untyped-def]
+def splits_late(settings: Record, state: Record) -> bool:
     """Whether new leaves keep their samples and split only when they cease to be pure."""
     return not settings["split_pure"] and not is_spent(settings, state)
 
 
 @part
-def add_node(tree, parent, time):  # type: ignore[no-untyped-def]
+def add_node(tree: Tree, parent: int, time: float) -> int:
     """A new leaf without samples, box or counts; the caller has seen to it that there is room."""
     index = tree.state["n_nodes"]
     tree.state["n_nodes"] = index + 1
@@ -377,7 +387,7 @@ def add_node(tree, parent, time):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_box(tree, index):  # type: ignore[no-untyped-def]
+def add_box(tree: Tree, index: int) -> Array:
     """Give a node an empty box, which is all NaN."""
     box = tree.state["n_boxes"]
     tree.state["n_boxes"] = box + 1
@@ -386,7 +396,7 @@ def add_box(tree, index):  # type: ignore[no-untyped-def]
 
 
 @hot
-def list_row(tree, index, row):  # type: ignore[no-untyped-def]
+def list_row(tree: Tree, index: int, row: int) -> None:
     """Append a row of the store to the samples that a leaf keeps."""
     node = tree.nodes[index]
     tree.links[row] = NONE
@@ -398,7 +408,7 @@ def list_row(tree, index, row):  # type: ignore[no-untyped-def]
 
 
 @part
-def add_leaf(tree, parent, time, x, row):  # type: ignore[no-untyped-def]
+def add_leaf(tree: Tree, parent: int, time: float, x: Array, row: int) -> int:
     """A new leaf that holds x alone, not counted yet."""
     index = add_node(tree, parent, time)
     if splits_late(tree.settings, tree.state):
@@ -409,7 +419,9 @@ def add_leaf(tree, parent, time, x, row):  # type: ignore[no-untyped-def]
 
 
 @part
-def set_split(tree, index, feature, threshold, left, right):  # type: ignore[no-untyped-def]
+def set_split(
+    tree: Tree, index: int, feature: int, threshold: float, left: int, right: int
+) -> None:
     """Make a node internal."""
     node = tree.nodes[index]
     node["feature"] = feature
@@ -419,14 +431,14 @@ def set_split(tree, index, feature, threshold, left, right):  # type: ignore[no-
 
 
 @hot
-def heavier_child(nodes, node):  # type: ignore[no-untyped-def]
+def heavier_child(nodes: Array, node: Record) -> int:
     """The child with more samples, the left one in a tie (design 3.7)."""
     heavier_right = nodes[node["right"]]["n_samples"] > nodes[node["left"]]["n_samples"]
     return node["right"] if heavier_right else node["left"]
 
 
 @hot
-def next_node(nodes, node, x):  # type: ignore[no-untyped-def]
+def next_node(nodes: Array, node: Record, x: Array) -> int:
     """The child that x goes to: left if x <= threshold, the heavier one if the value is missing."""
     value = x[node["feature"]]
     if value <= node["threshold"]:
@@ -437,7 +449,7 @@ def next_node(nodes, node, x):  # type: ignore[no-untyped-def]
 
 
 @hot
-def has_room_for(tree, n_splits):  # type: ignore[no-untyped-def]
+def has_room_for(tree: Tree, n_splits: int) -> int:
     """DONE if the arrays hold `n_splits` more splits, else what they lack: 0 nodes, 1 boxes."""
     n_nodes = tree.state["n_nodes"] + 2 * n_splits
     if n_nodes > len(tree.nodes):
@@ -452,7 +464,7 @@ def has_room_for(tree, n_splits):  # type: ignore[no-untyped-def]
 
 
 @hot
-def descend(forest, tree, x):  # type: ignore[no-untyped-def]
+def descend(forest: Forest, tree: Tree, x: Array) -> tuple[int, float]:
     """Walk x down and extend the boxes, to a leaf or to where the Mondrian process splits.
 
     Returns the node and the time at which a new parent comes above it, NEVER if it is a leaf that
@@ -479,7 +491,9 @@ def descend(forest, tree, x):  # type: ignore[no-untyped-def]
 
 
 @part
-def insert_parent(forest, tree, index, split_time, x, row):  # type: ignore[no-untyped-def]
+def insert_parent(
+    forest: Forest, tree: Tree, index: int, split_time: float, x: Array, row: int
+) -> tuple[int, int, float]:
     """Put a new parent above a node, at its place, and a new leaf with x beside the node.
 
     Returns the new leaf, the parent, and the growth of log wbar that this hands to the ancestors:
@@ -522,7 +536,7 @@ def insert_parent(forest, tree, index, split_time, x, row):  # type: ignore[no-u
 
 
 @part
-def replace_child(tree, parent, old, new):  # type: ignore[no-untyped-def]
+def replace_child(tree: Tree, parent: int, old: int, new: int) -> None:
     """Hang node `new` where `old` hung."""
     if parent == NONE:
         tree.state["root"] = new
@@ -533,7 +547,7 @@ def replace_child(tree, parent, old, new):  # type: ignore[no-untyped-def]
 
 
 @part
-def members_of(forest, tree, index, newcomer):  # type: ignore[no-untyped-def]
+def members_of(forest: Forest, tree: Tree, index: int, newcomer: int) -> Array:
     """The samples that a leaf keeps, in order of arrival, and the newcomer's row at the end."""
     first_row = tree.nodes[index]["first_row"]
     n_members = 1
@@ -552,20 +566,18 @@ def members_of(forest, tree, index, newcomer):  # type: ignore[no-untyped-def]
 
 
 @part
-def coded_rows(forest, tree, members):  # type: ignore[no-untyped-def]
+def coded_rows(forest: Forest, tree: Tree, members: Array) -> Array:
     """The values of members as the tree sees them."""
     n_features = tree.settings["n_features"]
     key = tree.state["key"]
     values = np.empty((len(members), n_features))
     for i in range(len(members)):
-        code_row(
-            forest.is_categorical, n_features, key, forest.rows[members[i]["row"]], values[i]
-        )
+        code_row(forest.is_categorical, n_features, key, forest.rows[members[i]["row"]], values[i])
     return values
 
 
 @part
-def heavier_left(values, members, depth, feature, threshold):  # type: ignore[no-untyped-def]
+def heavier_left(values: Array, members: Array, depth: int, feature: int, threshold: float) -> bool:
     """Whether the members of a cell that have the feature weigh no less on the left side."""
     left, right = 0.0, 0.0
     for i in range(len(members)):
@@ -578,13 +590,13 @@ def heavier_left(values, members, depth, feature, threshold):  # type: ignore[no
 
 
 @hot
-def side_of(value, threshold, missing_left):  # type: ignore[no-untyped-def]
+def side_of(value: float, threshold: float, missing_left: bool) -> bool:
     """Whether a value goes left."""
     return missing_left if math.isnan(value) else value <= threshold
 
 
 @part
-def hull_of_cell(values, members, depth, box):  # type: ignore[no-untyped-def]
+def hull_of_cell(values: Array, members: Array, depth: int, box: Array) -> int:
     """Make `box` the hull of the members of a cell; returns their number."""
     n_features = box.shape[1]
     n_cell = 0
@@ -599,7 +611,9 @@ def hull_of_cell(values, members, depth, box):  # type: ignore[no-untyped-def]
 
 
 @part
-def draw_splits(forest, tree, index, members, values):  # type: ignore[no-untyped-def]
+def draw_splits(
+    forest: Forest, tree: Tree, index: int, members: Array, values: Array
+) -> tuple[Array, int]:
     """Draw the Mondrian process restricted to the members of a leaf, the newcomer the last of them.
 
     Only the newcomer's cell is followed, until it is alone in it, or all in it coincide, or the
@@ -639,7 +653,7 @@ def draw_splits(forest, tree, index, members, values):  # type: ignore[no-untype
 
 
 @part
-def grow_chain(tree, index, splits, n_splits):  # type: ignore[no-untyped-def]
+def grow_chain(tree: Tree, index: int, splits: Array, n_splits: int) -> Array:
     """Turn a leaf into the chain of splits; returns its nodes, the newcomer's leaf last."""
     chain = np.empty(n_splits + 1, np.int64)
     chain[0] = index
@@ -653,14 +667,14 @@ def grow_chain(tree, index, splits, n_splits):  # type: ignore[no-untyped-def]
 
 
 @part
-def sibling_of(tree, index):  # type: ignore[no-untyped-def]
+def sibling_of(tree: Tree, index: int) -> int:
     """The other child of a node's parent."""
     parent = tree.nodes[tree.nodes[index]["parent"]]
-    return np.int64(parent["right"] if parent["left"] == index else parent["left"])
+    return np.int64(parent["right"] if parent["left"] == index else parent["left"])  # type: ignore[return-value]
 
 
 @part
-def share_out(tree, chain, members, label):  # type: ignore[no-untyped-def]
+def share_out(tree: Tree, chain: Array, members: Array, label: int) -> bool:
     """Hand the samples of an expanded leaf to the new leaves, and count all but the newcomer.
 
     Returns whether the newcomer is alone in the last leaf; else that gives up its samples, as they
@@ -691,8 +705,8 @@ def share_out(tree, chain, members, label):  # type: ignore[no-untyped-def]
 
 
 @part
-def box_chain(tree, chain, members, values, alone):  # type: ignore[no-untyped-def]
-    """Give each node of the chain the hull of its members; the leaf of a lone newcomer needs none."""
+def box_chain(tree: Tree, chain: Array, members: Array, values: Array, alone: bool) -> None:
+    """Give each node of the chain the hull of its members; a lone newcomer's leaf needs none."""
     n_features = tree.settings["n_features"]
     n_boxes = len(chain) - 1 if alone else len(chain)
     for k in range(n_boxes):
@@ -708,7 +722,7 @@ def box_chain(tree, chain, members, values, alone):  # type: ignore[no-untyped-d
 
 
 @part
-def weigh_chain(tree, chain):  # type: ignore[no-untyped-def]
+def weigh_chain(tree: Tree, chain: Array) -> float:
     """Log-odds of the chain bottom up from the closed form; the top's log wbar over its old log w.
 
     wbar_v = (1-b) w_v + b wbar_left wbar_right [CTW].
@@ -729,7 +743,7 @@ def weigh_chain(tree, chain):  # type: ignore[no-untyped-def]
 
 
 @part
-def expand_leaf(forest, tree, index, row):  # type: ignore[no-untyped-def]
+def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
     """Split a pure leaf late: a sample of another label, stored at `row`, has come (design 2).
 
     Returns DONE, the newcomer's leaf and the growth of log wbar of the expanded leaf; or, having
@@ -753,7 +767,7 @@ def expand_leaf(forest, tree, index, row):  # type: ignore[no-untyped-def]
 
 
 @part
-def release_rows(forest, tree):  # type: ignore[no-untyped-def]
+def release_rows(forest: Forest, tree: Tree) -> None:
     """Let every leaf give up its samples for a box, as the budget is spent (design 3.5)."""
     for index in range(tree.state["n_nodes"]):
         node = tree.nodes[index]
@@ -775,7 +789,15 @@ def release_rows(forest, tree):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def hull_of_rows(is_categorical, n_features, key, rows, links, row, box):  # type: ignore[no-untyped-def]
+def hull_of_rows(
+    is_categorical: Array,
+    n_features: int,
+    key: Word,
+    rows: Array,
+    links: Array,
+    row: int,
+    box: Array,
+) -> None:
     """Extend a box by a leaf's list of rows, which starts at `row`."""
     x = np.empty(n_features)
     while row != NONE:
@@ -785,7 +807,9 @@ def hull_of_rows(is_categorical, n_features, key, rows, links, row, box):  # typ
 
 
 @hot
-def aggregate_upwards(tree, leaf, label, weight, changed, log_growth):  # type: ignore[no-untyped-def]
+def aggregate_upwards(
+    tree: Tree, leaf: int, label: int, weight: float, changed: int, log_growth: float
+) -> None:
     """Count a sample on its path and bring the log-odds up to date, leaf to root (design 2, learn).
 
     `changed` is the node under which structure has changed, and exp(log_growth) the factor by which
@@ -799,7 +823,7 @@ def aggregate_upwards(tree, leaf, label, weight, changed, log_growth):  # type: 
 
 
 @hot
-def aggregate_unit_weight(tree, leaf, label, changed, growth):  # type: ignore[no-untyped-def]
+def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growth: float) -> None:
     """Aggregate upwards at weight 1 and eta 1, where p and g are far from underflow.
 
     With p from before the count and g from the child, r_v += log p - log g; then
@@ -827,7 +851,9 @@ def aggregate_unit_weight(tree, leaf, label, changed, growth):  # type: ignore[n
 
 
 @part
-def aggregate_any_weight(tree, leaf, label, weight, changed, log_growth):  # type: ignore[no-untyped-def]
+def aggregate_any_weight(
+    tree: Tree, leaf: int, label: int, weight: float, changed: int, log_growth: float
+) -> None:
     """Aggregate upwards in logarithms.
 
     r_v += eta log p - log g; then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r, that is
@@ -855,9 +881,11 @@ def aggregate_any_weight(tree, leaf, label, weight, changed, log_growth):  # typ
 
 
 @hot
-def learn_tree(forest, tree, x, label, weight, row):  # type: ignore[no-untyped-def]
-    """Learn a sample in one tree; DONE, or what there is no room for (then it can be called again:
-    only boxes were extended, by which the next walk comes to the same place without a draw).
+def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, row: int) -> int:
+    """Learn a sample in one tree; returns DONE, or what there is no room for.
+
+    In that case it can be called again: only boxes were extended, after which the next walk comes
+    to the same place without a draw.
     """
     settings, state = tree.settings, tree.state
     leaf, changed, log_growth = NONE, NONE, 0.0
@@ -889,7 +917,7 @@ def learn_tree(forest, tree, x, label, weight, row):  # type: ignore[no-untyped-
 
 
 @hot
-def store_row(forest, x, label, weight, row):  # type: ignore[no-untyped-def]
+def store_row(forest: Forest, x: Array, label: int, weight: float, row: int) -> None:
     """Write a sample into the store, where no leaf keeps it yet."""
     for j in range(len(x)):
         forest.rows[row, j] = x[j]
@@ -900,28 +928,28 @@ def store_row(forest, x, label, weight, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def learn_sample(  # type: ignore[no-untyped-def]
-    settings,
-    ranges,
-    intensity,
-    is_categorical,
-    trees,
-    nodes,
-    counts,
-    boxes,
-    rows,
-    samples,
-    links,
-    sample,
-    label,
-    weight,
-    first_tree,
-):
+def learn_sample(
+    settings: Record,
+    ranges: Array,
+    intensity: Array,
+    is_categorical: Array,
+    trees: Array,
+    nodes: Array,
+    counts: Array,
+    boxes: Array,
+    rows: Array,
+    samples: Array,
+    links: Array,
+    sample: Array,
+    label: int,
+    weight: float,
+    first_tree: int,
+) -> int:
     """Learn a sample in every tree from `first_tree` on.
 
     `sample` is (2, n_features): the encoded values, and room for one tree's coding of them. Answers
-    DONE, RELEASED, STORE_FULL, INFINITE, or the tree to go on with once there is more room: as it is
-    for nodes, plus the number of trees for boxes.
+    DONE, RELEASED, STORE_FULL, INFINITE, or the tree to go on with once there is more room: as it
+    is for nodes, plus the number of trees for boxes.
     """
     forest = Forest(
         borrowed(settings),
@@ -940,7 +968,9 @@ def learn_sample(  # type: ignore[no-untyped-def]
 
 
 @hot
-def learn_in_forest(forest, sample, label, weight, first_tree):  # type: ignore[no-untyped-def]
+def learn_in_forest(
+    forest: Forest, sample: Array, label: int, weight: float, first_tree: int
+) -> int:
     """Learn a sample as learn_sample says."""
     general, trees = forest.settings[0], forest.trees
     n_features = general["n_features"]
@@ -982,7 +1012,7 @@ def learn_in_forest(forest, sample, label, weight, first_tree):  # type: ignore[
 
 
 @hot
-def is_listed(links, row):  # type: ignore[no-untyped-def]
+def is_listed(links: Array, row: int) -> bool:
     """Whether a leaf of some tree keeps the row."""
     for t in range(len(links)):
         if links[t, row] != UNLISTED:
@@ -991,7 +1021,9 @@ def is_listed(links, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def compact_rows(settings, trees, nodes, rows, samples, links):  # type: ignore[no-untyped-def]
+def compact_rows(
+    settings: Record, trees: Array, nodes: Array, rows: Array, samples: Array, links: Array
+) -> None:
     """Close the gaps that unlisted rows leave in the store, order kept."""
     general = settings[0]
     n_rows = 0
@@ -1016,7 +1048,7 @@ def compact_rows(settings, trees, nodes, rows, samples, links):  # type: ignore[
 
 
 @part
-def weigh_tree(settings, state, nodes, counts):  # type: ignore[no-untyped-def]
+def weigh_tree(settings: Record, state: Record, nodes: Array, counts: Array) -> None:
     """All log-odds of a tree anew from its counts, by a walk that needs no stack (design 2, e)."""
     log_wbar = np.empty(state["n_nodes"])
     index = state["root"]
@@ -1038,7 +1070,7 @@ def weigh_tree(settings, state, nodes, counts):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def weigh_forest(settings, trees, nodes, counts):  # type: ignore[no-untyped-def]
+def weigh_forest(settings: Record, trees: Array, nodes: Array, counts: Array) -> None:
     """All log-odds anew, as the number of classes or the Dirichlet parameter has changed."""
     for t in range(len(trees)):
         weigh_tree(settings[0], trees[t], nodes[t], counts[t])
@@ -1048,7 +1080,9 @@ def weigh_forest(settings, trees, nodes, counts):  # type: ignore[no-untyped-def
 
 
 @hot
-def predict_tree(settings, state, nodes, counts, x, proba):  # type: ignore[no-untyped-def]
+def predict_tree(
+    settings: Record, state: Record, nodes: Array, counts: Array, x: Array, proba: Array
+) -> None:
     """Add the tree's prediction for x to `proba`, root to leaf (design 2, predict).
 
     A node takes sigma(r_v) of the mass that remains and hands on the rest; the leaf takes all that
@@ -1073,7 +1107,15 @@ def predict_tree(settings, state, nodes, counts, x, proba):  # type: ignore[no-u
 
 
 @kernel
-def predict_sample(settings, is_categorical, trees, nodes, counts, sample, proba):  # type: ignore[no-untyped-def]
+def predict_sample(
+    settings: Record,
+    is_categorical: Array,
+    trees: Array,
+    nodes: Array,
+    counts: Array,
+    sample: Array,
+    proba: Array,
+) -> int:
     """Write the forest's class probabilities into `proba` (n_classes,).
 
     Those of the labels seen so far sum to 1. Answers DONE, or INFINITE if the sample holds an
@@ -1091,7 +1133,15 @@ def predict_sample(settings, is_categorical, trees, nodes, counts, sample, proba
 
 
 @hot
-def predict_in_forest(settings, is_categorical, trees, nodes, counts, sample, proba):  # type: ignore[no-untyped-def]
+def predict_in_forest(
+    settings: Record,
+    is_categorical: Array,
+    trees: Array,
+    nodes: Array,
+    counts: Array,
+    sample: Array,
+    proba: Array,
+) -> int:
     """Predict a sample as predict_sample says."""
     general = settings[0]
     n_features = general["n_features"]

@@ -31,7 +31,7 @@ class NewFeatures(NamedTuple):
 
 def is_missing(value: object) -> bool:
     """Whether a value counts as missing: None, NaN and pandas' NA and NaT."""
-    return value is None or pd.isna(value) is True  # type: ignore[call-overload, comparison-overlap]
+    return value is None or pd.isna(value) is True  # type: ignore[call-overload]
 
 
 def as_number(name: Hashable, value: Any) -> float:
@@ -65,7 +65,7 @@ def check_weight(w: Any) -> float:
         raise TypeError(f"w must be a finite number >= 0, got {w!r} of type {type(w).__name__}")
     if not 0 <= w < math.inf:  # type: ignore[operator]
         raise ValueError(f"w must be a finite number >= 0, got {w!r}")
-    return float(w)  # type: ignore[arg-type]
+    return float(w)
 
 
 class Labels:
@@ -117,7 +117,8 @@ class Features:
     its rank of appearance within its feature. Missing values are NaN in a row.
 
     >>> features = Features()
-    >>> features.add(features.check({"size": 2, "color": "red"}))
+    >>> features.add(features.check({"size": 2, "color": "red"}))  # which is categorical?
+    [True, False]
     >>> features.encode({"color": "red", "size": 3.5})[0].tolist()
     [0.0, 3.5]
     """
@@ -135,7 +136,8 @@ class Features:
             self._pick = lambda x: (x[names[0]],)
         self._column_codes = [(self._columns[name], codes) for name, codes in self._codes.items()]
         # row 0 holds the sample; row 1 is where a kernel codes it for one tree
-        self._sample = np.full((2, len(names)), np.nan)
+        self._sample: NDArray[np.float64] = np.full((2, len(names)), np.nan)
+        self._buffer = self._sample.data
         self._pack = struct.Struct(f"{len(names)}d").pack_into
 
     def __getstate__(self) -> dict[str, Any]:
@@ -168,7 +170,7 @@ class Features:
                 values = list(values)
                 for column, codes in self._column_codes:
                     values[column] = codes[values[column]]
-            self._pack(self._sample, 0, *values)
+            self._pack(self._buffer, 0, *values)
         except (KeyError, TypeError, ValueError, OverflowError, struct.error):
             return None
         return self._sample
@@ -225,8 +227,8 @@ class Features:
     def check(self, x: Any) -> NewFeatures:
         """Check a whole sample, changing nothing, and return what is new in it.
 
-        Raises TypeError if x is no dict or a value unhashable; ValueError if a number is infinite or
-        stands where a category was, or the reverse.
+        Raises TypeError if x is no dict or a value unhashable; ValueError if a number is infinite
+        or stands where a category was, or the reverse.
         """
         check_dict(x)
         new = NewFeatures([], [], [])
@@ -253,7 +255,7 @@ class Features:
         The columns come in sorted order of (type name, repr) of the feature's name, so that the
         order of the keys of a sample does not matter.
         """
-        kinds = {name: False for name in new.numeric} | {name: True for name in new.categorical}
+        kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
         names = sorted(kinds, key=lambda name: (type(name).__name__, repr(name)))
         for name in names:
             self._columns[name] = len(self._columns)

@@ -35,8 +35,8 @@ class AMFClassifier(CheckedParameters, base.Classifier):
     how well each has predicted so far; context-tree weighting[^3] computes that average exactly
     within one walk from root to leaf[^1]. The forest averages its trees.
 
-    Features may be numbers (bool and numpy scalars among them), of any scale, or categories (str and
-    any other hashable). Values may be missing (key absent, None, NaN); features and labels may
+    Features may be numbers (bool and numpy scalars among them), of any scale, or categories (str
+    and any other hashable). Values may be missing (key absent, None, NaN); features and labels may
     appear and vanish at any time. Text as sparse bags of words does not suit it: an absent word
     means zero, not unknown, and thousands of columns do not suit boxes. Hash the words to a hundred
     columns, or take multinomial naive Bayes.

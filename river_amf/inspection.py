@@ -77,7 +77,7 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
     0     0      -1     1      2      0        2.0
     1     1       0    -1     -1      1        1.0
     2     2       0    -1     -1      1        1.0
-    >>> 1.0 <= table.threshold[0] < 4.0
+    >>> bool(1.0 <= table.threshold[0] < 4.0)
     True
     >>> table.counts[1]
     {'short': 1.0, 'long': 0.0}
@@ -98,7 +98,9 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
         "left": nodes["left"].astype(np.int64),
         "right": nodes["right"].astype(np.int64),
         "depth": _depths(nodes, int(arena.trees["root"][tree])),
-        "feature": [None if node["left"] == _kernels.NONE else names[node["feature"]] for node in nodes],
+        "feature": [
+            None if node["left"] == _kernels.NONE else names[node["feature"]] for node in nodes
+        ],
         "threshold": np.where(is_leaf, math.nan, nodes["threshold"]),
         "time": nodes["time"].copy(),
         "n_samples": nodes["n_samples"].copy(),
@@ -110,7 +112,8 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
         "range_min": [_by_name(names, box[0]) for box in boxes],
         "range_max": [_by_name(names, box[1]) for box in boxes],
         "categories_left": [
-            _categories_left(model._features, names, arena.trees["key"][tree], node) for node in nodes
+            _categories_left(model._features, names, arena.trees["key"][tree], node)
+            for node in nodes
         ],
     }
     return pd.DataFrame({name: _column(table[name]) for name in _COLUMNS})
@@ -135,7 +138,7 @@ def _depths(nodes: NDArray[Any], root: int) -> NDArray[np.int64]:
 
 
 def _box(arena: state.Arena, tree: int, node: Any) -> NDArray[np.float64]:
-    """Return the box of a node, (2, n_features); that of a waiting leaf follows from its samples."""
+    """Return a node's box, (2, n_features); that of a waiting leaf follows from its samples."""
     n_features = int(arena.settings["n_features"][0])
     if node["box"] != _kernels.NONE:
         return arena.boxes[tree, node["box"], :, :n_features]

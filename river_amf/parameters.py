@@ -18,7 +18,7 @@ def integer(low: int, *, optional: bool = False) -> Check:
     def check(name: str, value: Any) -> None:
         if optional and value is None:
             return
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:  # type: ignore[operator]
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
             raise ValueError(
                 f"{name} must be an integer >= {low}{' or None' * optional}, got {value!r}"
             )
@@ -34,8 +34,12 @@ def positive(*, below: float = math.inf, optional: bool = False) -> Check:
             return
         is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
         if not is_number or not 0 < float(value) < below:
-            bounds = "> 0 and finite" if below == math.inf else f"between 0 and {below:g}, both excluded"
-            raise ValueError(f"{name} must be a number {bounds}{', or None' * optional}, got {value!r}")
+            bounds = (
+                "> 0 and finite" if below == math.inf else f"between 0 and {below:g}, both excluded"
+            )
+            raise ValueError(
+                f"{name} must be a number {bounds}{', or None' * optional}, got {value!r}"
+            )
 
     return check
 

@@ -1,7 +1,7 @@
 """The memory of a forest: dtypes and one arena of plain numpy arrays for all trees.
 
-Everything a forest has learnt is in these arrays, so that pickle, deepcopy and equality need no code
-of their own. The kernels fill them and never allocate nodes; this module gives them room. It knows
+Everything that the trees have learnt is in these arrays, so that a copy of them is a copy of the
+forest. The kernels fill them and never allocate nodes; this module gives them room. It knows
 nothing of what the numbers mean beyond their shapes, hence it has no sentinels.
 """
 
@@ -84,9 +84,9 @@ class Arena:
     Notes
     -----
     With T trees, C classes and d features, the shapes are nodes (T, nodes), counts (T, nodes, C),
-    boxes (T, boxes, 2, d), rows (samples, d), samples (samples,), links (T, samples), ranges (2, d),
-    intensity (d,), is_categorical (d,). Where a count of things in use is smaller than the array,
-    the rest is room to grow, left out of pickles. Room in ranges, boxes and rows is NaN, "never
+    boxes (T, boxes, 2, d), rows (samples, d), samples (samples,), links (T, samples), ranges
+    (2, d), intensity (d,), is_categorical (d,). Where a count of things in use is smaller than the
+    array, the rest is room to grow, left out of pickles. Room in ranges, boxes and rows is NaN, "never
     seen"; elsewhere it is zero.
     """
 

@@ -1,0 +1,157 @@
+"""The figures of the README: accuracy, speed against river, start-up. Prints them as Markdown.
+
+    python tests/benchmarks/figures.py            # all of them
+    python tests/benchmarks/figures.py accuracy   # or: speed, startup
+
+Accuracy and log-loss are test-then-train with default parameters and 10 trees, the mean of three
+seeds. Speed is `predict_proba_one` + `learn_one` of `river_amf.AMFClassifier` and
+`river.forest.AMFClassifier`, both with 10 trees, in turn in one process, the median of the repeats.
+Start-up is the time from the first import to the first prediction in a new process. The streams of
+../shared/data are left out, and named, where that folder is missing.
+"""
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from river import forest, metrics
+from river.base import Classifier
+from streams import SHARED, load
+
+from river_amf import AMFClassifier
+from river_amf.evaluation import Stream, iter_test_then_train
+
+SEEDS = (1, 2, 3)
+REPEATS = 3
+
+# stream, rows, accuracy and log-loss that the project promises (at least, at most)
+ACCURACY = [
+    ("Bananas", None, 0.885, 0.275),
+    ("Phishing", None, 0.90, 0.29),
+    ("ImageSegments", None, 0.93, 0.33),
+    ("Shuttle", 20_000, 0.997, None),
+    ("elec2", None, 0.81, None),
+    ("letter", None, 0.85, None),
+    ("adult", None, 0.825, None),
+    ("airlines", 50_000, 0.63, None),
+]
+SPEED = [("Bananas", None), ("elec2", 20_000)]
+FASTER_THAN_RIVER = 12
+
+FIRST_PREDICTION = """
+import time
+start = time.perf_counter()
+import river.base
+river_imported = time.perf_counter()
+from river_amf import AMFClassifier
+model = AMFClassifier(seed=1)
+model.learn_one({"a": 1.0, "b": 2.0}, True)
+model.predict_proba_one({"a": 1.0, "b": 2.0})
+print(river_imported - start, time.perf_counter() - river_imported)
+"""
+
+
+def available(name: str) -> bool:
+    """Say so where a stream is missing."""
+    if name[0].isupper() or (SHARED / f"{name}.csv.gz").exists():
+        return True
+    print(f"| {name} | left out: no {SHARED / name}.csv.gz |")
+    return False
+
+
+def accuracy() -> None:
+    """Print accuracy and log-loss on each stream."""
+    print("| stream | samples | accuracy | promised | log-loss | promised | nodes a tree |")
+    print("|---|---|---|---|---|---|---|")
+    for name, limit, least_accuracy, most_log_loss in ACCURACY:
+        if not available(name):
+            continue
+        stream = load(name, limit)
+        scores, losses, nodes = [], [], []
+        for seed in SEEDS:
+            model = AMFClassifier(seed=seed)
+            measures = [metrics.Accuracy(), metrics.CrossEntropy()]
+            *_, last = iter_test_then_train(stream, model, measures, checkpoints=())
+            scores.append(last.metrics["Accuracy"])
+            losses.append(last.metrics["CrossEntropy"])
+            nodes.append(model._arena.trees["n_nodes"].mean())
+        loss_promised = "" if most_log_loss is None else f"<= {most_log_loss}"
+        print(
+            f"| {name} | {stream.n_samples} | {statistics.mean(scores):.4f} | >= {least_accuracy} "
+            f"| {statistics.mean(losses):.4f} | {loss_promised} | {statistics.mean(nodes):.0f} |",
+            flush=True,
+        )
+
+
+def microseconds(model: Classifier, stream: Stream) -> float:
+    """Time predict_proba_one + learn_one over a stream, per sample."""
+    predict, learn = model.predict_proba_one, model.learn_one
+    start = time.perf_counter()
+    for x, y in stream:
+        predict(x)
+        learn(x, y)
+    return 1e6 * (time.perf_counter() - start) / stream.n_samples
+
+
+def as_numbers(stream: Stream) -> Stream:
+    """Turn codes back into numbers: river's forest takes no categories."""
+    samples = [({name: float(value) for name, value in x.items()}, y) for x, y in stream]
+    return Stream(stream.name, len(samples), stream.n_numeric, stream.n_categorical, samples)
+
+
+def speed() -> None:
+    """Print the time of a sample, ours and river's, and the ratio."""
+    print("| stream | river_amf, us | river, us | times as fast | promised |")
+    print("|---|---|---|---|---|")
+    for name, limit in SPEED:
+        if not available(name):
+            continue
+        stream = as_numbers(load(name, limit))
+        microseconds(AMFClassifier(seed=1), stream)  # compile
+        ours, theirs = [], []
+        for repeat in range(REPEATS):
+            ours.append(microseconds(AMFClassifier(seed=repeat), stream))
+            theirs.append(microseconds(forest.AMFClassifier(n_estimators=10, seed=repeat), stream))
+        ratio = statistics.median(them / us for us, them in zip(ours, theirs, strict=True))
+        print(
+            f"| {name} | {statistics.median(ours):.1f} | {statistics.median(theirs):.0f} "
+            f"| {ratio:.1f} | >= {FASTER_THAN_RIVER} |",
+            flush=True,
+        )
+
+
+def startup() -> None:
+    """Print the time from the first import to the first prediction, with and without a cache."""
+    print("| compile cache | river's import, s | ours up to the first prediction, s | promised |")
+    print("|---|---|---|---|")
+    cache = tempfile.mkdtemp()
+    try:
+        for name, promised in (("cold", "<= 20 in all"), ("warm", "<= 2 on top")):
+            runs = [first_prediction(cache) for _ in range(1 if name == "cold" else REPEATS)]
+            river, ours = (statistics.median(times) for times in zip(*runs, strict=True))
+            print(f"| {name} | {river:.2f} | {ours:.2f} | {promised} |", flush=True)
+    finally:
+        shutil.rmtree(cache)
+
+
+def first_prediction(cache: str) -> tuple[float, float]:
+    """Time a first prediction in a new process: river's import, and the rest."""
+    output = subprocess.run(
+        [sys.executable, "-c", FIRST_PREDICTION],
+        env=os.environ | {"NUMBA_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    river, ours = map(float, output.split())
+    return river, ours
+
+
+if __name__ == "__main__":
+    for part in sys.argv[1:] or ["accuracy", "speed", "startup"]:
+        {"accuracy": accuracy, "speed": speed, "startup": startup}[part]()
+        print()

@@ -1,0 +1,93 @@
+"""A tree as `inspection.node_table` shows it, and what the oracles of `naive.py` say of it."""
+
+import math
+from typing import Any
+
+import naive
+import pandas as pd
+
+from river_amf import AMFClassifier, inspection
+
+
+def n_classes(model: AMFClassifier) -> int:
+    """Count the classes of the prior: all given ones, else those seen."""
+    return model.n_classes or len(model._labels)
+
+
+def dirichlet(model: AMFClassifier) -> float:
+    """Return the Dirichlet parameter in force (design 2, parameters and defaults)."""
+    if model.dirichlet is not None:
+        return model.dirichlet
+    return 0.5 if n_classes(model) <= 2 else 0.01
+
+
+def aggregation(model: AMFClassifier) -> dict[str, float]:
+    """Return the parameters of the aggregation, as the oracles take them."""
+    return {
+        "split_prior": model.split_prior,
+        "step": model.step,
+        "dirichlet": dirichlet(model),
+    }
+
+
+def cells(model: AMFClassifier, tree: int = 0) -> dict[int, naive.Cell]:
+    """Return the cells of a tree by node, linked, with a count for each class of the prior."""
+    table = inspection.node_table(model, tree)
+    unseen = (0.0,) * (n_classes(model) - len(model._labels))
+    made = {
+        node: naive.Cell((*counts.values(), *unseen))
+        for node, counts in zip(table["node"], table["counts"], strict=True)
+    }
+    for row in table.itertuples():
+        if row.left >= 0:
+            made[row.node].left, made[row.node].right = made[row.left], made[row.right]
+    return made
+
+
+def root(table: pd.DataFrame) -> int:
+    """Return the node without a parent."""
+    (node,) = table.loc[table["parent"] < 0, "node"]
+    return int(node)
+
+
+def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
+    """Walk from the root to the leaf of x, by what the table shows alone."""
+    nodes = [root(table)]
+    while table.loc[nodes[-1], "left"] >= 0:
+        row = table.loc[nodes[-1]]
+        value = x.get(row["feature"])
+        if value is None or value != value:
+            left, right = (table.loc[row[side], "n_samples"] for side in ("left", "right"))
+            goes_left = left >= right
+        elif row["categories_left"] is not None:
+            goes_left = value in row["categories_left"]
+        else:
+            goes_left = value <= row["threshold"]
+        nodes.append(int(row["left"] if goes_left else row["right"]))
+    return nodes
+
+
+def log_wbar_root(model: AMFClassifier, tree: int = 0) -> float:
+    """Return log wbar of the root as its stored log-odds give it.
+
+    log wbar = log w + log(1-b) + softplus(-r) (design 2, growth, rho).
+    """
+    table, made = inspection.node_table(model, tree), cells(model, tree)
+    node = root(table)
+    parameters = aggregation(model)
+    log_w = naive.log_w(made[node], step=parameters["step"], dirichlet=parameters["dirichlet"])
+    if made[node].left is None:
+        return log_w
+    odds = table.loc[node, "log_odds"]
+    softplus = max(-odds, 0.0) + math.log1p(math.exp(-abs(odds)))
+    return log_w + math.log1p(-model.split_prior) + softplus
+
+
+def best_pruning(cell: naive.Cell, split_prior: float, dirichlet: float) -> float:
+    """Return min over prunings T of L(T) - log pi(T), by recursion."""
+    own = naive.loss(cell.counts, dirichlet)
+    if cell.left is None or cell.right is None:
+        return own
+    below = best_pruning(cell.left, split_prior, dirichlet)
+    below += best_pruning(cell.right, split_prior, dirichlet)
+    return min(own - math.log1p(-split_prior), below - math.log(split_prior))

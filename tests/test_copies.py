@@ -1,0 +1,271 @@
+"""Pickles, deep copies and clones: the same model, with the same future."""
+
+import copy
+import pickle
+import random
+
+import numpy as np
+import pytest
+from river import preprocessing
+
+from river_amf import AMFClassifier, OnlineDummyClassifier
+
+VARIANTS = {
+    "default": {},
+    "budget": {"max_nodes": 151},
+    "split_pure": {"split_pure": True},
+    "split_pure, budget": {"split_pure": True, "max_nodes": 200},
+    "n_classes": {"n_classes": 9, "step": 0.5},
+    "unit": {"split_intensity": "unit", "use_aggregation": False},
+}
+variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
+
+
+def pickled_by(protocol):
+    return lambda model: pickle.loads(pickle.dumps(model, protocol))
+
+
+COPIES = {
+    f"protocol {protocol}": pickled_by(protocol)
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)
+} | {
+    "deepcopy": copy.deepcopy,
+    "copy of a copy": lambda model: copy.deepcopy(pickle.loads(pickle.dumps(model))),
+}
+copies = pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
+
+
+def mixed_stream(n_samples):
+    """Numbers, categories, gaps, weights; new features, categories and labels on the way."""
+    rng = random.Random(7)
+    for i in range(n_samples):
+        x = {"fine": rng.gauss(0, 1), "coarse": rng.randrange(4), "color": rng.choice(["red", "tan"])}
+        label = "above" if (x["fine"] > 0) ^ (rng.random() < 0.15) else "below"
+        if i > 200 and rng.random() < 0.2:
+            x["color"] = f"shade {rng.randrange(i)}"
+        if i > 400 and rng.random() < 0.1:
+            label = "extra", i // 400
+        if i % 150 == 149:
+            x[f"late {i}"] = rng.random()
+        if rng.random() < 0.2:
+            del x["fine"]
+        if rng.random() < 0.1:
+            x["color"] = None
+        yield x, label, rng.choice([1.0, 1.0, 2.0, 0.3])
+
+
+def coarse_stream(n_samples):
+    """Few distinct samples with noisy labels: leaves give up samples that coincide."""
+    rng = random.Random(8)
+    for _ in range(n_samples):
+        x = {"a": rng.randrange(6), "b": rng.randrange(6), "c": rng.random() ** 8}
+        x["c"] = round(x["c"], 2)
+        yield x, (x["a"] + x["b"] > 5) ^ (rng.random() < 0.05), 1.0
+
+
+STREAM = list(mixed_stream(1200))
+COARSE_STREAM = list(coarse_stream(1200))
+QUESTIONS = [x for x, _, _ in STREAM[::40]] + [{}, {"fine": 1e9}, {"color": "never seen"}]
+
+
+def learn(model, samples):
+    for x, label, weight in samples:
+        model.learn_one(x, label, w=weight)
+    return model
+
+
+def trained(samples, **parameters):
+    return learn(AMFClassifier(**({"n_estimators": 3, "seed": 42} | parameters)), samples)
+
+
+def answers(model):
+    return [model.predict_proba_one(x) for x in QUESTIONS]
+
+
+def test_the_streams_make_everything_grow_several_times():
+    arena = trained(STREAM)._arena
+    assert arena.trees["n_nodes"].min() > 4 * 64
+    assert arena.trees["n_boxes"].min() > 4 * 64
+    assert arena.settings["n_rows"][0] > 4 * 64
+    assert arena.settings["n_features"][0] > 8
+    assert arena.settings["n_classes"][0] > 3
+
+
+# Pickle and deepcopy
+
+
+@variants
+@copies
+def test_a_copy_gives_the_same_answers(make_copy, parameters):
+    model = trained(STREAM[:700], **parameters)
+    assert answers(make_copy(model)) == answers(model)
+
+
+@variants
+@copies
+@pytest.mark.parametrize("cut", [0, 1, 100, 700])
+def test_equal_futures_after_a_copy(make_copy, parameters, cut):
+    model = trained(STREAM[:cut], **parameters)
+    twin = make_copy(model)
+    for x, label, weight in STREAM[cut:]:
+        assert twin.predict_proba_one(x) == model.predict_proba_one(x)
+        model.learn_one(x, label, w=weight)
+        twin.learn_one(x, label, w=weight)
+    assert answers(twin) == answers(model)
+    assert pickle.dumps(twin) == pickle.dumps(model)
+
+
+@pytest.mark.parametrize("make_copy", [pickled_by(5), copy.deepcopy], ids=["pickle", "deepcopy"])
+@pytest.mark.parametrize("cut", range(0, 600, 23))
+def test_equal_futures_wherever_the_copy_is_made(make_copy, cut):
+    model = trained(COARSE_STREAM[:cut], n_estimators=2)
+    twin = make_copy(model)
+    learn(model, COARSE_STREAM[cut:])
+    learn(twin, COARSE_STREAM[cut:])
+    assert answers(twin) == answers(model)
+    assert pickle.dumps(twin) == pickle.dumps(model)
+
+
+def test_copies_all_along_the_way_change_nothing():
+    model = trained([])
+    for start in range(0, len(STREAM), 10):
+        model = copy.deepcopy(model)
+        learn(model, STREAM[start : start + 10])
+        model = pickle.loads(pickle.dumps(model))
+    assert answers(model) == answers(trained(STREAM))
+
+
+@variants
+@pytest.mark.parametrize("make_copy", [pickled_by(5), copy.deepcopy], ids=["pickle", "deepcopy"])
+def test_training_the_copy_does_not_touch_the_original(make_copy, parameters):
+    model = trained(STREAM[:300], **parameters)
+    before = pickle.dumps(model)
+    learn(make_copy(model), STREAM[300:])
+    assert pickle.dumps(model) == before
+
+
+@variants
+def test_training_the_original_does_not_touch_the_copy(parameters):
+    model = trained(STREAM[:300], **parameters)
+    twin = copy.deepcopy(model)
+    before = pickle.dumps(twin)
+    learn(model, STREAM[300:])
+    assert pickle.dumps(twin) == before
+
+
+@pytest.mark.parametrize("make_copy", [pickled_by(5), copy.deepcopy], ids=["pickle", "deepcopy"])
+def test_copies_of_the_dummy_have_equal_futures(make_copy):
+    model = learn(OnlineDummyClassifier(), STREAM[:300])
+    twin = make_copy(model)
+    before = pickle.dumps(model)
+    learn(twin, STREAM[300:])
+    assert pickle.dumps(model) == before
+    assert answers(learn(model, STREAM[300:])) == answers(twin)
+
+
+# What is in a pickle
+
+
+@variants
+def test_a_pickle_of_the_unpickled_is_the_same_pickle(parameters):
+    first = pickle.dumps(trained(STREAM, **parameters))
+    second = pickle.dumps(pickle.loads(first))
+    assert len(second) == len(first)
+    assert second == first
+
+
+@variants
+def test_a_pickle_carries_no_spare_capacity(parameters):
+    arena = pickle.loads(pickle.dumps(trained(STREAM, **parameters)))._arena
+    n_trees, n_nodes = 3, arena.trees["n_nodes"].max()
+    n_boxes, n_rows = arena.trees["n_boxes"].max(), arena.settings["n_rows"][0]
+    n_features, n_classes = arena.settings["n_features"][0], arena.settings["n_classes"][0]
+    assert arena.nodes.shape == (n_trees, n_nodes)
+    assert arena.counts.shape == (n_trees, n_nodes, n_classes)
+    assert arena.boxes.shape == (n_trees, n_boxes, 2, n_features)
+    assert arena.rows.shape == (n_rows, n_features)
+    assert arena.samples.shape == (n_rows,)
+    assert arena.links.shape == (n_trees, n_rows)
+    assert arena.ranges.shape == (2, n_features)
+    assert arena.intensity.shape == arena.is_categorical.shape == (n_features,)
+
+
+def test_a_spent_budget_leaves_no_samples_behind():
+    model = trained(STREAM, max_nodes=151)
+    assert model._arena.trees["n_nodes"].tolist() == [151, 151, 151]
+    assert model._arena.rows.shape[0] == model._arena.links.shape[1] == 0
+
+
+def test_a_pickle_does_not_depend_on_what_the_memory_held_before():
+    model = trained(STREAM[:60])
+    pickles = set()
+    for value in range(200):
+        for array in model._arena.arrays:  # dirty blocks of the right size, freed at once
+            np.full(array.nbytes, value, np.uint8)
+        pickles.add(pickle.dumps(model))
+    assert len(pickles) == 1
+
+
+@variants
+def test_equal_seeds_and_streams_give_equal_pickles(parameters):
+    first, second = trained(STREAM[:700], **parameters), trained(STREAM[:700], **parameters)
+    assert pickle.dumps(first) == pickle.dumps(second)
+
+
+def test_predicting_does_not_change_the_pickle():
+    model = trained(STREAM[:300])
+    before = pickle.dumps(model)
+    answers(model)
+    assert pickle.dumps(model) == before
+
+
+# Clone
+
+
+@variants
+def test_a_clone_is_untrained_and_has_the_same_parameters(parameters):
+    model = trained(STREAM[:300], **parameters)
+    clone = model.clone()
+    assert clone._get_params() == model._get_params()
+    assert clone.predict_proba_one({}) == {}
+    assert pickle.dumps(clone) == pickle.dumps(trained([], **parameters))
+
+
+@variants
+def test_a_clone_becomes_the_same_model(parameters):
+    model = trained(STREAM[:300], **parameters)
+    assert pickle.dumps(learn(model.clone(), STREAM[:300])) == pickle.dumps(model)
+
+
+def test_a_clone_takes_new_parameters():
+    clone = trained(STREAM[:10]).clone({"step": 0.25})
+    assert clone.step == 0.25
+    assert clone.seed == 42
+
+
+def test_training_a_clone_does_not_touch_the_original():
+    model = trained(STREAM[:300])
+    before = pickle.dumps(model)
+    learn(model.clone(), STREAM)
+    assert pickle.dumps(model) == before
+
+
+def test_clones_without_a_seed_differ():
+    model = trained([], seed=None)
+    assert answers(learn(model, STREAM[:300])) != answers(learn(model.clone(), STREAM[:300]))
+
+
+def test_a_pipeline_can_be_cloned_and_copied():
+    samples = [({"a": random.Random(i).random(), "b": i % 3}, i % 2) for i in range(300)]
+
+    def run(model):
+        for x, label in samples:
+            model.learn_one(x, label)
+        return [model.predict_proba_one(x) for x, _ in samples]
+
+    pipeline = preprocessing.StandardScaler() | AMFClassifier(n_estimators=3, seed=42)
+    first = run(pipeline)
+    clone = pipeline.clone()
+    assert clone.predict_proba_one(samples[0][0]) == {}
+    assert run(clone) == first
+    assert run(copy.deepcopy(clone)) == run(pickle.loads(pickle.dumps(clone))) == run(clone)

@@ -1,0 +1,125 @@
+"""OnlineDummyClassifier: the label frequencies, in closed form."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from river import metrics, stats
+
+from river_amf import AMFClassifier, OnlineDummyClassifier
+
+WEIGHTED_LABELS = st.lists(
+    st.tuples(st.sampled_from(["ant", "bee", "cat", 4, (5,)]), st.floats(0.0, 100.0)),
+    max_size=30,
+)
+DIRICHLETS = st.none() | st.floats(1e-3, 1e3)
+
+
+def trained(weighted_labels, **parameters):
+    model = OnlineDummyClassifier(**parameters)
+    for label, weight in weighted_labels:
+        model.learn_one({"ignored": label}, label, w=weight)
+    return model
+
+
+def closed_form(weighted_labels, a):
+    """(count + a) / (n + C a) for the C labels seen."""
+    counts = {}
+    for label, weight in weighted_labels:
+        if weight > 0.0:
+            counts[label] = counts.get(label, 0.0) + weight
+    if a is None:
+        a = 0.5 if len(counts) <= 2 else 0.01
+    n = sum(counts.values())
+    return {label: (count + a) / (n + len(counts) * a) for label, count in counts.items()}
+
+
+@given(WEIGHTED_LABELS, DIRICHLETS)
+def test_prediction_is_the_closed_form(weighted_labels, dirichlet):
+    proba = trained(weighted_labels, dirichlet=dirichlet).predict_proba_one({})
+    assert proba == pytest.approx(closed_form(weighted_labels, dirichlet), rel=1e-12)
+
+
+@given(WEIGHTED_LABELS)
+def test_labels_come_in_order_of_first_appearance(weighted_labels):
+    proba = trained(weighted_labels).predict_proba_one({})
+    assert list(proba) == list(closed_form(weighted_labels, None))
+
+
+@given(WEIGHTED_LABELS, DIRICHLETS, st.none() | st.integers(5, 9), st.booleans())
+def test_equals_a_forest_of_single_leaves(weighted_labels, dirichlet, n_classes, split_pure):
+    parameters = {"n_classes": n_classes, "dirichlet": dirichlet}
+    dummy = OnlineDummyClassifier(**parameters)
+    forest = AMFClassifier(n_estimators=2, max_nodes=1, split_pure=split_pure, **parameters)
+    for i, (label, weight) in enumerate(weighted_labels):
+        x = {"number": i % 4, "category": "xyz"[i % 3]}
+        assert forest.predict_proba_one(x) == pytest.approx(dummy.predict_proba_one(x), abs=1e-12)
+        dummy.learn_one(x, label, w=weight)
+        forest.learn_one(x, label, w=weight)
+    proba = dummy.predict_proba_one({})
+    assert forest.predict_proba_one({}) == pytest.approx(proba, abs=1e-12)
+    assert forest.predict_one({}) == dummy.predict_one({})
+
+
+@given(st.lists(st.booleans(), min_size=1))
+def test_probabilities_sum_to_one(labels):
+    proba = trained([(label, 1.0) for label in labels]).predict_proba_one({})
+    assert sum(proba.values()) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_nothing_is_predicted_before_the_first_sample():
+    assert OnlineDummyClassifier().predict_proba_one({}) == {}
+    assert OnlineDummyClassifier().predict_one({}) is None
+
+
+def test_features_are_ignored():
+    model = trained([("ham", 1.0), ("spam", 3.0)])
+    assert model.predict_proba_one({"money": float("inf")}) == model.predict_proba_one({})
+
+
+def test_ties_go_to_the_label_seen_first():
+    assert trained([("z", 1.0), ("a", 2.0), ("z", 1.0)]).predict_one({}) == "z"
+    assert trained([("a", 1.0), ("z", 2.0), ("a", 1.0)]).predict_one({}) == "a"
+
+
+def test_a_weight_counts_like_repetition():
+    repeated = trained([("a", 1.0), ("a", 1.0), ("b", 1.0)])
+    assert trained([("a", 2.0), ("b", 1.0)]).predict_proba_one({}) == repeated.predict_proba_one({})
+
+
+def test_weight_zero_changes_nothing():
+    model = trained([("a", 1.0)])
+    before = pickle.dumps(model)
+    model.learn_one({}, "new label", w=0)
+    assert pickle.dumps(model) == before
+
+
+def test_the_automatic_dirichlet_follows_the_number_of_classes():
+    two = [("a", 3.0), ("b", 1.0)]
+    assert trained(two).predict_proba_one({}) == {"a": 3.5 / 5, "b": 1.5 / 5}
+    three = trained([*two, ("c", 1.0)]).predict_proba_one({})
+    assert three["a"] == pytest.approx(3.01 / 5.03, rel=1e-12)
+
+
+def test_n_classes_fixes_the_automatic_dirichlet():
+    proba = trained([("a", 3.0), ("b", 1.0)], n_classes=3).predict_proba_one({})
+    assert proba == pytest.approx({"a": 3.01 / 4.02, "b": 1.01 / 4.02}, rel=1e-12)
+
+
+def test_one_label_more_than_n_classes_is_refused():
+    model = trained([("a", 1.0), ("b", 1.0)], n_classes=2)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"'c'.*n_classes=2.*\['a', 'b'\]"):
+        model.learn_one({}, "c")
+    assert pickle.dumps(model) == before
+
+
+def test_is_the_floor_of_a_metric():
+    labels = [i % 4 == 0 for i in range(400)]
+    model, metric, share = OnlineDummyClassifier(), metrics.Accuracy(), stats.Mean()
+    for label in labels:
+        metric.update(label, model.predict_one({}))
+        model.learn_one({}, label)
+        share.update(not label)
+    assert metric.get() == pytest.approx(share.get(), abs=0.02)

@@ -1,0 +1,357 @@
+"""Features, Labels and check_weight: the way from dicts to rows and back."""
+
+import decimal
+import enum
+import fractions
+import itertools
+import math
+import pickle
+from collections import OrderedDict, defaultdict
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from river_amf.encoding import Features, Labels, as_number, check_weight, is_missing
+
+MISSING = st.sampled_from([None, math.nan, pd.NA, pd.NaT, np.float32("nan")])
+NUMBERS = st.integers(-10, 10) | st.floats(allow_infinity=False) | st.booleans()
+CATEGORIES = st.text(max_size=2) | st.tuples(st.integers(0, 2))
+# each name holds values of one kind, as Features demands
+SAMPLES = st.fixed_dictionaries(
+    {},
+    optional={
+        "size": NUMBERS | MISSING,
+        7: NUMBERS | MISSING,
+        "color": CATEGORIES | MISSING,
+        ("shape",): CATEGORIES | MISSING,
+    },
+)
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+def features_of(*samples):
+    features = Features()
+    for x in samples:
+        features.add(features.check(x))
+    return features
+
+
+def rows_equal(left, right):
+    return np.array_equal(left[0], right[0], equal_nan=True)
+
+
+# Columns
+
+
+def test_new_columns_come_in_order_of_type_name_and_repr():
+    features = features_of({"b": 1, (2,): 1, 10: 1, "a": "red", 9: 1, b"z": 1})
+    assert list(features) == [b"z", 10, 9, "a", "b", (2,)]
+
+
+def test_later_columns_follow_the_columns_there_are():
+    features = features_of({"m": 1}, {"z": 1, "a": 1, "m": 1})
+    assert list(features) == ["m", "a", "z"]
+    assert len(features) == 3
+
+
+@given(st.permutations([("b", 1.0), ("a", "red"), (3, 2), ((), "round")]))
+def test_the_order_of_keys_does_not_matter(items):
+    features = features_of(dict(items))
+    assert list(features) == [3, "a", "b", ()]
+    assert features.encode(dict(items))[0].tolist() == [2.0, 0.0, 1.0, 0.0]
+
+
+def test_add_tells_which_new_columns_are_categorical():
+    features = Features()
+    assert features.add(features.check({"size": 1, "color": "red", 3: 1})) == [False, True, False]
+    assert features.add(features.check({"size": 2, "color": "blue"})) == []
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT, np.datetime64("NaT")])
+def test_a_feature_gets_its_column_with_its_first_value(missing):
+    features = features_of({"size": missing})
+    assert list(features) == []
+    features.add(features.check({"size": 1.0}))
+    assert list(features) == ["size"]
+
+
+def test_a_name_may_be_any_hashable():
+    names = [1, "1", b"1", (1,), frozenset({1}), Color.RED, None]
+    features = features_of({name: float(i) for i, name in enumerate(names)})
+    assert set(features) == set(names)
+
+
+# Categories
+
+
+def test_codes_are_ranks_of_appearance_within_a_feature():
+    features = features_of({"c": "x", "d": "z"}, {"c": "y"}, {"c": "x", "d": "y"})
+    assert features.categories("c") == {"x": 0, "y": 1}
+    assert features.categories("d") == {"z": 0, "y": 1}
+
+
+def test_a_numeric_or_unknown_feature_has_no_categories():
+    features = features_of({"size": 1})
+    assert features.categories("size") is None
+    assert features.categories("other") is None
+
+
+@given(st.lists(CATEGORIES, min_size=1, unique=True), CATEGORIES)
+def test_an_unknown_category_gets_the_next_code(known, category):
+    features = features_of(*({"c": c} for c in known))
+    expected = known.index(category) if category in known else len(known)
+    assert features.encode({"c": category})[0, 0] == expected
+    features.add(features.check({"c": category}))
+    assert features.categories("c")[category] == expected
+
+
+# Rows
+
+
+@given(st.lists(SAMPLES, max_size=5), SAMPLES)
+def test_the_fast_way_agrees_with_the_slow_way(samples, x):
+    features = features_of(*samples)
+    fast = features.encode_known(x)
+    if fast is not None:
+        assert rows_equal(fast.copy(), features.encode(OrderedDict(x)))
+
+
+@given(st.lists(SAMPLES, max_size=5), SAMPLES)
+def test_encoding_is_by_value_code_or_nan(samples, x):
+    features = features_of(*samples, x)
+    row = features.encode(x)[0]
+    for name, value in zip(features, row, strict=True):
+        codes = features.categories(name)
+        if is_missing(x.get(name)):
+            assert math.isnan(value)
+        else:
+            assert value == (float(x[name]) if codes is None else codes[x[name]])
+
+
+@given(SAMPLES)
+def test_a_sample_without_gaps_that_was_added_takes_the_fast_way(x):
+    whole = {name: value for name, value in x.items() if not is_missing(value)}
+    assert features_of(whole).encode_known(whole) is not None
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        {"size": 1.0},
+        {"size": 1.0, "color": "red", "more": 1.0},
+        {"size": 1.0, "shape": "red"},
+        {"size": 1.0, "color": "unknown"},
+        {"size": None, "color": "red"},
+        {"size": "1", "color": "red"},
+        {"size": 10**400, "color": "red"},
+        {"size": [1.0], "color": "red"},
+        {"size": 1.0, "color": ["red"]},
+        {"size": 1.0, "color": None},
+        {"size": 1.0, "color": 0},
+        OrderedDict(size=1.0, color="red"),
+        [1.0, "red"],
+        None,
+    ],
+    ids=repr,
+)
+def test_the_fast_way_leaves_all_that_is_uncommon_to_the_slow_way(x):
+    assert features_of({"size": 1.0, "color": "red"}).encode_known(x) is None
+
+
+class HasFloat:
+    def __float__(self):
+        return 1.0
+
+
+@pytest.mark.parametrize("value", [np.array(1.0), HasFloat()], ids=["0-d array", "has __float__"])
+def test_both_ways_refuse_what_only_converts_to_a_number(value):
+    features = features_of({"size": 1.0})
+    for x in ({"size": value}, OrderedDict(size=value)):
+        with pytest.raises((TypeError, ValueError), match="size"):
+            features.encode(x)
+
+
+def test_features_not_known_are_ignored():
+    features = features_of({"size": 1.0})
+    assert features.encode({"size": 2.0, "more": 3.0})[0].tolist() == [2.0]
+
+
+@pytest.mark.parametrize("n_features", [0, 1, 2, 5])
+def test_any_number_of_features(n_features):
+    x = {str(i): float(i) for i in range(n_features)}
+    row = features_of(x).encode(x)
+    assert row.shape == (2, n_features)
+    assert row[0].tolist() == list(x.values())
+
+
+def test_a_defaultdict_does_not_grow():
+    features = features_of({"size": 1.0, "color": "red"})
+    x = defaultdict(float)
+    features.check(x)
+    assert np.isnan(features.encode(x)[0]).all()
+    assert not x
+
+
+# Checks
+
+
+@given(st.lists(SAMPLES, max_size=3), SAMPLES)
+def test_checking_and_encoding_change_nothing(samples, x):
+    features = features_of(*samples)
+    before = pickle.dumps(features)
+    features.check(x)
+    features.encode(x)
+    features.encode_known(x)
+    assert pickle.dumps(features) == before
+
+
+@pytest.mark.parametrize("value", [math.inf, "red", [1]])
+def test_a_sample_that_is_refused_leaves_no_trace(value):
+    features = features_of({"size": 1.0})
+    before = pickle.dumps(features)
+    for items in itertools.permutations([("new", 1.0), ("size", value), ("color", "red")]):
+        with pytest.raises((TypeError, ValueError), match="'size'"):
+            features.check(dict(items))
+    assert pickle.dumps(features) == before
+
+
+def test_features_survive_pickling():
+    features = features_of({"size": 1.0, "color": "red"}, {"color": "blue"})
+    twin = pickle.loads(pickle.dumps(features))
+    x = {"color": "blue", "size": 3.0}
+    assert twin.encode_known(x)[0].tolist() == features.encode(x)[0].tolist() == [1.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        math.nan,
+        np.float32("nan"),
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+        decimal.Decimal("nan"),
+    ],
+    ids=repr,
+)
+def test_missing(value):
+    assert is_missing(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        0,
+        False,
+        "",
+        "nan",
+        "None",
+        (),
+        (math.nan,),
+        frozenset(),
+        math.inf,
+        [],
+        [None],
+        {},
+        Color.RED,
+    ],
+    ids=repr,
+)
+def test_not_missing(value):
+    assert not is_missing(value)
+
+
+@pytest.mark.parametrize(
+    "kind", [int, float, np.int8, np.float16, fractions.Fraction, np.longdouble]
+)
+def test_numbers_of_any_type(kind):
+    number = as_number("size", kind(3))
+    assert type(number) is float
+    assert number == 3.0
+
+
+@pytest.mark.parametrize(
+    "value", [math.inf, -math.inf, 10**400, decimal.Decimal("1e400"), np.float32("inf")], ids=repr
+)
+def test_numbers_beyond_float64_are_refused(value):
+    with pytest.raises(ValueError, match="size") as caught:
+        as_number("size", value)
+    assert repr(value) in str(caught.value)
+
+
+# Labels
+
+
+def test_labels_are_numbered_as_they_appear():
+    labels = Labels()
+    assert [labels.add(label) for label in ["b", "a", "b", ("c",), 4]] == [0, 1, 0, 2, 3]
+    assert list(labels) == ["b", "a", ("c",), 4]
+    assert len(labels) == 4
+
+
+def test_finding_a_label_does_not_add_it():
+    labels = Labels()
+    assert labels.find("a") is None
+    assert len(labels) == 0
+    labels.add("a")
+    assert labels.find("a") == 0
+
+
+def test_numpy_and_python_booleans_are_one_label():
+    labels = Labels()
+    labels.add(np.bool_(True))
+    assert labels.find(True) == 0
+
+
+@pytest.mark.parametrize("label", [[1], {}, set(), ("a", [1]), np.array([1])], ids=repr)
+def test_an_unhashable_label_is_refused(label):
+    with pytest.raises(TypeError, match="label") as caught:
+        Labels().find(label)
+    assert repr(label) in str(caught.value)
+
+
+@pytest.mark.parametrize("label", [None, math.nan, pd.NA, pd.NaT], ids=repr)
+def test_a_missing_label_is_refused(label):
+    labels = Labels()
+    assert labels.find(label) is None
+    with pytest.raises(ValueError, match=f"label {label!r} is missing"):
+        labels.check_new(label, None)
+
+
+def test_one_label_more_than_n_classes_is_refused():
+    labels = Labels()
+    labels.check_new("a", 1)
+    labels.add("a")
+    with pytest.raises(ValueError, match="'b' would be class number 2, but n_classes=1"):
+        labels.check_new("b", 1)
+    labels.check_new("b", None)
+
+
+# Weights
+
+
+@pytest.mark.parametrize(
+    "w",
+    [
+        0,
+        1,
+        True,
+        np.bool_(True),
+        2.5,
+        np.float32(0.5),
+        decimal.Decimal("0.5"),
+        fractions.Fraction(1, 2),
+    ],
+    ids=repr,
+)
+def test_weights_of_any_type(w):
+    weight = check_weight(w)
+    assert type(weight) is float
+    assert weight == w

@@ -1,0 +1,166 @@
+"""What follows from design section 2, (a) to (e), after each sample of generated streams."""
+
+import math
+
+import naive
+import pytest
+import tables
+from generated import CATEGORIES, NUMBERS, PARAMETERS, streams
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from river_amf import AMFClassifier, inspection
+
+COMPLETE = st.fixed_dictionaries({"a": NUMBERS, "b": NUMBERS, "color": CATEGORIES})
+
+
+def learnt(stream, **parameters):
+    """Yield a forest after each sample of a stream."""
+    model = AMFClassifier(seed=1, **parameters)
+    for x, y, w in stream:
+        model.learn_one(x, y, w)
+        yield model
+
+
+@settings(max_examples=60)
+@given(streams(max_size=9, weighted=True), PARAMETERS)
+def test_a_prediction_is_the_brute_force_average_over_all_prunings(stream, parameters):
+    parameters["use_aggregation"] = True
+    # the table shows the categories learnt so far: ask for samples learnt so far
+    for n_learnt, model in enumerate(learnt(stream, n_estimators=1, **parameters), start=1):
+        table, cells = inspection.node_table(model), tables.cells(model)
+        for x, _, _ in stream[:n_learnt]:
+            nodes = tables.path(table, x)
+            expected = naive.brute_force_prediction(
+                cells[nodes[0]], [cells[node] for node in nodes], **tables.aggregation(model)
+            )[: len(model._labels)]
+            proba = model.predict_proba_one(x)
+            assert list(proba.values()) == pytest.approx(
+                [p / sum(expected) for p in expected], abs=1e-10
+            )
+
+
+@settings(max_examples=60)
+@given(streams(), PARAMETERS)
+def test_b_every_log_odds_is_its_closed_form(stream, parameters):
+    for model in learnt(stream, n_estimators=2, **parameters):
+        for tree in range(2):
+            table, cells = inspection.node_table(model, tree), tables.cells(model, tree)
+            for node, log_odds in zip(table["node"], table["log_odds"], strict=True):
+                expected = naive.closed_form_log_odds(cells[node], **tables.aggregation(model))
+                if cells[node].left is None:
+                    assert math.isnan(log_odds)
+                else:
+                    assert log_odds == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=40)
+@given(streams(), PARAMETERS)
+def test_c_the_forest_does_no_worse_than_the_best_pruning(stream, parameters):
+    parameters["step"] = 1.0
+    for model in learnt(stream, n_estimators=1, **parameters):
+        cells = tables.cells(model)
+        root = cells[tables.root(inspection.node_table(model))]
+        best = tables.best_pruning(root, model.split_prior, tables.dirichlet(model))
+        assert -tables.log_wbar_root(model) <= best + 1e-9
+
+
+@pytest.mark.parametrize("split_prior", [0.5, 0.8])
+def test_c_on_a_frozen_structure_the_log_loss_obeys_the_bound(split_prior):
+    samples = [({"a": i * 7 % 11, "b": i * 5 % 13}, "xy"[i * i % 3 > 0]) for i in range(60)]
+    model = AMFClassifier(
+        n_estimators=1, n_classes=2, max_nodes=21, split_prior=split_prior, seed=1
+    )
+    for x, y in samples:
+        model.learn_one(x, y)
+    assert len(inspection.node_table(model)) == 21
+    before = tables.log_wbar_root(model)
+    loss = 0.0
+    for x, y in samples:  # the boxes cover them all
+        loss -= math.log(model.predict_proba_one(x)[y])
+        model.learn_one(x, y)
+    root = tables.cells(model)[tables.root(inspection.node_table(model))]
+    best = tables.best_pruning(root, split_prior, tables.dirichlet(model))
+    assert loss == pytest.approx(before - tables.log_wbar_root(model), abs=1e-9)
+    assert loss - before <= best + 1e-9
+
+
+@settings(max_examples=60)
+@given(streams(), PARAMETERS)
+def test_d_structure(stream, parameters):
+    for model in learnt(stream, n_estimators=1, **parameters):
+        table = inspection.node_table(model)
+        if model.max_nodes is not None:
+            assert len(table) <= model.max_nodes
+        assert table.loc[tables.root(table), "time"] == 0.0
+        assert set(tables.cells(model)) == set(range(len(table)))
+        for row in table.itertuples():
+            assert sum(row.counts.values()) == pytest.approx(row.n_samples, abs=1e-9)
+            if row.left < 0:
+                assert row.right < 0 and row.feature is None and math.isnan(row.threshold)
+                continue
+            left, right = table.loc[row.left], table.loc[row.right]
+            check_family(row, left, right)
+
+
+def check_family(row, left, right):
+    assert left["parent"] == right["parent"] == row.node
+    assert left["depth"] == right["depth"] == row.depth + 1
+    assert left["time"] == right["time"] > row.time
+    for label, count in row.counts.items():
+        assert count == pytest.approx(left["counts"][label] + right["counts"][label], abs=1e-9)
+    for side, hull in (("range_min", min), ("range_max", max)):
+        of_children = {}
+        for child in (left, right):
+            for name, value in child[side].items():
+                of_children[name] = hull(value, of_children.get(name, value))
+        assert getattr(row, side) == of_children
+    # the split parts the boxes of the children
+    assert left["range_max"][row.feature] <= row.threshold < right["range_min"][row.feature]
+
+
+@settings(max_examples=60)
+@given(streams(weighted=True), PARAMETERS)
+def test_e_a_new_class_midway_equals_knowing_it_from_the_start(stream, parameters):
+    parameters["n_classes"] = len({y for _, y, _ in stream})
+    (*_, knowing) = learnt(stream, n_estimators=2, **parameters)
+    (*_, surprised) = learnt(stream, n_estimators=2, **(parameters | {"n_classes": None}))
+    for tree in range(2):
+        one, other = (inspection.node_table(model, tree) for model in (knowing, surprised))
+        for column in ("feature", "threshold", "time", "parent", "counts", "range_min"):
+            assert one[column].equals(other[column])
+        assert one["log_odds"].to_numpy() == pytest.approx(
+            other["log_odds"].to_numpy(), rel=1e-9, abs=1e-9, nan_ok=True
+        )
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(COMPLETE, st.sampled_from("xyz"))), PARAMETERS)
+def test_weight_two_is_learning_twice(stream, parameters):
+    # No values are missing: those follow the weights. The second time nothing splits.
+    twice = AMFClassifier(n_estimators=2, seed=1, **parameters)
+    doubled = AMFClassifier(n_estimators=2, seed=1, **parameters)
+    for x, y in stream:
+        twice.learn_one(x, y)
+        twice.learn_one(x, y)
+        doubled.learn_one(x, y, w=2.0)
+    for tree in range(2):
+        one, other = (inspection.node_table(model, tree) for model in (twice, doubled))
+        assert one["n_samples"].equals(other["n_samples"])
+        assert one["log_odds"].to_numpy() == pytest.approx(
+            other["log_odds"].to_numpy(), rel=1e-9, abs=1e-9, nan_ok=True
+        )
+
+
+def test_log_odds_stay_exact_over_thousands_of_easy_samples():
+    model = AMFClassifier(n_estimators=2, seed=1)
+    for i in range(5000):
+        model.learn_one({"a": i % 100, "b": i % 7}, i % 100 < 50)
+    table, cells = inspection.node_table(model), tables.cells(model)
+    assert table["log_odds"].min() < -2000
+    for node, log_odds in zip(table["node"], table["log_odds"], strict=True):
+        if cells[node].left is not None:
+            expected = naive.closed_form_log_odds(cells[node], **tables.aggregation(model))
+            assert log_odds == pytest.approx(expected, rel=1e-9, abs=1e-7)
+    proba = model.predict_proba_one({"a": 10, "b": 1})
+    assert proba[True] > 0.99

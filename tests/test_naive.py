@@ -1,0 +1,85 @@
+"""The compiled forest against the object-per-node reference, fed the same random draws."""
+
+import naive
+import pytest
+from generated import PARAMETERS, streams
+from hypothesis import given, settings
+
+from river_amf import AMFClassifier, inspection
+
+
+def pair(n_estimators=2, **parameters):
+    """Make a compiled and a naive forest that will draw the same numbers."""
+    model = AMFClassifier(n_estimators=n_estimators, seed=5, **parameters)
+    trees = model._start().trees
+    random_states = [int(state) for state in trees["random_state"]]
+    keys = [int(key) for key in trees["key"]]
+    return model, naive.NaiveForest(random_states, keys, **parameters)
+
+
+def check_same_tree(model, reference, tree):
+    """Compare a tree node by node."""
+    table = inspection.node_table(model, tree).set_index("node")
+    names = list(model._features)
+    pending = [(int(table.index[table["parent"] < 0][0]), reference.trees[tree].root)]
+    n_nodes = 0
+    while pending:
+        index, node = pending.pop()
+        row = table.loc[index]
+        n_nodes += 1
+        assert row["time"] == pytest.approx(node.time, rel=1e-12)
+        assert tuple(row["counts"].values()) == pytest.approx(
+            node.counts()[: len(row["counts"])], abs=1e-12
+        )
+        box = {names[j]: low for j, (low, _) in node.box().items()}
+        assert row["range_min"] == pytest.approx(box, rel=1e-15)
+        if node.is_leaf():
+            assert row["left"] < 0
+        else:
+            assert row["feature"] == names[node.feature]
+            assert row["threshold"] == pytest.approx(node.threshold, rel=1e-12, abs=1e-300)
+            assert row["log_odds"] == pytest.approx(node.log_odds(), rel=1e-11, abs=1e-11)
+            pending += [(int(row["left"]), node.left), (int(row["right"]), node.right)]
+    assert n_nodes == len(table)
+
+
+@settings(max_examples=80)
+@given(streams(max_size=60), PARAMETERS)
+def test_predictions_and_trees_equal_the_reference(stream, parameters):
+    model, reference = pair(**parameters)
+    for x, y, w in stream:
+        expected = reference.predict_proba_one(x)
+        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
+        model.learn_one(x, y, w)
+        reference.learn_one(x, y, w)
+    for tree in range(2):
+        check_same_tree(model, reference, tree)
+        assert model._arena.trees["random_state"][tree] == reference.trees[tree].random.state
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"split_pure": True},
+        {"max_nodes": 101},
+        {"split_intensity": "unit", "split_prior": 0.8, "step": 0.5},
+    ],
+)
+def test_a_longer_stream_equals_the_reference(parameters):
+    # long enough for every array to grow several times
+    model, reference = pair(**parameters)
+    for i in range(400):
+        x = {
+            "a": (i * 37 % 101) / 7,
+            "b": (i * i) % 53,
+            "c": "pqrstuvw"[i * 11 % 8],
+            "d": None if i % 3 else i % 17,
+        }
+        y = (x["a"] + x["b"] > 30, x["c"] > "s") if i % 9 else (True, True)
+        expected = reference.predict_proba_one(x)
+        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
+        model.learn_one(x, y)
+        reference.learn_one(x, y)
+    for tree in range(2):
+        check_same_tree(model, reference, tree)

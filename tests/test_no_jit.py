@@ -1,0 +1,25 @@
+"""The kernels once more as plain Python, where an index out of bounds raises."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SHORT_LIST = [
+    "test_naive.py::test_a_longer_stream_equals_the_reference",
+    "test_invariants.py::test_c_on_a_frozen_structure_the_log_loss_obeys_the_bound",
+    "test_inspection.py",
+    "test_dummy.py",
+]
+
+
+def test_the_short_list_passes_without_the_compiler():
+    here = Path(__file__).parent
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *(str(here / test) for test in SHORT_LIST)],
+        cwd=here.parent,
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
