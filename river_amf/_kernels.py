@@ -169,6 +169,15 @@ def draw_exponential(state: Record, rate: float) -> float:
     return -math.log1p(-draw_uniform(state)) / rate
 
 
+@hot
+def draw_split_time(state: Record, time: float, rate: float, end: float) -> float:
+    """time + E with E ~ Exp(rate); NEVER, mostly without a logarithm, if that is past the end."""
+    u = draw_uniform(state)
+    if u > rate * (end - time):  # E = -log(1 - u) / rate >= u / rate
+        return NEVER
+    return time - math.log1p(-u) / rate
+
+
 @part
 def draw_threshold(state: Record, low: float, high: float) -> float:
     """Uniform on [low, high), so that `low` goes left and `high` right."""
@@ -307,7 +316,7 @@ def log_score(settings: Record, count: float, n_samples: float, weight: float) -
     For weight 1 log p_v(y); else the increment of -L_v, so that order does not matter (design 2).
     """
     a = settings["dirichlet"]
-    total = settings["n_classes"] * a
+    total = settings["total_dirichlet"]
     if weight == 1.0:
         return math.log((count + a) / (n_samples + total))
     return (
@@ -320,26 +329,20 @@ def log_score(settings: Record, count: float, n_samples: float, weight: float) -
 
 @part
 def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
-    """Log weight log w_v = -eta L_v, with L_v in closed form from the counts (design 2, cumulative loss)."""
-    a = settings["dirichlet"]
-    total = settings["n_classes"] * a
-    loss = math.lgamma(n_samples + total) - math.lgamma(total)
+    """Log weight log w_v = -eta L_v, with L_v in closed form from the counts (design 2, loss)."""
+    if n_samples == 0.0:
+        return 0.0
+    loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
     for c in range(settings["n_classes"]):
         if counts[c] > 0.0:
-            loss -= math.lgamma(counts[c] + a) - math.lgamma(a)
+            loss -= math.lgamma(counts[c] + settings["dirichlet"]) - settings["lgamma_dirichlet"]
     return -settings["step"] * loss
 
 
-@part
-def prior_log_odds(settings: Record) -> float:
-    """The prior's part of the log-odds, log((1 - b) / b)."""
-    return math.log1p(-settings["split_prior"]) - math.log(settings["split_prior"])
-
-
-@part
+@hot
 def log_own_surplus(settings: Record, log_odds: float) -> float:
     """The rho = log w_v - log wbar_v = -log(1 - b) - softplus(-r_v) of design 2, growth."""
-    return -math.log1p(-settings["split_prior"]) - softplus(-log_odds)
+    return -settings["log_stop"] - softplus(-log_odds)
 
 
 # ------------------------------------------------------------------------------------ structure
@@ -481,8 +484,9 @@ def descend(forest: Forest, tree: Tree, x: Array) -> tuple[int, float]:
         if may_split:
             rate = extension_rate(box, x, forest.intensity, n_features)
             if rate > 0.0:
-                time = node["time"] + draw_exponential(tree.state, rate)
-                if is_leaf(node) or time < tree.nodes[node["left"]]["time"]:
+                children_time = NEVER if is_leaf(node) else tree.nodes[node["left"]]["time"]
+                time = draw_split_time(tree.state, node["time"], rate, children_time)
+                if time < children_time:
                     return index, time
         extend_box(box, x, n_features)
         if is_leaf(node):
@@ -529,10 +533,10 @@ def insert_parent(
     extend_box(parent_box, x, n_features)
 
     surplus = 0.0 if is_leaf(node) else log_own_surplus(tree.settings, node["log_odds"])
-    above["log_odds"] = surplus + prior_log_odds(tree.settings)
+    above["log_odds"] = tree.settings["log_stop"] - tree.settings["log_split"] + surplus
     node["parent"] = parent
     node["time"] = split_time
-    return leaf, parent, math.log(tree.settings["split_prior"]) + softplus(above["log_odds"])
+    return leaf, parent, tree.settings["log_split"] + softplus(above["log_odds"])
 
 
 @part
@@ -728,17 +732,17 @@ def weigh_chain(tree: Tree, chain: Array) -> float:
     wbar_v = (1-b) w_v + b wbar_left wbar_right [CTW].
     """
     settings = tree.settings
-    n_splits = len(chain) - 1
-    growth = 0.0  # log wbar - log w of the node below
-    for k in range(n_splits - 1, -1, -1):
-        log_children = growth
-        for child in (chain[k + 1], sibling_of(tree, chain[k + 1])):
-            n_samples = tree.nodes[child]["n_samples"]
-            log_children += log_weight(settings, tree.counts[child], n_samples)
+    last = chain[len(chain) - 1]
+    growth = 0.0
+    log_wbar = log_weight(settings, tree.counts[last], tree.nodes[last]["n_samples"])
+    for k in range(len(chain) - 2, -1, -1):
         node = tree.nodes[chain[k]]
+        sibling = sibling_of(tree, chain[k + 1])
+        log_wbar += log_weight(settings, tree.counts[sibling], tree.nodes[sibling]["n_samples"])
         own = log_weight(settings, tree.counts[chain[k]], node["n_samples"])
-        node["log_odds"] = prior_log_odds(settings) + own - log_children
+        node["log_odds"] = settings["log_stop"] - settings["log_split"] + own - log_wbar
         growth = -log_own_surplus(settings, node["log_odds"])
+        log_wbar = own + growth
     return growth
 
 
@@ -830,7 +834,7 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
     g = sigma(r) p + (1 - sigma(r)) g with the old r.
     """
     a = tree.settings["dirichlet"]
-    total = tree.settings["n_classes"] * a
+    total = tree.settings["total_dirichlet"]
     g = 1.0
     index = leaf
     while index != NONE:
@@ -1061,7 +1065,8 @@ def weigh_tree(settings: Record, state: Record, nodes: Array, counts: Array) -> 
         elif previous == node["right"]:
             own = log_weight(settings, counts[index], node["n_samples"])
             log_children = log_wbar[node["left"]] + log_wbar[node["right"]]
-            node["log_odds"] = prior_log_odds(settings) + own - log_children
+            prior = settings["log_stop"] - settings["log_split"]
+            node["log_odds"] = prior + own - log_children
             log_wbar[index] = own - log_own_surplus(settings, node["log_odds"])
         else:
             following = node["right"] if previous == node["left"] else node["left"]
@@ -1089,7 +1094,7 @@ def predict_tree(
     is left. Without aggregation the leaf alone predicts.
     """
     a = settings["dirichlet"]
-    total = settings["n_classes"] * a
+    total = settings["total_dirichlet"]
     mass = 1.0
     index = state["root"]
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from typing import Any, ClassVar, cast
 
@@ -239,9 +240,9 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         n_classes = self.n_classes or 1
         settings = np.zeros(1, state.SETTINGS)
         settings["step"] = self.step
-        settings["split_prior"] = self.split_prior
-        settings["dirichlet"] = self._dirichlet_for(n_classes)
-        settings["n_classes"] = n_classes
+        settings["log_split"] = math.log(self.split_prior)
+        settings["log_stop"] = math.log1p(-self.split_prior)
+        state.set_prior(settings, n_classes, self._dirichlet_for(n_classes))
         settings["max_nodes"] = _NO_LIMIT if self.max_nodes is None else self.max_nodes
         settings["use_aggregation"] = self.use_aggregation
         settings["split_pure"] = self.split_pure

@@ -7,6 +7,7 @@ nothing of what the numbers mean beyond their shapes, hence it has no sentinels.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,12 @@ from numpy.typing import NDArray
 SETTINGS = np.dtype(
     [
         ("step", "f8"),
-        ("split_prior", "f8"),
-        ("dirichlet", "f8"),  # the value in force, never "automatic"
+        ("log_split", "f8"),  # log b, b the split prior
+        ("log_stop", "f8"),  # log(1 - b)
+        ("dirichlet", "f8"),  # a, the value in force, never "automatic"
+        ("total_dirichlet", "f8"),  # C a
+        ("lgamma_dirichlet", "f8"),  # and their log-gammas
+        ("lgamma_total", "f8"),
         ("n_classes", "i8"),  # classes that the prior counts
         ("n_labels", "i8"),  # labels seen so far, at most n_classes
         ("n_features", "i8"),
@@ -203,8 +208,7 @@ class Arena:
     def set_n_classes(self, n_classes: int, dirichlet: float) -> None:
         """Make room for `n_classes` counts a node; the odds must then be computed anew."""
         self.counts = _resized(self.counts, 2, n_classes)
-        self.settings["n_classes"] = n_classes
-        self.settings["dirichlet"] = dirichlet
+        set_prior(self.settings, n_classes, dirichlet)
         self._collect()
 
     def __getstate__(self) -> dict[str, Array]:
@@ -230,6 +234,15 @@ class Arena:
     def __setstate__(self, state: dict[str, Array]) -> None:
         self.__dict__.update(state)
         self._collect()
+
+
+def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
+    """Write the prior of a node's prediction, and what follows from it, into the settings."""
+    settings["n_classes"] = n_classes
+    settings["dirichlet"] = dirichlet
+    settings["total_dirichlet"] = n_classes * dirichlet
+    settings["lgamma_dirichlet"] = math.lgamma(dirichlet)
+    settings["lgamma_total"] = math.lgamma(n_classes * dirichlet)
 
 
 def _resized(array: Array, axis: int, length: int, fill: float = 0) -> Array:

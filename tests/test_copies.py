@@ -44,7 +44,7 @@ def mixed_stream(n_samples):
         if i > 200 and rng.random() < 0.2:
             x["color"] = f"shade {rng.randrange(i)}"
         if i > 400 and rng.random() < 0.1:
-            label = "extra", i // 400
+            label = f"extra {i // 400}"
         if i % 150 == 149:
             x[f"late {i}"] = rng.random()
         if rng.random() < 0.2:

@@ -1,0 +1,604 @@
+"""Bad input raises an error that names it and leaves no trace; odd but good input works."""
+
+import copy
+import datetime
+import decimal
+import enum
+import fractions
+import math
+import pickle
+import random
+import types
+from collections import Counter, OrderedDict, defaultdict
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from river_amf import AMFClassifier, OnlineDummyClassifier
+
+INFINITE = [
+    math.inf,
+    -math.inf,
+    np.float64("inf"),
+    np.float32("-inf"),
+    decimal.Decimal("Infinity"),
+    decimal.Decimal("1e400"),
+    10**400,
+    -(10**400),
+    fractions.Fraction(10**400),
+]
+UNHASHABLE = [[1.0], {"nested": 1.0}, {1.0}, bytearray(b"red"), np.array([1.0, 2.0]), ("a", [1])]
+CATEGORIES = ["1.5", "", b"red", ("a", 1), frozenset({1}), datetime.date(2020, 1, 1)]
+NUMBERS = [0, 1.5, True, np.bool_(False), np.int8(3), decimal.Decimal("0.5"), 10**400, math.inf]
+NOT_DICTS = [None, 1.0, "size", ["size"], [("size", 1.0)], types.MappingProxyType({"size": 1.0})]
+MISSING_LABELS = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, decimal.Decimal("nan")]
+UNHASHABLE_LABELS = [["a"], {"a": 1}, {"a"}, ("a", []), np.array(["a"])]
+NOT_WEIGHTS = [None, "1", b"1", 1j, [1.0], (1.0,), {}, pd.NA, np.array(1.0)]
+OUT_OF_RANGE_WEIGHTS = [-1, -1e-300, math.inf, -math.inf, math.nan, np.float32("nan")]
+
+
+def fresh():
+    return AMFClassifier(n_estimators=3, seed=42, n_classes=2)
+
+
+def numeric():
+    model = fresh()
+    for i in range(60):
+        model.learn_one({"size": i % 7, "width": i / 3}, i % 2)
+    return model
+
+
+def mixed():
+    model = fresh()
+    for i in range(60):
+        x = {"size": i % 7, "width": i / 3, "color": ["red", "tan", "blue"][i % 3]}
+        model.learn_one(x, i % 2)
+    return model
+
+
+stages = pytest.mark.parametrize("make_model", [fresh, numeric, mixed])
+trained_stages = pytest.mark.parametrize("make_model", [numeric, mixed])
+
+
+def learn(model, x, y=0, w=1.0):
+    model.learn_one(x, y, w=w)
+
+
+def learn_with_weight_zero(model, x):
+    model.learn_one(x, 0, w=0)
+
+
+def predict(model, x):
+    model.predict_one(x)
+
+
+def predict_proba(model, x):
+    model.predict_proba_one(x)
+
+
+learners = pytest.mark.parametrize("call", [learn, learn_with_weight_zero])
+callers = pytest.mark.parametrize("call", [learn, learn_with_weight_zero, predict, predict_proba])
+
+
+def good_row(model):
+    """A sample with a value for each feature of the model."""
+    return {name: "red" if name == "color" else 1.0 for name in model._features}
+
+
+def assert_refused(model, error, names, call, *args, **kwargs):
+    """The call raises, the message holds the repr of all `names`, and the model is as it was."""
+    before = pickle.dumps(model)
+    with pytest.raises(error) as caught:
+        call(model, *args, **kwargs)
+    for name in names:
+        assert repr(name) in str(caught.value)
+    assert pickle.dumps(model) == before
+
+
+# Values
+
+
+@trained_stages
+@callers
+@pytest.mark.parametrize("value", INFINITE, ids=str)
+def test_an_infinite_value_is_refused(make_model, call, value):
+    model = make_model()
+    for x in (good_row(model) | {"size": value}, {"size": value}, OrderedDict(size=value)):
+        assert_refused(model, ValueError, ["size", value], call, x)
+
+
+@trained_stages
+@callers
+@pytest.mark.parametrize("value", UNHASHABLE, ids=str)
+def test_an_unhashable_value_is_refused(make_model, call, value):
+    model = make_model()
+    for x in (good_row(model) | {"size": value}, {"size": value}, OrderedDict(size=value)):
+        assert_refused(model, TypeError, ["size", value], call, x)
+
+
+@callers
+@pytest.mark.parametrize("value", UNHASHABLE, ids=str)
+def test_an_unhashable_value_of_a_categorical_feature_is_refused(call, value):
+    model = mixed()
+    for x in (good_row(model) | {"color": value}, {"color": value}):
+        assert_refused(model, TypeError, ["color", value], call, x)
+
+
+@trained_stages
+@callers
+@pytest.mark.parametrize("value", CATEGORIES, ids=str)
+def test_a_category_where_a_number_was_is_refused(make_model, call, value):
+    model = make_model()
+    for x in (good_row(model) | {"size": value}, {"size": value}, OrderedDict(size=value)):
+        assert_refused(model, ValueError, ["size", value], call, x)
+
+
+@callers
+@pytest.mark.parametrize("value", NUMBERS, ids=str)
+def test_a_number_where_a_category_was_is_refused(call, value):
+    model = mixed()
+    for x in (good_row(model) | {"color": value}, {"color": value}):
+        assert_refused(model, ValueError, ["color", value], call, x)
+
+
+@stages
+@learners
+@pytest.mark.parametrize("value", INFINITE, ids=str)
+def test_an_infinite_first_value_is_refused(make_model, call, value):
+    model = make_model()
+    assert_refused(model, ValueError, ["new", value], call, good_row(model) | {"new": value})
+
+
+@stages
+@learners
+@pytest.mark.parametrize("value", UNHASHABLE, ids=str)
+def test_an_unhashable_first_value_is_refused(make_model, call, value):
+    model = make_model()
+    assert_refused(model, TypeError, ["new", value], call, good_row(model) | {"new": value})
+
+
+@stages
+@learners
+@pytest.mark.parametrize("position", range(4))
+def test_good_news_around_a_bad_value_leave_no_trace(make_model, call, position):
+    model = make_model()
+    news = [("news 1", 1.0), ("news 2", "red"), *good_row(model).items(), (3, 0.5)]
+    news.insert(position, ("bad", math.inf))
+    assert_refused(model, ValueError, ["bad", math.inf], call, dict(news))
+
+
+@learners
+def test_a_new_category_beside_a_bad_value_leaves_no_trace(call):
+    x = {"color": "new", "size": "bad"}
+    assert_refused(mixed(), ValueError, ["size", "bad"], call, x)
+
+
+def test_a_category_and_a_number_cannot_both_be_first():
+    model = fresh()
+    learn(model, {"a": 1.0, "b": "red"})
+    assert_refused(model, ValueError, ["a", "red"], learn, {"a": "red", "b": "red"})
+    assert_refused(model, ValueError, ["b", 1.0], learn, {"a": 1.0, "b": 1.0})
+
+
+class HasFloat:
+    def __float__(self):
+        return 1.0
+
+
+@trained_stages
+@callers
+@pytest.mark.parametrize("value", [np.array(1.0), HasFloat()], ids=["0-d array", "has __float__"])
+def test_what_only_converts_to_a_number_is_refused(make_model, call, value):
+    model = make_model()
+    for x in (good_row(model) | {"size": value}, {"size": value}):
+        assert_refused(model, (TypeError, ValueError), ["size", value], call, x)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.timedelta64(5, "s"), decimal.Decimal("sNaN"), 10**5000],
+    ids=["timedelta64", "signaling NaN", "more digits than repr allows"],
+)
+@callers
+def test_the_error_names_the_feature_even_of_a_value_that_resists(call, value):
+    assert_refused(numeric(), (TypeError, ValueError), ["size"], call, {"size": value})
+
+
+# Samples that are no dict
+
+
+@stages
+@callers
+@pytest.mark.parametrize("x", NOT_DICTS, ids=repr)
+def test_a_sample_that_is_no_dict_is_refused(make_model, call, x):
+    assert_refused(make_model(), TypeError, [x], call, x)
+
+
+@callers
+@pytest.mark.parametrize("x", NOT_DICTS, ids=repr)
+def test_the_dummy_refuses_a_sample_that_is_no_dict(call, x):
+    assert_refused(OnlineDummyClassifier(), TypeError, [x], call, x)
+
+
+# Labels
+
+
+@stages
+@pytest.mark.parametrize("w", [0, 1])
+@pytest.mark.parametrize("label", MISSING_LABELS, ids=repr)
+def test_a_missing_label_is_refused(make_model, w, label):
+    model = make_model()
+    for x in (good_row(model), good_row(model) | {"new": 1.0}, {}):
+        assert_refused(model, ValueError, [label], learn, x, label, w=w)
+
+
+@stages
+@pytest.mark.parametrize("w", [0, 1])
+@pytest.mark.parametrize("label", UNHASHABLE_LABELS, ids=repr)
+def test_an_unhashable_label_is_refused(make_model, w, label):
+    model = make_model()
+    for x in (good_row(model), good_row(model) | {"new": 1.0}, {}):
+        assert_refused(model, TypeError, [label], learn, x, label, w=w)
+
+
+@trained_stages
+@pytest.mark.parametrize("w", [0, 1])
+def test_one_label_more_than_n_classes_is_refused(make_model, w):
+    model = make_model()
+    for x in (good_row(model), good_row(model) | {"new": 1.0}, {}):
+        assert_refused(model, ValueError, ["third"], learn, x, "third", w=w)
+
+
+def test_the_error_of_one_label_too_many_tells_the_limit_and_the_labels_seen():
+    with pytest.raises(ValueError, match=r"n_classes=2.*\[0, 1\]"):
+        numeric().learn_one({}, "third")
+
+
+@pytest.mark.parametrize("w", [0, 1])
+@pytest.mark.parametrize("label", [*MISSING_LABELS, *UNHASHABLE_LABELS], ids=repr)
+def test_the_dummy_refuses_a_bad_label(w, label):
+    model = OnlineDummyClassifier()
+    learn(model, {}, "a")
+    assert_refused(model, (TypeError, ValueError), [label], learn, {}, label, w=w)
+
+
+# Weights
+
+
+@stages
+@pytest.mark.parametrize("w", OUT_OF_RANGE_WEIGHTS, ids=repr)
+def test_a_weight_out_of_range_is_refused(make_model, w):
+    model = make_model()
+    for x in (good_row(model), good_row(model) | {"new": 1.0}, {}):
+        assert_refused(model, ValueError, [w], learn, x, w=w)
+
+
+@stages
+@pytest.mark.parametrize("w", NOT_WEIGHTS, ids=repr)
+def test_a_weight_that_is_no_number_is_refused(make_model, w):
+    model = make_model()
+    for x in (good_row(model), good_row(model) | {"new": 1.0}, {}):
+        assert_refused(model, TypeError, [w], learn, x, w=w)
+
+
+@pytest.mark.parametrize("w", NOT_WEIGHTS + OUT_OF_RANGE_WEIGHTS, ids=repr)
+def test_the_dummy_refuses_a_bad_weight(w):
+    assert_refused(OnlineDummyClassifier(), (TypeError, ValueError), [w], learn, {}, w=w)
+
+
+@pytest.mark.parametrize("model", [AMFClassifier(), OnlineDummyClassifier()], ids=repr)
+@pytest.mark.parametrize(
+    "w", [10**400, decimal.Decimal("1e400"), decimal.Decimal("nan"), np.longdouble("1e4000")], ids=str
+)
+def test_a_weight_that_is_not_finite_as_a_float_is_refused(model, w):
+    assert_refused(model, ValueError, [w], learn, {}, w=w)
+
+
+@stages
+def test_weight_zero_changes_nothing(make_model):
+    model = make_model()
+    row = good_row(model)
+    before = pickle.dumps(model)
+    model.learn_one(row, 0, w=0)
+    model.learn_one(row | {"new": 1.0}, 0, w=0.0)
+    model.learn_one(row | {"new": "red"}, 0, w=False)
+    model.learn_one({"size": 1e9, "width": -1e9}, 0, w=0)
+    model.learn_one({}, 0, w=0)
+    assert pickle.dumps(model) == before
+
+
+def test_weight_zero_adds_neither_a_label_nor_a_category():
+    model = AMFClassifier()
+    learn(model, {"color": "red"}, "a")
+    before = pickle.dumps(model)
+    model.learn_one({"color": "blue"}, "b", w=0)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("w", [5e-324, 1e-300, 1e-9, 1e9, 1e100, 1e300, 1e307, 1.7e308])
+@pytest.mark.parametrize("max_nodes", [None, 1])
+def test_any_finite_weight_leaves_finite_predictions(w, max_nodes):
+    model = AMFClassifier(n_estimators=3, seed=42, max_nodes=max_nodes)
+    for i in range(20):
+        model.learn_one({"size": i % 5}, i % 2, w=w)
+        assert sum(model.predict_proba_one({"size": i % 5}).values()) == pytest.approx(1, abs=1e-9)
+
+
+# Fresh models
+
+
+@pytest.mark.parametrize("call", [predict, predict_proba])
+@pytest.mark.parametrize("value", [math.inf, [1.0]])
+def test_prediction_before_the_first_sample_refuses_a_bad_value(call, value):
+    assert_refused(fresh(), (TypeError, ValueError), ["new", value], call, {"new": value})
+
+
+# The input itself
+
+
+@stages
+@pytest.mark.parametrize("kind", [dict, OrderedDict, lambda x: defaultdict(float, x), Counter])
+def test_input_is_never_mutated(make_model, kind):
+    model = make_model()
+    for original in ({}, {"size": 2.0}, {"new": 1.0, "size": None}, good_row(model)):
+        x = kind(original)
+        model.predict_proba_one(x)
+        model.predict_one(x)
+        model.learn_one(x, 0)
+        model.learn_one(x, 1, w=0)
+        assert dict(x) == original
+        assert list(x) == list(original)
+
+
+@stages
+def test_empty_dicts_learn(make_model):
+    model = make_model()
+    for _ in range(100):
+        model.learn_one({}, 1)
+    assert model.predict_one({}) == 1
+    assert model.predict_proba_one({})[1] > 0.6
+
+
+def test_a_stream_of_empty_dicts_predicts_the_frequencies():
+    model, dummy = AMFClassifier(), OnlineDummyClassifier()
+    for i in range(50):
+        model.learn_one({}, "abca"[i % 4])
+        dummy.learn_one({}, "abca"[i % 4])
+    assert model.predict_proba_one({}) == pytest.approx(dummy.predict_proba_one({}), abs=1e-12)
+
+
+# Numbers, categories and missing values of all types
+
+
+def answers(samples, labels, **parameters):
+    """Test-then-train predictions."""
+    model = AMFClassifier(n_estimators=3, seed=42, **parameters)
+    result = []
+    for x, label in zip(samples, labels, strict=True):
+        result.append(list(model.predict_proba_one(x).values()))
+        model.learn_one(x, label)
+    return result
+
+
+def noisy_labels(values, threshold):
+    rng = random.Random(5)
+    return [(value > threshold) ^ (rng.random() < 0.1) for value in values]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        int,
+        float,
+        np.int8,
+        np.int16,
+        np.int64,
+        np.uint8,
+        np.float16,
+        np.float32,
+        np.float64,
+        np.longdouble,
+        decimal.Decimal,
+        fractions.Fraction,
+    ],
+)
+def test_a_number_is_a_number_whatever_its_type(kind):
+    values = [i * i % 23 for i in range(200)]
+    labels = noisy_labels(values, 11)
+    expected = answers([{"v": float(v), "w": v % 5} for v in values], labels)
+    assert answers([{"v": kind(v), "w": kind(v % 5)} for v in values], labels) == expected
+
+
+@pytest.mark.parametrize("kind", [bool, np.bool_])
+def test_a_boolean_is_a_number(kind):
+    values = [i * i % 3 == 1 for i in range(200)]
+    labels = noisy_labels(values, 0)
+    expected = answers([{"v": float(v)} for v in values], labels)
+    assert answers([{"v": kind(v)} for v in values], labels) == expected
+
+
+class Suit(enum.Enum):
+    CLUBS = "c"
+    HEARTS = "h"
+    SPADES = "s"
+
+
+@pytest.mark.parametrize(
+    "categories",
+    [
+        [b"c", b"h", b"s"],
+        [("c", 1), ("h", 2), ()],
+        [frozenset("c"), frozenset("h"), frozenset()],
+        list(Suit),
+        [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1), datetime.date(2022, 1, 1)],
+        ["c", b"h", ("s",)],
+        ["", "nan", "None"],
+    ],
+    ids=repr,
+)
+def test_a_category_is_a_category_whatever_its_type(categories):
+    values = [i * i % 7 % 3 for i in range(200)]
+    labels = noisy_labels(values, 0)
+    expected = answers([{"c": "chs"[v], "v": v} for v in values], labels)
+    assert answers([{"c": categories[v], "v": v} for v in values], labels) == expected
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [math.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), decimal.Decimal("nan")],
+    ids=repr,
+)
+def test_all_kinds_of_missing_values_are_like_an_absent_key(missing):
+    absent, present = [], []
+    for i in range(200):
+        x = {"v": i * i % 23, "w": i % 4, "c": "red" if i % 3 else "tan"}
+        gaps = [name for name, every in [("v", 5), ("c", 7), ("w", 11)] if i % every == 0]
+        absent.append({name: value for name, value in x.items() if name not in gaps})
+        present.append(x | dict.fromkeys(gaps, missing))
+    labels = noisy_labels([i * i % 23 for i in range(200)], 11)
+    assert answers(present, labels) == answers(absent, labels)
+
+
+@pytest.mark.parametrize("kind", [OrderedDict, lambda x: defaultdict(float, x)])
+def test_subclasses_of_dict_are_dicts(kind):
+    samples = [{"v": i * i % 23, "c": "red" if i % 3 else "tan"} for i in range(200)]
+    labels = noisy_labels([x["v"] for x in samples], 11)
+    assert answers([kind(x) for x in samples], labels) == answers(samples, labels)
+
+
+NAMES = [1, "1", b"1", (1, 2), "late", Suit.CLUBS, None, 2.5]
+
+
+@given(st.permutations(NAMES))
+def test_the_order_of_keys_does_not_matter(names):
+    rng = random.Random(6)
+    samples = []
+    for i in range(30):
+        x = {name: rng.random() for name in NAMES if i > 10 or name != "late"}
+        samples.append(x | {"1": rng.choice(["red", "tan"])})
+    first, second = AMFClassifier(n_estimators=2, seed=1), AMFClassifier(n_estimators=2, seed=1)
+    for x in samples:
+        shuffled = {name: x[name] for name in names if name in x}
+        assert second.predict_proba_one(shuffled) == first.predict_proba_one(x)
+        first.learn_one(x, x[1] > 0.5)
+        second.learn_one(shuffled, x[1] > 0.5)
+    assert pickle.dumps(second) == pickle.dumps(first)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        (True, False),
+        (np.bool_(True), np.bool_(False)),
+        (1, 0),
+        (np.int64(1), np.int64(0)),
+        (0.5, -0.5),
+        ("yes", "no"),
+        (b"yes", b"no"),
+        (("yes", 1), ()),
+        (frozenset({1}), frozenset()),
+        (Suit.CLUBS, Suit.HEARTS),
+        ("yes", 0),
+        ("nan", "None"),
+    ],
+    ids=repr,
+)
+def test_a_label_may_be_any_hashable(labels):
+    model = AMFClassifier(n_estimators=3, seed=42)
+    for i in range(40):
+        model.learn_one({"v": i % 10}, labels[i % 10 < 5])
+    assert model.predict_one({"v": 1}) == labels[1]
+    assert model.predict_one({"v": 8}) == labels[0]
+    assert set(model.predict_proba_one({"v": 8})) == set(labels)
+
+
+def test_numpy_and_python_booleans_are_one_label():
+    model = AMFClassifier(n_classes=2)
+    for i in range(20):
+        model.learn_one({"v": i}, (bool, np.bool_)[i % 2](i % 4 < 2))
+    assert set(model.predict_proba_one({"v": 1})) == {True, False}
+
+
+# Numbers of all sizes
+
+SCALES = {
+    "timestamps a minute apart": lambda u: 1.7e9 + 60 * round(100 * u),
+    "microseconds of timestamps": lambda u: 1.7e9 + 1e-6 * round(100 * u),
+    "identifiers": lambda u: 2**53 - round(1000 * u),
+    "1e-12": lambda u: 1e-12 * u,
+    "1e-300": lambda u: 1e-300 * u,
+    "denormal": lambda u: 5e-324 * round(100 * u),
+    "1e39": lambda u: 1e39 * u,
+    "1e300": lambda u: 1e300 * u,
+    "up to ±1.7e308": lambda u: 1.7e308 * (2 * u - 1),
+    "exactly ±1.7e308": lambda u: math.copysign(1.7e308, u - 0.5),
+    "largest and smallest": lambda u: 1.7976931348623157e308 if u > 0.5 else 5e-324,
+}
+scales = pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+
+
+def toy_stream(scale, n_samples=600):
+    rng = random.Random(9)
+    for _ in range(n_samples):
+        u = rng.random()
+        if abs(u - 0.5) > 0.02:
+            yield {"v": scale(u)}, u > 0.5
+
+
+@scales
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"split_pure": True}, {"max_nodes": 101}],
+    ids=["default", "split_pure", "max_nodes"],
+)
+def test_a_feature_of_any_scale_is_split_on(scale, parameters):
+    model = AMFClassifier(n_estimators=3, seed=42, **parameters)
+    hits = []
+    for x, label in toy_stream(scale):
+        hits.append(model.predict_one(x) == label)
+        model.learn_one(x, label)
+    assert np.mean(hits[100:]) > 0.9
+
+
+@pytest.mark.parametrize("name", [name for name in SCALES if name != "denormal"])
+def test_a_feature_of_any_scale_is_split_on_beside_one_of_another(name):
+    model = AMFClassifier(n_estimators=5, seed=42)
+    rng = random.Random(10)
+    hits = []
+    for x, label in toy_stream(SCALES[name], n_samples=1500):
+        x["noise"] = rng.random()
+        hits.append(model.predict_one(x) == label)
+        model.learn_one(x, label)
+    assert np.mean(hits[500:]) > 0.9
+
+
+@scales
+@pytest.mark.parametrize("split_intensity", ["range", "unit"])
+@pytest.mark.parametrize("split_pure", [False, True])
+def test_predictions_stay_finite_and_sum_to_one(scale, split_intensity, split_pure):
+    model = AMFClassifier(
+        n_estimators=3, seed=42, split_intensity=split_intensity, split_pure=split_pure
+    )
+    for i, (x, label) in enumerate(toy_stream(scale, n_samples=200)):
+        label = "noise" if i % 10 == 0 else label
+        model.learn_one(x | {"other": -x["v"], "unit": i % 7}, label)
+        for question in (x, {"v": -x["v"]}, {"v": 1.7976931348623157e308}, {"v": 0.0}):
+            proba = model.predict_proba_one(question)
+            assert all(0.0 <= p <= 1.0 for p in proba.values())
+            assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_copying_a_model_after_refusals_gives_the_same_future():
+    model = mixed()
+    undisturbed = copy.deepcopy(model)
+    for i in range(60):
+        x = {"size": i % 5, "width": i / 7, "color": "red"}
+        for bad in (x | {"size": math.inf}, x | {"color": 1}, x | {"width": [1]}, None):
+            with pytest.raises((TypeError, ValueError)):
+                model.learn_one(bad, 0)
+        model.learn_one(x, i % 2)
+        undisturbed.learn_one(x, i % 2)
+    assert pickle.dumps(model) == pickle.dumps(undisturbed)
