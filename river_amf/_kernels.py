@@ -386,6 +386,7 @@ def add_node(tree: Tree, parent: int, time: float) -> int:
     node["box"] = NONE
     node["first_row"] = NONE
     node["last_row"] = NONE
+    node["n_rows"] = 0
     return index
 
 
@@ -408,6 +409,15 @@ def list_row(tree: Tree, index: int, row: int) -> None:
     else:
         tree.links[node["last_row"]] = row
     node["last_row"] = row
+    node["n_rows"] += 1
+
+
+@part
+def clear_rows(node: Record) -> None:
+    """Forget the samples that a leaf keeps."""
+    node["first_row"] = NONE
+    node["last_row"] = NONE
+    node["n_rows"] = 0
 
 
 @part
@@ -553,19 +563,16 @@ def replace_child(tree: Tree, parent: int, old: int, new: int) -> None:
 @part
 def members_of(forest: Forest, tree: Tree, index: int, newcomer: int) -> Array:
     """The samples that a leaf keeps, in order of arrival, and the newcomer's row at the end."""
-    first_row = tree.nodes[index]["first_row"]
-    n_members = 1
-    row = first_row
-    while row != NONE:
-        n_members += 1
-        row = tree.links[row]
-    members = np.empty(n_members, MEMBER)
-    row = first_row
-    for i in range(n_members):
-        members[i]["row"] = newcomer if row == NONE else row
-        members[i]["weight"] = forest.samples[members[i]["row"]]["weight"]
+    n_kept = tree.nodes[index]["n_rows"]
+    members = np.empty(n_kept + 1, MEMBER)
+    row = tree.nodes[index]["first_row"]
+    for i in range(n_kept + 1):
+        if i == n_kept:
+            row = newcomer
+        members[i]["row"] = row
+        members[i]["weight"] = forest.samples[row]["weight"]
         members[i]["depth"] = 0
-        row = tree.links[row] if row != NONE else row
+        row = tree.links[row]
     return members
 
 
@@ -762,8 +769,7 @@ def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, 
         tree.state["random_state"] = before
         return lack, NONE, 0.0
     label = forest.samples[members[0]["row"]]["label"]
-    tree.nodes[index]["first_row"] = NONE
-    tree.nodes[index]["last_row"] = NONE
+    clear_rows(tree.nodes[index])
     chain = grow_chain(tree, index, splits, n_splits)
     alone = share_out(tree, chain, members, label)
     box_chain(tree, chain, members, values, alone)
@@ -786,8 +792,7 @@ def release_rows(forest: Forest, tree: Tree) -> None:
                 node["first_row"],
                 box,
             )
-            node["first_row"] = NONE
-            node["last_row"] = NONE
+            clear_rows(node)
     for row in range(len(tree.links)):
         tree.links[row] = UNLISTED
 

@@ -74,7 +74,7 @@ class OnlineDummyClassifier(CheckedParameters, base.Classifier):
         y
             Label, any hashable but None and NaN.
         w
-            Weight, finite and >= 0; 0 changes nothing.
+            Weight, from 0 to 1e300; 0 changes nothing.
 
         Raises
         ------

@@ -20,6 +20,13 @@ from numpy.typing import NDArray
 
 Number = numbers.Real | np.bool_ | decimal.Decimal  # numpy's scalars are registered as Real
 
+# Numbers that need no look: struct would take anything with a __float__, even an array.
+_PLAIN_NUMBERS = frozenset(
+    {float, int, bool, np.bool_, np.float64, np.float32, np.float16}
+    | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
+)
+_LARGEST_WEIGHT = 1e300  # a hundred million of them still add up
+
 
 class NewFeatures(NamedTuple):
     """What a sample brings that the encoder has not seen."""
@@ -29,20 +36,36 @@ class NewFeatures(NamedTuple):
     categories: list[tuple[Hashable, Hashable]]  # feature, category; also of known features
 
 
+def shown(value: object) -> str:
+    """Return the repr of a value for a message, also of one that has none, such as 10**5000."""
+    try:
+        return repr(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
 def is_missing(value: object) -> bool:
     """Whether a value counts as missing: None, NaN and pandas' NA and NaT."""
-    return value is None or pd.isna(value) is True  # type: ignore[call-overload]
+    try:
+        return value is None or pd.isna(value) is True  # type: ignore[call-overload]
+    except decimal.InvalidOperation:  # a signaling NaN, which is an error, not a value left out
+        return False
 
 
 def as_number(name: Hashable, value: Any) -> float:
-    """Convert a number that is not missing, or raise ValueError if it is not finite."""
+    """Convert a number that is not missing, or raise ValueError if it is no finite float64."""
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
+    except (TypeError, ValueError):  # numpy's timedelta64, a signaling NaN
+        raise ValueError(
+            f"feature {name!r}: the value {shown(value)} of type {type(value).__name__} is no "
+            "plain number; give float(...) of what you mean, or a str as a category"
+        ) from None
     if math.isinf(number):
         raise ValueError(
-            f"feature {name!r}: the value {value!r} is infinite or beyond float64; "
+            f"feature {name!r}: the value {shown(value)} is infinite or beyond float64; "
             "give a finite number, or None if it is missing"
         )
     return number
@@ -52,20 +75,25 @@ def check_dict(x: object) -> None:
     """Raise TypeError unless x is a dict."""
     if not isinstance(x, dict):
         raise TypeError(
-            f"x must be a dict of features, such as {{'length': 2.5}}, got {x!r} "
+            f"x must be a dict of features, such as {{'length': 2.5}}, got {shown(x)} "
             f"of type {type(x).__name__}"
         )
 
 
 def check_weight(w: Any) -> float:
-    """Return a sample weight as a float, or raise if it is no finite number >= 0."""
-    if type(w) is float and 0.0 <= w < math.inf:
+    """Return a sample weight as a float, or raise TypeError or ValueError."""
+    if type(w) is float and 0.0 <= w <= _LARGEST_WEIGHT:
         return w
+    wanted = f"w must be a finite number between 0 and {_LARGEST_WEIGHT:g}"
     if not isinstance(w, Number):
-        raise TypeError(f"w must be a finite number >= 0, got {w!r} of type {type(w).__name__}")
-    if not 0 <= w < math.inf:  # type: ignore[operator]
-        raise ValueError(f"w must be a finite number >= 0, got {w!r}")
-    return float(w)
+        raise TypeError(f"{wanted}, got {shown(w)} of type {type(w).__name__}")
+    try:
+        weight = float(w)
+    except (OverflowError, ValueError):
+        weight = math.nan
+    if not 0.0 <= weight <= _LARGEST_WEIGHT:
+        raise ValueError(f"{wanted}, got {shown(w)}")
+    return weight
 
 
 class Labels:
@@ -91,7 +119,7 @@ class Labels:
             return self.index.get(label)
         except TypeError:
             raise TypeError(
-                f"label {label!r} of type {type(label).__name__} is unhashable; "
+                f"label {shown(label)} of type {type(label).__name__} is unhashable; "
                 "give a str, bool, int or another hashable"
             ) from None
 
@@ -170,6 +198,8 @@ class Features:
                 values = list(values)
                 for column, codes in self._column_codes:
                     values[column] = codes[values[column]]
+            if not _PLAIN_NUMBERS.issuperset(map(type, values)):
+                return None
             self._pack(self._buffer, 0, *values)
         except (KeyError, TypeError, ValueError, OverflowError, struct.error):
             return None
@@ -203,13 +233,13 @@ class Features:
             if codes is not None:
                 raise ValueError(
                     f"feature {name!r} has held categories such as {next(iter(codes))!r} so far, "
-                    f"got the number {value!r}; give str({value!r}), or name the feature otherwise"
+                    f"got the number {shown(value)}; give str(...) of it, or name the feature otherwise"
                 )
             return as_number(name, value)
         self._check_hashable(name, value)
         if codes is None:
             raise ValueError(
-                f"feature {name!r} has held numbers so far, got {value!r} of type "
+                f"feature {name!r} has held numbers so far, got {shown(value)} of type "
                 f"{type(value).__name__}; give a number, or name the feature otherwise"
             )
         return codes.get(value, len(codes))
@@ -220,7 +250,7 @@ class Features:
             hash(value)
         except TypeError:
             raise TypeError(
-                f"feature {name!r}: the value {value!r} of type {type(value).__name__} is "
+                f"feature {name!r}: the value {shown(value)} of type {type(value).__name__} is "
                 "unhashable; give a number, or a hashable such as a str as a category"
             ) from None
 

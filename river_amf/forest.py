@@ -179,6 +179,12 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         usage = super()._raw_memory_usage
         return usage - self._arena.nbytes if self._arena is not None else usage
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, the store of samples without the gaps that depend on its room."""
+        if self._arena is not None:
+            _kernels.compact_rows(*self._arena.store_arrays)
+        return self.__dict__.copy()
+
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0) -> None:
         """Learn one sample.
 
@@ -189,7 +195,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         y
             Label, any hashable but None and NaN.
         w
-            Weight, finite and >= 0. 2 is the same as learning twice, 0 changes nothing.
+            Weight, from 0 to 1e300. 2 is the same as learning twice, 0 changes nothing.
 
         Raises
         ------
@@ -306,6 +312,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         """
         arena = self._arena
         if arena is None:
+            self._features.check(x)
             return {}
         sample = self._features.encode(x)
         proba = np.empty(arena.counts.shape[2])

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# All records are aligned and without padding, whose bytes would be undefined in a copy.
+
 # What is constant between two samples, in one record (so that kernels take few arguments).
 SETTINGS = np.dtype(
     [
@@ -28,10 +30,10 @@ SETTINGS = np.dtype(
         ("n_features", "i8"),
         ("n_rows", "i8"),  # rows in use in the store of samples
         ("max_nodes", "i8"),
-        ("use_aggregation", "u1"),
-        ("split_pure", "u1"),
-        ("range_intensity", "u1"),
-        ("has_categories", "u1"),
+        ("use_aggregation", "i8"),
+        ("split_pure", "i8"),
+        ("range_intensity", "i8"),
+        ("has_categories", "i8"),
     ],
     align=True,
 )
@@ -43,7 +45,7 @@ TREE = np.dtype(
         ("key", "u8"),  # 32 random bits that code this tree's categories; u8 to multiply safely
         ("root", "i4"),
         ("n_nodes", "i4"),
-        ("n_boxes", "i4"),
+        ("n_boxes", "i8"),
     ],
     align=True,
 )
@@ -63,15 +65,25 @@ NODE = np.dtype(
         ("box", "i4"),  # row in boxes; a leaf that keeps its samples has none
         ("first_row", "i4"),  # the list of a leaf's samples, in order of arrival
         ("last_row", "i4"),
+        ("n_rows", "i4"),
     ],
     align=True,
 )
 
 # What the store keeps of a sample beside its row of values.
-SAMPLE = np.dtype([("weight", "f8"), ("label", "i4")], align=True)
+SAMPLE = np.dtype([("weight", "f8"), ("label", "i8")], align=True)
 
 Array = NDArray[Any]
 
+# of the arrays that are not float64
+_DTYPES: dict[str, Any] = {
+    "settings": SETTINGS,
+    "trees": TREE,
+    "nodes": NODE,
+    "samples": SAMPLE,
+    "links": np.int32,
+    "is_categorical": np.uint8,
+}
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
 
@@ -232,7 +244,11 @@ class Arena:
         return {name: part.copy() for name, part in parts.items()}
 
     def __setstate__(self, state: dict[str, Array]) -> None:
-        self.__dict__.update(state)
+        # arrays of our own dtypes: those of a pickle are equal, yet would make other pickles
+        for name, part in state.items():
+            array = np.empty(part.shape, _DTYPES.get(name, np.float64))
+            array[...] = part
+            setattr(self, name, array)
         self._collect()
 
 

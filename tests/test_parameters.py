@@ -1,0 +1,441 @@
+"""Parameters: what they accept, that they last, and that each of them matters."""
+
+import copy
+import fractions
+import inspect
+import math
+import pickle
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from river_amf import AMFClassifier, OnlineDummyClassifier
+
+MODELS = [AMFClassifier, OnlineDummyClassifier]
+PARAMETERS = [
+    (model, name)
+    for model in MODELS
+    for name in inspect.signature(model).parameters
+    if name != "self"
+]
+
+NOT_INTEGERS = [1.0, "1", True, math.nan, [1], fractions.Fraction(2), np.array(2), pd.NA, -1]
+NOT_NUMBERS = [0, -1.0, "1", True, math.nan, math.inf, -math.inf, [1.0], 1j, np.array(0.5), pd.NA]
+NOT_CHOICES = ["", "Log", 0, True, math.nan, [1], np.array([1, 2]), pd.NA]
+SMALL_NUMBERS = [0.1, 0.9, np.float32(0.5), np.float64(0.5), fractions.Fraction(1, 3), 5e-324]
+
+# name -> (good values, bad values, what an error says is right)
+OF_THE_DUMMY = {
+    "n_classes": (
+        [None, 1, 2, 50, np.int64(3), np.uint8(3)],
+        [*NOT_INTEGERS, 0],
+        "integer >= 1 or None",
+    ),
+    "dirichlet": ([None, 1, 1e300, *SMALL_NUMBERS], NOT_NUMBERS, "> 0 and finite, or None"),
+}
+OF_THE_FOREST = OF_THE_DUMMY | {
+    "n_estimators": ([1, 10, np.int64(3)], [*NOT_INTEGERS, 0, None], "integer >= 1"),
+    "step": ([1, 2, 1e300, *SMALL_NUMBERS], [*NOT_NUMBERS, None], "> 0 and finite"),
+    "loss": (["log"], [*NOT_CHOICES, None, "hinge"], "'log'"),
+    "split_prior": (SMALL_NUMBERS, [*NOT_NUMBERS, None, 1, 1.5], "between 0 and 1, both excluded"),
+    "use_aggregation": (
+        [True, False, np.bool_(True)],
+        [None, 0, 1, "True", math.nan],
+        "True or False",
+    ),
+    "split_pure": ([True, False, np.bool_(False)], [None, 0, 1, "True", math.nan], "True or False"),
+    "max_nodes": ([None, 1, 2, 3, 10**9, np.int64(15)], [*NOT_INTEGERS, 0], "integer >= 1 or None"),
+    "split_intensity": (["range", "unit"], [*NOT_CHOICES, None, "relevance"], "'range' or 'unit'"),
+    "fading_factor": ([None], [*NOT_CHOICES, 0.5, 1.0], "None"),
+    "seed": ([None, 0, 42, 2**64, np.uint8(3)], NOT_INTEGERS, "integer >= 0 or None"),
+}
+TABLE = {AMFClassifier: OF_THE_FOREST, OnlineDummyClassifier: OF_THE_DUMMY}
+
+GOOD = [(m, name, value) for m in MODELS for name, row in TABLE[m].items() for value in row[0]]
+BAD = [
+    (m, name, value, row[2]) for m in MODELS for name, row in TABLE[m].items() for value in row[1]
+]
+
+# whether the very largest finite numbers are accepted is left open
+FLOATS = st.floats().filter(lambda value: not 1e300 < value < math.inf)
+
+
+def stream(n_samples=300, n_classes=2):
+    rng = random.Random(3)
+    for _ in range(n_samples):
+        x = {"a": rng.random(), "b": rng.gauss(0, 1), "c": rng.random() ** 3}
+        noise = 0 if rng.random() < 0.8 else rng.randrange(n_classes)
+        yield x, (int(n_classes * x["a"]) + noise) % n_classes
+
+
+def trained(model=AMFClassifier, samples=None, **parameters):
+    if model is AMFClassifier:
+        parameters = {"n_estimators": 3, "seed": 42} | parameters
+    model = model(**parameters)
+    for x, label in stream() if samples is None else samples:
+        model.learn_one(x, label)
+    return model
+
+
+def answers(model, questions=None):
+    if questions is None:
+        questions = [x for x, _ in stream(40)]
+    return [model.predict_proba_one(x) for x in questions]
+
+
+def assert_close(left, right, tolerance=1e-9):
+    for one, other in zip(left, right, strict=True):
+        assert one == pytest.approx(other, abs=tolerance)
+
+
+# Good and bad values
+
+
+def test_the_tables_here_know_every_parameter():
+    assert [(m, name) for m in MODELS for name in sorted(TABLE[m])] == [
+        (m, name) for m in MODELS for name in sorted(n for kind, n in PARAMETERS if kind is m)
+    ]
+
+
+def test_the_defaults_are_the_documented_ones():
+    assert AMFClassifier()._get_params() == {
+        "n_classes": None,
+        "n_estimators": 10,
+        "step": 1.0,
+        "loss": "log",
+        "split_prior": 0.5,
+        "use_aggregation": True,
+        "dirichlet": None,
+        "split_pure": False,
+        "max_nodes": None,
+        "split_intensity": "range",
+        "fading_factor": None,
+        "seed": None,
+    }
+    assert OnlineDummyClassifier()._get_params() == {"n_classes": None, "dirichlet": None}
+
+
+@pytest.mark.parametrize(("model", "name", "value"), GOOD)
+def test_a_good_value_is_kept_as_it_is(model, name, value):
+    assert getattr(model(**{name: value}), name) is value
+
+
+@pytest.mark.parametrize(("model", "name", "value"), GOOD)
+def test_a_good_value_leads_to_probabilities(model, name, value):
+    samples = [(x, 0) for x, _ in stream(50)] if value == 1 and name == "n_classes" else stream(50)
+    for proba in answers(trained(model, samples, **{name: value})):
+        assert all(0.0 <= p <= 1.0 for p in proba.values())
+        assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("model", "name", "value", "right"), BAD)
+def test_a_bad_value_is_refused_with_the_name_the_value_and_what_would_be_right(
+    model, name, value, right
+):
+    with pytest.raises(ValueError, match=f"^{name} must be ") as caught:
+        model(**{name: value})
+    assert repr(value) in str(caught.value)
+    assert right in str(caught.value)
+
+
+@given(FLOATS)
+def test_any_float_is_a_step_or_is_refused(value):
+    if 0.0 < value < math.inf:
+        assert AMFClassifier(step=value).step == value
+    else:
+        with pytest.raises(ValueError, match="step"):
+            AMFClassifier(step=value)
+
+
+@given(FLOATS)
+def test_any_float_is_a_split_prior_or_is_refused(value):
+    if 0.0 < value < 1.0:
+        assert AMFClassifier(split_prior=value).split_prior == value
+    else:
+        with pytest.raises(ValueError, match="split_prior"):
+            AMFClassifier(split_prior=value)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@given(FLOATS)
+def test_any_float_is_a_dirichlet_parameter_or_is_refused(model, value):
+    if 0.0 < value < math.inf:
+        assert model(dirichlet=value).dirichlet == value
+    else:
+        with pytest.raises(ValueError, match="dirichlet"):
+            model(dirichlet=value)
+
+
+@pytest.mark.parametrize("name", ["n_classes", "n_estimators", "max_nodes"])
+@given(st.integers(-100, 10**6))
+def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
+    if value >= 1:
+        assert getattr(AMFClassifier(**{name: value}), name) == value
+    else:
+        with pytest.raises(ValueError, match=name):
+            AMFClassifier(**{name: value})
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "step": st.floats(0.0, 1e3, exclude_min=True),
+            "split_prior": st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
+            "dirichlet": st.floats(0.0, 1e3, exclude_min=True),
+            "max_nodes": st.integers(1, 100),
+            "n_classes": st.integers(2, 9),
+            "use_aggregation": st.booleans(),
+            "split_pure": st.booleans(),
+            "split_intensity": st.sampled_from(["range", "unit"]),
+            "seed": st.integers(0, 2**70),
+        },
+    )
+)
+@settings(deadline=None)
+def test_any_combination_leads_to_probabilities(parameters):
+    for proba in answers(trained(samples=stream(60), **parameters)):
+        assert all(0.0 <= p <= 1.0 for p in proba.values())
+        assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["step", "dirichlet"])
+def test_the_largest_float_is_refused_or_leads_to_probabilities(name):
+    try:
+        model = AMFClassifier(**{name: 1.7e308})
+    except ValueError as error:
+        assert name in str(error)
+    else:
+        for x, label in stream(50):
+            model.learn_one(x, label)
+            assert sum(model.predict_proba_one(x).values()) == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["step", "dirichlet", "split_prior"])
+def test_an_integer_beyond_float64_is_refused(name):
+    with pytest.raises(ValueError, match=name):
+        AMFClassifier(**{name: 10**400})
+
+
+def test_any_max_nodes_beyond_what_fits_means_no_limit():
+    assert answers(trained(max_nodes=10**30)) == answers(trained(max_nodes=None))
+
+
+def test_parameters_of_the_forest_are_given_by_name():
+    with pytest.raises(TypeError, match="positional"):
+        AMFClassifier(2)
+
+
+# Assignment
+
+
+@pytest.mark.parametrize(("model", "name", "value"), GOOD)
+def test_a_good_value_may_be_assigned_before_the_first_sample(model, name, value):
+    untrained = model()
+    setattr(untrained, name, value)
+    assert getattr(untrained, name) is value
+
+
+@pytest.mark.parametrize(("model", "name", "value", "right"), BAD)
+def test_a_bad_value_is_refused_in_assignment_as_well(model, name, value, right):
+    untrained = model()
+    before = pickle.dumps(untrained)
+    with pytest.raises(ValueError, match=f"^{name} must be ") as caught:
+        setattr(untrained, name, value)
+    assert right in str(caught.value)
+    assert pickle.dumps(untrained) == before
+
+
+def test_a_value_assigned_before_the_first_sample_counts():
+    model = AMFClassifier(n_estimators=1, seed=1)
+    model.n_estimators, model.seed = 3, 42
+    for x, label in stream():
+        model.learn_one(x, label)
+    assert answers(model) == answers(trained())
+
+
+@pytest.mark.parametrize(("model", "name"), PARAMETERS)
+def test_every_parameter_is_read_only_after_the_first_sample(model, name):
+    learnt = trained(model, stream(1))
+    before = pickle.dumps(learnt)
+    for value in TABLE[model][name][0]:
+        with pytest.raises(AttributeError, match=f"{name} is read-only"):
+            setattr(learnt, name, value)
+    assert pickle.dumps(learnt) == before
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_copy_of_a_trained_model_is_read_only_too(model):
+    for twin in (copy.deepcopy(trained(model)), pickle.loads(pickle.dumps(trained(model)))):
+        with pytest.raises(AttributeError, match="read-only"):
+            twin.dirichlet = 1.0
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_clone_can_be_set_again(model):
+    clone = trained(model).clone()
+    clone.dirichlet = 0.25
+    assert clone.dirichlet == 0.25
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_sample_of_weight_zero_is_not_the_first(model):
+    untrained = model()
+    untrained.learn_one({"a": 1.0}, "label", w=0)
+    untrained.n_classes = 3
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_clone_checks_new_parameters(model):
+    with pytest.raises(ValueError, match="dirichlet"):
+        trained(model).clone({"dirichlet": -1.0})
+
+
+# n_classes and dirichlet
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_the_forest_is_the_one_that_had_known_all_classes(n_classes):
+    samples = list(stream(400, n_classes))
+    told = trained(samples=samples, n_classes=n_classes)
+    assert_close(answers(trained(samples=samples)), answers(told))
+
+
+def test_only_labels_seen_are_predicted():
+    model = trained(n_classes=7)
+    for proba in answers(model):
+        assert set(proba) == {0, 1}
+        assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_classes_that_never_come_count_in_the_prior():
+    assert answers(trained(n_classes=7, dirichlet=0.5)) != answers(trained(dirichlet=0.5))
+
+
+def test_a_leaf_counts_as_the_formula_says():
+    model = AMFClassifier(max_nodes=1, n_classes=5, dirichlet=0.5)
+    for label in "aab":
+        model.learn_one({}, label)
+    assert model.predict_proba_one({}) == pytest.approx({"a": 2.5 / 4, "b": 1.5 / 4}, abs=1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("n_classes", "automatic"), [(1, 0.5), (2, 0.5), (3, 0.01), (5, 0.01)])
+def test_the_automatic_dirichlet_parameter(model, n_classes, automatic):
+    samples = list(stream(400, n_classes))
+    assert_close(
+        answers(trained(model, samples)), answers(trained(model, samples, dirichlet=automatic))
+    )
+
+
+# What each parameter does
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"step": 0.5},
+        {"split_prior": 0.8},
+        {"dirichlet": 0.1},
+        {"use_aggregation": False},
+        {"split_pure": True},
+        {"max_nodes": 21},
+        {"split_intensity": "unit"},
+        {"n_estimators": 4},
+        {"n_classes": 3},
+        {"seed": 43},
+    ],
+    ids=str,
+)
+def test_every_parameter_changes_predictions(parameters):
+    assert answers(trained(**parameters)) != answers(trained())
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"step": 0.5}, {"split_prior": 0.8}, {"dirichlet": 0.1}], ids=str
+)
+def test_weights_of_the_aggregation_do_not_change_the_trees(parameters):
+    first, second = trained(**parameters)._arena, trained()._arena
+    for field in ("feature", "threshold", "time", "n_samples", "left", "right"):
+        assert np.array_equal(first.nodes[field], second.nodes[field])
+
+
+@pytest.mark.parametrize("parameters", [{"step": 0.5}, {"split_prior": 0.8}], ids=str)
+def test_without_aggregation_its_weights_do_not_matter(parameters):
+    leaves = trained(use_aggregation=False, **parameters)
+    assert answers(leaves) == answers(trained(use_aggregation=False))
+
+
+@pytest.mark.parametrize("max_nodes", [1, 2, 3, 20, 21, 101])
+@pytest.mark.parametrize("split_pure", [False, True])
+def test_max_nodes_is_a_limit_per_tree(max_nodes, split_pure):
+    model = trained(max_nodes=max_nodes, split_pure=split_pure)
+    assert (model._arena.trees["n_nodes"] <= max_nodes).all()
+    assert (model._arena.trees["n_nodes"] > max_nodes - 2).all()
+
+
+def test_n_estimators_is_the_number_of_trees():
+    assert len(trained(n_estimators=7)._arena.trees) == 7
+
+
+def test_equal_seeds_give_equal_forests_and_no_seed_gives_other_ones():
+    assert answers(trained(seed=5)) == answers(trained(seed=5))
+    assert answers(trained(seed=None)) != answers(trained(seed=None))
+
+
+def test_the_trees_of_a_forest_differ():
+    nodes = trained(n_estimators=2)._arena.nodes
+    assert nodes["threshold"][0, 0] != nodes["threshold"][1, 0]
+
+
+# Split intensity
+
+
+def mapped(samples, scales, shifts):
+    """Map the features by x -> scale x + shift."""
+    return [
+        ({name: scales[name] * v + shifts[name] for name, v in x.items()}, label)
+        for x, label in samples
+    ]
+
+
+def run_mapped(scales, shifts=None, **parameters):
+    samples = mapped(stream(600), scales, shifts or dict.fromkeys(scales, 0.0))
+    return answers(trained(samples=samples, **parameters), [x for x, _ in samples[::10]])
+
+
+UNMAPPED = {"a": 1.0, "b": 1.0, "c": 1.0}
+
+
+@pytest.mark.parametrize("split_pure", [False, True])
+@pytest.mark.parametrize(
+    ("scales", "shifts"),
+    [
+        ({"a": 3.7, "b": 0.01, "c": 1e6}, {"a": -11.0, "b": 0.5, "c": 0.0}),
+        ({"a": 1e-9, "b": 1e9, "c": 1 / 3}, {"a": 0.0, "b": 1e9, "c": 100.0}),
+    ],
+)
+def test_range_intensity_ignores_positive_affine_maps(split_pure, scales, shifts):
+    expected = run_mapped(UNMAPPED, split_pure=split_pure)
+    assert_close(run_mapped(scales, shifts, split_pure=split_pure), expected)
+
+
+@given(st.tuples(*[st.integers(-300, 300)] * 3))
+@settings(deadline=None, max_examples=25)
+def test_range_intensity_ignores_powers_of_two_to_the_last_bit(powers):
+    scales = {name: 2.0**power for name, power in zip("abc", powers, strict=True)}
+    assert run_mapped(scales) == run_mapped(UNMAPPED)
+
+
+def test_unit_intensity_heeds_the_scale_of_a_feature():
+    expected = run_mapped(UNMAPPED, split_intensity="unit")
+    assert run_mapped(UNMAPPED | {"a": 64.0}, split_intensity="unit") != expected
+
+
+def test_unit_intensity_ignores_one_scale_for_all_features():
+    expected = run_mapped(UNMAPPED, split_intensity="unit")
+    assert run_mapped(dict.fromkeys("abc", 64.0), split_intensity="unit") == expected
