@@ -171,7 +171,7 @@ def draw_exponential(state: Record, rate: float) -> float:
 
 @hot
 def draw_split_time(state: Record, time: float, rate: float, end: float) -> float:
-    """time + E with E ~ Exp(rate); NEVER, mostly without a logarithm, if that is past the end."""
+    """Time + E with E ~ Exp(rate); NEVER, mostly without a logarithm, if that is past the end."""
     u = draw_uniform(state)
     if u > rate * (end - time):  # E = -log(1 - u) / rate >= u / rate
         return NEVER
@@ -318,7 +318,7 @@ def log_score(settings: Record, count: float, n_samples: float, weight: float) -
     a = settings["dirichlet"]
     total = settings["total_dirichlet"]
     if weight == 1.0:
-        return math.log((count + a) / (n_samples + total))
+        return math.log(count + a) - math.log(n_samples + total)
     return (
         math.lgamma(count + weight + a)
         - math.lgamma(count + a)

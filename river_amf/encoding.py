@@ -233,7 +233,7 @@ class Features:
             if codes is not None:
                 raise ValueError(
                     f"feature {name!r} has held categories such as {next(iter(codes))!r} so far, "
-                    f"got the number {shown(value)}; give str(...) of it, or name the feature otherwise"
+                    f"got the number {shown(value)}; give a str, or name the feature otherwise"
                 )
             return as_number(name, value)
         self._check_hashable(name, value)

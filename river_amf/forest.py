@@ -249,7 +249,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         settings["log_split"] = math.log(self.split_prior)
         settings["log_stop"] = math.log1p(-self.split_prior)
         state.set_prior(settings, n_classes, self._dirichlet_for(n_classes))
-        settings["max_nodes"] = _NO_LIMIT if self.max_nodes is None else self.max_nodes
+        settings["max_nodes"] = min(self.max_nodes or _NO_LIMIT, _NO_LIMIT)
         settings["use_aggregation"] = self.use_aggregation
         settings["split_pure"] = self.split_pure
         settings["range_intensity"] = self.split_intensity == "range"

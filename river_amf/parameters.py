@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import numpy as np
+
+from river_amf.encoding import shown
+
+LARGEST = 1e300  # of a number without another bound: products with counts stay finite
 
 Check = Callable[[str, Any], None]
 
@@ -20,25 +25,31 @@ def integer(low: int, *, optional: bool = False) -> Check:
             return
         if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
             raise ValueError(
-                f"{name} must be an integer >= {low}{' or None' * optional}, got {value!r}"
+                f"{name} must be an integer >= {low}{' or None' * optional}, got {shown(value)}"
             )
 
     return check
 
 
-def positive(*, below: float = math.inf, optional: bool = False) -> Check:
-    """Check for a number with 0 < number < below (or None, if optional)."""
+def positive(*, below: float | None = None, optional: bool = False) -> Check:
+    """Check for a number > 0 and, where there is a bound, < below (or None, if optional)."""
 
     def check(name: str, value: Any) -> None:
         if optional and value is None:
             return
-        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-        if not is_number or not 0 < float(value) < below:
-            bounds = (
-                "> 0 and finite" if below == math.inf else f"between 0 and {below:g}, both excluded"
-            )
+        number = math.nan
+        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+            with suppress(OverflowError):
+                number = float(value)
+        if below is None:
+            bounds = f"> 0 and at most {LARGEST:g}"
+            is_good = 0 < number <= LARGEST
+        else:
+            bounds = f"between 0 and {below:g}, both excluded"
+            is_good = 0 < number < below
+        if not is_good:
             raise ValueError(
-                f"{name} must be a number {bounds}{', or None' * optional}, got {value!r}"
+                f"{name} must be a number {bounds}{', or None' * optional}, got {shown(value)}"
             )
 
     return check
@@ -47,16 +58,18 @@ def positive(*, below: float = math.inf, optional: bool = False) -> Check:
 def flag(name: str, value: Any) -> None:
     """Check for True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {value!r}")
+        raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
 def one_of(*choices: Hashable) -> Check:
     """Check for one of a few values."""
 
     def check(name: str, value: Any) -> None:
-        if not any(value is choice or value == choice for choice in choices):
+        if not any(
+            value is choice or (type(value) is str and value == choice) for choice in choices
+        ):
             listed = " or ".join(map(repr, choices))
-            raise ValueError(f"{name} must be {listed}, got {value!r}")
+            raise ValueError(f"{name} must be {listed}, got {shown(value)}")
 
     return check
 

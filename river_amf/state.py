@@ -103,8 +103,8 @@ class Arena:
     With T trees, C classes and d features, the shapes are nodes (T, nodes), counts (T, nodes, C),
     boxes (T, boxes, 2, d), rows (samples, d), samples (samples,), links (T, samples), ranges
     (2, d), intensity (d,), is_categorical (d,). Where a count of things in use is smaller than the
-    array, the rest is room to grow, left out of pickles. Room in ranges, boxes and rows is NaN, "never
-    seen"; elsewhere it is zero.
+    array, the rest is room to grow, left out of pickles. Room in ranges, boxes and rows is NaN,
+    "never seen"; elsewhere it is zero.
     """
 
     def __init__(self, settings: Array, trees: Array) -> None:

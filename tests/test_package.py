@@ -19,7 +19,8 @@ LAYERS = [
     {"__init__"},
     {"evaluation", "inspection"},
     {"forest", "dummy"},
-    {"encoding", "parameters"},
+    {"parameters"},
+    {"encoding"},
     {"_kernels", "state"},
 ]
 

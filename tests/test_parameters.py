@@ -35,11 +35,11 @@ OF_THE_DUMMY = {
         [*NOT_INTEGERS, 0],
         "integer >= 1 or None",
     ),
-    "dirichlet": ([None, 1, 1e300, *SMALL_NUMBERS], NOT_NUMBERS, "> 0 and finite, or None"),
+    "dirichlet": ([None, 1, 1e300, *SMALL_NUMBERS], NOT_NUMBERS, "> 0 and at most 1e+300, or None"),
 }
 OF_THE_FOREST = OF_THE_DUMMY | {
     "n_estimators": ([1, 10, np.int64(3)], [*NOT_INTEGERS, 0, None], "integer >= 1"),
-    "step": ([1, 2, 1e300, *SMALL_NUMBERS], [*NOT_NUMBERS, None], "> 0 and finite"),
+    "step": ([1, 2, 1e300, *SMALL_NUMBERS], [*NOT_NUMBERS, None], "> 0 and at most 1e+300"),
     "loss": (["log"], [*NOT_CHOICES, None, "hinge"], "'log'"),
     "split_prior": (SMALL_NUMBERS, [*NOT_NUMBERS, None, 1, 1.5], "between 0 and 1, both excluded"),
     "use_aggregation": (
