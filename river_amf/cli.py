@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> main(["evaluate", "Bananas", "--limit", "20", "--seed", "1"])
-    Bananas: 20 samples, 2 numeric features; AMFClassifier(n_estimators=10, seed=1)
+    Bananas: 20 samples; features: 2 numeric; AMFClassifier(n_estimators=10, seed=1)
     ...
     0
 
@@ -285,7 +285,7 @@ def _describe(stream: Stream, model: AMFClassifier) -> str:
     kinds = {"numeric": stream.n_numeric, "categorical": stream.n_categorical}
     features = " and ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
     return (
-        f"{stream.name}: {stream.n_samples} samples, {features} features;"
+        f"{stream.name}: {stream.n_samples} samples; features: {features};"
         f" AMFClassifier(n_estimators={model.n_estimators}, seed={model.seed})"
     )
 

@@ -128,8 +128,8 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         "dirichlet": positive(optional=True),
         "split_pure": flag,
         "max_nodes": integer(1, optional=True),
-        "split_intensity": one_of("range", "unit"),
-        "fading_factor": one_of(None),
+        "split_intensity": one_of("range", "unit", note="; 'relevance' is not there yet"),
+        "fading_factor": one_of(None, note="; fading is not there yet"),
         "seed": integer(0, optional=True),
     }
 

@@ -61,15 +61,15 @@ def flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
-def one_of(*choices: Hashable) -> Check:
-    """Check for one of a few values."""
+def one_of(*choices: Hashable, note: str = "") -> Check:
+    """Check for one of a few values; the note ends the error."""
 
     def check(name: str, value: Any) -> None:
         if not any(
             value is choice or (type(value) is str and value == choice) for choice in choices
         ):
             listed = " or ".join(map(repr, choices))
-            raise ValueError(f"{name} must be {listed}, got {shown(value)}")
+            raise ValueError(f"{name} must be {listed}, got {shown(value)}{note}")
 
     return check
 

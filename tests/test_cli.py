@@ -52,7 +52,7 @@ def test_table_has_the_figures_of_river(capsys):
     output = capsys.readouterr().out
     title, columns, rows = table_of(output)
     assert title == (
-        "ImageSegments: 230 samples, 18 numeric features; AMFClassifier(n_estimators=3, seed=7)"
+        "ImageSegments: 230 samples; features: 18 numeric; AMFClassifier(n_estimators=3, seed=7)"
     )
     assert columns == ["samples", "accuracy", "log-loss", "MacroF1", "us/sample", "memory"]
     assert [int(row["samples"]) for row in rows] == [*range(20, 221, 20), 230]
