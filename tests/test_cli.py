@@ -80,7 +80,7 @@ def test_categories_and_missing_values(mixed, tmp_path, capsys):
     arguments = ["evaluate", mixed, "--categorical", "code", "--predictions", str(predictions)]
     assert cli.main([*arguments, "--seed", "1"]) == 0
     title, _, rows = table_of(capsys.readouterr().out)
-    assert title.startswith("mixed.csv.gz: 44 samples, 1 numeric and 2 categorical features; ")
+    assert title.startswith("mixed.csv.gz: 44 samples; features: 1 numeric and 2 categorical; ")
     assert float(rows[-1]["accuracy"]) > 0.7
     with open(predictions, newline="", encoding="utf-8") as file:
         lines = list(csv.reader(file))
