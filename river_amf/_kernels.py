@@ -79,15 +79,26 @@ else:
 NONE = -1  # no node, no box, end of a list of rows
 UNLISTED = -2  # the link of a row that no leaf of the tree keeps
 
-# What learn_sample answers, unless it is the tree to go on with.
+# What learn_sample answers, unless it is the tree to go on with once there is more room.
 DONE = -1
 STORE_FULL = -2  # nothing was changed: make room for a row and call again
 RELEASED = -3  # done, and no tree keeps samples any more
 INFINITE = -4  # nothing was changed: the sample holds an infinite value
 
+# What a tree lacks.
+NOTHING = -1
+NODES = 0
+BOXES = 1
+
+ONLY_ROOM = -1  # the first tree of a call that only asks whether there is room
+
+# Every tree has room for so many splits before any tree learns a sample. An expansion that needs
+# more, which is rare, stops between two trees until it has been given room.
+READY_SPLITS = 16
+
 NEVER = math.inf  # the split time of a node that does not split
 LARGEST = 1.7976931348623157e308
-SAFE_DIRICHLET = 1e-100  # above it no probability of a single sample underflows
+SAFE = 1e100  # between it and its inverse, sums and quotients of counts are far from the limits
 
 WORD = np.uint64(32)
 LOW_WORD = np.uint64(0xFFFFFFFF)
@@ -340,6 +351,12 @@ def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
 
 
 @hot
+def log_odds_of(settings: Record, log_own: float, log_children: float) -> float:
+    """r_v = log((1-b) / b) + log w_v - log wbar_left - log wbar_right (design 2, aggregation)."""
+    return settings["log_stop"] - settings["log_split"] + log_own - log_children
+
+
+@hot
 def log_own_surplus(settings: Record, log_odds: float) -> float:
     """The rho = log w_v - log wbar_v = -log(1 - b) - softplus(-r_v) of design 2, growth."""
     return -settings["log_stop"] - softplus(-log_odds)
@@ -462,15 +479,23 @@ def next_node(nodes: Array, node: Record, x: Array) -> int:
 
 
 @hot
-def has_room_for(tree: Tree, n_splits: int) -> int:
-    """DONE if the arrays hold `n_splits` more splits, else what they lack: 0 nodes, 1 boxes."""
-    n_nodes = tree.state["n_nodes"] + 2 * n_splits
-    if n_nodes > len(tree.nodes):
-        return 0
-    n_boxes = tree.state["n_boxes"] + n_splits + 1
-    if n_nodes + 2 > tree.settings["max_nodes"] or tree.settings["split_pure"]:
+def splits_left(settings: Record, state: Record) -> int:
+    """How many splits the budget allows (design 3.5)."""
+    return (settings["max_nodes"] - state["n_nodes"]) // 2
+
+
+@hot
+def lack_of_room(
+    settings: Record, state: Record, n_splits: int, node_room: int, box_room: int
+) -> int:
+    """What a tree lacks for `n_splits` more splits, in arrays of so many nodes and boxes."""
+    n_nodes = state["n_nodes"] + 2 * n_splits
+    if n_nodes > node_room:
+        return NODES
+    n_boxes = state["n_boxes"] + n_splits + 1
+    if n_nodes + 2 > settings["max_nodes"] or settings["split_pure"]:
         n_boxes = n_nodes  # all leaves get one
-    return 1 if n_boxes > len(tree.boxes) else DONE
+    return BOXES if n_boxes > box_room else NOTHING
 
 
 # -------------------------------------------------------------------------------------- learning
@@ -543,7 +568,7 @@ def insert_parent(
     extend_box(parent_box, x, n_features)
 
     surplus = 0.0 if is_leaf(node) else log_own_surplus(tree.settings, node["log_odds"])
-    above["log_odds"] = tree.settings["log_stop"] - tree.settings["log_split"] + surplus
+    above["log_odds"] = log_odds_of(tree.settings, surplus, 0.0)  # the new leaf's wbar is 1
     node["parent"] = parent
     node["time"] = split_time
     return leaf, parent, tree.settings["log_split"] + softplus(above["log_odds"])
@@ -632,7 +657,7 @@ def draw_splits(
     splits are the members of depth k. Returns the splits and their number.
     """
     n_features = tree.settings["n_features"]
-    budget = (tree.settings["max_nodes"] - tree.state["n_nodes"]) // 2
+    budget = splits_left(tree.settings, tree.state)
     newcomer = len(members) - 1
     splits = np.empty(newcomer, SPLIT)
     box = np.empty((3, n_features))  # and below it the lengths of its sides
@@ -708,11 +733,16 @@ def share_out(tree: Tree, chain: Array, members: Array, label: int) -> bool:
             tree.nodes[leaf]["n_samples"] += weight
     if alone:
         list_row(tree, chain[n_splits], members[newcomer]["row"])
-    for k in range(n_splits - 1, 0, -1):
+    return alone
+
+
+@part
+def count_chain(tree: Tree, chain: Array, label: int) -> None:
+    """Sum the counts of the new leaves up the chain, but for its top, which has its own."""
+    for k in range(len(chain) - 2, 0, -1):
         for child in (chain[k + 1], sibling_of(tree, chain[k + 1])):
             tree.counts[chain[k], label] += tree.counts[child, label]
             tree.nodes[chain[k]]["n_samples"] += tree.nodes[child]["n_samples"]
-    return alone
 
 
 @part
@@ -747,7 +777,7 @@ def weigh_chain(tree: Tree, chain: Array) -> float:
         sibling = sibling_of(tree, chain[k + 1])
         log_wbar += log_weight(settings, tree.counts[sibling], tree.nodes[sibling]["n_samples"])
         own = log_weight(settings, tree.counts[chain[k]], node["n_samples"])
-        node["log_odds"] = settings["log_stop"] - settings["log_split"] + own - log_wbar
+        node["log_odds"] = log_odds_of(settings, own, log_wbar)
         growth = -log_own_surplus(settings, node["log_odds"])
         log_wbar = own + growth
     return growth
@@ -757,23 +787,24 @@ def weigh_chain(tree: Tree, chain: Array) -> float:
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
     """Split a pure leaf late: a sample of another label, stored at `row`, has come (design 2).
 
-    Returns DONE, the newcomer's leaf and the growth of log wbar of the expanded leaf; or, having
-    changed nothing, what there is no room for.
+    Returns NOTHING, the newcomer's leaf and the growth of log wbar of the expanded leaf; or, having
+    changed nothing, what the tree lacks.
     """
     before = tree.state["random_state"]
     members = members_of(forest, tree, index, row)
     values = coded_rows(forest, tree, members)
     splits, n_splits = draw_splits(forest, tree, index, members, values)
-    lack = has_room_for(tree, n_splits)
-    if lack != DONE:
+    lack = lack_of_room(tree.settings, tree.state, n_splits, len(tree.nodes), len(tree.boxes))
+    if lack != NOTHING:
         tree.state["random_state"] = before
         return lack, NONE, 0.0
     label = forest.samples[members[0]["row"]]["label"]
     clear_rows(tree.nodes[index])
     chain = grow_chain(tree, index, splits, n_splits)
     alone = share_out(tree, chain, members, label)
+    count_chain(tree, chain, label)
     box_chain(tree, chain, members, values, alone)
-    return DONE, chain[-1], weigh_chain(tree, chain)
+    return NOTHING, chain[-1], weigh_chain(tree, chain)
 
 
 @part
@@ -825,7 +856,9 @@ def aggregate_upwards(
     that alone has multiplied its wbar (NONE: no change).
     """
     settings = tree.settings
-    if weight == 1.0 and settings["step"] == 1.0 and settings["dirichlet"] > SAFE_DIRICHLET:
+    root = tree.nodes[tree.state["root"]]
+    is_safe = settings["dirichlet"] * SAFE > 1.0 and root["n_samples"] < SAFE
+    if weight == 1.0 and settings["step"] == 1.0 and is_safe:
         aggregate_unit_weight(tree, leaf, label, changed, math.exp(log_growth))
     else:
         aggregate_any_weight(tree, leaf, label, weight, changed, log_growth)
@@ -891,10 +924,10 @@ def aggregate_any_weight(
 
 @hot
 def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, row: int) -> int:
-    """Learn a sample in one tree; returns DONE, or what there is no room for.
+    """Learn a sample in one tree; returns NOTHING, or what the tree lacks.
 
     In that case it can be called again: only boxes were extended, after which the next walk comes
-    to the same place without a draw.
+    to the same leaf without a draw, and there draws the same splits.
     """
     settings, state = tree.settings, tree.state
     leaf, changed, log_growth = NONE, NONE, 0.0
@@ -903,10 +936,6 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
         state["root"] = leaf
     else:
         spent = is_spent(settings, state)
-        if not spent:
-            lack = has_room_for(tree, 1)
-            if lack != DONE:
-                return lack
         leaf, split_time = descend(forest, tree, x)
         node = tree.nodes[leaf]
         if split_time < NEVER:
@@ -917,23 +946,27 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
             else:
                 changed = leaf
                 lack, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
-                if lack != DONE:
+                if lack != NOTHING:
                     return lack
         if is_spent(settings, state) and not spent:
             release_rows(forest, tree)
     aggregate_upwards(tree, leaf, label, weight, changed, log_growth)
-    return DONE
+    return NOTHING
 
 
 @hot
-def store_row(forest: Forest, x: Array, label: int, weight: float, row: int) -> None:
-    """Write a sample into the store, where no leaf keeps it yet."""
-    for j in range(len(x)):
+def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
+    """Write a sample into the store, where no leaf keeps it yet; returns its row."""
+    settings = forest.settings[0]
+    row = settings["n_rows"]
+    settings["n_rows"] = row + 1
+    for j in range(settings["n_features"]):
         forest.rows[row, j] = x[j]
     forest.samples[row]["label"] = label
     forest.samples[row]["weight"] = weight
     for t in range(len(forest.links)):
         forest.links[t, row] = UNLISTED
+    return row
 
 
 @kernel
@@ -958,7 +991,7 @@ def learn_sample(
 
     `sample` is (2, n_features): the encoded values, and room for one tree's coding of them. Answers
     DONE, RELEASED, STORE_FULL, INFINITE, or the tree to go on with once there is more room: as it
-    is for nodes, plus the number of trees for boxes.
+    is for nodes, plus the number of trees for boxes. With first_tree ONLY_ROOM nothing is learnt.
     """
     forest = Forest(
         borrowed(settings),
@@ -981,26 +1014,29 @@ def learn_in_forest(
     forest: Forest, sample: Array, label: int, weight: float, first_tree: int
 ) -> int:
     """Learn a sample as learn_sample says."""
-    general, trees = forest.settings[0], forest.trees
-    n_features = general["n_features"]
-    keeps_rows = False
-    for t in range(len(trees)):
-        keeps_rows = keeps_rows or splits_late(general, trees[t])
-    row = general["n_rows"]
-    if first_tree == 0:
+    settings, trees = forest.settings[0], forest.trees
+    n_features = settings["n_features"]
+    keeps_rows = is_keeping_rows(settings, trees)
+    row = settings["n_rows"] - 1
+    if first_tree <= 0:
         if has_infinity(sample[0], n_features):
             return INFINITE
-        if keeps_rows and row == len(forest.rows):
+        if keeps_rows and settings["n_rows"] == len(forest.rows):
             return STORE_FULL
+        lack = forest_lacks(forest)
+        if lack != NOTHING:
+            return lack * len(trees)
+        if first_tree == ONLY_ROOM:
+            return DONE
         update_ranges(forest, sample[0])
         if keeps_rows:
-            store_row(forest, sample[0], label, weight, row)
-    x = sample[1] if general["has_categories"] else sample[0]
+            row = store_row(forest, sample[0], label, weight)
+    x = sample[1] if settings["has_categories"] else sample[0]
     for t in range(first_tree, len(trees)):
-        if general["has_categories"]:
+        if settings["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[0], x)
         tree = Tree(
-            general,
+            settings,
             trees[t],
             forest.nodes[t],
             forest.counts[t],
@@ -1008,16 +1044,36 @@ def learn_in_forest(
             forest.links[t],
         )
         lack = learn_tree(forest, tree, x, label, weight, row)
-        if lack != DONE:
+        if lack != NOTHING:
             return t + lack * len(trees)
-    if keeps_rows:
-        general["n_rows"] = row + is_listed(forest.links, row)
-        for t in range(len(trees)):
-            if splits_late(general, trees[t]):
-                return DONE
-        general["n_rows"] = 0
+    if keeps_rows and not is_keeping_rows(settings, trees):
+        settings["n_rows"] = 0
         return RELEASED
+    if keeps_rows and not is_listed(forest.links, row):
+        settings["n_rows"] = row
     return DONE
+
+
+@hot
+def is_keeping_rows(settings: Record, trees: Array) -> bool:
+    """Whether the leaves of some tree keep samples."""
+    for t in range(len(trees)):
+        if splits_late(settings, trees[t]):
+            return True
+    return False
+
+
+@hot
+def forest_lacks(forest: Forest) -> int:
+    """What some tree lacks to be ready for any sample but the rarest."""
+    settings = forest.settings[0]
+    node_room, box_room = forest.nodes.shape[1], forest.boxes.shape[1]
+    for t in range(len(forest.trees)):
+        n_splits = min(READY_SPLITS, splits_left(settings, forest.trees[t]))
+        lack = lack_of_room(settings, forest.trees[t], n_splits, node_room, box_room)
+        if lack != NOTHING:
+            return lack
+    return NOTHING
 
 
 @hot
@@ -1070,8 +1126,7 @@ def weigh_tree(settings: Record, state: Record, nodes: Array, counts: Array) -> 
         elif previous == node["right"]:
             own = log_weight(settings, counts[index], node["n_samples"])
             log_children = log_wbar[node["left"]] + log_wbar[node["right"]]
-            prior = settings["log_stop"] - settings["log_split"]
-            node["log_odds"] = prior + own - log_children
+            node["log_odds"] = log_odds_of(settings, own, log_children)
             log_wbar[index] = own - log_own_surplus(settings, node["log_odds"])
         else:
             following = node["right"] if previous == node["left"] else node["left"]

@@ -11,6 +11,7 @@ import math
 import numbers
 import operator
 import struct
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
@@ -18,13 +19,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-Number = numbers.Real | np.bool_ | decimal.Decimal  # numpy's scalars are registered as Real
+# Numpy's scalars are registered as numbers. A complex one is refused, as it is no plain number.
+Number = numbers.Complex | np.bool_ | decimal.Decimal
 
 # Numbers that need no look: struct would take anything with a __float__, even an array.
 _PLAIN_NUMBERS = frozenset(
     {float, int, bool, np.bool_, np.float64, np.float32, np.float16}
     | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
 )
+_LONGEST_SHOWN = 500  # characters of a value in a message
 _LARGEST_WEIGHT = 1e300  # a hundred million of them still add up
 
 
@@ -37,11 +40,12 @@ class NewFeatures(NamedTuple):
 
 
 def shown(value: object) -> str:
-    """Return the repr of a value for a message, also of one that has none, such as 10**5000."""
+    """Return the repr of a value for a message, cut if long; a value may have none (10**5000)."""
     try:
-        return repr(value)
+        text = repr(value)
     except Exception:
         return f"<{type(value).__name__}>"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def is_missing(value: object) -> bool:
@@ -60,12 +64,12 @@ def as_number(name: Hashable, value: Any) -> float:
         number = math.inf
     except (TypeError, ValueError):  # numpy's timedelta64, a signaling NaN
         raise ValueError(
-            f"feature {name!r}: the value {shown(value)} of type {type(value).__name__} is no "
+            f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} is no "
             "plain number; give float(...) of what you mean, or a str as a category"
         ) from None
     if math.isinf(number):
         raise ValueError(
-            f"feature {name!r}: the value {shown(value)} is infinite or beyond float64; "
+            f"feature {shown(name)}: the value {shown(value)} is infinite or beyond float64; "
             "give a finite number, or None if it is missing"
         )
     return number
@@ -88,7 +92,9 @@ def check_weight(w: Any) -> float:
     if not isinstance(w, Number):
         raise TypeError(f"{wanted}, got {shown(w)} of type {type(w).__name__}")
     try:
-        weight = float(w)
+        weight = float(w)  # type: ignore[arg-type]
+    except TypeError:  # a complex number
+        raise TypeError(f"{wanted}, got {shown(w)}") from None
     except (OverflowError, ValueError):
         weight = math.nan
     if not 0.0 <= weight <= _LARGEST_WEIGHT:
@@ -126,16 +132,28 @@ class Labels:
     def check_new(self, label: Hashable, n_classes: int | None) -> None:
         """Raise ValueError if a label that has not been seen must not be added."""
         if is_missing(label):
-            raise ValueError(f"label {label!r} is missing; learn only from samples with a label")
+            raise ValueError(
+                f"label {shown(label)} is missing; learn only from samples with a label"
+            )
         if n_classes is not None and len(self) >= n_classes:
             raise ValueError(
-                f"label {label!r} would be class number {len(self) + 1}, but n_classes={n_classes} "
-                f"and the labels seen are {list(self)!r}; raise n_classes or leave it None"
+                f"label {shown(label)} would be class number {len(self) + 1}, "
+                f"but n_classes={n_classes} and the labels seen are {shown(list(self))}; "
+                "raise n_classes or leave it None"
             )
 
     def add(self, label: Hashable) -> int:
         """Return the index of a label, a new one if need be."""
         return self.index.setdefault(label, len(self.index))
+
+
+class _Scratch(threading.local):
+    """An encoded sample, one for each thread: models predict in several at once."""
+
+    def __init__(self, n_features: int) -> None:
+        # row 0 holds the sample; row 1 is where a kernel codes it for one tree
+        self.sample: NDArray[np.float64] = np.full((2, n_features), np.nan)
+        self.buffer = self.sample.data
 
 
 class Features:
@@ -145,8 +163,9 @@ class Features:
     its rank of appearance within its feature. Missing values are NaN in a row.
 
     >>> features = Features()
-    >>> features.add(features.check({"size": 2, "color": "red"}))  # which is categorical?
-    [True, False]
+    >>> features.add(features.check({"size": 2, "color": "red"}))
+    >>> list(features), features.is_categorical
+    (['color', 'size'], [True, False])
     >>> features.encode({"color": "red", "size": 3.5})[0].tolist()
     [0.0, 3.5]
     """
@@ -163,9 +182,7 @@ class Features:
         if len(names) == 1:
             self._pick = lambda x: (x[names[0]],)
         self._column_codes = [(self._columns[name], codes) for name, codes in self._codes.items()]
-        # row 0 holds the sample; row 1 is where a kernel codes it for one tree
-        self._sample: NDArray[np.float64] = np.full((2, len(names)), np.nan)
-        self._buffer = self._sample.data
+        self._scratch = _Scratch(len(names))
         self._pack = struct.Struct(f"{len(names)}d").pack_into
 
     def __getstate__(self) -> dict[str, Any]:
@@ -200,15 +217,17 @@ class Features:
                     values[column] = codes[values[column]]
             if not _PLAIN_NUMBERS.issuperset(map(type, values)):
                 return None
-            self._pack(self._buffer, 0, *values)
+            scratch = self._scratch
+            self._pack(scratch.buffer, 0, *values)
         except (KeyError, TypeError, ValueError, OverflowError, struct.error):
             return None
-        return self._sample
+        return scratch.sample
 
     def encode(self, x: Any) -> NDArray[np.float64]:
         """Encode any sample; features that are not known are ignored.
 
-        Returns an array (2, n_features) that the next call overwrites, the values in its first row.
+        Returns an array (2, n_features) that the thread's next call overwrites, the values in its
+        first row.
         A category that is not known gets the code that it would get if it were learnt next.
         Raises TypeError or ValueError, naming the feature and the value, where `check` would.
         """
@@ -221,8 +240,9 @@ class Features:
             column = self._columns.get(name)
             if column is not None:
                 row[column] = self._encode_value(name, value)
-        self._sample[0] = row
-        return self._sample
+        sample = self._scratch.sample
+        sample[0] = row
+        return sample
 
     def _encode_value(self, name: Hashable, value: Any) -> float:
         """Encode one value of a known feature."""
@@ -232,14 +252,15 @@ class Features:
         if isinstance(value, Number):
             if codes is not None:
                 raise ValueError(
-                    f"feature {name!r} has held categories such as {next(iter(codes))!r} so far, "
+                    f"feature {shown(name)} has held categories so far, such as "
+                    f"{shown(next(iter(codes)))}, "
                     f"got the number {shown(value)}; give a str, or name the feature otherwise"
                 )
             return as_number(name, value)
         self._check_hashable(name, value)
         if codes is None:
             raise ValueError(
-                f"feature {name!r} has held numbers so far, got {shown(value)} of type "
+                f"feature {shown(name)} has held numbers so far, got {shown(value)} of type "
                 f"{type(value).__name__}; give a number, or name the feature otherwise"
             )
         return codes.get(value, len(codes))
@@ -250,8 +271,8 @@ class Features:
             hash(value)
         except TypeError:
             raise TypeError(
-                f"feature {name!r}: the value {shown(value)} of type {type(value).__name__} is "
-                "unhashable; give a number, or a hashable such as a str as a category"
+                f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
+                "is unhashable; give a number, or a hashable such as a str as a category"
             ) from None
 
     def check(self, x: Any) -> NewFeatures:
@@ -279,8 +300,8 @@ class Features:
                 new.categories.append((name, value))
         return new
 
-    def add(self, new: NewFeatures) -> list[bool]:
-        """Add what `check` found; returns for each new column whether it is categorical.
+    def add(self, new: NewFeatures) -> None:
+        """Add what `check` found.
 
         The columns come in sorted order of (type name, repr) of the feature's name, so that the
         order of the keys of a sample does not matter.
@@ -295,4 +316,8 @@ class Features:
             self._codes[name].setdefault(category, len(self._codes[name]))
         if names:
             self._prepare()
-        return [kinds[name] for name in names]
+
+    @property
+    def is_categorical(self) -> list[bool]:
+        """Whether each column is categorical."""
+        return [name in self._codes for name in self._columns]

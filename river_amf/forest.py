@@ -180,7 +180,10 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         return usage - self._arena.nbytes if self._arena is not None else usage
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes, the store of samples without the gaps that depend on its room."""
+        """Return the attributes, once the store of samples has been closed up.
+
+        Its gaps depend on the room that it had: models that are equal would not be pickled equal.
+        """
         if self._arena is not None:
             _kernels.compact_rows(*self._arena.store_arrays)
         return self.__dict__.copy()
@@ -229,15 +232,25 @@ class AMFClassifier(CheckedParameters, base.Classifier):
             self._resume(status, x, sample, label, weight)
 
     def _admit(self, x: dict[Any, Any], y: Hashable, new: NewFeatures) -> tuple[Sample, int]:
-        """Make room for the features, categories and the label that a checked sample brings."""
-        if self._arena is None:
-            self._arena = self._start()
-        arena = self._arena
-        arena.add_features(self._features.add(new))
+        """Take in the features, categories and the label that a checked sample brings.
+
+        Room comes first, for the sample as well: where there is none, nothing has changed.
+        """
+        arena = self._start() if self._arena is None else self._arena
+        nothing = np.full((2, len(self._features)), np.nan)
+        ask = (nothing, 0, 1.0, _kernels.ONLY_ROOM)
+        while (status := _kernels.learn_sample(*arena.arrays, *ask)) != _kernels.DONE:
+            self._make_room(arena, status)
+        n_labels = len(self._labels) + (self._labels.find(y) is None)
+        n_features = len(self._features) + len(new.numeric) + len(new.categorical)
+        arena.reserve(n_features, n_labels)
+        self._arena = arena
+        self._features.add(new)
+        arena.set_features(self._features.is_categorical)
         label = self._labels.add(y)
-        arena.settings["n_labels"] = len(self._labels)
-        if self.n_classes is None and len(self._labels) > arena.counts.shape[2]:
-            arena.set_n_classes(len(self._labels), self._dirichlet_for(len(self._labels)))
+        arena.settings["n_labels"] = n_labels
+        if n_labels > arena.settings["n_classes"][0]:
+            state.set_prior(arena.settings, n_labels, self._dirichlet_for(n_labels))
             _kernels.weigh_forest(arena.settings, arena.trees, arena.nodes, arena.counts)
         return self._features.encode(x), label
 
@@ -269,19 +282,24 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         arena = cast(state.Arena, self._arena)
         if status == _kernels.INFINITE:
             self._features.check(x)  # raises
-        while status != _kernels.DONE:
-            first_tree = 0
-            if status == _kernels.RELEASED:
-                arena.drop_rows()
-                return
-            if status == _kernels.STORE_FULL:
-                _kernels.compact_rows(*arena.store_arrays)
-                if 2 * arena.settings["n_rows"][0] >= len(arena.rows):
-                    arena.grow_rows()
-            else:
-                lacks_boxes, first_tree = divmod(status, self.n_estimators)
-                arena.grow_boxes() if lacks_boxes else arena.grow_nodes()
+        while status not in (_kernels.DONE, _kernels.RELEASED):
+            first_tree = self._make_room(arena, status)
             status = _kernels.learn_sample(*arena.arrays, sample, label, weight, first_tree)
+        if status == _kernels.RELEASED:
+            arena.drop_rows()
+
+    def _make_room(self, arena: state.Arena, status: int) -> int:
+        """Give a kernel the room that it lacks; returns the tree to go on with."""
+        if status == _kernels.STORE_FULL:
+            _kernels.compact_rows(*arena.store_arrays)
+            arena.fit_rows()
+            return 0
+        lack, first_tree = divmod(status, self.n_estimators)
+        if lack == _kernels.NODES:
+            arena.grow_nodes()
+        else:
+            arena.grow_boxes()
+        return first_tree
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label seen so far.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Hashable
 from typing import Any
 
@@ -62,6 +63,8 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
 
     Raises
     ------
+    TypeError
+        If the model is no forest, or `tree` no integer.
     IndexError
         If there is no such tree.
 
@@ -82,6 +85,12 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
     >>> table.counts[1]
     {'short': 1.0, 'long': 0.0}
     """
+    if not hasattr(model, "_arena"):
+        raise TypeError(
+            f"model must be a forest, got {type(model).__name__}; "
+            "of a pipeline give the last step, such as pipeline['AMFClassifier']"
+        )
+    tree = operator.index(tree)
     if not 0 <= tree < model.n_estimators:
         raise IndexError(f"tree must be between 0 and {model.n_estimators - 1}, got {tree!r}")
     arena = model._arena

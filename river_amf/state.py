@@ -8,6 +8,7 @@ nothing of what the numbers mean beyond their shapes, hence it has no sentinels.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,7 @@ _DTYPES: dict[str, Any] = {
 }
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
+_FEW_CLASSES = 8
 
 
 class Arena:
@@ -103,8 +105,8 @@ class Arena:
     With T trees, C classes and d features, the shapes are nodes (T, nodes), counts (T, nodes, C),
     boxes (T, boxes, 2, d), rows (samples, d), samples (samples,), links (T, samples), ranges
     (2, d), intensity (d,), is_categorical (d,). Where a count of things in use is smaller than the
-    array, the rest is room to grow, left out of pickles. Room in ranges, boxes and rows is NaN,
-    "never seen"; elsewhere it is zero.
+    array, the rest is room to grow, left out of pickles. Room in ranges and boxes is NaN, "never
+    seen", and so are the columns of rows that no feature has yet; in nodes and counts it is zero.
     """
 
     def __init__(self, settings: Array, trees: Array) -> None:
@@ -174,9 +176,9 @@ class Arena:
     def _doubled(self, capacity: int) -> int:
         return min(max(2 * capacity, _FIRST_NODES), int(self.settings["max_nodes"][0]))
 
-    def grow_rows(self) -> None:
-        """Double the room in the store of samples."""
-        self._resize_rows(max(_FIRST_ROWS, 2 * len(self.rows)))
+    def fit_rows(self) -> None:
+        """Give the store of samples room for twice the rows in use."""
+        self._resize_rows(max(_FIRST_ROWS, 2 * int(self.settings["n_rows"][0])))
 
     def drop_rows(self) -> None:
         """Give back the room of the store of samples that is not in use."""
@@ -188,26 +190,20 @@ class Arena:
         self.links = _resized(self.links, 1, capacity)
         self._collect()
 
-    def add_features(self, is_categorical: list[bool]) -> None:
-        """Add a column for each entry; nodes and rows from before have never seen it (NaN).
+    def reserve(self, n_features: int, n_classes: int) -> None:
+        """Make room for so many features and classes, changing nothing else.
 
-        A category's range counts as 1, and so does every range under "unit" intensity; other
-        intensities follow from the ranges, which the kernels keep.
+        The first ones get exactly what they take; later arrivals leave room for half as many again,
+        or a stream that brings new ones all the time would cost squares.
         """
-        if not is_categorical:
-            return
-        settings = self.settings[0]
-        n_features = int(settings["n_features"])
-        total = n_features + len(is_categorical)
-        if total > len(self.intensity):
-            # exact at first; later arrivals leave room, or a stream of new features costs squares
-            self._resize_features(total if n_features == 0 else total + total // 2)
-        new = slice(n_features, total)
-        self.is_categorical[new] = is_categorical
-        by_range = ~self.is_categorical[new].astype(bool) & bool(settings["range_intensity"])
-        self.intensity[new] = np.where(by_range, 0.0, 1.0)
-        settings["n_features"] = total
-        settings["has_categories"] |= any(is_categorical)
+        n_had, width = int(self.settings["n_features"][0]), len(self.intensity)
+        if n_features > width:
+            self._resize_features(n_features if n_had == 0 else n_features + n_features // 2)
+        width = self.counts.shape[2]
+        if n_classes > width:
+            few = n_classes <= _FEW_CLASSES
+            self.counts = _resized(self.counts, 2, n_classes if few else n_classes + width // 2)
+            self._collect()
 
     def _resize_features(self, width: int) -> None:
         self.intensity = _resized(self.intensity, 0, width)
@@ -217,11 +213,20 @@ class Arena:
         self.rows = _resized(self.rows, 1, width, np.nan)
         self._collect()
 
-    def set_n_classes(self, n_classes: int, dirichlet: float) -> None:
-        """Make room for `n_classes` counts a node; the odds must then be computed anew."""
-        self.counts = _resized(self.counts, 2, n_classes)
-        set_prior(self.settings, n_classes, dirichlet)
-        self._collect()
+    def set_features(self, is_categorical: Sequence[bool]) -> None:
+        """Say which of all features are categorical; there must be room for them.
+
+        Nodes and rows from before have never seen a new one (NaN). A category's range counts as 1,
+        and so does every range under "unit" intensity; other intensities follow from the ranges,
+        which the kernels keep.
+        """
+        settings = self.settings[0]
+        new = slice(int(settings["n_features"]), len(is_categorical))
+        self.is_categorical[: len(is_categorical)] = is_categorical
+        by_range = ~self.is_categorical[new].astype(bool) & bool(settings["range_intensity"])
+        self.intensity[new] = np.where(by_range, 0.0, 1.0)
+        settings["n_features"] = len(is_categorical)
+        settings["has_categories"] = any(is_categorical)
 
     def __getstate__(self) -> dict[str, Array]:
         """Return the arrays without their room to grow."""
@@ -235,7 +240,7 @@ class Arena:
             "intensity": self.intensity[:n_features],
             "is_categorical": self.is_categorical[:n_features],
             "nodes": self.nodes[:, :n_nodes],
-            "counts": self.counts[:, :n_nodes],
+            "counts": self.counts[:, :n_nodes, : int(settings["n_classes"])],
             "boxes": self.boxes[:, :n_boxes, :, :n_features],
             "rows": self.rows[:n_rows, :n_features],
             "samples": self.samples[:n_rows],

@@ -1,5 +1,6 @@
 """Features, Labels and check_weight: the way from dicts to rows and back."""
 
+import concurrent.futures
 import decimal
 import enum
 import fractions
@@ -67,10 +68,12 @@ def test_the_order_of_keys_does_not_matter(items):
     assert features.encode(dict(items))[0].tolist() == [2.0, 0.0, 1.0, 0.0]
 
 
-def test_add_tells_which_new_columns_are_categorical():
-    features = Features()
-    assert features.add(features.check({"size": 1, "color": "red", 3: 1})) == [False, True, False]
-    assert features.add(features.check({"size": 2, "color": "blue"})) == []
+def test_the_first_value_tells_which_columns_are_categorical():
+    features = features_of({"size": 1, "color": "red", 3: 1})
+    assert list(features) == [3, "color", "size"]
+    assert features.is_categorical == [False, True, False]
+    features.add(features.check({"size": 2, "color": "blue"}))
+    assert features.is_categorical == [False, True, False]
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT, np.datetime64("NaT")])
@@ -355,3 +358,12 @@ def test_weights_of_any_type(w):
     weight = check_weight(w)
     assert type(weight) is float
     assert weight == w
+
+
+def test_each_thread_encodes_into_its_own_sample():
+    features = features_of({"a": 1.0, "b": 2.0})
+    mine = features.encode({"a": 3.0, "b": 4.0})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        other = pool.submit(features.encode, {"a": 5.0, "b": 6.0}).result()
+    assert mine[0].tolist() == [3.0, 4.0]
+    assert other[0].tolist() == [5.0, 6.0]

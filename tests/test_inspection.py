@@ -2,6 +2,7 @@ import math
 
 import pytest
 import tables
+from river import preprocessing
 
 from river_amf import AMFClassifier, inspection
 
@@ -92,3 +93,15 @@ def test_looking_changes_nothing(mixed):
     table = inspection.node_table(mixed)
     table.loc[0, "time"] = -1.0
     assert mixed._arena.nodes.tobytes() == before
+
+
+def test_a_pipeline_is_told_where_its_forest_is(mixed):
+    with pytest.raises(TypeError, match=r"got Pipeline; .* pipeline\['AMFClassifier'\]"):
+        inspection.node_table(preprocessing.StandardScaler() | mixed)
+
+
+@pytest.mark.parametrize("tree", [1.5, "0", None])
+@pytest.mark.parametrize("has_learnt", [False, True])
+def test_a_tree_that_is_no_number_is_an_error(mixed, tree, has_learnt):
+    with pytest.raises(TypeError):
+        inspection.node_table(mixed if has_learnt else mixed.clone(), tree)

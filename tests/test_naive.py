@@ -31,8 +31,9 @@ def check_same_tree(model, reference, tree):
         assert tuple(row["counts"].values()) == pytest.approx(
             node.counts()[: len(row["counts"])], abs=1e-12
         )
-        box = {names[j]: low for j, (low, _) in node.box().items()}
-        assert row["range_min"] == pytest.approx(box, rel=1e-15)
+        box = {names[j]: ends for j, ends in node.box().items()}
+        assert row["range_min"] == {name: low for name, (low, _) in box.items()}
+        assert row["range_max"] == {name: high for name, (_, high) in box.items()}
         if node.is_leaf():
             assert row["left"] < 0
         else:

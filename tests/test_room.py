@@ -1,0 +1,103 @@
+"""Where memory is short: a call that fails has changed nothing, and can be made again."""
+
+import pickle
+
+import naive
+import pytest
+import tables
+from test_naive import check_same_tree, pair
+
+from river_amf import AMFClassifier, inspection, state
+
+GROWING = ["grow_nodes", "grow_boxes", "fit_rows", "reserve"]
+
+
+@pytest.fixture
+def short_of_memory(monkeypatch):
+    """Let every call for room fail once, and then succeed."""
+    failed = []
+
+    def failing_first(method):
+        def call(arena, *arguments):
+            failed.append(method.__name__)
+            if failed.count(method.__name__) % 2:
+                raise MemoryError(method.__name__)
+            return method(arena, *arguments)
+
+        return call
+
+    for name in GROWING:
+        monkeypatch.setattr(state.Arena, name, failing_first(getattr(state.Arena, name)))
+    return failed
+
+
+def stream(n_samples=400):
+    for i in range(n_samples):
+        x = {"a": i * 37 % 101, "b": i * 11 % 53, "color": "rgby"[i * 7 % 4]}
+        if i > 200:
+            x["late"] = i % 13
+        yield x, "even" if x["a"] * x["b"] % 5 < 2 else f"odd {i // 150}"
+
+
+@pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 201}])
+def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(
+    short_of_memory, parameters
+):
+    model, reference = pair(**parameters)
+    for x, y in stream():
+        before = pickle.dumps(model)
+        while True:
+            try:
+                model.learn_one(x, y)
+                break
+            except MemoryError:
+                assert pickle.dumps(model) == before
+        reference.learn_one(x, y)
+    assert set(short_of_memory) >= {"grow_nodes", "reserve"}
+    for tree in range(2):
+        check_same_tree(model, reference, tree)
+
+
+def test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on(short_of_memory):
+    # One leaf of points that halve their distance to the newcomer, which costs a split for each.
+    model = AMFClassifier(n_estimators=3, seed=1)
+    persist(model, {"a": 1.0}, "near")
+    for k in range(300):
+        persist(model, {"a": 2.0**-k}, "far")
+    lacked = persist(model, {"a": 0.0}, "near")
+    assert "grow_nodes" in lacked
+    copy = pickle.loads(pickle.dumps(model))
+    for forest in (model, copy):
+        for _ in range(5):
+            persist(forest, {"a": 0.0}, "near")
+        check_odds(forest)
+    assert copy.predict_proba_one({"a": 0.3}) == model.predict_proba_one({"a": 0.3})
+
+
+def check_odds(model):
+    for tree in range(model.n_estimators):
+        cells = tables.cells(model, tree)
+        for row in inspection.node_table(model, tree).itertuples():
+            if row.left >= 0:
+                expected = naive.closed_form_log_odds(cells[row.node], **tables.aggregation(model))
+                assert row.log_odds == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def persist(model, x, y):
+    """Learn a sample however often memory is short; returns what there was no room for."""
+    lacked = []
+    while True:
+        try:
+            model.learn_one(x, y)
+            return lacked
+        except MemoryError as error:
+            lacked.append(str(error))
+            pickle.dumps(model)
+
+
+def test_more_classes_than_memory_holds_are_refused_with_nothing_learnt():
+    model = AMFClassifier(n_classes=10**12)
+    before = pickle.dumps(model)
+    with pytest.raises(MemoryError):
+        model.learn_one({"a": 1.0}, "x")
+    assert pickle.dumps(model) == before
