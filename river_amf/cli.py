@@ -97,7 +97,8 @@ def _make_parser() -> _Parser:
         nargs="?",
         default="Bananas",
         metavar="STREAM",
-        help="CSV file, gzipped if it ends in .gz (an empty field is a missing value), or a data"
+        help="CSV file, gzipped if it ends in .gz (an empty field is missing; any other text, NA"
+        " too, makes its column one of categories), or a data"
         f" set of river: {', '.join(evaluation.BUNDLED)} (default: %(default)s)",
     )
     add("--target", metavar="COLUMN", help="the labels (default: 'target', else the last column)")
@@ -108,9 +109,15 @@ def _make_parser() -> _Parser:
         metavar="A,B",
         help="columns of codes to take as categories; columns of text are in any case",
     )
-    add("--n-estimators", type=_at_least(1), default=10, metavar="N", help="trees (default: 10)")
+    add(
+        "--n-estimators",
+        type=_at_least(1, _MAX_INTEGER),
+        default=10,
+        metavar="N",
+        help="trees (default: 10)",
+    )
     add("--seed", type=_at_least(0), metavar="N", help="seed, for figures that can be repeated")
-    add("--limit", type=_at_least(1), metavar="N", help="stop after N samples")
+    add("--limit", type=_at_least(1, _MAX_INTEGER), metavar="N", help="stop after N samples")
     add(
         "--metrics",
         type=_names,
@@ -133,16 +140,17 @@ def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
 
-def _at_least(least: int) -> Callable[[str], int]:
-    """Return a parser of whole numbers that are not below the least."""
+def _at_least(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return a parser of whole numbers between two bounds."""
 
     def parse(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             number = least - 1
-        if not least <= number <= _MAX_INTEGER:
-            message = f"must be a whole number from {least}, not {text!r}"
+        if number < least or (most is not None and number > most):
+            to = "" if most is None else f" to {most}"
+            message = f"must be a whole number from {least}{to}, not {text!r}"
             raise argparse.ArgumentTypeError(message)
         return number
 

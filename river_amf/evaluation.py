@@ -146,7 +146,7 @@ def _load_csv(
         hint = suggest(str(path), BUNDLED)
         raise EvaluationError(f"no file and no bundled data set {str(path)!r} ({hint})")
     if not path.is_file():
-        raise EvaluationError(f"{path} is not a file")
+        raise EvaluationError(f"{str(path)!r} is not a regular file")
     columns = _read_header(path)
     target = _choose_target(columns, target, path)
     _check_categorical(columns, categorical, target, path)
@@ -174,7 +174,9 @@ def _read_table(path: Path, **options: Any) -> pd.DataFrame:
                 low_memory=False,
                 **options,
             )
-    except (OSError, EOFError, ValueError, zlib.error, pd.errors.ParserWarning) as error:
+    except pd.errors.ParserWarning as error:
+        raise EvaluationError(f"a row of {path} has more fields than its header") from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise EvaluationError(f"cannot read {path} as CSV: {reason}") from error
     return table
@@ -357,7 +359,9 @@ def _timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     start = time.perf_counter()
     try:
         answer = call(*args)
-    except (TypeError, ValueError, OverflowError, MemoryError) as error:
+    except MemoryError as error:
+        raise EvaluationError(f"sample {n}: not enough memory for the model") from error
+    except (TypeError, ValueError) as error:
         raise EvaluationError(f"sample {n}: {error}") from error
     return answer, time.perf_counter() - start
 

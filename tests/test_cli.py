@@ -129,7 +129,7 @@ FAILURES = [
     (["--limit", "many"], "'many'"),
     (["--n-estimators", "-1"], "--n-estimators"),
     (["--seed", "-1"], "--seed"),
-    (["--seed", "1" * 30], "--seed"),
+    (["--limit", "1" * 30], "--limit"),
     (["--predictions", "nowhere/p.csv"], "cannot write predictions to nowhere/p.csv"),
     (["TABLE", "--predictions", "TABLE"], "it is the stream"),
     (["--colour"], "--colour"),
