@@ -125,7 +125,7 @@ FAILURES = [
     (["--metrics", "MAE"], "no classification metric 'MAE'"),
     (["TABLE", "--metrics", "F1"], "F1 needs labels True/False or 0/1, not 'yes'"),
     (["TABLE", "--metrics", "LogLoss"], "MacroF1 takes any labels"),
-    (["--limit", "0"], "--limit: must be a whole number from 1, not '0'"),
+    (["--limit", "0"], "--limit: must be a whole number from 1 to 2147483647, not '0'"),
     (["--limit", "many"], "'many'"),
     (["--n-estimators", "-1"], "--n-estimators"),
     (["--seed", "-1"], "--seed"),
