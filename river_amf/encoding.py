@@ -247,17 +247,21 @@ class Features:
     def _encode_value(self, name: Hashable, value: Any) -> float:
         """Encode one value of a known feature."""
         codes = self._codes.get(name)
-        if is_missing(value):
+        if value is None:
             return math.nan
-        if isinstance(value, Number):
-            if codes is not None:
+        if type(value) in _PLAIN_NUMBERS or isinstance(value, Number):
+            number = as_number(name, value)
+            if codes is not None and number == number:
                 raise ValueError(
                     f"feature {shown(name)} has held categories so far, such as "
                     f"{shown(next(iter(codes)))}, "
                     f"got the number {shown(value)}; give a str, or name the feature otherwise"
                 )
-            return as_number(name, value)
-        self._check_hashable(name, value)
+            return number
+        if type(value) is not str:
+            if is_missing(value):
+                return math.nan
+            self._check_hashable(name, value)
         if codes is None:
             raise ValueError(
                 f"feature {shown(name)} has held numbers so far, got {shown(value)} of type "

@@ -225,14 +225,16 @@ class AMFClassifier(CheckedParameters, base.Classifier):
                 self._labels.check_new(y, self.n_classes)
             if weight == 0.0:
                 return
-            sample, label = self._admit(x, y, new)
+            if label is None or any(new):
+                label = self._admit(y, new)
+            sample = self._features.encode(x)
         arena: state.Arena = self._arena  # type: ignore[assignment]
         status = _kernels.learn_sample(*arena.arrays, sample, label, weight, 0)
         if status != _kernels.DONE:
             self._resume(status, x, sample, label, weight)
 
-    def _admit(self, x: dict[Any, Any], y: Hashable, new: NewFeatures) -> tuple[Sample, int]:
-        """Take in the features, categories and the label that a checked sample brings.
+    def _admit(self, y: Hashable, new: NewFeatures) -> int:
+        """Take in the label, features and categories that a checked sample brings.
 
         Room comes first, for the sample as well: where there is none, nothing has changed.
         """
@@ -252,7 +254,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         if n_labels > arena.settings["n_classes"][0]:
             state.set_prior(arena.settings, n_labels, self._dirichlet_for(n_labels))
             _kernels.weigh_forest(arena.settings, arena.trees, arena.nodes, arena.counts)
-        return self._features.encode(x), label
+        return label
 
     def _start(self) -> state.Arena:
         """Make the arena of a forest without samples."""
