@@ -334,8 +334,10 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         if arena is None:
             self._features.check(x)
             return {}
-        sample = self._features.encode(x)
-        proba = np.empty(arena.counts.shape[2])
+        sample = self._features.encode_known(x)
+        if sample is None:
+            sample = self._features.encode(x)
+        proba = np.empty(arena.n_classes)
         status = _kernels.predict_sample(*arena.prediction_arrays, sample, proba)
         if status == _kernels.INFINITE:
             self._features.check(x)  # raises

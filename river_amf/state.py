@@ -127,6 +127,7 @@ class Arena:
 
     def _collect(self) -> None:
         """Gather the arguments of the kernels, in their order."""
+        self.n_classes = self.counts.shape[2]  # that there is room for
         self.arrays = (
             self.settings,
             self.ranges,
