@@ -14,6 +14,7 @@ split prior b; log_odds is r_v, log g the growth of log wbar that a child hands 
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
 from collections.abc import Callable
@@ -21,9 +22,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import cgutils
+from numba import carray
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+
+from river_amf.state import NODE, SAMPLE, SETTINGS, TREE
 
 CACHE = True
 
@@ -53,27 +55,20 @@ def hot(function: F) -> F:
 
 if numba.config.DISABLE_JIT:
 
-    def borrowed(array: Array) -> Array:
-        """Return the array."""
-        return array
+    def pointer(address: int) -> Any:
+        """Return an address as a pointer."""
+        return ctypes.c_void_p(int(address))
 
 else:
 
     @intrinsic
-    def borrowed(typingctx, array):  # type: ignore[no-untyped-def]
-        """View an argument without counting it as a reference.
-
-        Python holds the arguments during a call. Without this, each view of an array and each pass
-        to a function counts up and down atomically, which took half the time of a walk.
-        """
+    def pointer(typingctx, address):  # type: ignore[no-untyped-def]
+        """Return an address as a pointer."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            view = make_array(signature.args[0])(context, builder, arguments[0])
-            view.meminfo = cgutils.get_null_value(view.meminfo.type)
-            view.parent = cgutils.get_null_value(view.parent.type)
-            return view._getvalue()
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-        return array(array), generate
+        return numba.types.voidptr(address), generate
 
 
 NONE = -1  # no node, no box, end of a list of rows
@@ -97,9 +92,10 @@ ONLY_ROOM = -1  # the first tree of a call that only asks whether there is room
 READY_SPLITS = 16
 
 NEVER = math.inf  # the split time of a node that does not split
-LARGEST = 1.7976931348623157e308
+LARGEST = 1.7976931348623157e308  # of all float64
 SAFE = 1e100  # between it and its inverse, sums and quotients of counts are far from the limits
 
+# D. Thomas' MWC64X generator
 WORD = np.uint64(32)
 LOW_WORD = np.uint64(0xFFFFFFFF)
 MULTIPLIER = np.uint64(4294883355)
@@ -112,7 +108,7 @@ Word = Any  # a uint64 of which the lower 32 bits count
 
 
 class Forest(NamedTuple):
-    """The arrays of `state.Arena`, in the order of `Arena.arrays`."""
+    """The arrays of `state.Arena`."""
 
     settings: Any
     ranges: Any
@@ -152,6 +148,40 @@ MEMBER = np.dtype(
 SPLIT = np.dtype(
     [("time", "f8"), ("threshold", "f8"), ("feature", "i8"), ("newcomer_left", "i8")],
 )
+
+
+# ------------------------------------------------------------------------------------- arguments
+
+
+@hot
+def forest_of(handle: Array) -> Forest:
+    """The arrays of an arena by its handle, of dtype `state.HANDLE`.
+
+    They are views that nobody counts references to: Python holds the arrays during a call. To count
+    them, for each view and each pass to a function, took half the time of a walk.
+    """
+    at = handle[0]
+    n_trees, width = at["n_trees"], at["feature_room"]
+    node_room, row_room = at["node_room"], at["row_room"]
+    return Forest(
+        carray(pointer(at["settings"]), (1,), SETTINGS),
+        carray(pointer(at["ranges"]), (2, width), np.float64),
+        carray(pointer(at["intensity"]), (width,), np.float64),
+        carray(pointer(at["is_categorical"]), (width,), np.uint8),
+        carray(pointer(at["trees"]), (n_trees,), TREE),
+        carray(pointer(at["nodes"]), (n_trees, node_room), NODE),
+        carray(pointer(at["counts"]), (n_trees, node_room, at["class_room"]), np.float64),
+        carray(pointer(at["boxes"]), (n_trees, at["box_room"], 2, width), np.float64),
+        carray(pointer(at["rows"]), (row_room, width), np.float64),
+        carray(pointer(at["samples"]), (row_room,), SAMPLE),
+        carray(pointer(at["links"]), (n_trees, row_room), np.int32),
+    )
+
+
+@hot
+def uncounted(array: Array) -> Array:
+    """A view of float64 values that nobody counts references to."""
+    return carray(pointer(array.ctypes.data), array.shape, np.float64)
 
 
 # ------------------------------------------------------------------------------ random numbers
@@ -970,43 +1000,14 @@ def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
 
 
 @kernel
-def learn_sample(
-    settings: Record,
-    ranges: Array,
-    intensity: Array,
-    is_categorical: Array,
-    trees: Array,
-    nodes: Array,
-    counts: Array,
-    boxes: Array,
-    rows: Array,
-    samples: Array,
-    links: Array,
-    sample: Array,
-    label: int,
-    weight: float,
-    first_tree: int,
-) -> int:
+def learn_sample(handle: Array, sample: Array, label: int, weight: float, first_tree: int) -> int:
     """Learn a sample in every tree from `first_tree` on.
 
     `sample` is (2, n_features): the encoded values, and room for one tree's coding of them. Answers
     DONE, RELEASED, STORE_FULL, INFINITE, or the tree to go on with once there is more room: as it
     is for nodes, plus the number of trees for boxes. With first_tree ONLY_ROOM nothing is learnt.
     """
-    forest = Forest(
-        borrowed(settings),
-        borrowed(ranges),
-        borrowed(intensity),
-        borrowed(is_categorical),
-        borrowed(trees),
-        borrowed(nodes),
-        borrowed(counts),
-        borrowed(boxes),
-        borrowed(rows),
-        borrowed(samples),
-        borrowed(links),
-    )
-    return learn_in_forest(forest, borrowed(sample), label, weight, first_tree)
+    return learn_in_forest(forest_of(handle), uncounted(sample), label, weight, first_tree)
 
 
 @hot
@@ -1086,19 +1087,21 @@ def is_listed(links: Array, row: int) -> bool:
 
 
 @kernel
-def compact_rows(
-    settings: Record, trees: Array, nodes: Array, rows: Array, samples: Array, links: Array
-) -> None:
+def compact_rows(handle: Array) -> None:
     """Close the gaps that unlisted rows leave in the store, order kept."""
+    settings, _, _, _, trees, nodes, _, _, rows, samples, links = forest_of(handle)
     general = settings[0]
     n_rows = 0
     moved_to = np.full(general["n_rows"], UNLISTED, np.int32)
     for row in range(general["n_rows"]):
         if is_listed(links, row):
             moved_to[row] = n_rows
-            rows[n_rows] = rows[row]
-            samples[n_rows] = samples[row]
-            links[:, n_rows] = links[:, row]
+            for j in range(general["n_features"]):
+                rows[n_rows, j] = rows[row, j]
+            samples[n_rows]["weight"] = samples[row]["weight"]
+            samples[n_rows]["label"] = samples[row]["label"]
+            for t in range(len(trees)):
+                links[t, n_rows] = links[t, row]
             n_rows += 1
     general["n_rows"] = n_rows
     for t in range(len(trees)):
@@ -1135,8 +1138,9 @@ def weigh_tree(settings: Record, state: Record, nodes: Array, counts: Array) -> 
 
 
 @kernel
-def weigh_forest(settings: Record, trees: Array, nodes: Array, counts: Array) -> None:
+def weigh_forest(handle: Array) -> None:
     """All log-odds anew, as the number of classes or the Dirichlet parameter has changed."""
+    settings, _, _, _, trees, nodes, counts, _, _, _, _ = forest_of(handle)
     for t in range(len(trees)):
         weigh_tree(settings[0], trees[t], nodes[t], counts[t])
 
@@ -1172,43 +1176,19 @@ def predict_tree(
 
 
 @kernel
-def predict_sample(
-    settings: Record,
-    is_categorical: Array,
-    trees: Array,
-    nodes: Array,
-    counts: Array,
-    sample: Array,
-    proba: Array,
-) -> int:
-    """Write the forest's class probabilities into `proba` (n_classes,).
+def predict_sample(handle: Array, sample: Array, proba: Array) -> int:
+    """Write the forest's class probabilities into `proba` (at least n_classes,).
 
     Those of the labels seen so far sum to 1. Answers DONE, or INFINITE if the sample holds an
     infinite value; `sample` is as in learn_sample.
     """
-    return predict_in_forest(
-        borrowed(settings),
-        borrowed(is_categorical),
-        borrowed(trees),
-        borrowed(nodes),
-        borrowed(counts),
-        borrowed(sample),
-        borrowed(proba),
-    )
+    return predict_in_forest(forest_of(handle), uncounted(sample), uncounted(proba))
 
 
 @hot
-def predict_in_forest(
-    settings: Record,
-    is_categorical: Array,
-    trees: Array,
-    nodes: Array,
-    counts: Array,
-    sample: Array,
-    proba: Array,
-) -> int:
+def predict_in_forest(forest: Forest, sample: Array, proba: Array) -> int:
     """Predict a sample as predict_sample says."""
-    general = settings[0]
+    general, trees = forest.settings[0], forest.trees
     n_features = general["n_features"]
     if has_infinity(sample[0], n_features):
         return INFINITE
@@ -1217,8 +1197,8 @@ def predict_in_forest(
         proba[c] = 0.0
     for t in range(len(trees)):
         if general["has_categories"]:
-            code_row(is_categorical, n_features, trees[t]["key"], sample[0], x)
-        predict_tree(general, trees[t], nodes[t], counts[t], x, proba)
+            code_row(forest.is_categorical, n_features, trees[t]["key"], sample[0], x)
+        predict_tree(general, trees[t], forest.nodes[t], forest.counts[t], x, proba)
     total = 0.0
     for c in range(general["n_labels"]):
         total += proba[c]

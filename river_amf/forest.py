@@ -79,7 +79,8 @@ class AMFClassifier(CheckedParameters, base.Classifier):
 
     Notes
     -----
-    Parameters are read-only after the first sample. Ties go to the label seen first. An infinite
+    Parameters are read-only after the first sample. Several threads may predict at once; to learn,
+    a model must be left alone by the others. Ties go to the label seen first. An infinite
     value, a number where a category was or the reverse, an unhashable value, a missing label and a
     negative or infinite weight raise `ValueError` or `TypeError` and leave the model as it was.
 
@@ -185,7 +186,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         Its gaps depend on the room that it had: models that are equal would not be pickled equal.
         """
         if self._arena is not None:
-            _kernels.compact_rows(*self._arena.store_arrays)
+            _kernels.compact_rows(self._arena.handle)
         return self.__dict__.copy()
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0) -> None:
@@ -229,7 +230,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
                 label = self._admit(y, new)
             sample = self._features.encode(x)
         arena: state.Arena = self._arena  # type: ignore[assignment]
-        status = _kernels.learn_sample(*arena.arrays, sample, label, weight, 0)
+        status = _kernels.learn_sample(arena.handle, sample, label, weight, 0)
         if status != _kernels.DONE:
             self._resume(status, x, sample, label, weight)
 
@@ -241,7 +242,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         arena = self._start() if self._arena is None else self._arena
         nothing = np.full((2, len(self._features)), np.nan)
         ask = (nothing, 0, 1.0, _kernels.ONLY_ROOM)
-        while (status := _kernels.learn_sample(*arena.arrays, *ask)) != _kernels.DONE:
+        while (status := _kernels.learn_sample(arena.handle, *ask)) != _kernels.DONE:
             self._make_room(arena, status)
         n_labels = len(self._labels) + (self._labels.find(y) is None)
         n_features = len(self._features) + len(new.numeric) + len(new.categorical)
@@ -253,7 +254,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         arena.settings["n_labels"] = n_labels
         if n_labels > arena.settings["n_classes"][0]:
             state.set_prior(arena.settings, n_labels, self._dirichlet_for(n_labels))
-            _kernels.weigh_forest(arena.settings, arena.trees, arena.nodes, arena.counts)
+            _kernels.weigh_forest(arena.handle)
         return label
 
     def _start(self) -> state.Arena:
@@ -286,14 +287,14 @@ class AMFClassifier(CheckedParameters, base.Classifier):
             self._features.check(x)  # raises
         while status not in (_kernels.DONE, _kernels.RELEASED):
             first_tree = self._make_room(arena, status)
-            status = _kernels.learn_sample(*arena.arrays, sample, label, weight, first_tree)
+            status = _kernels.learn_sample(arena.handle, sample, label, weight, first_tree)
         if status == _kernels.RELEASED:
             arena.drop_rows()
 
     def _make_room(self, arena: state.Arena, status: int) -> int:
         """Give a kernel the room that it lacks; returns the tree to go on with."""
         if status == _kernels.STORE_FULL:
-            _kernels.compact_rows(*arena.store_arrays)
+            _kernels.compact_rows(arena.handle)
             arena.fit_rows()
             return 0
         lack, first_tree = divmod(status, self.n_estimators)
@@ -337,8 +338,8 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         sample = self._features.encode_known(x)
         if sample is None:
             sample = self._features.encode(x)
-        proba = np.empty(arena.n_classes)
-        status = _kernels.predict_sample(*arena.prediction_arrays, sample, proba)
+        proba = np.empty(arena.class_room)
+        status = _kernels.predict_sample(arena.handle, sample, proba)
         if status == _kernels.INFINITE:
             self._features.check(x)  # raises
         # classes that have not been seen have no label yet

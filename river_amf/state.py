@@ -8,6 +8,7 @@ nothing of what the numbers mean beyond their shapes, hence it has no sentinels.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,6 +75,37 @@ NODE = np.dtype(
 # What the store keeps of a sample beside its row of values.
 SAMPLE = np.dtype([("weight", "f8"), ("label", "i8")], align=True)
 
+# How the kernels find an arena: the addresses of its arrays, and the room in them. Each array that
+# is an argument of a call costs as much as some nodes of a walk; this record costs one. The name of
+# its last field changes with the records above: compiled code in a cache is found by the types of
+# its arguments, and must not be found for other records.
+_LAYOUT = zlib.crc32(repr([SETTINGS.descr, TREE.descr, NODE.descr, SAMPLE.descr]).encode())
+ARRAYS = (
+    "settings",
+    "ranges",
+    "intensity",
+    "is_categorical",
+    "trees",
+    "nodes",
+    "counts",
+    "boxes",
+    "rows",
+    "samples",
+    "links",
+)
+HANDLE = np.dtype(
+    [(name, "i8") for name in ARRAYS]
+    + [
+        ("n_trees", "i8"),
+        ("feature_room", "i8"),
+        ("class_room", "i8"),
+        ("node_room", "i8"),
+        ("box_room", "i8"),
+        ("row_room", "i8"),
+        (f"layout_{_LAYOUT:08x}", "i8"),
+    ]
+)
+
 Array = NDArray[Any]
 
 # of the arrays that are not float64
@@ -126,36 +158,16 @@ class Arena:
         self._collect()
 
     def _collect(self) -> None:
-        """Gather the arguments of the kernels, in their order."""
-        self.n_classes = self.counts.shape[2]  # that there is room for
-        self.arrays = (
-            self.settings,
-            self.ranges,
-            self.intensity,
-            self.is_categorical,
-            self.trees,
-            self.nodes,
-            self.counts,
-            self.boxes,
-            self.rows,
-            self.samples,
-            self.links,
-        )
-        self.prediction_arrays = (
-            self.settings,
-            self.is_categorical,
-            self.trees,
-            self.nodes,
-            self.counts,
-        )
-        self.store_arrays = (
-            self.settings,
-            self.trees,
-            self.nodes,
-            self.rows,
-            self.samples,
-            self.links,
-        )
+        """Tell where the arrays are, after any of them has moved."""
+        self.arrays = tuple(getattr(self, name) for name in ARRAYS)
+        handle = np.zeros(1, HANDLE)
+        for name, array in zip(ARRAYS, self.arrays, strict=True):
+            handle[name] = array.ctypes.data
+        handle["n_trees"], handle["node_room"], handle["class_room"] = self.counts.shape
+        handle["box_room"], handle["feature_room"] = self.boxes.shape[1], len(self.intensity)
+        handle["row_room"] = len(self.rows)
+        self.handle = handle
+        self.class_room = self.counts.shape[2]
 
     @property
     def nbytes(self) -> int:

@@ -21,8 +21,8 @@ LAYERS = [
     {"evaluation", "inspection"},
     {"forest", "dummy"},
     {"parameters"},
-    {"encoding"},
-    {"_kernels", "state"},
+    {"encoding", "_kernels"},
+    {"state"},
 ]
 
 

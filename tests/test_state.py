@@ -1,0 +1,47 @@
+"""The arena: records without padding, and a handle that always tells where the arrays are."""
+
+import pytest
+
+from river_amf import AMFClassifier, state
+
+
+@pytest.mark.parametrize("dtype", [state.SETTINGS, state.TREE, state.NODE, state.SAMPLE])
+def test_records_are_aligned_and_have_no_padding(dtype):
+    assert dtype.isalignedstruct
+    assert dtype.itemsize == sum(field[0].itemsize for field in dtype.fields.values())
+
+
+def test_a_node_fills_a_cache_line():
+    assert state.NODE.itemsize == 64
+
+
+@pytest.mark.parametrize("parameters", [{}, {"max_nodes": 151}, {"split_pure": True}])
+def test_the_handle_is_up_to_date_after_every_sample(parameters):
+    model = AMFClassifier(n_estimators=2, seed=1, **parameters)
+    n_moves = 0
+    for i in range(500):
+        x = {"a": i * 37 % 101, "b": i * 11 % 53} | ({f"late {i // 100}": i} if i > 200 else {})
+        model.learn_one(x, i * i % 7 if i < 250 else i * i % 11)
+        arena = model._arena
+        n_moves += any(arena.handle[name] != before[name] for name in state.ARRAYS) if i else 0
+        before = arena.handle
+        for name in state.ARRAYS:
+            array = getattr(arena, name)
+            assert arena.handle[name] == array.ctypes.data
+            assert array.flags.c_contiguous
+        rooms = {
+            "n_trees": {arena.nodes.shape[0], arena.boxes.shape[0], arena.links.shape[0]},
+            "node_room": {arena.nodes.shape[1], arena.counts.shape[1]},
+            "class_room": {arena.counts.shape[2]},
+            "box_room": {arena.boxes.shape[1]},
+            "feature_room": {arena.boxes.shape[3], arena.rows.shape[1], arena.ranges.shape[1]},
+            "row_room": {len(arena.rows), len(arena.samples), arena.links.shape[1]},
+        }
+        for name, lengths in rooms.items():
+            assert lengths == {arena.handle[name][0]}
+    assert n_moves > 10
+
+
+def test_the_handle_changes_its_type_with_the_records():
+    # Compiled code in a cache is found by the types of its arguments.
+    assert state.HANDLE.names[-1] == f"layout_{state._LAYOUT:08x}"
