@@ -76,7 +76,7 @@ def test_the_first_value_tells_which_columns_are_categorical():
     assert features.is_categorical == [False, True, False]
 
 
-@pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT, np.datetime64("NaT")])
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA, pd.NaT, np.datetime64("NaT", "s")])
 def test_a_feature_gets_its_column_with_its_first_value(missing):
     features = features_of({"size": missing})
     assert list(features) == []
@@ -239,7 +239,7 @@ def test_features_survive_pickling():
         np.float32("nan"),
         pd.NA,
         pd.NaT,
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "s"),
         decimal.Decimal("nan"),
     ],
     ids=repr,
