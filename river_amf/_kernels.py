@@ -886,10 +886,11 @@ def aggregate_upwards(
     that alone has multiplied its wbar (NONE: no change).
     """
     settings = tree.settings
+    growth = math.exp(log_growth)
     root = tree.nodes[tree.state["root"]]
-    is_safe = settings["dirichlet"] * SAFE > 1.0 and root["n_samples"] < SAFE
+    is_safe = min(settings["dirichlet"], growth) * SAFE > 1.0 and root["n_samples"] < SAFE
     if weight == 1.0 and settings["step"] == 1.0 and is_safe:
-        aggregate_unit_weight(tree, leaf, label, changed, math.exp(log_growth))
+        aggregate_unit_weight(tree, leaf, label, changed, growth)
     else:
         aggregate_any_weight(tree, leaf, label, weight, changed, log_growth)
 

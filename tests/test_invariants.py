@@ -164,3 +164,19 @@ def test_log_odds_stay_exact_over_thousands_of_easy_samples():
             assert log_odds == pytest.approx(expected, rel=1e-9, abs=1e-7)
     proba = model.predict_proba_one({"a": 10, "b": 1})
     assert proba[True] > 0.99
+
+
+@pytest.mark.parametrize("split_prior", [5e-324, 1e-200, 1 - 1e-16])
+def test_log_odds_stay_finite_where_the_prior_all_but_forbids_a_split(split_prior):
+    # The ancestors of a new parent see their share grow by as little as the prior of a split.
+    model = AMFClassifier(n_classes=2, split_prior=split_prior, split_intensity="unit", seed=2)
+    for i in range(6000):
+        model.learn_one({"a": i * 37 % 101 / 100}, i * 37 % 101 > 50)
+    for k in range(12):
+        model.learn_one({"a": 2.0 ** (k + 4)}, k % 2 == 0)
+    for tree in range(model.n_estimators):
+        cells = tables.cells(model, tree)
+        for row in inspection.node_table(model, tree).itertuples():
+            if row.left >= 0:
+                expected = naive.closed_form_log_odds(cells[row.node], **tables.aggregation(model))
+                assert row.log_odds == pytest.approx(expected, rel=1e-9, abs=1e-7)

@@ -10,6 +10,7 @@ SHORT_LIST = [
     "test_invariants.py::test_c_on_a_frozen_structure_the_log_loss_obeys_the_bound",
     "test_copies.py::test_copies_all_along_the_way_change_nothing",
     "test_room.py",
+    "test_state.py",
     "test_inspection.py",
     "test_dummy.py",
 ]
