@@ -25,9 +25,12 @@ import numpy as np
 from numba import carray
 from numba.extending import intrinsic
 
-from river_amf.state import NODE, SAMPLE, SETTINGS, TREE
+from river_amf.state import HANDLE, LAYOUT, N_PURE_WEIGHTS, NODE, SAMPLE, SETTINGS, TREE
 
 CACHE = True
+
+if LAYOUT != "678e0859":  # write it here whenever it changes, so that no cache serves the old one
+    raise ImportError(f"the kernels are not written for the layout of state.py, {LAYOUT}")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -93,6 +96,12 @@ READY_SPLITS = 16
 
 NEVER = math.inf  # the split time of a node that does not split
 LARGEST = 1.7976931348623157e308  # of all float64
+SCALE_BITS = 512
+SCALE = 2.0**SCALE_BITS  # what the odds of a node are divided by, to stay within float64
+LOG_SCALE = SCALE_BITS * math.log(2.0)
+LARGEST_ODDS = 2.0**256  # before that; and its inverse the smallest
+FEW_SCALES = 4.0  # of them 2**-512 underflows to 0
+RAREST = 32  # bits of a number that tells which samples stay in a list that grows too long
 SAFE = 1e100  # between it and its inverse, sums and quotients of counts are far from the limits
 
 # D. Thomas' MWC64X generator
@@ -121,6 +130,7 @@ class Forest(NamedTuple):
     rows: Any
     samples: Any
     links: Any
+    pure_weights: Any
 
 
 class Tree(NamedTuple):
@@ -134,8 +144,7 @@ class Tree(NamedTuple):
     links: Any
 
 
-# A sample of a leaf that is being split. An expansion allocates few arrays: each costs as much as
-# walking a node.
+# A sample of a leaf that is being split.
 MEMBER = np.dtype(
     [
         ("weight", "f8"),
@@ -143,24 +152,38 @@ MEMBER = np.dtype(
         ("depth", "i8"),  # the number of splits that it shares with the newcomer
     ]
 )
+MEMBER_BYTES = MEMBER.itemsize
 
 # A split that parts a newcomer from the samples of a pure leaf.
 SPLIT = np.dtype(
     [("time", "f8"), ("threshold", "f8"), ("feature", "i8"), ("newcomer_left", "i8")],
 )
+SPLIT_BYTES = SPLIT.itemsize
+
+
+class Expansion(NamedTuple):
+    """What it takes to split a leaf; all in one piece of memory, which costs less than seven."""
+
+    members: Any
+    values: Any  # (members, features), as the tree sees them
+    splits: Any
+    boxes: Any  # (splits, 2, features), the hulls of the cells that are split
+    lengths: Any  # of the sides of one of them
+    cell: Any  # the members of the newcomer's cell so far
+    chain: Any  # the nodes that are split, and the newcomer's leaf
 
 
 # ------------------------------------------------------------------------------------- arguments
 
 
 @hot
-def forest_of(handle: Array) -> Forest:
-    """The arrays of an arena by its handle, of dtype `state.HANDLE`.
+def forest_of(address: int) -> Forest:
+    """The arrays of an arena by the address of its handle, of dtype `state.HANDLE`.
 
     They are views that nobody counts references to: Python holds the arrays during a call. To count
     them, for each view and each pass to a function, took half the time of a walk.
     """
-    at = handle[0]
+    at = carray(pointer(address), (1,), HANDLE)[0]
     n_trees, width = at["n_trees"], at["feature_room"]
     node_room, row_room = at["node_room"], at["row_room"]
     return Forest(
@@ -175,13 +198,20 @@ def forest_of(handle: Array) -> Forest:
         carray(pointer(at["rows"]), (row_room, width), np.float64),
         carray(pointer(at["samples"]), (row_room,), SAMPLE),
         carray(pointer(at["links"]), (n_trees, row_room), np.int32),
+        carray(pointer(at["pure_weights"]), (N_PURE_WEIGHTS,), np.float64),
     )
 
 
 @hot
-def uncounted(array: Array) -> Array:
-    """A view of float64 values that nobody counts references to."""
-    return carray(pointer(array.ctypes.data), array.shape, np.float64)
+def two_rows(address: int, width: int) -> Array:
+    """A view of (2, width) float64 values, like those of forest_of."""
+    return carray(pointer(address), (2, width), np.float64)
+
+
+@hot
+def unsigned(index: int) -> int:
+    """An index that is not negative: without the test whether it counts from the end."""
+    return np.uint64(index)  # type: ignore[return-value]
 
 
 # ------------------------------------------------------------------------------ random numbers
@@ -267,10 +297,11 @@ def category_number(key: Word, feature: int, code: float) -> float:
 
 @hot
 def has_infinity(x: Array, n_features: int) -> bool:
-    """Whether a value of x is infinite."""
+    """Whether a value of x is infinite. Makes -0.0 its equal 0.0, which has other bytes."""
     for j in range(n_features):
         if math.isinf(x[j]):
             return True
+        x[j] += 0.0
     return False
 
 
@@ -322,6 +353,16 @@ def extension_rate(box: Array, x: Array, intensity: Array, n_features: int) -> f
 
 
 @hot
+def is_inside(box: Array, x: Array, n_features: int) -> bool:
+    """Whether a box holds x, no value missing; without branches, for several features at once."""
+    n_outside = 0
+    for j in range(n_features):
+        n_outside += not (box[0, j] <= x[j])
+        n_outside += not (x[j] <= box[1, j])
+    return n_outside == 0
+
+
+@hot
 def extend_box(box: Array, x: Array, n_features: int) -> None:
     """Extend a box to hold x; a missing value changes nothing, a first value starts the range."""
     for j in range(n_features):
@@ -336,12 +377,43 @@ def extend_box(box: Array, x: Array, n_features: int) -> None:
 
 
 @hot
-def shares(log_odds: float) -> tuple[float, float]:
-    """A node's own share sigma(r) = 1 / (1 + exp(-r)), and the rest sigma(-r), both exact."""
-    z = math.exp(-abs(log_odds))
-    larger = 1.0 / (1.0 + z)
-    smaller = z * larger
-    return (larger, smaller) if log_odds >= 0.0 else (smaller, larger)
+def shares(node: Record) -> tuple[float, float]:
+    """A node's own share sigma(r) = odds / (1 + odds), and the rest sigma(-r), both exact."""
+    odds, scale = node["odds"], node["odds_scale"]
+    if scale == 0.0:
+        rest = 1.0 / (1.0 + odds)
+        return odds * rest, rest
+    if scale > 0.0:
+        return 1.0, math.ldexp(1.0 / odds, -SCALE_BITS * int(min(scale, FEW_SCALES)))
+    return math.ldexp(odds, SCALE_BITS * int(max(scale, -FEW_SCALES))), 1.0
+
+
+@hot
+def multiply_odds(node: Record, factor: float) -> None:
+    """Multiply the odds of a node by a factor between 1e-200 and 1e200."""
+    odds = node["odds"] * factor
+    while odds > LARGEST_ODDS:
+        odds /= SCALE
+        node["odds_scale"] += 1.0
+    while odds < 1.0 / LARGEST_ODDS:
+        odds *= SCALE
+        node["odds_scale"] -= 1.0
+    node["odds"] = odds
+
+
+@hot
+def log_odds_in(node: Record) -> float:
+    """The log-odds r_v of a node."""
+    return math.log(node["odds"]) + node["odds_scale"] * LOG_SCALE
+
+
+@hot
+def set_log_odds(node: Record, log_odds: float) -> None:
+    """Write the log-odds r_v into a node."""
+    scale = np.rint(log_odds / LOG_SCALE)
+    rest = log_odds - scale * LOG_SCALE
+    node["odds"] = math.exp(min(max(rest, -0.5 * LOG_SCALE), 0.5 * LOG_SCALE))
+    node["odds_scale"] = scale
 
 
 @hot
@@ -381,6 +453,25 @@ def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
 
 
 @hot
+def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
+    """Log weight log w_v of a cell in which all samples bear one label.
+
+    Of few samples of weight 1 it is kept once it has been computed: lgamma costs a walk.
+    """
+    settings = forest.settings[0]
+    known = forest.pure_weights
+    index = int(min(n_samples, float(len(known) - 1)))
+    if index == n_samples and not math.isnan(known[index]):
+        return known[index]
+    loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
+    loss -= math.lgamma(n_samples + settings["dirichlet"]) - settings["lgamma_dirichlet"]
+    log_w = -settings["step"] * loss if n_samples > 0.0 else 0.0
+    if index == n_samples:
+        known[index] = log_w
+    return log_w
+
+
+@hot
 def log_odds_of(settings: Record, log_own: float, log_children: float) -> float:
     """r_v = log((1-b) / b) + log w_v - log wbar_left - log wbar_right (design 2, aggregation)."""
     return settings["log_stop"] - settings["log_split"] + log_own - log_children
@@ -404,7 +495,7 @@ def is_leaf(node: Record) -> bool:
 @hot
 def keeps_samples(node: Record) -> bool:
     """Whether a node is a pure leaf that waits with its samples; all other nodes have a box."""
-    return node["box"] == NONE
+    return node["n_rows"] > 0
 
 
 @hot
@@ -420,19 +511,17 @@ def splits_late(settings: Record, state: Record) -> bool:
 
 
 @part
-def add_node(tree: Tree, parent: int, time: float) -> int:
+def add_node(tree: Tree, parent: int) -> int:
     """A new leaf without samples, box or counts; the caller has seen to it that there is room."""
     index = tree.state["n_nodes"]
     tree.state["n_nodes"] = index + 1
     node = tree.nodes[index]
-    node["time"] = time
+    node["split_time"] = NEVER
     node["parent"] = parent
     node["feature"] = NONE
     node["left"] = NONE
     node["right"] = NONE
-    node["box"] = NONE
-    node["first_row"] = NONE
-    node["last_row"] = NONE
+    node["place"] = NONE
     node["n_rows"] = 0
     return index
 
@@ -442,35 +531,118 @@ def add_box(tree: Tree, index: int) -> Array:
     """Give a node an empty box, which is all NaN."""
     box = tree.state["n_boxes"]
     tree.state["n_boxes"] = box + 1
-    tree.nodes[index]["box"] = box
+    tree.nodes[index]["place"] = box
     return tree.boxes[box]
 
 
 @hot
+def box_of(tree: Tree, node: Record) -> Array:
+    """The box of a node that keeps no samples."""
+    return tree.boxes[node["place"]]
+
+
+@hot
+def time_of(tree: Tree, node: Record) -> float:
+    """The creation time of a node: that of the split above it, 0 for the root."""
+    parent = node["parent"]
+    return 0.0 if parent == NONE else tree.nodes[parent]["split_time"]
+
+
+@hot
 def list_row(tree: Tree, index: int, row: int) -> None:
-    """Append a row of the store to the samples that a leaf keeps."""
+    """Put a row of the store before the samples that a leaf keeps."""
     node = tree.nodes[index]
-    tree.links[row] = NONE
-    if node["first_row"] == NONE:
-        node["first_row"] = row
-    else:
-        tree.links[node["last_row"]] = row
-    node["last_row"] = row
+    tree.links[row] = node["place"]
+    node["place"] = row
     node["n_rows"] += 1
 
 
 @part
 def clear_rows(node: Record) -> None:
     """Forget the samples that a leaf keeps."""
-    node["first_row"] = NONE
-    node["last_row"] = NONE
+    node["place"] = NONE
     node["n_rows"] = 0
 
 
 @part
-def add_leaf(tree: Tree, parent: int, time: float, x: Array, row: int) -> int:
+def span_of_list(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> None:
+    """Mark the samples of a leaf, by their place in its list, whose hull is the hull of all."""
+    n_features = tree.settings["n_features"]
+    ends = np.full((2, n_features), np.nan)
+    places = np.full((2, n_features), NONE)
+    x = np.empty(n_features)
+    row = tree.nodes[index]["place"]
+    for i in range(len(is_spanning)):
+        code_row(forest.is_categorical, n_features, tree.state["key"], forest.rows[row], x)
+        for j in range(n_features):
+            if x[j] < ends[0, j] or (math.isnan(ends[0, j]) and not math.isnan(x[j])):
+                ends[0, j], places[0, j] = x[j], i
+            if x[j] > ends[1, j] or (math.isnan(ends[1, j]) and not math.isnan(x[j])):
+                ends[1, j], places[1, j] = x[j], i
+        row = tree.links[row]
+    for i in places.flat:
+        if i != NONE:
+            is_spanning[i] = True
+
+
+@hot
+def rarity(sample: Record) -> int:
+    """How long a sample stays in lists that grow too long: k or more with probability 2^-k."""
+    word = mixed(np.uint64(sample["number"]) & LOW_WORD)
+    n_zeros = 0
+    while n_zeros < RAREST and (word >> np.uint64(n_zeros)) & np.uint64(1) == np.uint64(0):
+        n_zeros += 1
+    return n_zeros
+
+
+@part
+def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> int:
+    """The rarity from which at most half of a leaf's samples are kept."""
+    n_rare = np.zeros(RAREST + 1, np.int64)
+    row = tree.nodes[index]["place"]
+    for i in range(len(is_spanning)):
+        n_rare[rarity(forest.samples[row])] += not is_spanning[i]
+        row = tree.links[row]
+    rarest = RAREST
+    n_kept = n_rare[rarest]
+    while rarest > 0 and 2 * (n_kept + n_rare[rarest - 1]) <= len(is_spanning):
+        rarest -= 1
+        n_kept += n_rare[rarest]
+    return rarest
+
+
+@part
+def thin_list(forest: Forest, tree: Tree, index: int) -> None:
+    """Drop half of the samples that a pure leaf keeps, or more, as there are too many.
+
+    Those stay that span its box, and of the others the rarest; they stand for all. Trees agree on
+    who is rare, so that the store can drop what a leaf drops.
+    """
+    node = tree.nodes[index]
+    is_spanning = np.zeros(node["n_rows"], np.bool_)
+    span_of_list(forest, tree, index, is_spanning)
+    least = least_rarity(forest, tree, index, is_spanning)
+    row, last = node["place"], NONE
+    clear_rows(node)
+    for is_kept in is_spanning:
+        following = tree.links[row]
+        if is_kept or rarity(forest.samples[row]) >= least:
+            if last == NONE:
+                node["place"] = row
+            else:
+                tree.links[last] = row
+            last = row
+            node["n_rows"] += 1
+        else:
+            tree.links[row] = UNLISTED
+        row = following
+    tree.links[last] = NONE
+
+
+@part
+def add_leaf(tree: Tree, parent: int, x: Array, row: int) -> int:
     """A new leaf that holds x alone, not counted yet."""
-    index = add_node(tree, parent, time)
+    index = add_node(tree, parent)
     if splits_late(tree.settings, tree.state):
         list_row(tree, index, row)
     else:
@@ -480,10 +652,11 @@ def add_leaf(tree: Tree, parent: int, time: float, x: Array, row: int) -> int:
 
 @part
 def set_split(
-    tree: Tree, index: int, feature: int, threshold: float, left: int, right: int
+    tree: Tree, index: int, time: float, feature: int, threshold: float, left: int, right: int
 ) -> None:
     """Make a node internal."""
     node = tree.nodes[index]
+    node["split_time"] = time
     node["feature"] = feature
     node["threshold"] = threshold
     node["left"] = left
@@ -500,7 +673,7 @@ def heavier_child(nodes: Array, node: Record) -> int:
 @hot
 def next_node(nodes: Array, node: Record, x: Array) -> int:
     """The child that x goes to: left if x <= threshold, the heavier one if the value is missing."""
-    value = x[node["feature"]]
+    value = x[unsigned(node["feature"])]
     if value <= node["threshold"]:
         return node["left"]
     if value > node["threshold"]:
@@ -541,21 +714,23 @@ def descend(forest: Forest, tree: Tree, x: Array) -> tuple[int, float]:
     n_features = tree.settings["n_features"]
     may_split = not is_spent(tree.settings, tree.state)
     index = tree.state["root"]
+    time = 0.0
     while True:
-        node = tree.nodes[index]
+        node = tree.nodes[unsigned(index)]
         if keeps_samples(node):
             return index, NEVER
-        box = tree.boxes[node["box"]]
-        if may_split:
-            rate = extension_rate(box, x, forest.intensity, n_features)
+        box = box_of(tree, node)
+        children_time = node["split_time"]
+        if not is_inside(box, x, n_features):
+            rate = extension_rate(box, x, forest.intensity, n_features) if may_split else 0.0
             if rate > 0.0:
-                children_time = NEVER if is_leaf(node) else tree.nodes[node["left"]]["time"]
-                time = draw_split_time(tree.state, node["time"], rate, children_time)
+                time = draw_split_time(tree.state, time, rate, children_time)
                 if time < children_time:
                     return index, time
-        extend_box(box, x, n_features)
+            extend_box(box, x, n_features)
         if is_leaf(node):
             return index, NEVER
+        time = children_time
         index = next_node(tree.nodes, node, x)
 
 
@@ -569,10 +744,11 @@ def insert_parent(
     log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below (design 2, learn).
     """
     n_features = tree.settings["n_features"]
-    parent = add_node(tree, tree.nodes[index]["parent"], tree.nodes[index]["time"])
+    parent = add_node(tree, tree.nodes[index]["parent"])
     node, above = tree.nodes[index], tree.nodes[parent]
-    box = tree.boxes[node["box"]]
-    lengths = np.empty(n_features)
+    box = box_of(tree, node)
+    parent_box = add_box(tree, parent)
+    lengths = parent_box[0]  # until the box takes its place
     for j in range(n_features):
         lengths[j] = range_extension(box[0, j], box[1, j], x[j])
     rate = extension_rate(box, x, forest.intensity, n_features)
@@ -583,25 +759,25 @@ def insert_parent(
     else:
         threshold = draw_threshold(tree.state, box[1, feature], x[feature])
 
-    leaf = add_leaf(tree, parent, split_time, x, row)
+    leaf = add_leaf(tree, parent, x, row)
     if newcomer_left:
-        set_split(tree, parent, feature, threshold, leaf, index)
+        set_split(tree, parent, split_time, feature, threshold, leaf, index)
     else:
-        set_split(tree, parent, feature, threshold, index, leaf)
+        set_split(tree, parent, split_time, feature, threshold, index, leaf)
     replace_child(tree, above["parent"], index, parent)
     above["n_samples"] = node["n_samples"]
     for c in range(tree.settings["n_classes"]):
         tree.counts[parent, c] = tree.counts[index, c]
-    parent_box = add_box(tree, parent)
-    extend_box(parent_box, box[0], n_features)
-    extend_box(parent_box, box[1], n_features)
+    for j in range(n_features):
+        parent_box[0, j] = box[0, j]
+        parent_box[1, j] = box[1, j]
     extend_box(parent_box, x, n_features)
 
-    surplus = 0.0 if is_leaf(node) else log_own_surplus(tree.settings, node["log_odds"])
-    above["log_odds"] = log_odds_of(tree.settings, surplus, 0.0)  # the new leaf's wbar is 1
+    surplus = 0.0 if is_leaf(node) else log_own_surplus(tree.settings, log_odds_in(node))
+    log_odds = log_odds_of(tree.settings, surplus, 0.0)  # the new leaf's wbar is 1
+    set_log_odds(above, log_odds)
     node["parent"] = parent
-    node["time"] = split_time
-    return leaf, parent, tree.settings["log_split"] + softplus(above["log_odds"])
+    return leaf, parent, tree.settings["log_split"] + softplus(log_odds)
 
 
 @part
@@ -615,43 +791,61 @@ def replace_child(tree: Tree, parent: int, old: int, new: int) -> None:
         tree.nodes[parent]["right"] = new
 
 
+@hot
+def expansion_in(work: Array, n_members: int, n_features: int) -> Expansion:
+    """Views of `work`, of size work_size, that nobody counts references to: keep it alive."""
+    at = work.ctypes.data
+    rows = at + n_members * MEMBER_BYTES
+    splits = rows + n_members * n_features * 8
+    boxes = splits + n_members * SPLIT_BYTES
+    lengths = boxes + n_members * n_features * 16
+    cell = lengths + n_features * 8
+    return Expansion(
+        carray(pointer(at), (n_members,), MEMBER),
+        carray(pointer(rows), (n_members, n_features), np.float64),
+        carray(pointer(splits), (n_members,), SPLIT),
+        carray(pointer(boxes), (n_members, 2, n_features), np.float64),
+        carray(pointer(lengths), (n_features,), np.float64),
+        carray(pointer(cell), (n_members,), np.int64),
+        carray(pointer(cell + n_members * 8), (n_members,), np.int64),
+    )
+
+
+@hot
+def work_size(n_members: int, n_features: int) -> int:
+    """How many float64 values an expansion takes."""
+    return n_members * ((MEMBER_BYTES + SPLIT_BYTES) // 8 + 3 * n_features + 2) + n_features
+
+
 @part
-def members_of(forest: Forest, tree: Tree, index: int, newcomer: int) -> Array:
+def collect_members(
+    forest: Forest, tree: Tree, index: int, newcomer: int, expansion: Expansion
+) -> None:
     """The samples that a leaf keeps, in order of arrival, and the newcomer's row at the end."""
-    n_kept = tree.nodes[index]["n_rows"]
-    members = np.empty(n_kept + 1, MEMBER)
-    row = tree.nodes[index]["first_row"]
-    for i in range(n_kept + 1):
-        if i == n_kept:
-            row = newcomer
+    members, values = expansion.members, expansion.values
+    last = len(members) - 1
+    row = newcomer
+    for i in range(last, -1, -1):
         members[i]["row"] = row
         members[i]["weight"] = forest.samples[row]["weight"]
         members[i]["depth"] = 0
-        row = tree.links[row]
-    return members
+        expansion.cell[i] = i
+        code_row(
+            forest.is_categorical, values.shape[1], tree.state["key"], forest.rows[row], values[i]
+        )
+        row = tree.nodes[index]["place"] if i == last else tree.links[row]
 
 
 @part
-def coded_rows(forest: Forest, tree: Tree, members: Array) -> Array:
-    """The values of members as the tree sees them."""
-    n_features = tree.settings["n_features"]
-    key = tree.state["key"]
-    values = np.empty((len(members), n_features))
-    for i in range(len(members)):
-        code_row(forest.is_categorical, n_features, key, forest.rows[members[i]["row"]], values[i])
-    return values
-
-
-@part
-def heavier_left(values: Array, members: Array, depth: int, feature: int, threshold: float) -> bool:
+def heavier_left(expansion: Expansion, n_cell: int, feature: int, threshold: float) -> bool:
     """Whether the members of a cell that have the feature weigh no less on the left side."""
     left, right = 0.0, 0.0
-    for i in range(len(members)):
-        if members[i]["depth"] == depth:
-            if values[i, feature] <= threshold:
-                left += members[i]["weight"]
-            elif values[i, feature] > threshold:
-                right += members[i]["weight"]
+    for k in range(n_cell):
+        i = expansion.cell[k]
+        if expansion.values[i, feature] <= threshold:
+            left += expansion.members[i]["weight"]
+        elif expansion.values[i, feature] > threshold:
+            right += expansion.members[i]["weight"]
     return left >= right
 
 
@@ -661,78 +855,89 @@ def side_of(value: float, threshold: float, missing_left: bool) -> bool:
     return missing_left if math.isnan(value) else value <= threshold
 
 
-@part
-def hull_of_cell(values: Array, members: Array, depth: int, box: Array) -> int:
-    """Make `box` the hull of the members of a cell; returns their number."""
+@hot
+def hull_of_cell(expansion: Expansion, n_cell: int, box: Array) -> None:
+    """Make `box` the hull of the members of a cell."""
     n_features = box.shape[1]
-    n_cell = 0
-    for i in range(len(members)):
-        if members[i]["depth"] == depth:
-            for j in range(n_features if n_cell == 0 else 0):
-                box[0, j] = values[i, j]
-                box[1, j] = values[i, j]
-            extend_box(box, values[i], n_features)
-            n_cell += 1
-    return n_cell
+    first = expansion.values[expansion.cell[0]]
+    for j in range(n_features):
+        box[0, j] = first[j]
+        box[1, j] = first[j]
+    for k in range(1, n_cell):
+        extend_box(box, expansion.values[expansion.cell[k]], n_features)
+
+
+@hot
+def part_cell(expansion: Expansion, n_cell: int, split: Record) -> int:
+    """Part a cell by a split and keep the newcomer's side, order kept; returns its size."""
+    members, values, cell = expansion.members, expansion.values, expansion.cell
+    j, threshold = split["feature"], split["threshold"]
+    n_missing = 0
+    for k in range(n_cell):
+        n_missing += math.isnan(values[cell[k], j])
+    missing_left = n_missing > 0 and heavier_left(expansion, n_cell, j, threshold)
+    left = side_of(values[len(members) - 1, j], threshold, missing_left)
+    split["newcomer_left"] = left
+    n_staying = 0
+    for k in range(n_cell):
+        i = cell[k]
+        if side_of(values[i, j], threshold, missing_left) == left:
+            members[i]["depth"] += 1
+            cell[n_staying] = i
+            n_staying += 1
+    return n_staying
 
 
 @part
-def draw_splits(
-    forest: Forest, tree: Tree, index: int, members: Array, values: Array
-) -> tuple[Array, int]:
+def draw_splits(forest: Forest, tree: Tree, index: int, expansion: Expansion) -> int:
     """Draw the Mondrian process restricted to the members of a leaf, the newcomer the last of them.
 
     Only the newcomer's cell is followed, until it is alone in it, or all in it coincide, or the
     budget ends: every other cell is pure and stays whole ("paused block" in [MF]). The cell after k
-    splits are the members of depth k. Returns the splits and their number.
+    splits are the members of depth k and more, and boxes[k] its hull. Returns the number of splits.
     """
-    n_features = tree.settings["n_features"]
+    lengths = expansion.lengths
     budget = splits_left(tree.settings, tree.state)
-    newcomer = len(members) - 1
-    splits = np.empty(newcomer, SPLIT)
-    box = np.empty((3, n_features))  # and below it the lengths of its sides
-    lengths = box[2]
-    now = tree.nodes[index]["time"]
+    now = time_of(tree, tree.nodes[index])
+    n_cell = len(expansion.members)
     n_splits = 0
-    while n_splits < budget and hull_of_cell(values, members, n_splits, box) > 1:
+    while True:
+        box = expansion.boxes[n_splits]
+        hull_of_cell(expansion, n_cell, box)
+        if n_cell == 1 or n_splits == budget:
+            break
         rate = 0.0
-        for j in range(n_features):
+        for j in range(len(lengths)):
             lengths[j] = range_extension(box[0, j], box[0, j], box[1, j])
             rate += forest.intensity[j] * lengths[j]
         if not rate > 0.0:
             break
         now += draw_exponential(tree.state, rate)
         j = draw_feature(tree.state, lengths, forest.intensity, rate)
-        threshold = draw_threshold(tree.state, box[0, j], box[1, j])
-        missing_left = heavier_left(values, members, n_splits, j, threshold)
-        left = side_of(values[newcomer, j], threshold, missing_left)
-        for i in range(len(members)):
-            if members[i]["depth"] == n_splits:
-                stays = side_of(values[i, j], threshold, missing_left) == left
-                members[i]["depth"] += stays
-        splits[n_splits]["time"] = now
-        splits[n_splits]["threshold"] = threshold
-        splits[n_splits]["feature"] = j
-        splits[n_splits]["newcomer_left"] = left
+        split = expansion.splits[n_splits]
+        split["time"] = now
+        split["feature"] = j
+        split["threshold"] = draw_threshold(tree.state, box[0, j], box[1, j])
+        n_cell = part_cell(expansion, n_cell, split)
         n_splits += 1
-    return splits, n_splits
+    return n_splits
 
 
 @part
-def grow_chain(tree: Tree, index: int, splits: Array, n_splits: int) -> Array:
-    """Turn a leaf into the chain of splits; returns its nodes, the newcomer's leaf last."""
-    chain = np.empty(n_splits + 1, np.int64)
+def grow_chain(tree: Tree, index: int, expansion: Expansion, n_splits: int) -> None:
+    """Turn a leaf into the chain of splits; its nodes, the newcomer's leaf last."""
+    chain = expansion.chain
     chain[0] = index
     for k in range(n_splits):
-        split = splits[k]
-        left = add_node(tree, chain[k], split["time"])
-        right = add_node(tree, chain[k], split["time"])
-        set_split(tree, chain[k], split["feature"], split["threshold"], left, right)
+        split = expansion.splits[k]
+        left = add_node(tree, chain[k])
+        right = add_node(tree, chain[k])
+        feature, threshold = split["feature"], split["threshold"]
+        set_split(tree, chain[k], split["time"], feature, threshold, left, right)
         chain[k + 1] = left if split["newcomer_left"] else right
-    return chain
 
 
-@part
+@hot
 def sibling_of(tree: Tree, index: int) -> int:
     """The other child of a node's parent."""
     parent = tree.nodes[tree.nodes[index]["parent"]]
@@ -740,17 +945,23 @@ def sibling_of(tree: Tree, index: int) -> int:
 
 
 @part
-def share_out(tree: Tree, chain: Array, members: Array, label: int) -> bool:
+def share_out(tree: Tree, expansion: Expansion, n_splits: int, label: int) -> bool:
     """Hand the samples of an expanded leaf to the new leaves, and count all but the newcomer.
 
-    Returns whether the newcomer is alone in the last leaf; else that gives up its samples, as they
-    coincide or the budget has ended.
+    Where the list had been thinned, those that are left stand for all. Returns whether the newcomer
+    is alone in the last leaf; else that gives up its samples, as they coincide or the budget has
+    ended.
     """
-    n_splits = len(chain) - 1
+    members, chain = expansion.members, expansion.chain
     newcomer = len(members) - 1
+    kept = 0.0
+    for i in range(newcomer):
+        kept += members[i]["weight"]
+    stands_for = tree.nodes[chain[0]]["n_samples"] / kept
     alone = True
     for i in range(newcomer):
-        row, weight, depth = members[i]["row"], members[i]["weight"], members[i]["depth"]
+        row, depth = members[i]["row"], members[i]["depth"]
+        weight = stands_for * members[i]["weight"]
         if depth == n_splits:
             tree.links[row] = UNLISTED
             alone = False
@@ -767,48 +978,42 @@ def share_out(tree: Tree, chain: Array, members: Array, label: int) -> bool:
 
 
 @part
-def count_chain(tree: Tree, chain: Array, label: int) -> None:
+def count_chain(tree: Tree, chain: Array, n_splits: int, label: int) -> None:
     """Sum the counts of the new leaves up the chain, but for its top, which has its own."""
-    for k in range(len(chain) - 2, 0, -1):
+    for k in range(n_splits - 1, 0, -1):
         for child in (chain[k + 1], sibling_of(tree, chain[k + 1])):
             tree.counts[chain[k], label] += tree.counts[child, label]
             tree.nodes[chain[k]]["n_samples"] += tree.nodes[child]["n_samples"]
 
 
 @part
-def box_chain(tree: Tree, chain: Array, members: Array, values: Array, alone: bool) -> None:
-    """Give each node of the chain the hull of its members; a lone newcomer's leaf needs none."""
-    n_features = tree.settings["n_features"]
-    n_boxes = len(chain) - 1 if alone else len(chain)
+def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
+    """Give the first nodes of the chain the hulls of their cells."""
     for k in range(n_boxes):
-        add_box(tree, chain[k])
-    for i in range(len(members)):
-        node = tree.nodes[chain[min(members[i]["depth"], n_boxes - 1)]]
-        extend_box(tree.boxes[node["box"]], values[i], n_features)
-    for k in range(n_boxes - 1, 0, -1):
-        above = tree.boxes[tree.nodes[chain[k - 1]]["box"]]
-        below = tree.boxes[tree.nodes[chain[k]]["box"]]
-        extend_box(above, below[0], n_features)
-        extend_box(above, below[1], n_features)
+        box = add_box(tree, expansion.chain[k])
+        for j in range(expansion.boxes.shape[2]):
+            box[0, j] = expansion.boxes[k, 0, j]
+            box[1, j] = expansion.boxes[k, 1, j]
 
 
 @part
-def weigh_chain(tree: Tree, chain: Array) -> float:
+def weigh_chain(forest: Forest, tree: Tree, chain: Array, n_splits: int) -> float:
     """Log-odds of the chain bottom up from the closed form; the top's log wbar over its old log w.
 
-    wbar_v = (1-b) w_v + b wbar_left wbar_right [CTW].
+    wbar_v = (1-b) w_v + b wbar_left wbar_right [CTW]. All cells are pure: the newcomer does not
+    count yet.
     """
     settings = tree.settings
-    last = chain[len(chain) - 1]
     growth = 0.0
-    log_wbar = log_weight(settings, tree.counts[last], tree.nodes[last]["n_samples"])
-    for k in range(len(chain) - 2, -1, -1):
+    log_wbar = log_weight_of_pure(forest, tree.nodes[chain[n_splits]]["n_samples"])
+    for k in range(n_splits - 1, -1, -1):
         node = tree.nodes[chain[k]]
         sibling = sibling_of(tree, chain[k + 1])
-        log_wbar += log_weight(settings, tree.counts[sibling], tree.nodes[sibling]["n_samples"])
-        own = log_weight(settings, tree.counts[chain[k]], node["n_samples"])
-        node["log_odds"] = log_odds_of(settings, own, log_wbar)
-        growth = -log_own_surplus(settings, node["log_odds"])
+        log_wbar += log_weight_of_pure(forest, tree.nodes[sibling]["n_samples"])
+        own = log_weight_of_pure(forest, node["n_samples"])
+        log_odds = log_odds_of(settings, own, log_wbar)
+        set_log_odds(node, log_odds)
+        growth = -log_own_surplus(settings, log_odds)
         log_wbar = own + growth
     return growth
 
@@ -821,20 +1026,27 @@ def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, 
     changed nothing, what the tree lacks.
     """
     before = tree.state["random_state"]
-    members = members_of(forest, tree, index, row)
-    values = coded_rows(forest, tree, members)
-    splits, n_splits = draw_splits(forest, tree, index, members, values)
+    n_features = tree.settings["n_features"]
+    n_members = int(tree.nodes[index]["n_rows"]) + 1
+    work = np.empty(work_size(n_members, n_features))
+    expansion = expansion_in(work, n_members, n_features)
+    collect_members(forest, tree, index, row, expansion)
+    n_splits = draw_splits(forest, tree, index, expansion)
     lack = lack_of_room(tree.settings, tree.state, n_splits, len(tree.nodes), len(tree.boxes))
+    leaf, growth = NONE, 0.0
     if lack != NOTHING:
         tree.state["random_state"] = before
-        return lack, NONE, 0.0
-    label = forest.samples[members[0]["row"]]["label"]
-    clear_rows(tree.nodes[index])
-    chain = grow_chain(tree, index, splits, n_splits)
-    alone = share_out(tree, chain, members, label)
-    count_chain(tree, chain, label)
-    box_chain(tree, chain, members, values, alone)
-    return NOTHING, chain[-1], weigh_chain(tree, chain)
+    else:
+        label = forest.samples[expansion.members[0]["row"]]["label"]
+        clear_rows(tree.nodes[index])
+        grow_chain(tree, index, expansion, n_splits)
+        alone = share_out(tree, expansion, n_splits, label)
+        count_chain(tree, expansion.chain, n_splits, label)
+        box_chain(tree, expansion, n_splits if alone else n_splits + 1)
+        leaf = expansion.chain[n_splits]
+        growth = weigh_chain(forest, tree, expansion.chain, n_splits)
+    work[0] = 0.0  # alive until here
+    return lack, leaf, growth
 
 
 @part
@@ -843,17 +1055,17 @@ def release_rows(forest: Forest, tree: Tree) -> None:
     for index in range(tree.state["n_nodes"]):
         node = tree.nodes[index]
         if keeps_samples(node):
-            box = add_box(tree, index)
+            row = node["place"]
+            clear_rows(node)
             hull_of_rows(
                 forest.is_categorical,
                 tree.settings["n_features"],
                 tree.state["key"],
                 forest.rows,
                 tree.links,
-                node["first_row"],
-                box,
+                row,
+                add_box(tree, index),
             )
-            clear_rows(node)
     for row in range(len(tree.links)):
         tree.links[row] = UNLISTED
 
@@ -886,7 +1098,7 @@ def aggregate_upwards(
     that alone has multiplied its wbar (NONE: no change).
     """
     settings = tree.settings
-    growth = math.exp(log_growth)
+    growth = 1.0 if changed == NONE else math.exp(log_growth)
     root = tree.nodes[tree.state["root"]]
     is_safe = min(settings["dirichlet"], growth) * SAFE > 1.0 and root["n_samples"] < SAFE
     if weight == 1.0 and settings["step"] == 1.0 and is_safe:
@@ -907,18 +1119,17 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
     g = 1.0
     index = leaf
     while index != NONE:
-        node = tree.nodes[index]
-        p = (tree.counts[index, label] + a) / (node["n_samples"] + total)
+        node = tree.nodes[unsigned(index)]
+        p = (tree.counts[unsigned(index), label] + a) / (node["n_samples"] + total)
         if is_leaf(node):
             g = p
         else:
-            log_odds = node["log_odds"]
-            node["log_odds"] = log_odds + math.log(p / g)
-            own_share, rest = shares(log_odds)
+            own_share, rest = shares(node)
+            multiply_odds(node, p / g)
             g = own_share * p + rest * g
         if index == changed:
             g *= growth
-        tree.counts[index, label] += 1.0
+        tree.counts[unsigned(index), label] += 1.0
         node["n_samples"] += 1.0
         index = node["parent"]
 
@@ -942,9 +1153,9 @@ def aggregate_any_weight(
         if is_leaf(node):
             log_g = log_p
         else:
-            old = node["log_odds"]
+            old = log_odds_in(node)
             new = old + log_p - log_g
-            node["log_odds"] = new
+            set_log_odds(node, new)
             log_g += softplus(new) - softplus(old)
         if index == changed:
             log_g += log_growth
@@ -963,7 +1174,7 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
     settings, state = tree.settings, tree.state
     leaf, changed, log_growth = NONE, NONE, 0.0
     if state["root"] == NONE:
-        leaf = add_leaf(tree, NONE, 0.0, x, row)
+        leaf = add_leaf(tree, NONE, x, row)
         state["root"] = leaf
     else:
         spent = is_spent(settings, state)
@@ -974,6 +1185,8 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
         elif keeps_samples(node):
             if tree.counts[leaf, label] == node["n_samples"]:  # still pure
                 list_row(tree, leaf, row)
+                if node["n_rows"] > max(settings["longest_list"], 8 * settings["n_features"]):
+                    thin_list(forest, tree, leaf)
             else:
                 changed = leaf
                 lack, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
@@ -995,20 +1208,25 @@ def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
         forest.rows[row, j] = x[j]
     forest.samples[row]["label"] = label
     forest.samples[row]["weight"] = weight
+    forest.samples[row]["number"] = settings["n_stored"]
+    settings["n_stored"] += 1
     for t in range(len(forest.links)):
         forest.links[t, row] = UNLISTED
     return row
 
 
 @kernel
-def learn_sample(handle: Array, sample: Array, label: int, weight: float, first_tree: int) -> int:
+def learn_sample(arena: int, sample: int, label: int, weight: float, first_tree: int) -> int:
     """Learn a sample in every tree from `first_tree` on.
 
-    `sample` is (2, n_features): the encoded values, and room for one tree's coding of them. Answers
-    DONE, RELEASED, STORE_FULL, INFINITE, or the tree to go on with once there is more room: as it
-    is for nodes, plus the number of trees for boxes. With first_tree ONLY_ROOM nothing is learnt.
+    `arena` is the address of its handle, `sample` that of (2, n_features) values: the encoded ones,
+    and room for one tree's coding of them. Answers DONE, RELEASED, STORE_FULL, INFINITE, or the
+    tree to go on with once there is more room: as it is for nodes, plus the number of trees for
+    boxes. With first_tree ONLY_ROOM nothing is learnt.
     """
-    return learn_in_forest(forest_of(handle), uncounted(sample), label, weight, first_tree)
+    forest = forest_of(arena)
+    values = two_rows(sample, forest.settings[0]["n_features"])
+    return learn_in_forest(forest, values, label, weight, first_tree)
 
 
 @hot
@@ -1088,9 +1306,9 @@ def is_listed(links: Array, row: int) -> bool:
 
 
 @kernel
-def compact_rows(handle: Array) -> None:
+def compact_rows(arena: int) -> None:
     """Close the gaps that unlisted rows leave in the store, order kept."""
-    settings, _, _, _, trees, nodes, _, _, rows, samples, links = forest_of(handle)
+    settings, _, _, _, trees, nodes, _, _, rows, samples, links, _ = forest_of(arena)
     general = settings[0]
     n_rows = 0
     moved_to = np.full(general["n_rows"], UNLISTED, np.int32)
@@ -1101,6 +1319,7 @@ def compact_rows(handle: Array) -> None:
                 rows[n_rows, j] = rows[row, j]
             samples[n_rows]["weight"] = samples[row]["weight"]
             samples[n_rows]["label"] = samples[row]["label"]
+            samples[n_rows]["number"] = samples[row]["number"]
             for t in range(len(trees)):
                 links[t, n_rows] = links[t, row]
             n_rows += 1
@@ -1111,9 +1330,8 @@ def compact_rows(handle: Array) -> None:
                 links[t, row] = moved_to[links[t, row]]
         for index in range(trees[t]["n_nodes"]):
             node = nodes[t, index]
-            if node["first_row"] != NONE:
-                node["first_row"] = moved_to[node["first_row"]]
-                node["last_row"] = moved_to[node["last_row"]]
+            if keeps_samples(node):
+                node["place"] = moved_to[node["place"]]
 
 
 @part
@@ -1130,8 +1348,9 @@ def weigh_tree(settings: Record, state: Record, nodes: Array, counts: Array) -> 
         elif previous == node["right"]:
             own = log_weight(settings, counts[index], node["n_samples"])
             log_children = log_wbar[node["left"]] + log_wbar[node["right"]]
-            node["log_odds"] = log_odds_of(settings, own, log_children)
-            log_wbar[index] = own - log_own_surplus(settings, node["log_odds"])
+            log_odds = log_odds_of(settings, own, log_children)
+            set_log_odds(node, log_odds)
+            log_wbar[index] = own - log_own_surplus(settings, log_odds)
         else:
             following = node["right"] if previous == node["left"] else node["left"]
         previous = index
@@ -1139,9 +1358,9 @@ def weigh_tree(settings: Record, state: Record, nodes: Array, counts: Array) -> 
 
 
 @kernel
-def weigh_forest(handle: Array) -> None:
+def weigh_forest(arena: int) -> None:
     """All log-odds anew, as the number of classes or the Dirichlet parameter has changed."""
-    settings, _, _, _, trees, nodes, counts, _, _, _, _ = forest_of(handle)
+    settings, _, _, _, trees, nodes, counts, _, _, _, _, _ = forest_of(arena)
     for t in range(len(trees)):
         weigh_tree(settings[0], trees[t], nodes[t], counts[t])
 
@@ -1153,56 +1372,74 @@ def weigh_forest(handle: Array) -> None:
 def predict_tree(
     settings: Record, state: Record, nodes: Array, counts: Array, x: Array, proba: Array
 ) -> None:
-    """Add the tree's prediction for x to `proba`, root to leaf (design 2, predict).
+    """Write the tree's prediction for x into `proba`, root to leaf (design 2, predict).
 
     A node takes sigma(r_v) of the mass that remains and hands on the rest; the leaf takes all that
     is left. Without aggregation the leaf alone predicts.
     """
-    a = settings["dirichlet"]
+    n_classes = settings["n_classes"]
     total = settings["total_dirichlet"]
+    for c in range(n_classes):
+        proba[c] = 0.0
     mass = 1.0
+    prior = 0.0  # what the Dirichlet prior gives to each class
     index = state["root"]
     while True:
-        node = nodes[index]
+        node = nodes[unsigned(index)]
         leaf = is_leaf(node)
         if leaf or settings["use_aggregation"]:
-            own_share, rest = (1.0, 0.0) if leaf else shares(node["log_odds"])
+            own_share, rest = (1.0, 0.0) if leaf else shares(node)
             scale = mass * own_share / (node["n_samples"] + total)
             mass *= rest
-            for c in range(settings["n_classes"]):
-                proba[c] += scale * (counts[index, c] + a)
+            prior += scale
+            for c in range(n_classes):
+                proba[c] += scale * counts[unsigned(index), c]
         if leaf:
-            return
+            break
         index = next_node(nodes, node, x)
+    prior *= settings["dirichlet"]
+    for c in range(n_classes):
+        proba[c] += prior
 
 
 @kernel
-def predict_sample(handle: Array, sample: Array, proba: Array) -> int:
-    """Write the forest's class probabilities into `proba` (at least n_classes,).
+def predict_sample(arena: int, sample: int, proba: int) -> int:
+    """Write the forest's class probabilities into the first row of `proba`.
 
-    Those of the labels seen so far sum to 1. Answers DONE, or INFINITE if the sample holds an
-    infinite value; `sample` is as in learn_sample.
+    The arguments are addresses: of the arena's handle; of (2, n_features) values as in
+    learn_sample; of (2, class_room) values, the second row for one tree. The probabilities of the
+    labels seen so far sum to 1. Answers DONE, or INFINITE if the sample holds an infinite value.
     """
-    return predict_in_forest(forest_of(handle), uncounted(sample), uncounted(proba))
+    forest = forest_of(arena)
+    values = two_rows(sample, forest.settings[0]["n_features"])
+    return predict_in_forest(forest, values, two_rows(proba, forest.counts.shape[2]))
 
 
 @hot
 def predict_in_forest(forest: Forest, sample: Array, proba: Array) -> int:
     """Predict a sample as predict_sample says."""
     general, trees = forest.settings[0], forest.trees
-    n_features = general["n_features"]
+    n_features, n_classes = general["n_features"], general["n_classes"]
     if has_infinity(sample[0], n_features):
         return INFINITE
     x = sample[1] if general["has_categories"] else sample[0]
-    for c in range(general["n_classes"]):
-        proba[c] = 0.0
+    for c in range(n_classes):
+        proba[0, c] = 0.0
     for t in range(len(trees)):
         if general["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[0], x)
-        predict_tree(general, trees[t], forest.nodes[t], forest.counts[t], x, proba)
-    total = 0.0
-    for c in range(general["n_labels"]):
-        total += proba[c]
-    for c in range(general["n_labels"]):
-        proba[c] /= total
+        predict_tree(general, trees[t], forest.nodes[t], forest.counts[t], x, proba[1])
+        for c in range(n_classes):
+            proba[0, c] += proba[1, c]
+    normalise(proba[0], general["n_labels"])
     return DONE
+
+
+@hot
+def normalise(proba: Array, n_labels: int) -> None:
+    """Let the probabilities of the labels seen so far sum to 1."""
+    total = 0.0
+    for c in range(n_labels):
+        total += proba[c]
+    for c in range(n_labels):
+        proba[c] /= total

@@ -147,13 +147,27 @@ class Labels:
         return self.index.setdefault(label, len(self.index))
 
 
+class EncodedSample:
+    """A sample as the kernels take it.
+
+    `values` is (2, n_features): the sample, and where a kernel codes it for one tree.
+    """
+
+    __slots__ = ("address", "buffer", "picked", "source", "values")
+
+    def __init__(self, n_features: int) -> None:
+        self.values: NDArray[np.float64] = np.full((2, n_features), np.nan)
+        self.address: int = self.values.ctypes.data
+        self.buffer = self.values.data
+        self.source: Any = None  # the dict that it was made of, and its values at that time
+        self.picked: Any = None
+
+
 class _Scratch(threading.local):
     """An encoded sample, one for each thread: models predict in several at once."""
 
     def __init__(self, n_features: int) -> None:
-        # row 0 holds the sample; row 1 is where a kernel codes it for one tree
-        self.sample: NDArray[np.float64] = np.full((2, n_features), np.nan)
-        self.buffer = self.sample.data
+        self.sample = EncodedSample(n_features)
 
 
 class Features:
@@ -166,7 +180,7 @@ class Features:
     >>> features.add(features.check({"size": 2, "color": "red"}))
     >>> list(features), features.is_categorical
     (['color', 'size'], [True, False])
-    >>> features.encode({"color": "red", "size": 3.5})[0].tolist()
+    >>> features.encode({"color": "red", "size": 3.5}).values[0].tolist()
     [0.0, 3.5]
     """
 
@@ -202,7 +216,7 @@ class Features:
         """Return the categories of a feature and their codes, None if it is numeric."""
         return self._codes.get(name)
 
-    def encode_known(self, x: Any) -> NDArray[np.float64] | None:
+    def encode_known(self, x: Any) -> EncodedSample | None:
         """Encode the common case fast: all features there, each known, no new category.
 
         Returns None for everything else, good or bad. Infinite values are left to the kernels.
@@ -210,24 +224,27 @@ class Features:
         if type(x) is not dict or len(x) != len(self._columns):
             return None
         try:
-            values = self._pick(x)
+            picked = values = self._pick(x)
+            sample = self._scratch.sample
+            if x is sample.source and picked == sample.picked:  # learnt after it was predicted
+                return sample
             if self._column_codes:
                 values = list(values)
                 for column, codes in self._column_codes:
                     values[column] = codes[values[column]]
             if not _PLAIN_NUMBERS.issuperset(map(type, values)):
                 return None
-            scratch = self._scratch
-            self._pack(scratch.buffer, 0, *values)
+            sample.source = None
+            self._pack(sample.buffer, 0, *values)
+            sample.source, sample.picked = x, picked
         except (KeyError, TypeError, ValueError, OverflowError, struct.error):
             return None
-        return scratch.sample
+        return sample
 
-    def encode(self, x: Any) -> NDArray[np.float64]:
+    def encode(self, x: Any) -> EncodedSample:
         """Encode any sample; features that are not known are ignored.
 
-        Returns an array (2, n_features) that the thread's next call overwrites, the values in its
-        first row.
+        The thread's next call overwrites it.
         A category that is not known gets the code that it would get if it were learnt next.
         Raises TypeError or ValueError, naming the feature and the value, where `check` would.
         """
@@ -241,7 +258,8 @@ class Features:
             if column is not None:
                 row[column] = self._encode_value(name, value)
         sample = self._scratch.sample
-        sample[0] = row
+        sample.source = None
+        sample.values[0] = row
         return sample
 
     def _encode_value(self, name: Hashable, value: Any) -> float:

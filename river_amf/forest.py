@@ -7,11 +7,10 @@ from collections.abc import Hashable
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from river import base
 
 from river_amf import _kernels, state
-from river_amf.encoding import Features, Labels, NewFeatures, check_weight
+from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_weight
 from river_amf.parameters import (
     Check,
     CheckedParameters,
@@ -22,8 +21,9 @@ from river_amf.parameters import (
     positive,
 )
 
-Sample = NDArray[np.float64]
-
+# Samples that a pure leaf keeps at most (eight a feature, if that is more): to split a leaf of so
+# many takes milliseconds, and they tell its children's shares to a few percent.
+LONGEST_LIST = 2048
 _NO_LIMIT = 2**31 - 1  # 32-bit links
 
 
@@ -186,7 +186,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         Its gaps depend on the room that it had: models that are equal would not be pickled equal.
         """
         if self._arena is not None:
-            _kernels.compact_rows(self._arena.handle)
+            _kernels.compact_rows(self._arena.address)
         return self.__dict__.copy()
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0) -> None:
@@ -230,7 +230,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
                 label = self._admit(y, new)
             sample = self._features.encode(x)
         arena: state.Arena = self._arena  # type: ignore[assignment]
-        status = _kernels.learn_sample(arena.handle, sample, label, weight, 0)
+        status = _kernels.learn_sample(arena.address, sample.address, label, weight, 0)
         if status != _kernels.DONE:
             self._resume(status, x, sample, label, weight)
 
@@ -240,9 +240,9 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         Room comes first, for the sample as well: where there is none, nothing has changed.
         """
         arena = self._start() if self._arena is None else self._arena
-        nothing = np.full((2, len(self._features)), np.nan)
-        ask = (nothing, 0, 1.0, _kernels.ONLY_ROOM)
-        while (status := _kernels.learn_sample(arena.handle, *ask)) != _kernels.DONE:
+        nothing = EncodedSample(len(self._features))
+        ask = (arena.address, nothing.address, 0, 1.0, _kernels.ONLY_ROOM)
+        while (status := _kernels.learn_sample(*ask)) != _kernels.DONE:
             self._make_room(arena, status)
         n_labels = len(self._labels) + (self._labels.find(y) is None)
         n_features = len(self._features) + len(new.numeric) + len(new.categorical)
@@ -253,8 +253,8 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         label = self._labels.add(y)
         arena.settings["n_labels"] = n_labels
         if n_labels > arena.settings["n_classes"][0]:
-            state.set_prior(arena.settings, n_labels, self._dirichlet_for(n_labels))
-            _kernels.weigh_forest(arena.handle)
+            arena.set_prior(n_labels, self._dirichlet_for(n_labels))
+            _kernels.weigh_forest(arena.address)
         return label
 
     def _start(self) -> state.Arena:
@@ -266,6 +266,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         settings["log_stop"] = math.log1p(-self.split_prior)
         state.set_prior(settings, n_classes, self._dirichlet_for(n_classes))
         settings["max_nodes"] = min(self.max_nodes or _NO_LIMIT, _NO_LIMIT)
+        settings["longest_list"] = LONGEST_LIST
         settings["use_aggregation"] = self.use_aggregation
         settings["split_pure"] = self.split_pure
         settings["range_intensity"] = self.split_intensity == "range"
@@ -279,7 +280,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         return automatic_dirichlet(n_classes) if self.dirichlet is None else self.dirichlet
 
     def _resume(
-        self, status: int, x: dict[Any, Any], sample: Sample, label: int, weight: float
+        self, status: int, x: dict[Any, Any], sample: EncodedSample, label: int, weight: float
     ) -> None:
         """Do what the kernel asks for until it is done with the sample."""
         arena = cast(state.Arena, self._arena)
@@ -287,14 +288,14 @@ class AMFClassifier(CheckedParameters, base.Classifier):
             self._features.check(x)  # raises
         while status not in (_kernels.DONE, _kernels.RELEASED):
             first_tree = self._make_room(arena, status)
-            status = _kernels.learn_sample(arena.handle, sample, label, weight, first_tree)
+            status = _kernels.learn_sample(arena.address, sample.address, label, weight, first_tree)
         if status == _kernels.RELEASED:
             arena.drop_rows()
 
     def _make_room(self, arena: state.Arena, status: int) -> int:
         """Give a kernel the room that it lacks; returns the tree to go on with."""
         if status == _kernels.STORE_FULL:
-            _kernels.compact_rows(arena.handle)
+            _kernels.compact_rows(arena.address)
             arena.fit_rows()
             return 0
         lack, first_tree = divmod(status, self.n_estimators)
@@ -338,8 +339,8 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         sample = self._features.encode_known(x)
         if sample is None:
             sample = self._features.encode(x)
-        proba = np.empty(arena.class_room)
-        status = _kernels.predict_sample(arena.handle, sample, proba)
+        proba, address = arena.output.proba
+        status = _kernels.predict_sample(arena.address, sample.address, address)
         if status == _kernels.INFINITE:
             self._features.check(x)  # raises
         # classes that have not been seen have no label yet

@@ -111,9 +111,9 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
             None if node["left"] == _kernels.NONE else names[node["feature"]] for node in nodes
         ],
         "threshold": np.where(is_leaf, math.nan, nodes["threshold"]),
-        "time": nodes["time"].copy(),
+        "time": np.where(nodes["parent"] < 0, 0.0, nodes["split_time"][nodes["parent"]]),
         "n_samples": nodes["n_samples"].copy(),
-        "log_odds": np.where(is_leaf, math.nan, nodes["log_odds"]),
+        "log_odds": _log_odds(nodes),
         "counts": [
             dict(zip(model._labels, counts.tolist(), strict=False))
             for counts in arena.counts[tree, :n_nodes]
@@ -133,6 +133,12 @@ def _column(values: Any) -> pd.Series:
     return pd.Series(values, dtype=object if isinstance(values, list) else None)
 
 
+def _log_odds(nodes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the log-odds of each node, NaN at a leaf."""
+    odds = np.where(nodes["left"] == _kernels.NONE, math.nan, nodes["odds"])
+    return np.log(odds) + nodes["odds_scale"] * _kernels.LOG_SCALE
+
+
 def _depths(nodes: NDArray[Any], root: int) -> NDArray[np.int64]:
     """Count the splits above each node, from the root down."""
     depths = np.zeros(len(nodes), np.int64)
@@ -149,8 +155,8 @@ def _depths(nodes: NDArray[Any], root: int) -> NDArray[np.int64]:
 def _box(arena: state.Arena, tree: int, node: Any) -> NDArray[np.float64]:
     """Return a node's box, (2, n_features); that of a waiting leaf follows from its samples."""
     n_features = int(arena.settings["n_features"][0])
-    if node["box"] != _kernels.NONE:
-        return arena.boxes[tree, node["box"], :, :n_features]
+    if not node["n_rows"]:
+        return arena.boxes[tree, node["place"], :, :n_features]
     box = np.full((2, n_features), math.nan)
     _kernels.hull_of_rows(
         arena.is_categorical,
@@ -158,7 +164,7 @@ def _box(arena: state.Arena, tree: int, node: Any) -> NDArray[np.float64]:
         arena.trees["key"][tree],
         arena.rows,
         arena.links[tree],
-        node["first_row"],
+        node["place"],
         box,
     )
     return box

@@ -8,6 +8,7 @@ nothing of what the numbers mean beyond their shapes, hence it has no sentinels.
 from __future__ import annotations
 
 import math
+import threading
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -31,6 +32,8 @@ SETTINGS = np.dtype(
         ("n_labels", "i8"),  # labels seen so far, at most n_classes
         ("n_features", "i8"),
         ("n_rows", "i8"),  # rows in use in the store of samples
+        ("n_stored", "i8"),  # samples ever stored
+        ("longest_list", "i8"),  # how many samples a pure leaf keeps at most
         ("max_nodes", "i8"),
         ("use_aggregation", "i8"),
         ("split_pure", "i8"),
@@ -52,34 +55,41 @@ TREE = np.dtype(
     align=True,
 )
 
-# One record a node: 64 bytes, a cache line. Links are 32-bit (2**31 nodes a tree are out of reach),
-# times, thresholds and sums of weights are float64 (timestamps, long streams).
+# One record a node: 64 bytes, a cache line, and all that a walk reads of a node but its counts and
+# its box. Links are 32-bit (2**31 nodes a tree are out of reach), times, thresholds and sums of
+# weights are float64 (timestamps, long streams).
 NODE = np.dtype(
     [
         ("threshold", "f8"),
-        ("log_odds", "f8"),
-        ("time", "f8"),
+        ("odds", "f8"),  # exp(log_odds), less a power of two: odds of exp(-4000) have no float64
+        ("odds_scale", "f8"),  # how many times 2**512 was taken out of odds
+        ("split_time", "f8"),  # creation time of the children; its own is that of its parent's
         ("n_samples", "f8"),  # sum of the sample weights
         ("feature", "i4"),
         ("left", "i4"),
         ("right", "i4"),
         ("parent", "i4"),
-        ("box", "i4"),  # row in boxes; a leaf that keeps its samples has none
-        ("first_row", "i4"),  # the list of a leaf's samples, in order of arrival
-        ("last_row", "i4"),
-        ("n_rows", "i4"),
+        ("place", "i4"),  # of its box; of the newest row where a leaf keeps its samples
+        ("n_rows", "i4"),  # how many samples a leaf keeps, 0 where there is a box
     ],
     align=True,
 )
 
 # What the store keeps of a sample beside its row of values.
-SAMPLE = np.dtype([("weight", "f8"), ("label", "i8")], align=True)
+SAMPLE = np.dtype(
+    [
+        ("weight", "f8"),
+        ("label", "i8"),
+        ("number", "i8"),  # of all samples ever stored
+    ],
+    align=True,
+)
+
+N_PURE_WEIGHTS = 256  # cells of fewer samples than that have their log weight in a table
 
 # How the kernels find an arena: the addresses of its arrays, and the room in them. Each array that
-# is an argument of a call costs as much as some nodes of a walk; this record costs one. The name of
-# its last field changes with the records above: compiled code in a cache is found by the types of
-# its arguments, and must not be found for other records.
-_LAYOUT = zlib.crc32(repr([SETTINGS.descr, TREE.descr, NODE.descr, SAMPLE.descr]).encode())
+# is an argument of a call costs as much as some nodes of a walk; the address of this record costs
+# next to nothing.
 ARRAYS = (
     "settings",
     "ranges",
@@ -92,6 +102,7 @@ ARRAYS = (
     "rows",
     "samples",
     "links",
+    "pure_weights",
 )
 HANDLE = np.dtype(
     [(name, "i8") for name in ARRAYS]
@@ -102,9 +113,13 @@ HANDLE = np.dtype(
         ("node_room", "i8"),
         ("box_room", "i8"),
         ("row_room", "i8"),
-        (f"layout_{_LAYOUT:08x}", "i8"),
     ]
 )
+
+# Compiled code in a cache must not be found for other records than it was compiled for: the file of
+# the kernels names the layout that it is written for, and so changes with it.
+_RECORDS = (SETTINGS, TREE, NODE, SAMPLE, HANDLE)
+LAYOUT = f"{zlib.crc32(repr([record.descr for record in _RECORDS]).encode()):08x}"
 
 Array = NDArray[Any]
 
@@ -122,6 +137,14 @@ _FIRST_ROWS = 64
 _FEW_CLASSES = 8
 
 
+class _Output(threading.local):
+    """Room for class probabilities, one for each thread: models predict in several at once."""
+
+    def __init__(self, class_room: int) -> None:
+        rooms = np.zeros((2, class_room))  # those of the forest, and those of one tree
+        self.proba = rooms[0], rooms.ctypes.data
+
+
 class Arena:
     """All arrays of a forest.
 
@@ -136,7 +159,8 @@ class Arena:
     -----
     With T trees, C classes and d features, the shapes are nodes (T, nodes), counts (T, nodes, C),
     boxes (T, boxes, 2, d), rows (samples, d), samples (samples,), links (T, samples), ranges
-    (2, d), intensity (d,), is_categorical (d,). Where a count of things in use is smaller than the
+    (2, d), intensity (d,), is_categorical (d,), pure_weights (256,), which kernels fill as they go
+    and copies leave out. Where a count of things in use is smaller than the
     array, the rest is room to grow, left out of pickles. Room in ranges and boxes is NaN, "never
     seen", and so are the columns of rows that no feature has yet; in nodes and counts it is zero.
     """
@@ -155,19 +179,33 @@ class Arena:
         self.rows = np.empty((0, 0))
         self.samples = np.zeros(0, SAMPLE)
         self.links = np.zeros((n_trees, 0), "i4")
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make what is no part of a copy."""
+        self.pure_weights = np.full(N_PURE_WEIGHTS, np.nan)
+        self.handle = np.zeros(1, HANDLE)
+        self.address: int = self.handle.ctypes.data
+        self.class_room = 0
         self._collect()
 
     def _collect(self) -> None:
         """Tell where the arrays are, after any of them has moved."""
         self.arrays = tuple(getattr(self, name) for name in ARRAYS)
-        handle = np.zeros(1, HANDLE)
+        handle = self.handle
         for name, array in zip(ARRAYS, self.arrays, strict=True):
             handle[name] = array.ctypes.data
         handle["n_trees"], handle["node_room"], handle["class_room"] = self.counts.shape
         handle["box_room"], handle["feature_room"] = self.boxes.shape[1], len(self.intensity)
         handle["row_room"] = len(self.rows)
-        self.handle = handle
-        self.class_room = self.counts.shape[2]
+        if self.class_room != self.counts.shape[2]:
+            self.class_room = self.counts.shape[2]
+            self.output = _Output(self.class_room)
+
+    def set_prior(self, n_classes: int, dirichlet: float) -> None:
+        """Change the prior of a node's prediction, and forget what followed from the old one."""
+        set_prior(self.settings, n_classes, dirichlet)
+        self.pure_weights[:] = np.nan
 
     @property
     def nbytes(self) -> int:
@@ -267,7 +305,7 @@ class Arena:
             array = np.empty(part.shape, _DTYPES.get(name, np.float64))
             array[...] = part
             setattr(self, name, array)
-        self._collect()
+        self._begin()
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:

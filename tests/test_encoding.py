@@ -65,7 +65,7 @@ def test_later_columns_follow_the_columns_there_are():
 def test_the_order_of_keys_does_not_matter(items):
     features = features_of(dict(items))
     assert list(features) == [3, "a", "b", ()]
-    assert features.encode(dict(items))[0].tolist() == [2.0, 0.0, 1.0, 0.0]
+    assert features.encode(dict(items)).values[0].tolist() == [2.0, 0.0, 1.0, 0.0]
 
 
 def test_the_first_value_tells_which_columns_are_categorical():
@@ -109,7 +109,7 @@ def test_a_numeric_or_unknown_feature_has_no_categories():
 def test_an_unknown_category_gets_the_next_code(known, category):
     features = features_of(*({"c": c} for c in known))
     expected = known.index(category) if category in known else len(known)
-    assert features.encode({"c": category})[0, 0] == expected
+    assert features.encode({"c": category}).values[0, 0] == expected
     features.add(features.check({"c": category}))
     assert features.categories("c")[category] == expected
 
@@ -122,13 +122,13 @@ def test_the_fast_way_agrees_with_the_slow_way(samples, x):
     features = features_of(*samples)
     fast = features.encode_known(x)
     if fast is not None:
-        assert rows_equal(fast.copy(), features.encode(OrderedDict(x)))
+        assert rows_equal(fast.values.copy(), features.encode(OrderedDict(x)).values)
 
 
 @given(st.lists(SAMPLES, max_size=5), SAMPLES)
 def test_encoding_is_by_value_code_or_nan(samples, x):
     features = features_of(*samples, x)
-    row = features.encode(x)[0]
+    row = features.encode(x).values[0]
     for name, value in zip(features, row, strict=True):
         codes = features.categories(name)
         if is_missing(x.get(name)):
@@ -182,13 +182,13 @@ def test_both_ways_refuse_what_only_converts_to_a_number(value):
 
 def test_features_not_known_are_ignored():
     features = features_of({"size": 1.0})
-    assert features.encode({"size": 2.0, "more": 3.0})[0].tolist() == [2.0]
+    assert features.encode({"size": 2.0, "more": 3.0}).values[0].tolist() == [2.0]
 
 
 @pytest.mark.parametrize("n_features", [0, 1, 2, 5])
 def test_any_number_of_features(n_features):
     x = {str(i): float(i) for i in range(n_features)}
-    row = features_of(x).encode(x)
+    row = features_of(x).encode(x).values
     assert row.shape == (2, n_features)
     assert row[0].tolist() == list(x.values())
 
@@ -197,7 +197,7 @@ def test_a_defaultdict_does_not_grow():
     features = features_of({"size": 1.0, "color": "red"})
     x = defaultdict(float)
     features.check(x)
-    assert np.isnan(features.encode(x)[0]).all()
+    assert np.isnan(features.encode(x).values[0]).all()
     assert not x
 
 
@@ -228,7 +228,11 @@ def test_features_survive_pickling():
     features = features_of({"size": 1.0, "color": "red"}, {"color": "blue"})
     twin = pickle.loads(pickle.dumps(features))
     x = {"color": "blue", "size": 3.0}
-    assert twin.encode_known(x)[0].tolist() == features.encode(x)[0].tolist() == [1.0, 3.0]
+    assert (
+        twin.encode_known(x).values[0].tolist()
+        == features.encode(x).values[0].tolist()
+        == [1.0, 3.0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -360,10 +364,24 @@ def test_weights_of_any_type(w):
     assert weight == w
 
 
+def test_a_dict_that_changes_in_place_is_encoded_anew():
+    features = features_of({"a": 1.0, "b": 2.0})
+    x = {"a": 3.0, "b": 4.0}
+    features.encode(x)
+    x["b"] = 5.0
+    assert features.encode(x).values[0].tolist() == [3.0, 5.0]
+    x["b"] = np.array(5.5)
+    with pytest.raises((TypeError, ValueError), match="'b'"):
+        features.encode(x)
+    x["b"] = 6.0
+    assert features.encode({"a": 9.0}).values[0, 0] == 9.0
+    assert features.encode(x).values[0].tolist() == [3.0, 6.0]
+
+
 def test_each_thread_encodes_into_its_own_sample():
     features = features_of({"a": 1.0, "b": 2.0})
     mine = features.encode({"a": 3.0, "b": 4.0})
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         other = pool.submit(features.encode, {"a": 5.0, "b": 6.0}).result()
-    assert mine[0].tolist() == [3.0, 4.0]
-    assert other[0].tolist() == [5.0, 6.0]
+    assert mine.values[0].tolist() == [3.0, 4.0]
+    assert other.values[0].tolist() == [5.0, 6.0]

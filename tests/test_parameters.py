@@ -360,7 +360,7 @@ def test_every_parameter_changes_predictions(parameters):
 )
 def test_weights_of_the_aggregation_do_not_change_the_trees(parameters):
     first, second = trained(**parameters)._arena, trained()._arena
-    for field in ("feature", "threshold", "time", "n_samples", "left", "right"):
+    for field in ("feature", "threshold", "split_time", "n_samples", "left", "right"):
         assert np.array_equal(first.nodes[field], second.nodes[field])
 
 

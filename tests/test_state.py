@@ -1,8 +1,10 @@
 """The arena: records without padding, and a handle that always tells where the arrays are."""
 
+from pathlib import Path
+
 import pytest
 
-from river_amf import AMFClassifier, state
+from river_amf import AMFClassifier, _kernels, state
 
 
 @pytest.mark.parametrize("dtype", [state.SETTINGS, state.TREE, state.NODE, state.SAMPLE])
@@ -41,6 +43,6 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
     assert len(handles) > 10
 
 
-def test_the_handle_changes_its_type_with_the_records():
-    # Compiled code in a cache is found by the types of its arguments.
-    assert state.HANDLE.names[-1] == f"layout_{state._LAYOUT:08x}"
+def test_the_kernels_name_the_layout_of_the_records_in_their_own_file():
+    # Compiled code in a cache is found by that file.
+    assert state.LAYOUT in Path(_kernels.__file__).read_text()

@@ -1,0 +1,119 @@
+"""A leaf that stays pure for long: the samples that it keeps stand for all of them."""
+
+import pickle
+import random
+
+import naive
+import numpy as np
+import pytest
+import tables
+
+from river_amf import AMFClassifier, forest, inspection
+
+LONGEST = 64
+
+
+@pytest.fixture(autouse=True)
+def short_lists(monkeypatch):
+    monkeypatch.setattr(forest, "LONGEST_LIST", LONGEST)
+
+
+def points(n_samples, seed=1):
+    generator = random.Random(seed)
+    for _ in range(n_samples):
+        x = {"a": generator.gauss(0, 1), "b": generator.random(), "c": generator.choice("pqr")}
+        if generator.random() < 0.1:
+            del x["b"]
+        yield x
+
+
+def pure_forest(n_samples, **parameters):
+    model = AMFClassifier(n_estimators=4, seed=1, **parameters)
+    for x in points(n_samples):
+        model.learn_one(x, "often")
+    return model
+
+
+def test_lists_and_store_stay_short():
+    model = AMFClassifier(n_estimators=4, seed=1)
+    for x in points(5000):
+        model.learn_one(x, "often")
+        assert (model._arena.nodes["n_rows"] <= LONGEST).all()
+    state = model._arena.__getstate__()
+    assert len(state["rows"]) <= 2 * LONGEST  # the trees keep nearly the same
+    assert len(model._arena.rows) <= 8 * LONGEST
+
+
+def test_a_thinned_leaf_keeps_its_box_and_its_counts():
+    model, whole = pure_forest(3000), AMFClassifier(n_estimators=4, seed=1, max_nodes=1)
+    for x in points(3000):
+        whole.learn_one(x, "often")
+    for tree in range(4):
+        (leaf,), (one) = (
+            inspection.node_table(model, tree).itertuples(),
+            inspection.node_table(whole, tree).iloc[0],
+        )
+        assert leaf.counts == one["counts"] == {"often": 3000.0}
+        assert leaf.range_min == one["range_min"]
+        assert leaf.range_max == one["range_max"]
+
+
+def test_what_is_left_of_a_list_stands_for_all_of_it():
+    model = pure_forest(3000)
+    model.learn_one({"a": 0.1, "b": 0.5, "c": "q"}, "seldom")
+    for tree in range(4):
+        table = inspection.node_table(model, tree)
+        assert len(table) > 1
+        cells = tables.cells(model, tree)
+        for row in table.itertuples():
+            if row.left >= 0:
+                left, right = table.loc[row.left], table.loc[row.right]
+                for label in ("often", "seldom"):
+                    total = left["counts"][label] + right["counts"][label]
+                    assert row.counts[label] == pytest.approx(total, rel=1e-12)
+                for name, low in row.range_min.items():
+                    ends = [c["range_min"][name] for c in (left, right) if name in c["range_min"]]
+                    assert low == min(ends)
+                expected = naive.closed_form_log_odds(cells[row.node], **tables.aggregation(model))
+                assert row.log_odds == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert table["counts"][tables.root(table)] == {"often": 3000.0, "seldom": 1.0}
+
+
+def test_a_region_of_another_label_inside_a_thinned_leaf_is_still_found():
+    model = pure_forest(5000)
+    for x in points(300, seed=2):
+        inside = abs(x["a"]) < 0.5
+        model.learn_one(x, "seldom" if inside else "often")
+    seldom = {True: [], False: []}
+    for x in points(300, seed=3):
+        seldom[abs(x["a"]) < 0.5].append(model.predict_proba_one(x)["seldom"])
+    assert np.mean(seldom[True]) > 4 * np.mean(seldom[False])
+
+
+def test_rows_that_all_coincide_are_thinned_too():
+    model = AMFClassifier(n_estimators=2, seed=1)
+    for _ in range(1000):
+        model.learn_one({"a": 1.0, "c": "p"}, "often")
+        assert (model._arena.nodes["n_rows"] <= LONGEST).all()
+    model.learn_one({"a": 1.0, "c": "p"}, "seldom")
+    model.learn_one({"a": 2.0, "c": "p"}, "seldom")
+    assert model.predict_one({"a": 2.0, "c": "p"}) == "seldom"
+    assert model.predict_one({"a": 1.0, "c": "p"}) == "often"
+
+
+def test_more_features_than_the_list_may_hold():
+    model = AMFClassifier(n_estimators=2, seed=1)
+    generator = np.random.default_rng(1)
+    for values in generator.normal(size=(2000, 40)).tolist():
+        model.learn_one(dict(enumerate(values)), "often")
+        assert (model._arena.nodes["n_rows"] <= 8 * 40).all()
+
+
+@pytest.mark.parametrize("at", [65, 700])
+def test_a_copy_goes_on_like_the_original(at):
+    model = pure_forest(at)
+    copy = pickle.loads(pickle.dumps(model))
+    for other in (model, copy):
+        for i, x in enumerate(points(700, seed=5)):
+            other.learn_one(x, "often" if i % 100 else "seldom")
+    assert pickle.dumps(model) == pickle.dumps(copy)
