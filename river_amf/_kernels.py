@@ -25,11 +25,11 @@ import numpy as np
 from numba import carray
 from numba.extending import intrinsic
 
-from river_amf.state import HANDLE, LAYOUT, N_PURE_WEIGHTS, NODE, SAMPLE, SETTINGS, TREE
+from river_amf.state import BLOCK, HANDLE, LAYOUT, N_PURE_WEIGHTS, NODE, SAMPLE, SETTINGS, TREE
 
 CACHE = True
 
-if LAYOUT != "678e0859":  # write it here whenever it changes, so that no cache serves the old one
+if LAYOUT != "a090d1fc":  # write it here whenever it changes, so that no cache serves the old one
     raise ImportError(f"the kernels are not written for the layout of state.py, {LAYOUT}")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,6 +54,11 @@ def part(function: F) -> F:
 def hot(function: F) -> F:
     """Compile a part that every sample runs through, into its callers."""
     return cast(F, _njit_part(function, forceinline=True))
+
+
+def view(function: F) -> F:
+    """Let the source of a part stand in its callers, as it returns records, which Numba cannot."""
+    return cast(F, _njit_part(function, inline="always"))
 
 
 if numba.config.DISABLE_JIT:
@@ -87,6 +92,12 @@ INFINITE = -4  # nothing was changed: the sample holds an infinite value
 NOTHING = -1
 NODES = 0
 BOXES = 1
+
+# What ready_samples answers, beside STORE_FULL and a number of samples.
+NODES_FULL = -5
+BOXES_FULL = -6
+FULL = {NODES: NODES_FULL, BOXES: BOXES_FULL}  # by what a tree lacks
+FEW_SAMPLES = 64  # a chunk is not to be smaller than that for want of room
 
 ONLY_ROOM = -1  # the first tree of a call that only asks whether there is room
 
@@ -133,6 +144,20 @@ class Forest(NamedTuple):
     pure_weights: Any
 
 
+class Samples(NamedTuple):
+    """The arrays of `state.Block`."""
+
+    values: Any
+    labels: Any
+    weights: Any
+    proba: Any
+    parts: Any  # of the trees, for the samples of a chunk
+    intensities: Any  # when a sample of a chunk is learnt
+    rows: Any  # of the samples of a chunk, in the store
+    coded: Any  # one sample, as each tree sees it
+    next_samples: Any  # where each tree is to go on
+
+
 class Tree(NamedTuple):
     """One tree's part of them; `state` and `settings` are records."""
 
@@ -142,6 +167,7 @@ class Tree(NamedTuple):
     counts: Any
     boxes: Any
     links: Any
+    intensity: Any  # at the time of the sample that is learnt
 
 
 # A sample of a leaf that is being split.
@@ -199,6 +225,40 @@ def forest_of(address: int) -> Forest:
         carray(pointer(at["samples"]), (row_room,), SAMPLE),
         carray(pointer(at["links"]), (n_trees, row_room), np.int32),
         carray(pointer(at["pure_weights"]), (N_PURE_WEIGHTS,), np.float64),
+    )
+
+
+@view
+def tree_of(forest: Forest, t: int, intensity: Array) -> Tree:
+    """One tree's part of a forest."""
+    return Tree(
+        forest.settings[0],
+        forest.trees[t],
+        forest.nodes[t],
+        forest.counts[t],
+        forest.boxes[t],
+        forest.links[t],
+        intensity,
+    )
+
+
+@hot
+def samples_of(address: int, forest: Forest) -> Samples:
+    """The arrays of a block by the address of its record, of dtype `state.BLOCK`."""
+    at = carray(pointer(address), (1,), BLOCK)[0]
+    n, n_trees = at["n_samples"], len(forest.trees)
+    settings = forest.settings[0]
+    n_features, n_classes = settings["n_features"], settings["n_classes"]
+    return Samples(
+        carray(pointer(at["values"]), (n, at["n_columns"]), np.float64),
+        carray(pointer(at["labels"]), (n,), np.int64),
+        carray(pointer(at["weights"]), (n,), np.float64),
+        carray(pointer(at["proba"]), (n, at["n_labels"]), np.float64),
+        carray(pointer(at["parts"]), (n_trees, at["chunk"], n_classes), np.float64),
+        carray(pointer(at["intensities"]), (at["chunk"], n_features), np.float64),
+        carray(pointer(at["rows"]), (at["chunk"],), np.int64),
+        carray(pointer(at["coded"]), (n_trees, n_features), np.float64),
+        carray(pointer(at["next_samples"]), (n_trees,), np.int64),
     )
 
 
@@ -516,13 +576,19 @@ def add_node(tree: Tree, parent: int) -> int:
     index = tree.state["n_nodes"]
     tree.state["n_nodes"] = index + 1
     node = tree.nodes[index]
+    node["threshold"] = 0.0
+    node["odds"] = 0.0
+    node["odds_scale"] = 0.0
     node["split_time"] = NEVER
+    node["n_samples"] = 0.0
     node["parent"] = parent
     node["feature"] = NONE
     node["left"] = NONE
     node["right"] = NONE
     node["place"] = NONE
     node["n_rows"] = 0
+    for c in range(tree.counts.shape[1]):
+        tree.counts[index, c] = 0.0
     return index
 
 
@@ -532,6 +598,9 @@ def add_box(tree: Tree, index: int) -> Array:
     box = tree.state["n_boxes"]
     tree.state["n_boxes"] = box + 1
     tree.nodes[index]["place"] = box
+    for j in range(tree.boxes.shape[2]):
+        tree.boxes[box, 0, j] = math.nan
+        tree.boxes[box, 1, j] = math.nan
     return tree.boxes[box]
 
 
@@ -705,7 +774,7 @@ def lack_of_room(
 
 
 @hot
-def descend(forest: Forest, tree: Tree, x: Array) -> tuple[int, float]:
+def descend(tree: Tree, x: Array) -> tuple[int, float]:
     """Walk x down and extend the boxes, to a leaf or to where the Mondrian process splits.
 
     Returns the node and the time at which a new parent comes above it, NEVER if it is a leaf that
@@ -722,7 +791,7 @@ def descend(forest: Forest, tree: Tree, x: Array) -> tuple[int, float]:
         box = box_of(tree, node)
         children_time = node["split_time"]
         if not is_inside(box, x, n_features):
-            rate = extension_rate(box, x, forest.intensity, n_features) if may_split else 0.0
+            rate = extension_rate(box, x, tree.intensity, n_features) if may_split else 0.0
             if rate > 0.0:
                 time = draw_split_time(tree.state, time, rate, children_time)
                 if time < children_time:
@@ -736,7 +805,7 @@ def descend(forest: Forest, tree: Tree, x: Array) -> tuple[int, float]:
 
 @part
 def insert_parent(
-    forest: Forest, tree: Tree, index: int, split_time: float, x: Array, row: int
+    tree: Tree, index: int, split_time: float, x: Array, row: int
 ) -> tuple[int, int, float]:
     """Put a new parent above a node, at its place, and a new leaf with x beside the node.
 
@@ -751,8 +820,8 @@ def insert_parent(
     lengths = parent_box[0]  # until the box takes its place
     for j in range(n_features):
         lengths[j] = range_extension(box[0, j], box[1, j], x[j])
-    rate = extension_rate(box, x, forest.intensity, n_features)
-    feature = draw_feature(tree.state, lengths, forest.intensity, rate)
+    rate = extension_rate(box, x, tree.intensity, n_features)
+    feature = draw_feature(tree.state, lengths, tree.intensity, rate)
     newcomer_left = x[feature] < box[0, feature]
     if newcomer_left:
         threshold = draw_threshold(tree.state, x[feature], box[0, feature])
@@ -889,7 +958,7 @@ def part_cell(expansion: Expansion, n_cell: int, split: Record) -> int:
 
 
 @part
-def draw_splits(forest: Forest, tree: Tree, index: int, expansion: Expansion) -> int:
+def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
     """Draw the Mondrian process restricted to the members of a leaf, the newcomer the last of them.
 
     Only the newcomer's cell is followed, until it is alone in it, or all in it coincide, or the
@@ -909,11 +978,11 @@ def draw_splits(forest: Forest, tree: Tree, index: int, expansion: Expansion) ->
         rate = 0.0
         for j in range(len(lengths)):
             lengths[j] = range_extension(box[0, j], box[0, j], box[1, j])
-            rate += forest.intensity[j] * lengths[j]
+            rate += tree.intensity[j] * lengths[j]
         if not rate > 0.0:
             break
         now += draw_exponential(tree.state, rate)
-        j = draw_feature(tree.state, lengths, forest.intensity, rate)
+        j = draw_feature(tree.state, lengths, tree.intensity, rate)
         split = expansion.splits[n_splits]
         split["time"] = now
         split["feature"] = j
@@ -1031,7 +1100,7 @@ def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, 
     work = np.empty(work_size(n_members, n_features))
     expansion = expansion_in(work, n_members, n_features)
     collect_members(forest, tree, index, row, expansion)
-    n_splits = draw_splits(forest, tree, index, expansion)
+    n_splits = draw_splits(tree, index, expansion)
     lack = lack_of_room(tree.settings, tree.state, n_splits, len(tree.nodes), len(tree.boxes))
     leaf, growth = NONE, 0.0
     if lack != NOTHING:
@@ -1178,10 +1247,10 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
         state["root"] = leaf
     else:
         spent = is_spent(settings, state)
-        leaf, split_time = descend(forest, tree, x)
+        leaf, split_time = descend(tree, x)
         node = tree.nodes[leaf]
         if split_time < NEVER:
-            leaf, changed, log_growth = insert_parent(forest, tree, leaf, split_time, x, row)
+            leaf, changed, log_growth = insert_parent(tree, leaf, split_time, x, row)
         elif keeps_samples(node):
             if tree.counts[leaf, label] == node["n_samples"]:  # still pure
                 list_row(tree, leaf, row)
@@ -1255,23 +1324,23 @@ def learn_in_forest(
     for t in range(first_tree, len(trees)):
         if settings["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[0], x)
-        tree = Tree(
-            settings,
-            trees[t],
-            forest.nodes[t],
-            forest.counts[t],
-            forest.boxes[t],
-            forest.links[t],
-        )
+        tree = tree_of(forest, t, forest.intensity)
         lack = learn_tree(forest, tree, x, label, weight, row)
         if lack != NOTHING:
             return t + lack * len(trees)
     if keeps_rows and not is_keeping_rows(settings, trees):
-        settings["n_rows"] = 0
+        forget_rows(settings)
         return RELEASED
     if keeps_rows and not is_listed(forest.links, row):
         settings["n_rows"] = row
     return DONE
+
+
+@hot
+def forget_rows(settings: Record) -> None:
+    """Forget the store, as no tree keeps samples any more."""
+    settings["n_rows"] = 0
+    settings["n_stored"] = 0
 
 
 @hot
@@ -1286,14 +1355,19 @@ def is_keeping_rows(settings: Record, trees: Array) -> bool:
 @hot
 def forest_lacks(forest: Forest) -> int:
     """What some tree lacks to be ready for any sample but the rarest."""
-    settings = forest.settings[0]
-    node_room, box_room = forest.nodes.shape[1], forest.boxes.shape[1]
     for t in range(len(forest.trees)):
-        n_splits = min(READY_SPLITS, splits_left(settings, forest.trees[t]))
-        lack = lack_of_room(settings, forest.trees[t], n_splits, node_room, box_room)
+        lack = tree_lacks(forest, t, READY_SPLITS)
         if lack != NOTHING:
             return lack
     return NOTHING
+
+
+@hot
+def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
+    """What a tree lacks for so many splits, or for those that its budget still allows."""
+    settings, state = forest.settings[0], forest.trees[t]
+    wanted = min(n_splits, splits_left(settings, state))
+    return lack_of_room(settings, state, wanted, forest.nodes.shape[1], forest.boxes.shape[1])
 
 
 @hot
@@ -1443,3 +1517,115 @@ def normalise(proba: Array, n_labels: int) -> None:
         total += proba[c]
     for c in range(n_labels):
         proba[c] /= total
+
+
+# ---------------------------------------------------------------------------------------- blocks
+
+# A block goes through the forest in chunks: what concerns all trees is done for a whole chunk
+# (open_chunk), then each tree takes all of its samples (run_chunk, in any number of threads), then
+# the trees' predictions are added up (close_chunk). A tree and its chunk stay in the cache.
+
+
+@kernel
+def ready_samples(arena: int, wanted: int) -> int:
+    """How many samples there is room for if none splits a tree more than once; at most `wanted`.
+
+    If there is room for but a few, the answer is STORE_FULL, NODES_FULL or BOXES_FULL.
+    """
+    forest = forest_of(arena)
+    settings = forest.settings[0]
+    few = min(wanted, FEW_SAMPLES)
+    n_ready = wanted
+    if is_keeping_rows(settings, forest.trees):
+        n_ready = min(n_ready, len(forest.rows) - settings["n_rows"])
+        if n_ready < few:
+            return STORE_FULL
+    for t in range(len(forest.trees)):
+        lack = tree_lacks(forest, t, READY_SPLITS + few)
+        if lack != NOTHING:
+            return NODES_FULL if lack == NODES else BOXES_FULL
+        while n_ready > few and tree_lacks(forest, t, READY_SPLITS + n_ready) != NOTHING:
+            n_ready = max(n_ready // 2, few)
+    return n_ready
+
+
+@kernel
+def open_chunk(arena: int, block: int, start: int, stop: int, learns: bool) -> bool:
+    """Take note of ranges and put the samples into the store; returns whether it is in use."""
+    forest = forest_of(arena)
+    samples = samples_of(block, forest)
+    settings = forest.settings[0]
+    keeps_rows = is_keeping_rows(settings, forest.trees)
+    for t in range(len(forest.trees)):
+        samples.next_samples[t] = start
+    for i in range(start, stop if learns else start):
+        if samples.weights[i] > 0.0:
+            x = samples.values[i]
+            update_ranges(forest, x)
+            row = NONE
+            if keeps_rows:
+                row = store_row(forest, x, samples.labels[i], samples.weights[i])
+            samples.rows[i - start] = row
+        for j in range(settings["n_features"]):
+            samples.intensities[i - start, j] = forest.intensity[j]
+    return keeps_rows
+
+
+@kernel
+def run_chunk(
+    arena: int, block: int, start: int, stop: int, first: int, end: int, tests: bool, learns: bool
+) -> int:
+    """Predict and learn the samples of a chunk, each tree from `first` to before `end` in turn.
+
+    Answers NOTHING, or what a tree lacks; then it can be called again and goes on from there.
+    """
+    forest = forest_of(arena)
+    samples = samples_of(block, forest)
+    settings = forest.settings[0]
+    for t in range(first, end):
+        for i in range(samples.next_samples[t], stop):
+            samples.next_samples[t] = i
+            x = samples.values[i]
+            if settings["has_categories"]:
+                x = samples.coded[t]
+                key = forest.trees[t]["key"]
+                n_features = settings["n_features"]
+                code_row(forest.is_categorical, n_features, key, samples.values[i], x)
+            if tests:
+                proba = samples.parts[t, i - start]
+                predict_tree(settings, forest.trees[t], forest.nodes[t], forest.counts[t], x, proba)
+            weight = samples.weights[i]
+            if learns and weight > 0.0:
+                lack = tree_lacks(forest, t, 1)
+                if lack == NOTHING:
+                    tree = tree_of(forest, t, samples.intensities[i - start])
+                    row = samples.rows[i - start]
+                    lack = learn_tree(forest, tree, x, samples.labels[i], weight, row)
+                if lack != NOTHING:
+                    return lack
+        samples.next_samples[t] = stop
+    return NOTHING
+
+
+@kernel
+def close_chunk(arena: int, block: int, start: int, stop: int, tests: bool, kept_rows: bool) -> int:
+    """Add up the trees' predictions; answers RELEASED if no tree keeps samples any more."""
+    forest = forest_of(arena)
+    samples = samples_of(block, forest)
+    settings = forest.settings[0]
+    for i in range(start, stop if tests else start):
+        add_up(settings, samples.parts, i - start, samples.proba[i])
+    if kept_rows and not is_keeping_rows(settings, forest.trees):
+        forget_rows(settings)
+        return RELEASED
+    return DONE
+
+
+@hot
+def add_up(settings: Record, parts: Array, i: int, proba: Array) -> None:
+    """The forest's probabilities of the labels seen so far, from those of its trees."""
+    n_labels = settings["n_labels"]
+    for t in range(len(parts)):
+        for c in range(n_labels):
+            proba[c] += parts[t, i, c]
+    normalise(proba, n_labels)

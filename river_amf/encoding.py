@@ -11,6 +11,7 @@ import math
 import numbers
 import operator
 import struct
+import sys
 import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
@@ -102,6 +103,16 @@ def check_weight(w: Any) -> float:
     return weight
 
 
+def _size_of(index: dict[Hashable, Any]) -> int:
+    """Return the bytes of a dict and its keys."""
+    return sys.getsizeof(index) + sum(map(sys.getsizeof, index))
+
+
+def column_order(name: Hashable) -> tuple[str, str]:
+    """Return what new columns are sorted by: names of any type, in an order of their own."""
+    return type(name).__name__, repr(name)
+
+
 class Labels:
     """Labels in order of first appearance.
 
@@ -118,6 +129,11 @@ class Labels:
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.index)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the labels and what holds them."""
+        return _size_of(self.index)
 
     def find(self, label: Hashable) -> int | None:
         """Return the index of a label, None if it has not been seen; TypeError if unhashable."""
@@ -212,6 +228,16 @@ class Features:
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self._columns)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the names and categories, what holds them, and an encoded sample."""
+        codes = sum(map(_size_of, self._codes.values()))
+        return _size_of(self._columns) + codes + self._scratch.sample.values.nbytes
+
+    def column(self, name: Hashable) -> int | None:
+        """Return the column of a feature, None if it is unknown."""
+        return self._columns.get(name)
+
     def categories(self, name: Hashable) -> dict[Hashable, int] | None:
         """Return the categories of a feature and their codes, None if it is numeric."""
         return self._codes.get(name)
@@ -256,14 +282,14 @@ class Features:
         for name, value in x.items():
             column = self._columns.get(name)
             if column is not None:
-                row[column] = self._encode_value(name, value)
+                row[column] = self.encode_value(name, value)
         sample = self._scratch.sample
         sample.source = None
         sample.values[0] = row
         return sample
 
-    def _encode_value(self, name: Hashable, value: Any) -> float:
-        """Encode one value of a known feature."""
+    def encode_value(self, name: Hashable, value: Any) -> float:
+        """Encode one value of a known feature, or raise TypeError or ValueError."""
         codes = self._codes.get(name)
         if value is None:
             return math.nan
@@ -308,7 +334,7 @@ class Features:
         for name, value in x.items():
             codes = self._codes.get(name)
             if name in self._columns:
-                code = self._encode_value(name, value)
+                code = self.encode_value(name, value)
                 if codes is not None and code == len(codes):
                     new.categories.append((name, value))
             elif is_missing(value):
@@ -329,7 +355,7 @@ class Features:
         order of the keys of a sample does not matter.
         """
         kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
-        names = sorted(kinds, key=lambda name: (type(name).__name__, repr(name)))
+        names = sorted(kinds, key=column_order)
         for name in names:
             self._columns[name] = len(self._columns)
             if kinds[name]:

@@ -24,6 +24,22 @@ from numpy.typing import NDArray
 from river import base, datasets
 from river.metrics.base import ClassificationMetric
 
+from river_amf.progressive import iter_progressive_val_score, progressive_val_score
+
+__all__ = [
+    "BUNDLED",
+    "Checkpoint",
+    "EvaluationError",
+    "Stream",
+    "even_checkpoints",
+    "iter_progressive_val_score",
+    "iter_test_then_train",
+    "load_stream",
+    "most_probable",
+    "progressive_val_score",
+    "suggest",
+]
+
 Label = base.typing.ClfTarget
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Label]

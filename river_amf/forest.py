@@ -7,14 +7,16 @@ from collections.abc import Hashable
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
 
-from river_amf import _kernels, state
+from river_amf import _kernels, blocks, columns, frames, state
 from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_weight
 from river_amf.parameters import (
     Check,
     CheckedParameters,
     automatic_dirichlet,
+    cores,
     flag,
     integer,
     one_of,
@@ -27,7 +29,7 @@ LONGEST_LIST = 2048
 _NO_LIMIT = 2**31 - 1  # 32-bit links
 
 
-class AMFClassifier(CheckedParameters, base.Classifier):
+class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
     """Aggregated Mondrian Forest classifier for data streams.
 
     The forest learns truly online, in one pass, and predicts at any time. Each tree partitions the
@@ -74,6 +76,9 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         does not matter; `"unit"`, the paper's, takes them as they are, scaled beforehand.
     fading_factor
         Not available yet; leave it `None`.
+    n_jobs
+        Number of threads that the calls for blocks (`*_many`) cut the trees over; -1 for as many as
+        there are cores. The result does not depend on it, and it may be changed at any time.
     seed
         Seed of the random numbers, for reproducible results.
 
@@ -131,8 +136,10 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         "max_nodes": integer(1, optional=True),
         "split_intensity": one_of("range", "unit", note="; 'relevance' is not there yet"),
         "fading_factor": one_of(None, note="; fading is not there yet"),
+        "n_jobs": cores,
         "seed": integer(0, optional=True),
     }
+    _always_writable: ClassVar[frozenset[str]] = frozenset({"n_jobs"})
 
     def __init__(
         self,
@@ -148,6 +155,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         max_nodes: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
+        n_jobs: int = 1,
         seed: int | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -161,6 +169,7 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         self.max_nodes = max_nodes
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
+        self.n_jobs = n_jobs
         self.seed = seed
         self._features = Features()
         self._labels = Labels()
@@ -175,10 +184,26 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         return True
 
     @property
+    def memory_usage(self) -> int:
+        """Bytes that the model takes, room to grow included.
+
+        Its arrays, and the names, labels and categories that it knows.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier()
+        >>> model.learn_one({"length": 2.5}, "short")
+        >>> 10_000 < model.memory_usage < 200_000
+        True
+        """
+        usage = self._features.nbytes + self._labels.nbytes
+        return usage if self._arena is None else usage + self._arena.nbytes
+
+    @property
     def _raw_memory_usage(self) -> int:
-        """Bytes of the model; river's own sum counts the data of an array twice."""
-        usage = super()._raw_memory_usage
-        return usage - self._arena.nbytes if self._arena is not None else usage
+        """What river shows; its own sum counts the data of an array twice."""
+        return self.memory_usage
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes, once the store of samples has been closed up.
@@ -227,15 +252,16 @@ class AMFClassifier(CheckedParameters, base.Classifier):
             if weight == 0.0:
                 return
             if label is None or any(new):
-                label = self._admit(y, new)
+                self._admit([y] if label is None else [], new)
+                label = self._labels.add(y)
             sample = self._features.encode(x)
         arena: state.Arena = self._arena  # type: ignore[assignment]
         status = _kernels.learn_sample(arena.address, sample.address, label, weight, 0)
         if status != _kernels.DONE:
             self._resume(status, x, sample, label, weight)
 
-    def _admit(self, y: Hashable, new: NewFeatures) -> int:
-        """Take in the label, features and categories that a checked sample brings.
+    def _admit(self, labels: list[Hashable], new: NewFeatures) -> None:
+        """Take in the label, if any, the features and the categories that a checked sample brings.
 
         Room comes first, for the sample as well: where there is none, nothing has changed.
         """
@@ -244,18 +270,18 @@ class AMFClassifier(CheckedParameters, base.Classifier):
         ask = (arena.address, nothing.address, 0, 1.0, _kernels.ONLY_ROOM)
         while (status := _kernels.learn_sample(*ask)) != _kernels.DONE:
             self._make_room(arena, status)
-        n_labels = len(self._labels) + (self._labels.find(y) is None)
+        n_labels = len(self._labels) + len(labels)
         n_features = len(self._features) + len(new.numeric) + len(new.categorical)
         arena.reserve(n_features, n_labels)
         self._arena = arena
         self._features.add(new)
         arena.set_features(self._features.is_categorical)
-        label = self._labels.add(y)
+        for label in labels:
+            self._labels.add(label)
         arena.settings["n_labels"] = n_labels
         if n_labels > arena.settings["n_classes"][0]:
             arena.set_prior(n_labels, self._dirichlet_for(n_labels))
             _kernels.weigh_forest(arena.address)
-        return label
 
     def _start(self) -> state.Arena:
         """Make the arena of a forest without samples."""
@@ -295,14 +321,10 @@ class AMFClassifier(CheckedParameters, base.Classifier):
     def _make_room(self, arena: state.Arena, status: int) -> int:
         """Give a kernel the room that it lacks; returns the tree to go on with."""
         if status == _kernels.STORE_FULL:
-            _kernels.compact_rows(arena.address)
-            arena.fit_rows()
+            blocks.make_room(arena, _kernels.STORE_FULL)
             return 0
         lack, first_tree = divmod(status, self.n_estimators)
-        if lack == _kernels.NODES:
-            arena.grow_nodes()
-        else:
-            arena.grow_boxes()
+        blocks.make_room(arena, _kernels.FULL[lack])
         return first_tree
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
@@ -345,3 +367,206 @@ class AMFClassifier(CheckedParameters, base.Classifier):
             self._features.check(x)  # raises
         # classes that have not been seen have no label yet
         return dict(zip(self._labels.index, proba.tolist()))  # noqa: B905
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn a block of samples, with the same result as `learn_one` row by row.
+
+        All rows are checked before the first is learnt.
+
+        Parameters
+        ----------
+        X
+            Dataframe (samples, features) of pandas, polars, pyarrow or another library that
+            narwhals knows. Each column is a feature; None, NaN, NA and NaT are missing.
+        y
+            Labels: a series, an array or a list.
+        w
+            Weights, likewise, or `None` for 1 each.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `learn_one`, with the row (from 0) in the message; if X is no dataframe, or the
+            lengths differ. If memory runs out (`MemoryError`), trees may have learnt different
+            numbers of rows of the block.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(seed=1)
+        >>> X = pd.DataFrame({"length": [1.0, 4.0, 1.5], "color": ["red", None, "red"]})
+        >>> model.learn_many(X, ["short", "long", "short"])
+        >>> model.predict_many(X).tolist()
+        ['short', 'long', 'short']
+        """
+        self._learn_block(X, y, w, tests=False)
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """Predict the probability of each label seen so far, for each row.
+
+        Parameters
+        ----------
+        X
+            Dataframe, as in `learn_many`.
+
+        Returns
+        -------
+        Dataframe of the library of X: a column for each label, by its name (its str, where column
+        names must be text), and with the index of X, if it has one. Without columns before the
+        first sample.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `predict_proba_one`, with the row (from 0) in the message.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier()
+        >>> model.learn_one({"length": 2.5}, "short")
+        >>> model.predict_proba_many(pd.DataFrame({"length": [2.0, 3.0]}))
+           short
+        0    1.0
+        1    1.0
+        """
+        frame = frames.read_frame(X)
+        return frames.proba_frame(frame, list(self._labels), self._predict_block(frame))
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the label of each row: the most probable one, the one seen first in a tie.
+
+        Parameters
+        ----------
+        X
+            Dataframe, as in `learn_many`.
+
+        Returns
+        -------
+        Series of labels, of the library of X; of None before the first sample.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `predict_one`, with the row (from 0) in the message.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier()
+        >>> model.learn_one({"length": 2.5}, "short")
+        >>> model.predict_many(pd.DataFrame({"length": [2.0, 3.0]})).tolist()
+        ['short', 'short']
+        """
+        frame = frames.read_frame(X)
+        proba = self._predict_block(frame)
+        codes = proba.argmax(axis=1) if proba.shape[1] else None
+        return frames.label_series(frame, list(self._labels), codes)
+
+    def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
+        """Test-then-train over a block: predict each row, then learn it, before the next one.
+
+        Parameters
+        ----------
+        X, y, w
+            As in `learn_many`.
+
+        Returns
+        -------
+        Probabilities as of `predict_proba_many`, with a column for each label that is known at the
+        end. A label that had not been seen when a row was predicted has 0 there; a row that was
+        predicted before anything had been learnt is NaN.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `learn_many`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(seed=1)
+        >>> X = pd.DataFrame({"length": [1.0, 4.0, 1.5]})
+        >>> proba = model.predict_proba_then_learn_many(X, ["short", "long", "short"])
+        >>> proba.iloc[:2]
+           short  long
+        0    NaN   NaN
+        1    1.0   0.0
+        >>> bool(proba["short"][2] > proba["long"][2])
+        True
+        """
+        frame = frames.read_frame(X)
+        proba, n_known, labels = self._test_then_train(frame, y, w)
+        proba[n_known == 0] = np.nan
+        return frames.proba_frame(frame, labels, proba)
+
+    def _predict_block(self, frame: Any) -> NDArray[np.float64]:
+        """Return the probabilities (rows, labels seen so far)."""
+        arena, n_rows = self._arena, len(frame)
+        table = frames.read_columns(frame)
+        values = columns.encode_to_predict(table, n_rows, self._features, arena is None)
+        weights, labels = np.zeros(n_rows), np.zeros(n_rows, np.int64)
+        block = state.Block(values, labels, weights, len(self._labels))
+        if arena is not None:
+            blocks.run(arena, block, 0, n_rows, tests=True, learns=False, n_jobs=self.n_jobs)
+        return block.proba
+
+    def _test_then_train(
+        self, X: Any, y: Any, w: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], list[Hashable]]:
+        """Predict and learn row by row.
+
+        Returns the probabilities (rows, labels known at the end), how many of these labels were
+        known at each row, and the labels.
+        """
+        return self._learn_block(X, y, w, tests=True)
+
+    def _learn_block(
+        self, X: Any, y: Any, w: Any, *, tests: bool
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64], list[Hashable]]:
+        """Learn a block, each row after it has been predicted if `tests` says so."""
+        frame = frames.read_frame(X)
+        weights = frames.read_weights(w, len(frame))
+        labels = frames.read_labels(y, len(frame))
+        encoded = columns.encode_to_learn(
+            frames.read_columns(frame),
+            labels,
+            weights,
+            self._features,
+            self._labels,
+            self.n_classes,
+        )
+        n_labels = len(self._labels) + sum(len(arrival.label) for arrival in encoded.arrivals)
+        block = state.Block(encoded.values, encoded.labels, weights, n_labels)
+        n_known = np.empty(len(frame), np.int64)
+        self._features.add(NewFeatures([], [], encoded.categories))
+        start = 0
+        for arrival in encoded.arrivals:
+            self._run(block, start, arrival.row, tests, True, n_known)
+            self._run(block, arrival.row, arrival.row + 1, tests, False, n_known)
+            self._admit(arrival.label, arrival.new)
+            self._run(block, arrival.row, arrival.row + 1, False, True, n_known)
+            start = arrival.row + 1
+        self._run(block, start, len(frame), tests, True, n_known)
+        return block.proba, n_known, list(self._labels)
+
+    def _run(
+        self,
+        block: state.Block,
+        start: int,
+        stop: int,
+        tests: bool,
+        learns: bool,
+        n_known: NDArray[np.int64],
+    ) -> None:
+        """Predict or learn the rows from `start` to `stop`, which bring nothing unknown."""
+        if tests:
+            n_known[start:stop] = len(self._labels)
+        if self._arena is not None:
+            blocks.run(
+                self._arena, block, start, stop, tests=tests, learns=learns, n_jobs=self.n_jobs
+            )

@@ -61,6 +61,16 @@ def flag(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be True or False, got {shown(value)}")
 
 
+def cores(name: str, value: Any) -> None:
+    """Check for a number of threads: an integer >= 1, or -1 for as many as there are cores."""
+    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    if not is_integer or not (value >= 1 or value == -1):
+        raise ValueError(
+            f"{name} must be an integer >= 1, or -1 for as many threads as there are cores, "
+            f"got {shown(value)}"
+        )
+
+
 def one_of(*choices: Hashable, note: str = "") -> Check:
     """Check for one of a few values; the note ends the error."""
 
@@ -86,10 +96,12 @@ def automatic_dirichlet(n_classes: int) -> float:
 class CheckedParameters:
     """Mixin: every assignment to a parameter is checked, and refused after the first sample.
 
-    A class names its checks in `_checks` and says in `_has_learnt` whether it has learnt.
+    A class names its checks in `_checks`, says in `_has_learnt` whether it has learnt, and in
+    `_always_writable` which parameters do not matter to what it has learnt.
     """
 
     _checks: ClassVar[dict[str, Check]]
+    _always_writable: ClassVar[frozenset[str]] = frozenset()
 
     @property
     def _has_learnt(self) -> bool:
@@ -98,7 +110,7 @@ class CheckedParameters:
     def __setattr__(self, name: str, value: Any) -> None:
         check = self._checks.get(name)
         if check is not None:
-            if self._has_learnt:
+            if self._has_learnt and name not in self._always_writable:
                 raise AttributeError(
                     f"{name} is read-only after the first sample; to change it make a new model, "
                     f"for example with clone({{{name!r}: {value!r}}})"

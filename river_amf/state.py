@@ -116,9 +116,26 @@ HANDLE = np.dtype(
     ]
 )
 
+# And how they find a block of samples.
+BLOCK_ARRAYS = (
+    "values",
+    "labels",
+    "weights",
+    "proba",
+    "parts",
+    "intensities",
+    "rows",
+    "coded",
+    "next_samples",
+)
+BLOCK = np.dtype(
+    [(name, "i8") for name in BLOCK_ARRAYS]
+    + [("n_samples", "i8"), ("n_columns", "i8"), ("n_labels", "i8"), ("chunk", "i8")]
+)
+
 # Compiled code in a cache must not be found for other records than it was compiled for: the file of
 # the kernels names the layout that it is written for, and so changes with it.
-_RECORDS = (SETTINGS, TREE, NODE, SAMPLE, HANDLE)
+_RECORDS = (SETTINGS, TREE, NODE, SAMPLE, HANDLE, BLOCK)
 LAYOUT = f"{zlib.crc32(repr([record.descr for record in _RECORDS]).encode()):08x}"
 
 Array = NDArray[Any]
@@ -134,7 +151,54 @@ _DTYPES: dict[str, Any] = {
 }
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
-_FEW_CLASSES = 8
+_SMALL = 2**20  # bytes that are moved without much ado
+_CHUNK_BYTES = 2**22  # of what is in hand for a chunk of a block: half of a second-level cache
+
+
+class Block:
+    """A block of samples, and room for what the kernels write of it.
+
+    Parameters
+    ----------
+    values
+        The samples, encoded, (samples, columns); there may be columns that no feature has yet.
+    labels
+        Index of each one's label.
+    weights
+        Weight of each; those without weight are not learnt.
+    n_labels
+        Number of labels to be known at the end of the block.
+
+    Notes
+    -----
+    `proba` is (samples, n_labels). The kernels take a block in chunks of at most `chunk` samples,
+    and the trees one after the other, or in several threads.
+    """
+
+    def __init__(self, values: Array, labels: Array, weights: Array, n_labels: int) -> None:
+        self.values = values
+        self.labels = labels
+        self.weights = weights
+        self.proba = np.zeros((len(values), n_labels))
+        self.record = np.zeros(1, BLOCK)
+        self.address: int = self.record.ctypes.data
+
+    def prepare(self, arena: Arena) -> None:
+        """Make room for a chunk, as the arena is now."""
+        n_trees, n_classes = len(arena.trees), int(arena.settings["n_classes"][0])
+        n_features = int(arena.settings["n_features"][0])
+        bytes_a_sample = 8 * (n_trees * n_classes + n_features + 1)
+        self.chunk = min(len(self.values), max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
+        self.parts = np.empty((n_trees, self.chunk, n_classes))
+        self.intensities = np.empty((self.chunk, n_features))
+        self.rows = np.empty(self.chunk, np.int64)
+        self.coded = np.empty((n_trees, n_features))
+        self.next_samples = np.empty(n_trees, np.int64)
+        for name in BLOCK_ARRAYS:
+            self.record[name] = getattr(self, name).ctypes.data
+        self.record["n_samples"], self.record["n_columns"] = self.values.shape
+        self.record["n_labels"] = self.proba.shape[1]
+        self.record["chunk"] = self.chunk
 
 
 class _Output(threading.local):
@@ -161,8 +225,8 @@ class Arena:
     boxes (T, boxes, 2, d), rows (samples, d), samples (samples,), links (T, samples), ranges
     (2, d), intensity (d,), is_categorical (d,), pure_weights (256,), which kernels fill as they go
     and copies leave out. Where a count of things in use is smaller than the
-    array, the rest is room to grow, left out of pickles. Room in ranges and boxes is NaN, "never
-    seen", and so are the columns of rows that no feature has yet; in nodes and counts it is zero.
+    array, the rest is room to grow, left out of pickles. Room for features is NaN, "never
+    seen", and room for classes zero; room for nodes and boxes is undefined until a kernel adds one.
     """
 
     def __init__(self, settings: Array, trees: Array) -> None:
@@ -173,9 +237,9 @@ class Arena:
         self.intensity = np.zeros(0)
         self.is_categorical = np.zeros(0, "u1")
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
-        self.nodes = np.zeros((n_trees, capacity), NODE)
-        self.counts = np.zeros((n_trees, capacity, n_classes))
-        self.boxes = np.full((n_trees, capacity, 2, 0), np.nan)
+        self.nodes = np.empty((n_trees, capacity), NODE)
+        self.counts = np.empty((n_trees, capacity, n_classes))
+        self.boxes = np.empty((n_trees, capacity, 2, 0))
         self.rows = np.empty((0, 0))
         self.samples = np.zeros(0, SAMPLE)
         self.links = np.zeros((n_trees, 0), "i4")
@@ -212,24 +276,29 @@ class Arena:
         """Bytes of all arrays, room to grow included."""
         return sum(array.nbytes for array in self.arrays)
 
-    def grow_nodes(self) -> None:
-        """Double the room for nodes, within `max_nodes`."""
-        capacity = self._doubled(self.nodes.shape[1])
-        self.nodes = _resized(self.nodes, 1, capacity)
-        self.counts = _resized(self.counts, 1, capacity)
+    def grow_nodes(self, factor: float = 2.0) -> None:
+        """Make `factor` times as much room for nodes, within `max_nodes`."""
+        capacity = self._grown(self.nodes.shape[1], factor)
+        self.nodes = _lengthened(self.nodes, capacity)
+        self.counts = _lengthened(self.counts, capacity)
         self._collect()
 
-    def grow_boxes(self) -> None:
-        """Double the room for boxes, of which a node has at most one."""
-        self.boxes = _resized(self.boxes, 1, self._doubled(self.boxes.shape[1]), np.nan)
+    def grow_boxes(self, factor: float = 2.0) -> None:
+        """Make `factor` times as much room for boxes, of which a node has at most one."""
+        self.boxes = _lengthened(self.boxes, self._grown(self.boxes.shape[1], factor))
         self._collect()
 
-    def _doubled(self, capacity: int) -> int:
-        return min(max(2 * capacity, _FIRST_NODES), int(self.settings["max_nodes"][0]))
+    def _grown(self, capacity: int, factor: float) -> int:
+        return min(max(int(factor * capacity), _FIRST_NODES), int(self.settings["max_nodes"][0]))
 
     def fit_rows(self) -> None:
-        """Give the store of samples room for twice the rows in use."""
-        self._resize_rows(max(_FIRST_ROWS, 2 * int(self.settings["n_rows"][0])))
+        """Give the store of samples room for twice the rows in use.
+
+        And for some more where there are many nodes, which all have to be gone through whenever the
+        store is full.
+        """
+        n_rows = int(self.settings["n_rows"][0])
+        self._resize_rows(n_rows + max(_FIRST_ROWS, n_rows, self.nodes.shape[1] // 4))
 
     def drop_rows(self) -> None:
         """Give back the room of the store of samples that is not in use."""
@@ -244,16 +313,18 @@ class Arena:
     def reserve(self, n_features: int, n_classes: int) -> None:
         """Make room for so many features and classes, changing nothing else.
 
-        The first ones get exactly what they take; later arrivals leave room for half as many again,
-        or a stream that brings new ones all the time would cost squares.
+        As long as the forest is small they get exactly what they take; later arrivals leave room
+        for half as many again, or a stream that brings new ones all the time would cost squares.
         """
+        is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
         n_had, width = int(self.settings["n_features"][0]), len(self.intensity)
         if n_features > width:
-            self._resize_features(n_features if n_had == 0 else n_features + n_features // 2)
+            is_exact = is_small or n_had == 0
+            self._resize_features(n_features if is_exact else n_features + n_features // 2)
         width = self.counts.shape[2]
         if n_classes > width:
-            few = n_classes <= _FEW_CLASSES
-            self.counts = _resized(self.counts, 2, n_classes if few else n_classes + width // 2)
+            room = n_classes if is_small else n_classes + width // 2
+            self.counts = _resized(self.counts, 2, room)
             self._collect()
 
     def _resize_features(self, width: int) -> None:
@@ -297,7 +368,12 @@ class Arena:
             "samples": self.samples[:n_rows],
             "links": self.links[:, :n_rows],
         }
-        return {name: part.copy() for name, part in parts.items()}
+        copies = {name: part.copy() for name, part in parts.items()}
+        for t in range(len(self.trees)):  # some trees are smaller than the others
+            copies["nodes"][t, int(self.trees["n_nodes"][t]) :] = 0
+            copies["counts"][t, int(self.trees["n_nodes"][t]) :] = 0
+            copies["boxes"][t, int(self.trees["n_boxes"][t]) :] = 0
+        return copies
 
     def __setstate__(self, state: dict[str, Array]) -> None:
         # arrays of our own dtypes: those of a pickle are equal, yet would make other pickles
@@ -315,6 +391,16 @@ def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
     settings["total_dirichlet"] = n_classes * dirichlet
     settings["lgamma_dirichlet"] = math.lgamma(dirichlet)
     settings["lgamma_total"] = math.lgamma(n_classes * dirichlet)
+
+
+def _lengthened(array: Array, length: int) -> Array:
+    """Copy the parts of the trees into arrays of so many entries; what is in the room is undefined.
+
+    Zeros would cost more than the copy.
+    """
+    result = np.empty((len(array), length, *array.shape[2:]), array.dtype)
+    result[:, : array.shape[1]] = array
+    return result
 
 
 def _resized(array: Array, axis: int, length: int, fill: float = 0) -> Array:

@@ -51,6 +51,11 @@ OF_THE_FOREST = OF_THE_DUMMY | {
     "max_nodes": ([None, 1, 2, 3, 10**9, np.int64(15)], [*NOT_INTEGERS, 0], "integer >= 1 or None"),
     "split_intensity": (["range", "unit"], [*NOT_CHOICES, None, "relevance"], "'range' or 'unit'"),
     "fading_factor": ([None], [*NOT_CHOICES, 0.5, 1.0], "None"),
+    "n_jobs": (
+        [1, 2, 1000, -1, np.int64(3)],
+        [*(v for v in NOT_INTEGERS if repr(v) != "-1"), 0, -2, None],
+        "integer >= 1, or -1",
+    ),
     "seed": ([None, 0, 42, 2**64, np.uint8(3)], NOT_INTEGERS, "integer >= 0 or None"),
 }
 TABLE = {AMFClassifier: OF_THE_FOREST, OnlineDummyClassifier: OF_THE_DUMMY}
@@ -114,6 +119,7 @@ def test_the_defaults_are_the_documented_ones():
         "max_nodes": None,
         "split_intensity": "range",
         "fading_factor": None,
+        "n_jobs": 1,
         "seed": None,
     }
     assert OnlineDummyClassifier()._get_params() == {"n_classes": None, "dirichlet": None}
@@ -258,7 +264,7 @@ def test_a_value_assigned_before_the_first_sample_counts():
     assert answers(model) == answers(trained())
 
 
-@pytest.mark.parametrize(("model", "name"), PARAMETERS)
+@pytest.mark.parametrize(("model", "name"), [p for p in PARAMETERS if p[1] != "n_jobs"])
 def test_every_parameter_is_read_only_after_the_first_sample(model, name):
     learnt = trained(model, stream(1))
     before = pickle.dumps(learnt)
@@ -266,6 +272,15 @@ def test_every_parameter_is_read_only_after_the_first_sample(model, name):
         with pytest.raises(AttributeError, match=f"{name} is read-only"):
             setattr(learnt, name, value)
     assert pickle.dumps(learnt) == before
+
+
+def test_the_number_of_threads_can_be_changed_at_any_time():
+    learnt = trained(samples=stream(1))
+    learnt.n_jobs = 2
+    assert learnt.n_jobs == 2
+    with pytest.raises(ValueError, match="n_jobs"):
+        learnt.n_jobs = 0
+    assert learnt.n_jobs == 2
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -359,9 +374,9 @@ def test_every_parameter_changes_predictions(parameters):
     "parameters", [{"step": 0.5}, {"split_prior": 0.8}, {"dirichlet": 0.1}], ids=str
 )
 def test_weights_of_the_aggregation_do_not_change_the_trees(parameters):
-    first, second = trained(**parameters)._arena, trained()._arena
+    first, second = (model._arena.__getstate__() for model in (trained(**parameters), trained()))
     for field in ("feature", "threshold", "split_time", "n_samples", "left", "right"):
-        assert np.array_equal(first.nodes[field], second.nodes[field])
+        assert np.array_equal(first["nodes"][field], second["nodes"][field])
 
 
 @pytest.mark.parametrize("parameters", [{"step": 0.5}, {"split_prior": 0.8}], ids=str)

@@ -33,10 +33,17 @@ PUBLIC_ESTIMATORS = [
 ]
 
 
+# A scaler that has seen a whole block scales its first rows by what came later: with it, blocks are
+# not the same as rows, whatever the forest does. Without a scaler the check runs.
+NOT_OF_A_SCALER = "check_learn_many_matches_learn_one"
+
+
 def all_checks():
     for name, model in MODELS.items():
         times_seen = {}
         for check in checks.yield_checks(model):
+            if model in IN_PIPELINE.values() and check.__name__ == NOT_OF_A_SCALER:
+                continue
             times_seen[check.__name__] = times_seen.get(check.__name__, 0) + 1
             number = times_seen[check.__name__]
             yield pytest.param(model, check, id=f"{name}: {check.__name__} {number}")

@@ -1,0 +1,265 @@
+"""From columns to rows: what `encoding` does with a sample, for all rows of a block at once.
+
+Every row is checked before anything changes. The answer says which rows bring something new, as the
+forest has to take that in where it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.encoding import Features, Labels, NewFeatures, column_order
+from river_amf.frames import Column
+
+Rows = NDArray[np.int64]
+NEVER = np.iinfo(np.int64).max  # a row that does not come
+
+
+class Arrival(NamedTuple):
+    """A row that brings a label or features that were unknown before."""
+
+    row: int
+    label: list[Hashable]  # one or none
+    new: NewFeatures
+
+
+class EncodedBlock(NamedTuple):
+    """A block for the kernels: values (rows, features), label indices, and the arrivals in order.
+
+    `categories` are new categories of features that are known already.
+    """
+
+    values: NDArray[np.float64]
+    labels: Rows
+    arrivals: list[Arrival]
+    categories: list[tuple[Hashable, Hashable]]
+
+
+class _Problems:
+    """What is wrong in a block; the error that is raised is that of the first row."""
+
+    def __init__(self) -> None:
+        self.first: tuple[int, Exception] | None = None
+
+    def try_at(self, row: int, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Call; an error is kept with its row."""
+        try:
+            return call(*arguments)
+        except (TypeError, ValueError) as error:
+            if self.first is None or row < self.first[0]:
+                self.first = row, error
+
+    def raise_first(self) -> None:
+        """Raise the error of the first row, if there is one."""
+        if self.first is not None:
+            row, error = self.first
+            raise type(error)(f"row {row}: {error}") from None
+
+
+def encode_to_predict(
+    columns: list[Column], n_rows: int, features: Features, is_fresh: bool
+) -> NDArray[np.float64]:
+    """Return the rows (rows, features); columns of unknown features are left out.
+
+    Before a forest has learnt anything, all columns are checked, as in `Features.check`.
+    """
+    problems = _Problems()
+    values = np.full((n_rows, len(features)), np.nan)
+    for column in columns:
+        index = features.column(column.name)
+        if index is not None:
+            encoded, _ = _encode_known(column, features, np.zeros(n_rows, bool), problems)
+            values[:, index] = encoded
+        elif is_fresh:
+            _check_unknown(column, problems)
+    problems.raise_first()
+    return values + 0.0  # -0.0 becomes 0.0, its equal
+
+
+def encode_to_learn(
+    columns: list[Column],
+    labels: Column,
+    weights: NDArray[np.float64],
+    features: Features,
+    known_labels: Labels,
+    n_classes: int | None,
+) -> EncodedBlock:
+    """Check and encode a block; those of its rows that have no weight are not to be learnt."""
+    problems = _Problems()
+    is_learnt = weights > 0.0
+    label_indices, label_rows = _encode_labels(labels, is_learnt, known_labels, n_classes, problems)
+    encoded: dict[Hashable, NDArray[np.float64]] = {}
+    categories: list[tuple[Hashable, Hashable]] = []
+    new: dict[int, NewFeatures] = {row: NewFeatures([], [], []) for row in label_rows}
+    for column in columns:
+        name = column.name
+        if features.column(name) is not None:
+            encoded[name], added = _encode_known(column, features, is_learnt, problems)
+            categories += [(name, category) for category in added]
+            continue
+        first, is_categorical, values, added = _encode_new(column, is_learnt, problems)
+        if first == NEVER:
+            continue
+        encoded[name] = values
+        arrival = new.setdefault(first, NewFeatures([], [], []))
+        (arrival.categorical if is_categorical else arrival.numeric).append(name)
+        arrival.categories.extend((name, category) for category in added)
+    problems.raise_first()
+    arrivals = [Arrival(row, label_rows.get(row, []), new[row]) for row in sorted(new)]
+    names = list(features)
+    for arrival_ in arrivals:
+        names += sorted(arrival_.new.numeric + arrival_.new.categorical, key=column_order)
+    matrix = np.full((len(weights), len(names)), np.nan)
+    for j, name in enumerate(names):
+        if name in encoded:
+            matrix[:, j] = encoded[name]
+    return EncodedBlock(matrix + 0.0, label_indices, arrivals, categories)
+
+
+def _first_rows(codes: Rows, n_values: int, rows: Rows) -> Rows:
+    """Return the first of `rows` in which each value stands, NEVER if in none."""
+    first = np.full(n_values, NEVER)
+    backwards = rows[::-1]
+    coded = codes[backwards]
+    first[coded[coded >= 0]] = backwards[coded >= 0]
+    return first
+
+
+def _taken(table: NDArray[Any], codes: Rows, missing: float) -> NDArray[Any]:
+    """Return the table's entry for each code, `missing` for -1."""
+    if not len(table):
+        return np.full(len(codes), missing)
+    return np.where(codes >= 0, table[codes], missing)
+
+
+def _check_unknown(column: Column, problems: _Problems) -> None:
+    """Check a column of a feature that is not known, each row by itself."""
+    nobody = Features()
+    if column.numbers is not None:
+        infinite = np.flatnonzero(np.isinf(column.numbers))
+        for row in infinite[:1].tolist():
+            problems.try_at(row, nobody.check, {column.name: float(column.numbers[row])})
+        return
+    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    for value, row in zip(column.values, first.tolist(), strict=True):
+        problems.try_at(row, nobody.check, {column.name: value})
+
+
+def _encode_known(
+    column: Column, features: Features, is_learnt: NDArray[np.bool_], problems: _Problems
+) -> tuple[NDArray[np.float64], list[Hashable]]:
+    """Encode a column of a known feature; returns it and the new categories that are learnt."""
+    name = column.name
+    codes = features.categories(name)
+    if column.numbers is not None:
+        is_bad = np.isinf(column.numbers) if codes is None else ~np.isnan(column.numbers)
+        for row in np.flatnonzero(is_bad)[:1].tolist():
+            problems.try_at(row, features.encode_value, name, column.numbers[row])
+        return column.numbers, []
+    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    table = np.array(
+        [
+            problems.try_at(row, features.encode_value, name, value)
+            for value, row in zip(column.values, first.tolist(), strict=True)
+        ],
+        dtype=np.float64,
+    )
+    if codes is None or problems.first is not None:
+        return _taken(table, column.codes, np.nan), []
+    is_new = table == len(codes)
+    return _code_categories(column, table, is_new, len(codes), is_learnt)
+
+
+def _code_categories(
+    column: Column,
+    table: NDArray[np.float64],
+    is_new: NDArray[np.bool_],
+    n_known: int,
+    is_learnt: NDArray[np.bool_],
+) -> tuple[NDArray[np.float64], list[Hashable]]:
+    """Give codes to new categories, in the order in which they are learnt.
+
+    Where a category has not been learnt yet, it has the code that would come next.
+    """
+    learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+    order = [u for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
+    table = table.copy()
+    table[order] = n_known + np.arange(len(order))
+    encoded = _taken(table, column.codes, np.nan)
+    known_from = _taken(np.where(is_new, learnt, -1), column.codes, -1)
+    early = np.flatnonzero(np.arange(len(encoded)) < known_from)
+    encoded[early] = n_known + np.searchsorted(learnt[order], early)
+    return encoded, [column.values[u] for u in order]
+
+
+def _encode_new(
+    column: Column, is_learnt: NDArray[np.bool_], problems: _Problems
+) -> tuple[int, bool, NDArray[np.float64], list[Hashable]]:
+    """Encode a column of an unknown feature.
+
+    Returns the row that makes it known, whether it is categorical, its values from there on, and
+    its categories.
+    """
+    _check_unknown(column, problems)
+    rows = np.arange(len(is_learnt))
+    if column.numbers is not None:
+        is_there = is_learnt & ~np.isnan(column.numbers)
+        first = int(is_there.argmax()) if is_there.any() else NEVER
+        return first, False, np.where(rows >= first, column.numbers, np.nan), []
+    is_there = is_learnt & (column.codes >= 0)
+    if not is_there.any() or problems.first is not None:
+        return NEVER, False, np.empty(0), []
+    first = int(is_there.argmax())
+    late = Column(column.name, None, np.where(rows >= first, column.codes, -1), column.values)
+    features = Features()  # as the first of these rows leaves them
+    new = features.check({column.name: column.values[column.codes[first]]})
+    features.add(new)
+    used = np.unique(late.codes[late.codes >= 0])
+    ranks = np.zeros(len(column.values), np.int64)
+    ranks[used] = np.arange(len(used))
+    codes = np.where(late.codes >= 0, ranks[late.codes], -1)
+    late = Column(column.name, None, codes, [column.values[u] for u in used.tolist()])
+    values, added = _encode_known(late, features, is_learnt, problems)
+    return first, bool(new.categorical), values, [c for _, c in new.categories] + added
+
+
+def _encode_labels(
+    column: Column,
+    is_learnt: NDArray[np.bool_],
+    labels: Labels,
+    n_classes: int | None,
+    problems: _Problems,
+) -> tuple[Rows, dict[int, list[Hashable]]]:
+    """Return the index of each row's label, and the new labels by the rows that bring them."""
+    n_rows = len(column.codes)
+    missing = np.flatnonzero(column.codes < 0)
+    for row in missing[:1].tolist():
+        problems.try_at(row, labels.check_new, None, n_classes)
+    first = _first_rows(column.codes, len(column.values), np.arange(n_rows))
+    found = [
+        problems.try_at(row, labels.find, value)
+        for value, row in zip(column.values, first.tolist(), strict=True)
+    ]
+    is_new = np.array([index is None for index in found], dtype=bool)
+    learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+    order = [int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
+    if n_classes is not None and problems.first is None:
+        n_free = max(n_classes - len(labels), 0)
+        admitted = order[:n_free]
+        last = learnt[admitted[-1]] if admitted else -1
+        full_after = last if len(admitted) == n_free else NEVER
+        rows = np.arange(n_rows)
+        comes_new = _taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
+        for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
+            full = Labels()
+            for label in [*labels, *(column.values[u] for u in admitted)]:
+                full.add(label)
+            problems.try_at(row, full.check_new, column.values[column.codes[row]], n_classes)
+    indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
+    indices[order] = len(labels) + np.arange(len(order))
+    by_row = {int(learnt[u]): [column.values[u]] for u in order}
+    return _taken(indices, column.codes, -1).astype(np.int64), by_row

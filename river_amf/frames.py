@@ -1,0 +1,177 @@
+"""Dataframes in and out: whatever narwhals knows, read as columns of numbers or of coded values."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from river_amf.encoding import check_weight, is_missing, shown
+
+
+class Column(NamedTuple):
+    """A column: `numbers` (NaN where missing), or `codes` into distinct `values` (-1)."""
+
+    name: Hashable
+    numbers: NDArray[np.float64] | None
+    codes: NDArray[np.int64]
+    values: list[Any]
+
+
+def read_frame(X: Any) -> nw.DataFrame[Any]:
+    """Return a dataframe as narwhals sees it, or raise TypeError or ValueError."""
+    try:
+        return nw.from_native(X, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError(f"X must have a name for each column of its own; {error}") from None
+    except TypeError:
+        raise TypeError(
+            "X must be a dataframe in memory (pandas, polars, pyarrow or another that narwhals "
+            f"knows), got {shown(X)} of type {type(X).__name__}"
+        ) from None
+
+
+def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
+    """Return the columns of a dataframe."""
+    pairs = zip(frame.columns, frame.iter_columns(), strict=True)
+    return [_read_column(name, series) for name, series in pairs]
+
+
+def _read_column(name: Hashable, series: nw.Series[Any]) -> Column:
+    dtype = series.dtype
+    if dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal()):
+        return Column(name, _numbers(series), np.empty(0, np.int64), [])
+    return factorize(name, series.to_native() if _is_pandas(series) else series.to_list())
+
+
+def _is_pandas(data: nw.DataFrame[Any] | nw.Series[Any]) -> bool:
+    return bool(data.implementation.is_pandas())
+
+
+def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
+    native = series.to_native()
+    if _is_pandas(series):
+        return np.asarray(native.to_numpy(dtype="float64", na_value=np.nan))
+    if series.implementation.is_pyarrow():
+        return np.asarray(native.cast("float64", safe=False).to_numpy())
+    return np.asarray(series.cast(nw.Float64).to_numpy())
+
+
+def factorize(name: Hashable, values: Any) -> Column:
+    """Code values of any kind by their distinct ones, in order of appearance; -1 is missing.
+
+    What is equal is one value, as in a dict; what is unhashable is kept, for others to refuse.
+    """
+    if isinstance(values, list):
+        values = np.fromiter(values, object, len(values))
+    try:
+        codes, distinct = pd.factorize(values)
+    except TypeError:
+        return _factorize_unhashable(name, values)
+    return Column(name, None, codes.astype(np.int64), distinct.tolist())
+
+
+def _factorize_unhashable(name: Hashable, values: Any) -> Column:
+    """Code values of which some are unhashable, these by themselves."""
+    codes: list[int] = []
+    distinct: list[Any] = []
+    known: dict[Any, int] = {}
+    for value in values:
+        try:
+            code = -1 if is_missing(value) else known.setdefault(value, len(distinct))
+        except TypeError:
+            code = len(distinct)
+        if code == len(distinct):
+            distinct.append(value)
+        codes.append(code)
+    return Column(name, None, np.array(codes, dtype=np.int64), distinct)
+
+
+def read_labels(y: Any, n_rows: int) -> Column:
+    """Return labels as a column, or raise TypeError or ValueError."""
+    values = _vector("y", y, n_rows)
+    return factorize("y", values)
+
+
+def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return checked sample weights, 1 for each row if there are none."""
+    if w is None:
+        return np.ones(n_rows)
+    values = _vector("w", w, n_rows)
+    weights = np.empty(n_rows)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        weights[:] = values
+        is_bad = ~((weights >= 0.0) & (weights <= 1e300))
+        values = values.tolist() if is_bad.any() else []
+    for row, value in enumerate(values):
+        try:
+            weights[row] = check_weight(value)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"row {row}: {error}") from None
+    return weights
+
+
+def _vector(name: str, values: Any, n_rows: int) -> Any:
+    """Return a series, array or list as a list or as what pandas factorizes fast."""
+    result = values
+    if isinstance(values, pd.Series | pd.Index):
+        result = values.to_numpy() if isinstance(values.dtype, np.dtype) else values
+        result = result if name == "y" else pd.Series(values).to_list()
+    elif isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise ValueError(f"{name} must have one dimension, got an array of {values.shape}")
+    elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
+        result = list(values)
+    else:
+        result = _series_to_list(name, values)
+    if len(result) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but {name} has {len(result)}")
+    return result
+
+
+def _series_to_list(name: str, values: Any) -> list[Any]:
+    try:
+        return list(nw.from_native(values, series_only=True).to_list())
+    except TypeError:
+        pass
+    if hasattr(values, "to_pylist"):  # pyarrow's Array, which narwhals does not know
+        return list(values.to_pylist())
+    raise TypeError(
+        f"{name} must be a series, an array or a list, got {shown(values)} of type "
+        f"{type(values).__name__}"
+    )
+
+
+def proba_frame(
+    frame: nw.DataFrame[Any], labels: list[Hashable], proba: NDArray[np.float64]
+) -> Any:
+    """Return probabilities as a dataframe of the library of `frame`, a column for each label."""
+    if _is_pandas(frame):
+        columns = pd.Index(_objects(labels)).infer_objects()
+        return pd.DataFrame(proba, index=frame.to_native().index, columns=columns)
+    names = [str(label) for label in labels]
+    if len(set(names)) < len(names):
+        raise ValueError(f"labels {shown(labels)} do not have a column name of their own each")
+    columns = {name: proba[:, c] for c, name in enumerate(names)}
+    return nw.from_dict(columns, backend=frame.implementation).to_native()
+
+
+def label_series(
+    frame: nw.DataFrame[Any], labels: list[Hashable], codes: NDArray[np.int64] | None
+) -> Any:
+    """Return labels by their codes as a series of the library of `frame`; None if no codes."""
+    taken = _objects([None] * len(frame) if codes is None else labels)
+    taken = taken if codes is None else taken[codes]
+    if _is_pandas(frame):
+        series = pd.Series(taken, index=frame.to_native().index, dtype=object)
+        return series if codes is None else series.infer_objects()
+    return nw.new_series("", taken.tolist(), backend=frame.implementation).to_native()
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    """Return an array of objects, tuples and lists among them."""
+    return np.fromiter(values, object, len(values))

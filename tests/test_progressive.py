@@ -1,0 +1,624 @@
+"""Progressive validation over dataframes: river's figures, dicts, lines and models, exactly."""
+
+import datetime as dt
+import io
+import itertools
+import pickle
+import random
+import time
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+import pytest
+from river import base, datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing, utils
+
+from river_amf import AMFClassifier, progressive
+from river_amf.progressive import iter_progressive_val_score, progressive_val_score
+
+N_BLOCK = 100  # rows
+
+
+def polars(columns):
+    return pytest.importorskip("polars").DataFrame(columns)
+
+
+def pyarrow(columns):
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+LIBRARIES = {"pandas": pd.DataFrame, "polars": polars, "pyarrow": pyarrow}
+libraries = pytest.mark.parametrize("make_frame", LIBRARIES.values(), ids=LIBRARIES)
+
+
+def bundled(dataset, n_samples):
+    samples = list(dataset)[:n_samples]
+    columns = {name: [x[name] for x, _ in samples] for name in samples[0][0]}
+    return columns, [y for _, y in samples]
+
+
+def mixed(n_samples):
+    """Numbers, categories, gaps, a feature and labels that come late; labels are numbers."""
+    rng = random.Random(3)
+    columns = {name: [] for name in ("length", "color", "grade", "alive", "late")}
+    labels = []
+    for i in range(n_samples):
+        length = rng.gauss(0, 1)
+        columns["length"].append(None if rng.random() < 0.2 else length)
+        columns["color"].append(rng.choice(["red", "tan", f"shade {rng.randrange(i + 1)}", None]))
+        columns["grade"].append(rng.randrange(4))
+        columns["alive"].append(rng.choice([True, False]))
+        columns["late"].append(rng.random() if i > n_samples // 2 else None)
+        labels.append(rng.randrange(2 + 3 * i // n_samples) if rng.random() < 0.2 else length > 0)
+    return columns, [int(label) for label in labels]
+
+
+STREAMS = {
+    "bool": bundled(datasets.Phishing(), 350),
+    "str": bundled(datasets.ImageSegments(), 350),
+    "int": mixed(350),
+}
+COLUMNS, LABELS = STREAMS["int"]
+WEIGHTS = [0.0, 0.0, *random.Random(1).choices([1.0, 1.0, 2.0, 0.3, 0.0], k=len(LABELS) - 2)]
+ROWS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
+BINARY = {
+    "F1": metrics.F1,
+    "LogLoss": metrics.LogLoss,
+    "ROCAUC": metrics.ROCAUC,
+    "RollingROCAUC": lambda: metrics.RollingROCAUC(window_size=70),
+    "rolling F1": lambda: utils.Rolling(metrics.F1, 70),
+    "sum": lambda: metrics.Accuracy() + metrics.F1(),
+    "sum with probabilities": lambda: metrics.F1() + metrics.LogLoss() + metrics.Accuracy(),
+}
+MULTICLASS = {
+    "Accuracy": metrics.Accuracy,
+    "MacroF1": metrics.MacroF1,
+    "CohenKappa": metrics.CohenKappa,
+    "CrossEntropy": metrics.CrossEntropy,
+    "rolling Accuracy": lambda: utils.Rolling(metrics.Accuracy, 70),
+    "rolling CrossEntropy": lambda: utils.Rolling(metrics.CrossEntropy, 70),
+    "sum": lambda: metrics.Accuracy() + metrics.MacroF1(),
+    "sum with probabilities": lambda: metrics.CrossEntropy() + metrics.Accuracy(),
+}
+CASES = [
+    pytest.param(stream, make_metric, id=f"{labels}, {name}")
+    for labels, stream in STREAMS.items()
+    for name, make_metric in (MULTICLASS | (BINARY if labels == "bool" else {})).items()
+]
+
+
+@pytest.fixture(autouse=True)
+def block_sizes(monkeypatch):
+    """Small blocks; the sizes of those that a forest was given."""
+    sizes = []
+    test_then_train = AMFClassifier._test_then_train
+
+    def spy(model, X, y, w):
+        assert not isinstance(X, nw.DataFrame)
+        assert len(X) == len(y) == (len(y) if w is None else len(w))
+        sizes.append(len(y))
+        return test_then_train(model, X, y, w)
+
+    monkeypatch.setattr(progressive, "_BLOCK_ROWS", N_BLOCK)
+    monkeypatch.setattr(progressive, "_LEAST_STEP", 1)
+    monkeypatch.setattr(AMFClassifier, "_test_then_train", spy)
+    return sizes
+
+
+@pytest.fixture
+def size_of_state(monkeypatch):
+    """The memory of a forest is the length of its pickle, which depends on its state alone."""
+    size = property(lambda model: len(pickle.dumps(model)))
+    monkeypatch.setattr(AMFClassifier, "_raw_memory_usage", size)
+
+
+def fresh(**parameters):
+    return AMFClassifier(**({"n_estimators": 2, "seed": 7} | parameters))
+
+
+def samples(columns=COLUMNS, labels=LABELS, weights=None):
+    """Yield the samples anew, as river takes the weights out of them."""
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if weights is None:
+        return zip(rows, labels, strict=True)
+    return ((x, y, {"w": w}) for x, y, w in zip(rows, labels, weights, strict=True))
+
+
+def is_metric(value):
+    return isinstance(value, metrics.base.Metric | utils.Rolling)
+
+
+def shot(state):
+    """Return a state as plain values: a metric runs on when the walk does."""
+    return [
+        (key, type(value), repr(value), value.get() if is_metric(value) else value)
+        for key, value in state.items()
+    ]
+
+
+def walk(states):
+    return [shot(state) for state in states]
+
+
+def assert_twins(model, twin):
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def assert_like_river(dataset, stream, make_metric=metrics.Accuracy, make_model=fresh, **options):
+    """Same states, same metric, same forest; returns the states."""
+    model, twin, metric, expected = make_model(), make_model(), make_metric(), make_metric()
+    states = walk(iter_progressive_val_score(dataset, model, metric, **options))
+    assert states == walk(evaluate.iter_progressive_val_score(stream, twin, expected, **options))
+    assert pickle.dumps(metric.get()) == pickle.dumps(expected.get())
+    assert repr(metric) == repr(expected)
+    if type(model) is AMFClassifier:  # other models depend on which strings are one object
+        assert_twins(model, twin)
+    return states
+
+
+# The figures
+
+
+@pytest.mark.parametrize(("stream", "make_metric"), CASES)
+def test_metrics_are_those_of_river(stream, make_metric, block_sizes):
+    columns, labels = stream
+    model, twin, metric, expected = fresh(), fresh(), make_metric(), make_metric()
+    returned = progressive_val_score(pd.DataFrame(columns | {"target": labels}), model, metric)
+    evaluate.progressive_val_score(samples(*stream), twin, expected)
+    assert returned is metric
+    assert metric.get() == expected.get()
+    assert repr(metric) == repr(expected)
+    assert_twins(model, twin)
+    assert block_sizes == [100, 100, 100, 50]
+
+
+@pytest.mark.parametrize(("stream", "make_metric"), CASES)
+def test_metrics_on_the_way_are_those_of_river(stream, make_metric, block_sizes):
+    columns, labels = stream
+    states = assert_like_river(
+        (pd.DataFrame(columns), labels),
+        samples(*stream),
+        make_metric,
+        step=150,
+        yield_predictions=True,
+    )
+    assert len(states) == 3
+    assert block_sizes == [100, 50, 100, 50, 50]
+
+
+@libraries
+@pytest.mark.parametrize("make_metric", [metrics.MacroF1, metrics.CrossEntropy])
+def test_dataframes_of_all_libraries(make_frame, make_metric):
+    frame = make_frame(COLUMNS | {"target": LABELS})
+    assert_like_river(frame, samples(), make_metric, step=60, yield_predictions=True)
+
+
+COLUMNS_OF_LABELS = {
+    "list": list,
+    "array": np.array,
+    "array of objects": lambda ys: np.array(ys, dtype=object),
+    # rows count, not their index
+    "pandas": lambda ys: pd.Series(ys, index=random.Random(1).sample(range(len(ys)), len(ys))),
+    "categories": lambda ys: pd.Series(ys, dtype="category"),
+    "polars": lambda ys: pytest.importorskip("polars").Series(ys),
+    "pyarrow": lambda ys: pytest.importorskip("pyarrow").chunked_array([ys[:7], ys[7:]]),
+    "narwhals": lambda ys: nw.from_native(pd.Series(ys), series_only=True),
+}
+
+
+@pytest.mark.parametrize("labels", STREAMS)
+@pytest.mark.parametrize("make_y", COLUMNS_OF_LABELS.values(), ids=COLUMNS_OF_LABELS)
+def test_labels_in_series_arrays_and_lists(labels, make_y, block_sizes):
+    columns, ys = STREAMS[labels]
+    X, y, stream = pd.DataFrame(columns), make_y(ys), samples(columns, ys)
+    assert_like_river((X, y), stream, metrics.CrossEntropy, step=90, yield_predictions=True)
+    assert sum(block_sizes) == len(ys)
+
+
+@libraries
+@pytest.mark.parametrize("make_metric", [metrics.MacroF1, metrics.CrossEntropy])
+def test_weights(make_frame, make_metric, block_sizes):
+    X = make_frame(COLUMNS)
+    for w in (WEIGHTS, np.array(WEIGHTS), pd.Series(WEIGHTS)):
+        stream = samples(weights=WEIGHTS)
+        assert_like_river((X, LABELS, w), stream, make_metric, step=13, yield_predictions=True)
+    assert sum(block_sizes) == 3 * len(LABELS)
+    assert_like_river((X, LABELS, None), samples(), make_metric, step=200)
+
+
+def test_the_smallest_steps_take_the_loop_over_samples(block_sizes, monkeypatch):
+    monkeypatch.setattr(progressive, "_LEAST_STEP", 8)
+    for step in (1, 7):
+        assert_like_river(pd.DataFrame(COLUMNS | {"target": LABELS}), samples(), step=step)
+    assert block_sizes == []
+    assert_like_river(pd.DataFrame(COLUMNS | {"target": LABELS}), samples(), step=8)
+    assert sum(block_sizes) == len(LABELS)
+
+
+def test_weights_of_zero_teach_nothing():
+    X = pd.DataFrame(COLUMNS)
+    for make_metric in (metrics.MacroF1, metrics.CrossEntropy):
+        for w in ([0.0] * len(X), [0.0] * 150 + [1.0] * (len(X) - 150)):
+            stream = samples(weights=w)
+            assert_like_river((X, LABELS, w), stream, make_metric, step=1, yield_predictions=True)
+            stream = samples(weights=w)
+            assert_like_river((X, LABELS, w), stream, make_metric, step=340, yield_predictions=True)
+
+
+def test_categories_of_pandas():
+    frame = pd.DataFrame(COLUMNS | {"target": LABELS})
+    frame["color"] = frame["color"].astype("category")
+    frame["target"] = frame["target"].astype("category")
+    assert_like_river(frame, samples(), metrics.CrossEntropy, step=70, yield_predictions=True)
+
+
+def test_names_of_columns_need_not_be_strings():
+    columns = dict(zip([5, "5", 3, 2.5, ("a", 1)], COLUMNS.values(), strict=True))
+    frame = pd.DataFrame(columns | {0: LABELS})
+    assert_like_river(frame, samples(columns), step=100)
+
+
+def test_the_labels_are_the_column_target_else_the_last():
+    rows = {"a": [1.0, 2.0, 3.0], "target": ["x", "y", "y"], "b": [True, False, False]}
+    named = pd.DataFrame(rows)
+    last = named.rename(columns={"target": "size"})
+    X, y = {"a": rows["a"], "b": rows["b"]}, {"a": rows["a"], "size": rows["target"]}
+    for options in ({}, {"delay": 1}):
+        assert_like_river(named, samples(X, rows["target"]), yield_predictions=True, **options)
+        assert_like_river(last, samples(y, rows["b"]), yield_predictions=True, **options)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"n_classes": 9}, {"n_estimators": 1, "max_nodes": 31}, {"split_pure": True}]
+)
+def test_parameters_of_the_forest(parameters):
+    assert_like_river(
+        (pd.DataFrame(COLUMNS), LABELS),
+        samples(),
+        metrics.CrossEntropy,
+        lambda: fresh(**parameters),
+        step=110,
+        yield_predictions=True,
+    )
+
+
+def test_a_tie_goes_to_the_label_seen_first():
+    columns, labels = {"a": [1.0] * 240}, ["yes", "no", "no", "yes"] * 60
+    X, stream = pd.DataFrame(columns), samples(columns, labels)
+    states = assert_like_river((X, labels), stream, step=1, yield_predictions=True)
+    predicted = [value for state in states for key, *_, value in state if key == "Prediction"]
+    assert predicted[:5] == [None, "yes", "yes", "no", "yes"]
+
+
+def test_a_model_may_have_learnt_before():
+    def trained():
+        model = fresh()
+        for x, y in reversed([*samples()][:200]):
+            model.learn_one(x, y)
+        return model
+
+    for make_metric in (metrics.Accuracy, metrics.CrossEntropy):
+        frame = pd.DataFrame(COLUMNS | {"target": LABELS})
+        assert_like_river(frame, samples(), make_metric, trained, step=120, yield_predictions=True)
+
+
+def test_blocks_of_the_usual_size(monkeypatch, block_sizes):
+    monkeypatch.undo()
+    stream = bundled(datasets.Bananas(), 5300)
+    model, twin, metric, expected = fresh(), fresh(), metrics.CrossEntropy(), metrics.CrossEntropy()
+    progressive_val_score((pd.DataFrame(stream[0]), stream[1]), model, metric)
+    evaluate.progressive_val_score(samples(*stream), twin, expected)
+    assert len(stream[1]) > progressive._BLOCK_ROWS
+    assert metric.get() == expected.get()
+    assert_twins(model, twin)
+
+
+class Recorder(metrics.base.ClassificationMetric):
+    """Keep what a metric is told."""
+
+    def __init__(self, requires_labels):
+        self.seen = []
+        self._requires_labels = requires_labels
+
+    @property
+    def requires_labels(self):
+        return self._requires_labels
+
+    def update(self, y_true, y_pred):
+        self.seen.append((y_true, type(y_true), y_pred, repr(y_pred)))
+
+    def get(self):
+        return 0.0
+
+
+@libraries
+@pytest.mark.parametrize("labels", STREAMS)
+@pytest.mark.parametrize("requires_labels", [True, False])
+def test_metrics_are_told_the_same_objects(make_frame, labels, requires_labels):
+    columns, ys = STREAMS[labels]
+    metric, expected = Recorder(requires_labels), Recorder(requires_labels)
+    progressive_val_score(make_frame(columns | {"target": ys}), fresh(), metric)
+    evaluate.progressive_val_score(samples(columns, ys), fresh(), expected)
+    assert metric.seen == expected.seen
+    assert len(metric.seen) == len(ys) - 1  # a new model says nothing of its first sample
+
+
+# Checkpoints
+
+
+@pytest.mark.parametrize("step", [0, 1, 7, 70, 100, 300, 349, 350, 351, -3, 2.5, 50.0, np.int64(9)])
+def test_checkpoints_are_those_of_river(step):
+    frame = pd.DataFrame(COLUMNS | {"target": LABELS})
+    for make_metric in (metrics.Accuracy, metrics.CrossEntropy):
+        assert_like_river(frame, samples(), make_metric, step=step, yield_predictions=True)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("step", [0, 1, 2])
+def test_short_streams(n, step):
+    X, y = pd.DataFrame(COLUMNS).head(n), LABELS[:n]
+    stream = itertools.islice(samples(), n)
+    assert_like_river((X, y), stream, metrics.CrossEntropy, step=step, yield_predictions=True)
+
+
+@pytest.mark.parametrize("step", [1, 30, 170])
+def test_the_model_has_learnt_just_as_many_at_each_yield(step, size_of_state, block_sizes):
+    model, twin, metric, expected = fresh(), fresh(), metrics.MacroF1(), metrics.MacroF1()
+    options = {"step": step, "measure_memory": True, "yield_predictions": True}
+    ours = iter_progressive_val_score((pd.DataFrame(COLUMNS), LABELS), model, metric, **options)
+    theirs = evaluate.iter_progressive_val_score(samples(), twin, expected, **options)
+    for state, expected_state in itertools.islice(zip(ours, theirs, strict=True), 60):
+        assert shot(state) == shot(expected_state)
+        assert state["MacroF1"] is metric
+        assert type(state["Memory"]) is int
+        assert sum(block_sizes) == state["Step"]
+        assert_twins(model, twin)
+
+
+def test_memory_is_that_of_the_model_at_the_time():
+    model, twin = fresh(), fresh()
+    options = {"metric": metrics.Accuracy(), "step": 90, "measure_memory": True}
+    ours = iter_progressive_val_score((pd.DataFrame(COLUMNS), LABELS), model, **options)
+    theirs = evaluate.iter_progressive_val_score(samples(), twin, **options)
+    for state, expected in zip(ours, theirs, strict=True):
+        assert state["Memory"] == model.memory_usage
+        assert set(state) == set(expected)  # in blocks other room may have been left to grow
+
+
+def test_nothing_happens_before_the_first_state_is_asked_for(block_sizes):
+    iter_progressive_val_score(pd.DataFrame(COLUMNS), fresh(), metrics.Accuracy())
+    iter_progressive_val_score((pd.DataFrame(COLUMNS), []), fresh(), metrics.Accuracy())
+    assert block_sizes == []
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that each look at it puts on by an hour and more; a call resets it."""
+
+    def reset():
+        times = itertools.count(0.0, 4567.8)
+        monkeypatch.setattr(time, "perf_counter", lambda: next(times))
+
+    return reset
+
+
+def test_times_are_those_of_river(clock, size_of_state):
+    states = []
+    for run, dataset in [
+        (iter_progressive_val_score, pd.DataFrame(COLUMNS | {"target": LABELS})),
+        (evaluate.iter_progressive_val_score, samples()),
+    ]:
+        clock()
+        options = {"step": 100, "measure_time": True, "measure_memory": True}
+        states.append(walk(run(dataset, fresh(), metrics.Accuracy(), **options)))
+    assert states[0] == states[1]
+    times = [value for state in states[0] for key, *_, value in state if key == "Time"]
+    assert times == [dt.timedelta(seconds=4567.8 * i) for i in (1, 2, 3, 4)]
+
+
+# What is printed
+
+
+@pytest.mark.parametrize("print_every", [0, 1, 60, 175, 1000])
+@pytest.mark.parametrize("show_time", [False, True])
+@pytest.mark.parametrize("show_memory", [False, True])
+@pytest.mark.parametrize("make_metric", [metrics.CrossEntropy, MULTICLASS["sum"]])
+def test_lines_are_those_of_river(
+    print_every, show_time, show_memory, make_metric, clock, size_of_state, capsys, block_sizes
+):
+    options = {"print_every": print_every, "show_time": show_time, "show_memory": show_memory}
+    clock()
+    progressive_val_score((pd.DataFrame(COLUMNS), LABELS), fresh(), make_metric(), **options)
+    lines = capsys.readouterr().out
+    clock()
+    evaluate.progressive_val_score(samples(), fresh(), make_metric(), **options)
+    assert lines == capsys.readouterr().out
+    assert bool(lines) == (0 < print_every < 1000)
+    # one block after the other, unless one looks at the model on the way
+    watched = bool(lines) and (show_time or show_memory)
+    assert (block_sizes == [100, 100, 100, 50]) == (not watched)
+
+
+def test_long_counts_have_their_commas_and_print_takes_its_arguments(monkeypatch):
+    monkeypatch.undo()
+    columns, labels = bundled(datasets.Bananas(), 2500)
+    texts = []
+    for run, dataset in [
+        (progressive_val_score, (pd.DataFrame(columns), np.array(labels))),
+        (evaluate.progressive_val_score, samples(columns, labels)),
+    ]:
+        file = io.StringIO()
+        options = {"print_every": 1000, "file": file, "end": "|"}
+        run(dataset, fresh(n_estimators=1), metrics.Accuracy(), **options)
+        texts.append(file.getvalue())
+    assert texts[0] == texts[1]
+    assert texts[0].startswith("[1,000] Accuracy: ")
+    assert texts[0].count("|") == 3
+
+
+# What goes to river
+
+
+class Diary(base.Classifier):
+    """Keep what a model is told."""
+
+    def __init__(self):
+        self.seen = []
+
+    def learn_one(self, x, y, w=None):
+        self.seen.append((x, y, w))
+
+    def predict_one(self, x, **kwargs):
+        return True
+
+
+@libraries
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["no weights", "weights"])
+def test_other_models_are_told_the_rows(make_frame, weights):
+    model = Diary()
+    progressive_val_score((make_frame(COLUMNS), LABELS, weights), model, metrics.Accuracy())
+    expected = zip(ROWS, LABELS, weights or itertools.repeat(None), strict=False)
+    for (x, y, w), (expected_x, expected_y, expected_w) in zip(model.seen, expected, strict=True):
+        assert list(x) == list(COLUMNS)
+        # what is missing is None or NaN, as the library has it
+        assert {name: None if pd.isna(value) else value for name, value in x.items()} == expected_x
+        assert (y, type(y), w) == (expected_y, int, expected_w)
+
+
+@libraries
+@pytest.mark.parametrize(
+    "make_model",
+    [
+        lambda: preprocessing.StandardScaler() | fresh(),
+        lambda: preprocessing.StandardScaler() | linear_model.LogisticRegression(),
+        naive_bayes.GaussianNB,
+    ],
+    ids=["pipeline with a forest", "pipeline", "naive Bayes"],
+)
+def test_other_models_go_to_river(make_frame, make_model, block_sizes):
+    columns, labels = STREAMS["bool"]
+    weights = WEIGHTS[: len(labels)]
+    for dataset, stream in [
+        (make_frame(columns | {"target": labels}), samples(columns, labels)),
+        ((make_frame(columns), labels), samples(columns, labels)),
+        ((make_frame(columns), labels, weights), samples(columns, labels, weights)),
+    ]:
+        options = {"step": 60, "yield_predictions": True}
+        assert_like_river(dataset, stream, metrics.LogLoss, make_model, **options)
+    assert block_sizes == []
+
+
+@pytest.mark.parametrize("options", [{"delay": 5}, {"delay": 0}, {"moment": "when", "delay": 20}])
+def test_moments_and_delays_go_to_river(options, size_of_state, block_sizes, capsys):
+    columns = COLUMNS | {"when": [float(i) for i in range(len(LABELS))]}
+    X = pd.DataFrame(columns)
+    assert_like_river((X, LABELS), samples(columns), step=80, yield_predictions=True, **options)
+    lines = []
+    for run, dataset in [
+        (progressive_val_score, (X, LABELS)),
+        (evaluate.progressive_val_score, samples(columns)),
+    ]:
+        run(dataset, fresh(), metrics.Accuracy(), print_every=80, show_memory=True, **options)
+        lines.append(capsys.readouterr().out)
+    assert lines[0] == lines[1] != ""
+    assert block_sizes == []
+
+
+@pytest.mark.parametrize("make", [list, tuple, iter, lambda pairs: pairs])
+def test_iterables_of_samples_go_to_river(make, block_sizes):
+    for weights in (None, WEIGHTS):
+        dataset = make(samples(weights=weights))
+        assert_like_river(dataset, samples(weights=weights), step=80, yield_predictions=True)
+    assert block_sizes == []
+
+
+def test_no_samples_at_all():
+    for dataset in ([], (), iter(())):
+        assert assert_like_river(dataset, []) == []
+
+
+def test_data_sets_of_river_go_to_river(block_sizes, capsys):
+    dataset = datasets.Phishing()
+    metric = progressive_val_score(dataset, fresh(), metrics.Accuracy(), print_every=1000)
+    lines = capsys.readouterr().out
+    expected = metrics.Accuracy()
+    evaluate.progressive_val_score(dataset, fresh(), expected, print_every=1000)
+    assert metric.get() == expected.get()
+    assert lines == capsys.readouterr().out != ""
+    assert block_sizes == []
+
+
+def test_a_metric_that_does_not_suit_is_told_as_by_river(block_sizes):
+    frame = pd.DataFrame(COLUMNS | {"target": LABELS})
+    for model in (fresh(), naive_bayes.GaussianNB()):
+        for ours, theirs in [
+            (progressive_val_score, evaluate.progressive_val_score),
+            (iter_progressive_val_score, evaluate.iter_progressive_val_score),
+        ]:
+            with pytest.raises(ValueError) as expected:
+                list(theirs(samples(), model, metrics.MAE()))
+            with pytest.raises(ValueError, match="MAE metric is not compatible") as raised:
+                list(ours(frame, model, metrics.MAE()))
+            assert str(raised.value) == str(expected.value)
+    assert block_sizes == []
+
+
+# What is refused
+
+
+def test_a_bad_row_raises_before_its_block_is_learnt():
+    lengths = [*COLUMNS["length"][:230], float("inf"), *COLUMNS["length"][231:]]
+    X = pd.DataFrame(COLUMNS | {"length": lengths})
+    for step, n_learnt in [(0, 200), (90, 180), (1, 230)]:
+        model, twin, metric, expected = fresh(), fresh(), metrics.MacroF1(), metrics.MacroF1()
+        with pytest.raises(ValueError, match=r"'length'.*inf"):
+            for _ in iter_progressive_val_score((X, LABELS), model, metric, step=step):
+                pass
+        evaluate.progressive_val_score(itertools.islice(samples(), n_learnt), twin, expected)
+        assert metric.get() == expected.get()
+        assert_twins(model, twin)
+
+
+def test_a_bad_label_or_weight_raises():
+    X = pd.DataFrame(COLUMNS)
+    with pytest.raises(ValueError, match="missing"):
+        progressive_val_score((X, [*LABELS[:-1], None]), fresh(), metrics.Accuracy())
+    with pytest.raises(ValueError, match="-1"):
+        progressive_val_score((X, LABELS, [*WEIGHTS[:-1], -1.0]), fresh(), metrics.Accuracy())
+
+
+FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [True, False]})
+
+
+@pytest.mark.parametrize("make_model", [fresh, naive_bayes.GaussianNB])
+@pytest.mark.parametrize(
+    ("dataset", "error", "message"),
+    [
+        (FRAME[["a"]], ValueError, r"a feature at least, its columns are \['a'\]"),
+        (FRAME[[]], ValueError, r"its columns are \[\]"),
+        ((FRAME[[]], [1, 2]), ValueError, "X has no columns"),
+        ((FRAME, [1]), ValueError, "y must be as long as X: X has 2 rows, y 1"),
+        ((FRAME, [1, 2], [1.0] * 3), ValueError, "w must be as long as X: X has 2 rows, w 3"),
+        ((FRAME,), ValueError, "got 1 parts"),
+        ((FRAME, [1, 2], [1.0, 1.0], 3), ValueError, "got 4 parts"),
+        ((FRAME, np.ones((2, 1))), ValueError, r"y must have one dimension.* \(2, 1\)"),
+        ((FRAME, FRAME[["b"]]), TypeError, "y must be a series, .* got type DataFrame"),
+        ((FRAME, "xy"), TypeError, "y must be a series, an array or a list, got type str"),
+        ((FRAME, None), TypeError, "y must be .* got type NoneType"),
+        ((FRAME, [1, 2], 2.0), TypeError, "w must be .* got type float"),
+        (pd.DataFrame([[1, 2, 3]], columns=["a", "a", "b"]), ValueError, "unique column names"),
+    ],
+)
+def test_bad_data_is_told(dataset, error, message, make_model):
+    for run in (progressive_val_score, iter_progressive_val_score):
+        model, twin = make_model(), make_model()
+        with pytest.raises(error, match=message):
+            list(run(dataset, model, metrics.Accuracy()))
+        assert_twins(model, twin)
+
+
+def test_a_lazy_dataframe_must_be_collected():
+    lazy = pytest.importorskip("polars").DataFrame(COLUMNS | {"target": LABELS}).lazy()
+    for dataset in (lazy, (lazy, LABELS)):
+        with pytest.raises(TypeError, match="lazy one of type LazyFrame; collect it first"):
+            progressive_val_score(dataset, fresh(), metrics.Accuracy())
