@@ -1,0 +1,112 @@
+"""Trees of depth 10 000 and counts beyond 2^31: built by hand, as to learn them would take days."""
+
+import math
+import pickle
+
+import naive
+import numpy as np
+import pytest
+import tables
+
+from river_amf import AMFClassifier, _kernels, inspection
+
+DEPTH = 10_000
+MANY = 2**31 + 7
+
+
+def deep_forest(n_samples=1.0):
+    """Make a tree that is one long chain: node 2k splits at k, its left child is the leaf 2k + 1.
+
+    Each leaf holds a point and `n_samples` samples of it, of label True where k is even.
+    """
+    model = AMFClassifier(n_estimators=1, seed=1, split_intensity="unit")
+    model.learn_one({"a": 0.0}, True)
+    model.learn_one({"a": 0.0}, False)
+    arena = model._arena
+    while arena.nodes.shape[1] < 2 * DEPTH + 10:
+        arena.grow_nodes()
+        arena.grow_boxes()
+    tree, nodes, counts, boxes = arena.trees[0], arena.nodes[0], arena.counts[0], arena.boxes[0]
+    n_nodes = 2 * DEPTH + 1
+    nodes[:n_nodes] = np.zeros((), nodes.dtype)
+    nodes["left"][:n_nodes] = nodes["right"][:n_nodes] = nodes["feature"][:n_nodes] = _kernels.NONE
+    nodes["split_time"][:n_nodes] = math.inf
+    nodes["place"][:n_nodes] = np.arange(n_nodes)
+    for k in range(DEPTH):
+        above = nodes[2 * k]
+        above["threshold"], above["feature"], above["split_time"] = k + 0.5, 0, (k + 1.0) / DEPTH
+        above["left"], above["right"] = 2 * k + 1, 2 * k + 2
+        nodes["parent"][2 * k + 1] = nodes["parent"][2 * k + 2] = 2 * k
+    nodes["parent"][0] = _kernels.NONE
+    counts[:n_nodes] = 0.0
+    for k in range(DEPTH, -1, -1):
+        leaf = 2 * k + 1 if k < DEPTH else 2 * k
+        counts[leaf, k % 2] = n_samples
+        boxes[leaf, :, 0] = k
+        if k < DEPTH:
+            counts[2 * k] = counts[2 * k + 1] + counts[2 * k + 2]
+            boxes[2 * k, :, 0] = k, DEPTH
+    nodes["n_samples"][:n_nodes] = counts[:n_nodes].sum(axis=1)
+    tree["root"], tree["n_nodes"], tree["n_boxes"] = 0, n_nodes, n_nodes
+    arena.settings["n_stored"] = MANY
+    _kernels.weigh_forest(arena.address)
+    return model
+
+
+def closed_form(model):
+    """Compute the log-odds of the chain from its counts, bottom up."""
+    cells = tables.cells(model)
+    parameters = tables.aggregation(model)
+    weights = {"step": parameters["step"], "dirichlet": parameters["dirichlet"]}
+    prior = math.log1p(-model.split_prior) - math.log(model.split_prior)
+    table = inspection.node_table(model).set_index("node")
+    node, path = tables.root(table.reset_index()), []
+    while table.loc[node, "left"] >= 0:
+        path.append(node)
+        node = int(table.loc[node, "right"])
+    log_wbar = naive.log_w(cells[node], **weights)
+    odds = {}
+    for node in reversed(path):
+        log_wbar += naive.log_w(cells[int(table.loc[node, "left"])], **weights)
+        own = naive.log_w(cells[node], **weights)
+        odds[node] = prior + own - log_wbar
+        log_wbar = naive.log_add(
+            math.log1p(-model.split_prior) + own, math.log(model.split_prior) + log_wbar
+        )
+    return odds, table
+
+
+@pytest.mark.parametrize("n_samples", [1.0, float(MANY)])
+def test_a_chain_of_ten_thousand_splits(n_samples):
+    model = deep_forest(n_samples)
+    rows = [{"a": float(k)} for k in (0, 1, DEPTH // 2, DEPTH - 1, DEPTH)] * 3
+    for i, x in enumerate(rows):
+        proba = model.predict_proba_one(x)
+        assert sum(proba.values()) == pytest.approx(1.0)
+        model.learn_one(x, bool(i % 2), w=1.0 if i % 3 else 2.5)
+    odds, table = closed_form(model)
+    assert table["depth"].max() == DEPTH
+    for node, expected in odds.items():
+        # lgamma of 2^31 times ten thousand has no more digits
+        assert table.loc[node, "log_odds"] == pytest.approx(expected, rel=1e-9, abs=n_samples / 1e3)
+    twin = pickle.loads(pickle.dumps(model))
+    assert twin.predict_proba_one(rows[0]) == model.predict_proba_one(rows[0])
+
+
+def test_a_new_class_reaches_the_bottom_of_it():
+    model = deep_forest()
+    for label in ("third", "fourth"):
+        model.learn_one({"a": float(DEPTH)}, label)
+    odds, table = closed_form(model)
+    for node, expected in odds.items():
+        assert table.loc[node, "log_odds"] == pytest.approx(expected, rel=1e-9, abs=1e-6)
+
+
+def test_numbers_of_stored_samples_go_beyond_32_bits():
+    model = deep_forest()
+    for i in range(200):
+        model.learn_one({"a": DEPTH + 1.0 + i}, True)
+    settings = model._arena.settings
+    assert settings["n_stored"][0] == MANY + 200
+    kept = model._arena.samples["number"][: settings["n_rows"][0]]
+    assert kept.min() >= MANY
