@@ -12,7 +12,7 @@ from typing import Any
 from river_amf import _kernels
 from river_amf.state import Arena, Block
 
-_MOST_GROWTH = 8.0  # of the room for nodes at once
+_LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # of the room for nodes at once
 _WORTH_THREADS = 32  # samples; to start a thread takes as long as to learn some
 
 
@@ -46,12 +46,20 @@ def run(
         pool = stack.enter_context(ThreadPoolExecutor(n_threads - 1)) if n_threads > 1 else None
         each = functools.partial(_map, pool) if pool else map
         while done < stop:
-            # as much as it takes if the trees go on growing as they do, to move them seldom
-            factor = min(max(2.0, (stop - start) / max(done - start, 1)), _MOST_GROWTH)
+            factor = _growth((stop - start) / max(done - start, 1))
             end = done + _next_chunk(arena, min(block.chunk, stop - done), learns, factor)
             chunk = arena.address, block.address, done, end
             _run_chunk(arena, chunk, tests, learns, cuts, each)
             done = end
+
+
+def _growth(to_come: float) -> float:
+    """How much more room to make when there is none left; `to_come` is the block over what is done.
+
+    About as much as the block will take, to move the trees seldom: they grow a little slower than
+    the stream.
+    """
+    return float(min(max(_LEAST_GROWTH, to_come**0.8), _MOST_GROWTH))
 
 
 def _map(pool: ThreadPoolExecutor, call: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
