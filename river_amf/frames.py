@@ -37,6 +37,13 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
 
 def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     """Return the columns of a dataframe."""
+    if _is_pandas(frame) and all(_is_plain(dtype) for dtype in frame.to_native().dtypes):
+        # at once, which takes a tenth of the time that small blocks take column by column
+        table = frame.to_native().to_numpy(dtype=np.float64)
+        return [
+            Column(name, table[:, j], np.empty(0, np.int64), [])
+            for j, name in enumerate(frame.columns)
+        ]
     pairs = zip(frame.columns, frame.iter_columns(), strict=True)
     return [_read_column(name, series) for name, series in pairs]
 
@@ -46,6 +53,11 @@ def _read_column(name: Hashable, series: nw.Series[Any]) -> Column:
     if dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal()):
         return Column(name, _numbers(series), np.empty(0, np.int64), [])
     return factorize(name, series.to_native() if _is_pandas(series) else series.to_list())
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Whether a dtype is one of numpy's for real numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
 def _is_pandas(data: nw.DataFrame[Any] | nw.Series[Any]) -> bool:
