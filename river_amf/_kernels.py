@@ -84,22 +84,24 @@ UNLISTED = -2  # the link of a row that no leaf of the tree keeps
 
 # What learn_sample answers, unless it is the tree to go on with once there is more room.
 DONE = -1
-STORE_FULL = -2  # nothing was changed: make room for a row and call again
-RELEASED = -3  # done, and no tree keeps samples any more
-INFINITE = -4  # nothing was changed: the sample holds an infinite value
+RELEASED = -2  # done, and no tree keeps samples any more
+INFINITE = -3  # nothing was changed: the sample holds an infinite value
+STORE_FULL = -4  # nothing was changed: make room and call again
+NODES_FULL = -5
+BOXES_FULL = -6
+ALL_FULL = (STORE_FULL, NODES_FULL, BOXES_FULL)
 
 # What a tree lacks.
 NOTHING = -1
 NODES = 0
 BOXES = 1
 
-# What ready_samples answers, beside STORE_FULL and a number of samples.
-NODES_FULL = -5
-BOXES_FULL = -6
-FULL = {NODES: NODES_FULL, BOXES: BOXES_FULL}  # by what a tree lacks
+FULL = (NODES_FULL, BOXES_FULL)  # by what a tree lacks
 FEW_SAMPLES = 64  # a chunk is not to be smaller than that for want of room
 
-ONLY_ROOM = -1  # the first tree of a call that only asks whether there is room
+# The first tree, where it is no tree to go on with.
+START = -1
+ONLY_ROOM = -2  # only ask whether there is room
 
 # Every tree has room for so many splits before any tree learns a sample. An expansion that needs
 # more, which is rare, stops between two trees until it has been given room.
@@ -107,13 +109,13 @@ READY_SPLITS = 16
 
 NEVER = math.inf  # the split time of a node that does not split
 LARGEST = 1.7976931348623157e308  # of all float64
-SCALE_BITS = 512
-SCALE = 2.0**SCALE_BITS  # what the odds of a node are divided by, to stay within float64
-LOG_SCALE = SCALE_BITS * math.log(2.0)
+SCALE = 2.0**512  # what the odds of a node are divided by, to stay within float64
+LOG_SCALE = 512 * math.log(2.0)
 LARGEST_ODDS = 2.0**256  # before that; and its inverse the smallest
-FEW_SCALES = 4.0  # of them 2**-512 underflows to 0
+LARGEST_LOG_ODDS = 1e300
+FEW_SCALES = 4.0  # divided as often, they are 0
 RAREST = 32  # bits of a number that tells which samples stay in a list that grows too long
-SAFE = 1e100  # between it and its inverse, sums and quotients of counts are far from the limits
+SAFE = 1e50  # of counts between it and its inverse, three quotients are far from the limits
 
 # D. Thomas' MWC64X generator
 WORD = np.uint64(32)
@@ -443,19 +445,20 @@ def shares(node: Record) -> tuple[float, float]:
     if scale == 0.0:
         rest = 1.0 / (1.0 + odds)
         return odds * rest, rest
-    if scale > 0.0:
-        return 1.0, math.ldexp(1.0 / odds, -SCALE_BITS * int(min(scale, FEW_SCALES)))
-    return math.ldexp(odds, SCALE_BITS * int(max(scale, -FEW_SCALES))), 1.0
+    smaller = odds if scale < 0.0 else 1.0 / odds
+    for _ in range(int(min(abs(scale), FEW_SCALES))):
+        smaller /= SCALE
+    return (smaller, 1.0) if scale < 0.0 else (1.0, smaller)
 
 
 @hot
 def multiply_odds(node: Record, factor: float) -> None:
-    """Multiply the odds of a node by a factor between 1e-200 and 1e200."""
+    """Multiply the odds of a node by a factor of at least SAFE^-3 and at most SAFE^3."""
     odds = node["odds"] * factor
-    while odds > LARGEST_ODDS:
+    if odds > LARGEST_ODDS:
         odds /= SCALE
         node["odds_scale"] += 1.0
-    while odds < 1.0 / LARGEST_ODDS:
+    elif odds < 1.0 / LARGEST_ODDS:
         odds *= SCALE
         node["odds_scale"] -= 1.0
     node["odds"] = odds
@@ -469,7 +472,8 @@ def log_odds_in(node: Record) -> float:
 
 @hot
 def set_log_odds(node: Record, log_odds: float) -> None:
-    """Write the log-odds r_v into a node."""
+    """Write the log-odds r_v into a node; infinite ones, beyond float64, as very large ones."""
+    log_odds = min(max(log_odds, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
     scale = np.rint(log_odds / LOG_SCALE)
     rest = log_odds - scale * LOG_SCALE
     node["odds"] = math.exp(min(max(rest, -0.5 * LOG_SCALE), 0.5 * LOG_SCALE))
@@ -682,10 +686,10 @@ def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> 
 
 @part
 def thin_list(forest: Forest, tree: Tree, index: int) -> None:
-    """Drop half of the samples that a pure leaf keeps, or more, as there are too many.
+    """Drop samples that a pure leaf keeps, as there are too many.
 
-    Those stay that span its box, and of the others the rarest; they stand for all. Trees agree on
-    who is rare, so that the store can drop what a leaf drops.
+    Those stay that span its box, and of the others the rarest, half of the list at most; together
+    they stand for all. Trees agree on who is rare, so that the store can drop what a leaf drops.
     """
     node = tree.nodes[index]
     is_spanning = np.zeros(node["n_rows"], np.bool_)
@@ -1026,11 +1030,13 @@ def share_out(tree: Tree, expansion: Expansion, n_splits: int, label: int) -> bo
     kept = 0.0
     for i in range(newcomer):
         kept += members[i]["weight"]
-    stands_for = tree.nodes[chain[0]]["n_samples"] / kept
+    n_samples = tree.nodes[chain[0]]["n_samples"]
     alone = True
     for i in range(newcomer):
         row, depth = members[i]["row"], members[i]["depth"]
-        weight = stands_for * members[i]["weight"]
+        weight = members[i]["weight"]
+        if kept != n_samples:
+            weight = n_samples * (weight / kept)
         if depth == n_splits:
             tree.links[row] = UNLISTED
             alone = False
@@ -1169,7 +1175,9 @@ def aggregate_upwards(
     settings = tree.settings
     growth = 1.0 if changed == NONE else math.exp(log_growth)
     root = tree.nodes[tree.state["root"]]
-    is_safe = min(settings["dirichlet"], growth) * SAFE > 1.0 and root["n_samples"] < SAFE
+    smallest = min(settings["dirichlet"], growth)
+    largest = max(root["n_samples"], settings["total_dirichlet"], growth)
+    is_safe = smallest * SAFE > 1.0 and largest < SAFE
     if weight == 1.0 and settings["step"] == 1.0 and is_safe:
         aggregate_unit_weight(tree, leaf, label, changed, growth)
     else:
@@ -1286,12 +1294,12 @@ def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
 
 @kernel
 def learn_sample(arena: int, sample: int, label: int, weight: float, first_tree: int) -> int:
-    """Learn a sample in every tree from `first_tree` on.
+    """Learn a sample in every tree.
 
     `arena` is the address of its handle, `sample` that of (2, n_features) values: the encoded ones,
-    and room for one tree's coding of them. Answers DONE, RELEASED, STORE_FULL, INFINITE, or the
-    tree to go on with once there is more room: as it is for nodes, plus the number of trees for
-    boxes. With first_tree ONLY_ROOM nothing is learnt.
+    and room for one tree's coding of them. `first_tree` is START, or the tree to go on with, or
+    ONLY_ROOM to learn nothing. Answers DONE, RELEASED, INFINITE, one of ALL_FULL, or the tree to go
+    on with once there is more room: as it is for nodes, plus the number of trees for boxes.
     """
     forest = forest_of(arena)
     values = two_rows(sample, forest.settings[0]["n_features"])
@@ -1307,21 +1315,21 @@ def learn_in_forest(
     n_features = settings["n_features"]
     keeps_rows = is_keeping_rows(settings, trees)
     row = settings["n_rows"] - 1
-    if first_tree <= 0:
+    if first_tree < 0:
         if has_infinity(sample[0], n_features):
             return INFINITE
         if keeps_rows and settings["n_rows"] == len(forest.rows):
             return STORE_FULL
         lack = forest_lacks(forest)
         if lack != NOTHING:
-            return lack * len(trees)
+            return NODES_FULL if lack == NODES else BOXES_FULL
         if first_tree == ONLY_ROOM:
             return DONE
         update_ranges(forest, sample[0])
         if keeps_rows:
             row = store_row(forest, sample[0], label, weight)
     x = sample[1] if settings["has_categories"] else sample[0]
-    for t in range(first_tree, len(trees)):
+    for t in range(max(first_tree, 0), len(trees)):
         if settings["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[0], x)
         tree = tree_of(forest, t, forest.intensity)

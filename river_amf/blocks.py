@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -36,9 +37,9 @@ def run(
     """
     if start == stop:
         return
-    block.prepare(arena)
+    block.prepare(arena, stop - start)
     n_trees = len(arena.trees)
-    n_threads = min(n_trees, (os.cpu_count() or 1) if n_jobs == -1 else n_jobs)
+    n_threads = min(n_trees, _n_cores() if n_jobs == -1 else n_jobs)
     n_threads = n_threads if stop - start >= _WORTH_THREADS else 1
     cuts = [n_trees * k // n_threads for k in range(n_threads + 1)]
     done = start
@@ -46,20 +47,30 @@ def run(
         pool = stack.enter_context(ThreadPoolExecutor(n_threads - 1)) if n_threads > 1 else None
         each = functools.partial(_map, pool) if pool else map
         while done < stop:
-            factor = _growth((stop - start) / max(done - start, 1))
+            factor = _growth(arena, stop - done)
             end = done + _next_chunk(arena, min(block.chunk, stop - done), learns, factor)
             chunk = arena.address, block.address, done, end
             _run_chunk(arena, chunk, tests, learns, cuts, each)
             done = end
 
 
-def _growth(to_come: float) -> float:
-    """How much more room to make when there is none left; `to_come` is the block over what is done.
+def _n_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
-    About as much as the block will take, to move the trees seldom: they grow a little slower than
-    the stream.
+
+def _growth(arena: Arena, to_come: int) -> float:
+    """Return how much more room to make when there is none left, and so many samples to come.
+
+    About as much as they will take, to move the trees seldom: these grow a little slower than the
+    stream.
     """
-    return float(min(max(_LEAST_GROWTH, to_come**0.8), _MOST_GROWTH))
+    root = int(arena.trees["root"][0])
+    n_seen = 0.0 if root == _kernels.NONE else float(arena.nodes["n_samples"][0, root])
+    growth = math.pow(1.0 + to_come / max(n_seen, 1.0), 0.8)
+    return min(max(_LEAST_GROWTH, growth), _MOST_GROWTH)
 
 
 def _map(pool: ThreadPoolExecutor, call: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:

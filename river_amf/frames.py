@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-import narwhals as nw
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf.encoding import check_weight, is_missing, shown
+from river_amf.encoding import LARGEST_WEIGHT, check_weight, is_missing, shown
 
 
 class Column(NamedTuple):
@@ -48,7 +48,7 @@ def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     return [_read_column(name, series) for name, series in pairs]
 
 
-def _read_column(name: Hashable, series: nw.Series[Any]) -> Column:
+def _read_column(name: Hashable, series: Any) -> Column:
     dtype = series.dtype
     if dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal()):
         return Column(name, _numbers(series), np.empty(0, np.int64), [])
@@ -105,7 +105,7 @@ def _factorize_unhashable(name: Hashable, values: Any) -> Column:
 
 def read_labels(y: Any, n_rows: int) -> Column:
     """Return labels as a column, or raise TypeError or ValueError."""
-    values = _vector("y", y, n_rows)
+    values = read_vector("y", y, n_rows)
     return factorize("y", values)
 
 
@@ -113,11 +113,12 @@ def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
     """Return checked sample weights, 1 for each row if there are none."""
     if w is None:
         return np.ones(n_rows)
-    values = _vector("w", w, n_rows)
+    values = read_vector("w", w, n_rows)
     weights = np.empty(n_rows)
+    values = values.to_list() if isinstance(values, pd.Series) else values
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
         weights[:] = values
-        is_bad = ~((weights >= 0.0) & (weights <= 1e300))
+        is_bad = ~((weights >= 0.0) & (weights <= LARGEST_WEIGHT))
         values = values.tolist() if is_bad.any() else []
     for row, value in enumerate(values):
         try:
@@ -127,15 +128,16 @@ def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
     return weights
 
 
-def _vector(name: str, values: Any, n_rows: int) -> Any:
-    """Return a series, array or list as a list or as what pandas factorizes fast."""
+def read_vector(name: str, values: Any, n_rows: int) -> Any:
+    """Return a series, array or list as a pandas series, a numpy array or a list."""
     result = values
-    if isinstance(values, pd.Series | pd.Index):
-        result = values.to_numpy() if isinstance(values.dtype, np.dtype) else values
-        result = result if name == "y" else pd.Series(values).to_list()
+    if isinstance(values, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
+        result = pd.Series(values)
+        result = result.to_numpy() if _is_plain(result.dtype) else result
     elif isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ValueError(f"{name} must have one dimension, got an array of {values.shape}")
+        result = pd.Series(values) if values.dtype.kind in "mM" else values
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         result = list(values)
     else:
@@ -165,11 +167,30 @@ def proba_frame(
     if _is_pandas(frame):
         columns = pd.Index(_objects(labels)).infer_objects()
         return pd.DataFrame(proba, index=frame.to_native().index, columns=columns)
-    names = [str(label) for label in labels]
-    if len(set(names)) < len(names):
-        raise ValueError(f"labels {shown(labels)} do not have a column name of their own each")
+    names = column_names(frame, labels)
     columns = {name: proba[:, c] for c, name in enumerate(names)}
     return nw.from_dict(columns, backend=frame.implementation).to_native()
+
+
+def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[Any]:
+    """Return names for a column for each label in a dataframe like `frame`, or raise ValueError."""
+    if _is_pandas(frame):
+        return labels
+    names = [str(label) for label in labels]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"labels {shown(labels)} do not have a column name of their own each, as "
+            f"{frame.implementation} has text for names; give X as a pandas dataframe"
+        )
+    return names
+
+
+def check_column_names(frame: nw.DataFrame[Any], known: Iterable[Hashable], labels: Column) -> None:
+    """Raise ValueError where `column_names` would once these labels are known."""
+    try:
+        column_names(frame, list(dict.fromkeys([*known, *labels.values])))
+    except TypeError:  # one is unhashable, and refused where labels are checked
+        return
 
 
 def label_series(
@@ -181,7 +202,13 @@ def label_series(
     if _is_pandas(frame):
         series = pd.Series(taken, index=frame.to_native().index, dtype=object)
         return series if codes is None else series.infer_objects()
-    return nw.new_series("", taken.tolist(), backend=frame.implementation).to_native()
+    try:
+        return nw.new_series("", taken.tolist(), backend=frame.implementation).to_native()
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"labels {shown(labels)} of several types do not fit into one series of "
+            f"{frame.implementation}; give X as a pandas dataframe"
+        ) from None
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

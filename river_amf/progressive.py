@@ -20,6 +20,7 @@ from river import base, evaluate, metrics, utils
 
 from river_amf.encoding import shown
 from river_amf.forest import AMFClassifier
+from river_amf.frames import read_vector
 
 Moment = str | Callable[[dict[base.typing.FeatureName, Any]], dt.datetime]
 Delay = str | int | dt.timedelta | Callable[..., Any]
@@ -266,10 +267,19 @@ def _prepare(
         stream: Iterable[Any] = dataset
         return stream
     in_order = moment is None and delay is None
-    # To isinstance, a pipeline of river is what its last step is.
-    is_forest = issubclass(type(model), AMFClassifier)
-    in_blocks = in_order and is_forest and metric.works_with(model)
+    in_blocks = in_order and _takes_blocks(type(model)) and metric.works_with(model)
     return table if in_blocks else table.samples()
+
+
+def _takes_blocks(kind: type) -> bool:
+    """Whether a class is a forest that learns and predicts samples as our forest does.
+
+    Asked of the class, as to isinstance a pipeline of river is what its last step is.
+    """
+    methods = ("learn_one", "predict_one", "predict_proba_one")
+    return issubclass(kind, AMFClassifier) and all(
+        getattr(kind, name) is getattr(AMFClassifier, name) for name in methods
+    )
 
 
 def _read(dataset: Any) -> _Table | None:
@@ -311,14 +321,14 @@ def _as_column(name: str, values: Any, n_rows: int) -> _Column:
     """Return labels or weights as something to cut in blocks, or raise."""
     column = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(column, nw.Series | np.ndarray | list):
-        raise TypeError(
-            f"{name} must be a series, an array or a list, got type {type(values).__name__}"
-        )
+        column = read_vector(name, values, n_rows)
+        column = nw.from_native(column, series_only=True, pass_through=True)
     if isinstance(column, np.ndarray) and column.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got an array of shape {column.shape}")
     if len(column) != n_rows:
         raise ValueError(f"{name} must be as long as X: X has {n_rows} rows, {name} {len(column)}")
-    return column
+    result: _Column = column
+    return result
 
 
 def _to_native(column: _Column | None) -> Any:

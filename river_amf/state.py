@@ -11,6 +11,7 @@ import math
 import threading
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -183,12 +184,12 @@ class Block:
         self.record = np.zeros(1, BLOCK)
         self.address: int = self.record.ctypes.data
 
-    def prepare(self, arena: Arena) -> None:
-        """Make room for a chunk, as the arena is now."""
+    def prepare(self, arena: Arena, n_samples: int) -> None:
+        """Make room for chunks of a run of so many samples, as the arena is now."""
         n_trees, n_classes = len(arena.trees), int(arena.settings["n_classes"][0])
         n_features = int(arena.settings["n_features"][0])
         bytes_a_sample = 8 * (n_trees * n_classes + n_features + 1)
-        self.chunk = min(len(self.values), max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
+        self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
         self.parts = np.empty((n_trees, self.chunk, n_classes))
         self.intensities = np.empty((self.chunk, n_features))
         self.rows = np.empty(self.chunk, np.int64)
@@ -276,17 +277,22 @@ class Arena:
         """Bytes of all arrays, room to grow included."""
         return sum(array.nbytes for array in self.arrays)
 
+    def _replace(self, **arrays: Array) -> None:
+        """Put new arrays in the place of old ones; all of them are there by now, or none is put."""
+        for name, array in arrays.items():
+            setattr(self, name, array)
+        self._collect()
+
     def grow_nodes(self, factor: float = 2.0) -> None:
         """Make `factor` times as much room for nodes, within `max_nodes`."""
         capacity = self._grown(self.nodes.shape[1], factor)
-        self.nodes = _lengthened(self.nodes, capacity)
-        self.counts = _lengthened(self.counts, capacity)
-        self._collect()
+        self._replace(
+            nodes=_lengthened(self.nodes, capacity), counts=_lengthened(self.counts, capacity)
+        )
 
     def grow_boxes(self, factor: float = 2.0) -> None:
         """Make `factor` times as much room for boxes, of which a node has at most one."""
-        self.boxes = _lengthened(self.boxes, self._grown(self.boxes.shape[1], factor))
-        self._collect()
+        self._replace(boxes=_lengthened(self.boxes, self._grown(self.boxes.shape[1], factor)))
 
     def _grown(self, capacity: int, factor: float) -> int:
         return min(max(int(factor * capacity), _FIRST_NODES), int(self.settings["max_nodes"][0]))
@@ -301,14 +307,16 @@ class Arena:
         self._resize_rows(n_rows + max(_FIRST_ROWS, n_rows, self.nodes.shape[1] // 4))
 
     def drop_rows(self) -> None:
-        """Give back the room of the store of samples that is not in use."""
-        self._resize_rows(int(self.settings["n_rows"][0]))
+        """Give back the room of the store of samples that is not in use, if there is memory to."""
+        with suppress(MemoryError):
+            self._resize_rows(int(self.settings["n_rows"][0]))
 
     def _resize_rows(self, capacity: int) -> None:
-        self.rows = _resized(self.rows, 0, capacity, np.nan)
-        self.samples = _resized(self.samples, 0, capacity)
-        self.links = _resized(self.links, 1, capacity)
-        self._collect()
+        self._replace(
+            rows=_resized(self.rows, 0, capacity, np.nan),
+            samples=_resized(self.samples, 0, capacity),
+            links=_resized(self.links, 1, capacity),
+        )
 
     def reserve(self, n_features: int, n_classes: int) -> None:
         """Make room for so many features and classes, changing nothing else.
@@ -324,16 +332,16 @@ class Arena:
         width = self.counts.shape[2]
         if n_classes > width:
             room = n_classes if is_small else n_classes + width // 2
-            self.counts = _resized(self.counts, 2, room)
-            self._collect()
+            self._replace(counts=_resized(self.counts, 2, room))
 
     def _resize_features(self, width: int) -> None:
-        self.intensity = _resized(self.intensity, 0, width)
-        self.is_categorical = _resized(self.is_categorical, 0, width)
-        self.ranges = _resized(self.ranges, 1, width, np.nan)
-        self.boxes = _resized(self.boxes, 3, width, np.nan)
-        self.rows = _resized(self.rows, 1, width, np.nan)
-        self._collect()
+        self._replace(
+            intensity=_resized(self.intensity, 0, width),
+            is_categorical=_resized(self.is_categorical, 0, width),
+            ranges=_resized(self.ranges, 1, width, np.nan),
+            boxes=_resized(self.boxes, 3, width, np.nan),
+            rows=_resized(self.rows, 1, width, np.nan),
+        )
 
     def set_features(self, is_categorical: Sequence[bool]) -> None:
         """Say which of all features are categorical; there must be room for them.
@@ -350,8 +358,8 @@ class Arena:
         settings["n_features"] = len(is_categorical)
         settings["has_categories"] = any(is_categorical)
 
-    def __getstate__(self) -> dict[str, Array]:
-        """Return the arrays without their room to grow."""
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the arrays without their room to grow, and the layout that they follow."""
         settings = self.settings[0]
         n_features, n_rows = int(settings["n_features"]), int(settings["n_rows"])
         n_nodes, n_boxes = int(self.trees["n_nodes"].max()), int(self.trees["n_boxes"].max())
@@ -368,14 +376,20 @@ class Arena:
             "samples": self.samples[:n_rows],
             "links": self.links[:, :n_rows],
         }
-        copies = {name: part.copy() for name, part in parts.items()}
+        copies: dict[str, Any] = {name: part.copy() for name, part in parts.items()}
         for t in range(len(self.trees)):  # some trees are smaller than the others
             copies["nodes"][t, int(self.trees["n_nodes"][t]) :] = 0
             copies["counts"][t, int(self.trees["n_nodes"][t]) :] = 0
             copies["boxes"][t, int(self.trees["n_boxes"][t]) :] = 0
-        return copies
+        return copies | {"layout": LAYOUT}
 
-    def __setstate__(self, state: dict[str, Array]) -> None:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        layout = state.pop("layout", None)
+        if layout != LAYOUT:
+            raise ValueError(
+                f"this forest was saved by another release of river_amf (layout {layout} of its "
+                f"arrays, {LAYOUT} here); load it with that release"
+            )
         # arrays of our own dtypes: those of a pickle are equal, yet would make other pickles
         for name, part in state.items():
             array = np.empty(part.shape, _DTYPES.get(name, np.float64))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from river import preprocessing
 
-from river_amf import AMFClassifier, OnlineDummyClassifier
+from river_amf import AMFClassifier, OnlineDummyClassifier, state
 
 VARIANTS = {
     "default": {},
@@ -273,3 +273,18 @@ def test_a_pipeline_can_be_cloned_and_copied():
     assert clone.predict_proba_one(samples[0][0]) == {}
     assert run(clone) == first
     assert run(copy.deepcopy(clone)) == run(pickle.loads(pickle.dumps(clone))) == run(clone)
+
+
+def test_a_shallow_copy_shares_nothing_either():
+    for n in (0, 300):
+        model = trained(STREAM[:n])
+        before = pickle.dumps(model)
+        learn(copy.copy(model), STREAM[n : n + 300])
+        assert pickle.dumps(model) == before
+
+
+def test_a_pickle_of_another_layout_is_refused(monkeypatch):
+    data = pickle.dumps(trained(STREAM[:50]))
+    monkeypatch.setattr(state, "LAYOUT", "another")
+    with pytest.raises(ValueError, match="another release"):
+        pickle.loads(data)

@@ -1,4 +1,4 @@
-"""Trees of depth 10 000 and counts beyond 2^31: built by hand, as to learn them would take days."""
+"""Depth 10 000 and counts beyond 2^31, built by hand; parameters and weights of any size."""
 
 import math
 import pickle
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tables
 
-from river_amf import AMFClassifier, _kernels, inspection
+from river_amf import AMFClassifier, _kernels, forest, inspection
 
 DEPTH = 10_000
 MANY = 2**31 + 7
@@ -110,3 +110,40 @@ def test_numbers_of_stored_samples_go_beyond_32_bits():
     assert settings["n_stored"][0] == MANY + 200
     kept = model._arena.samples["number"][: settings["n_rows"][0]]
     assert kept.min() >= MANY
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("parameters", "weights"),
+    [
+        ({"dirichlet": 1e17}, [1.0]),
+        ({"dirichlet": 1e300, "step": 1e-300}, [1.0]),
+        ({"dirichlet": 1e-300}, [1.0]),
+        ({"n_classes": 100, "dirichlet": 1.0}, [1e17] * 100 + [1.0] * 300),
+        ({"step": 1e300}, [1e8]),
+        ({"step": 1e300}, [1e15, 1.0]),
+        ({"step": 1e15}, [1e300]),
+        ({"split_prior": 1 - 1e-16, "step": 1e10}, [1e-300, 1.0]),
+        ({"split_prior": 5e-324, "dirichlet": 1e-200}, [1e-300, 1.0]),
+    ],
+)
+def test_parameters_and_weights_of_any_size_give_probabilities(parameters, weights, seed):
+    # It ends, which it did not always: odds that had become 0 or infinite were scaled for ever.
+    model = AMFClassifier(n_estimators=2, seed=seed, **parameters)
+    generator = np.random.default_rng(seed)
+    for i, (a, b, noise) in enumerate(generator.random((400, 3)).tolist()):
+        label = int(2 * b) if noise < 0.2 else int(2 * a)
+        proba = model.predict_proba_one({"a": a, "b": b})
+        assert not proba or sum(proba.values()) == pytest.approx(1.0)
+        model.learn_one({"a": a, "b": b}, label, w=weights[i % len(weights)])
+
+
+def test_a_thinned_list_of_weights_of_all_sizes(monkeypatch):
+    monkeypatch.setattr(forest, "LONGEST_LIST", 64)
+    model = AMFClassifier(n_estimators=2, seed=1)
+    for i, a in enumerate(np.random.default_rng(1).random(500).tolist()):
+        model.learn_one({"a": a}, "often", w=1e300 if i < 20 else 1e-300)
+    model.learn_one({"a": 0.5}, "seldom")
+    assert sum(model.predict_proba_one({"a": 0.5}).values()) == pytest.approx(1.0)
+    for tree in range(2):
+        assert not inspection.node_table(model, tree)["n_samples"].isna().any()

@@ -1232,3 +1232,66 @@ def test_a_refused_block_has_no_part_in_what_follows(call, n_jobs):
         one.learn_many(X, good_labels())
     assert_twins(model, twin)
     assert_predicts(model, X, Pandas)
+
+
+# Labels as people have them
+
+
+def learnt_labels(X, y):
+    model = AMFClassifier(n_estimators=2, seed=1)
+    model.learn_many(X, y)
+    return list(model._labels)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["datetime64[ns]", "datetime64[us]", "datetime64[s]", "timedelta64[ns]"]
+)
+def test_times_are_labels_as_their_series_lists_them(dtype):
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0]})
+    y = pd.Series([10, 20, 10]).astype("int64").astype(dtype)
+    for labels in (y, y.array, pd.Index(y), y.to_numpy()):
+        assert learnt_labels(X, labels) == y.tolist()[:2]
+
+
+def test_arrays_of_pandas_are_labels_and_weights():
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0]})
+    text = pd.Series(["x", "y", "x"])
+    for y in (text.values, text.array, pd.Categorical(text), text.astype("category").values):
+        assert learnt_labels(X, y) == ["x", "y"]
+    model, twin = AMFClassifier(seed=1), AMFClassifier(seed=1)
+    model.learn_many(X, text, pd.array([1, 2, 3], dtype="Int64"))
+    twin.learn_many(X, text, [1, 2, 3])
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+@pytest.mark.parametrize("library", [Polars, Arrow])
+def test_labels_without_a_column_name_of_their_own_are_refused_before_they_are_learnt(library):
+    model = AMFClassifier(seed=1)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="column name of their own"):
+        model.predict_proba_then_learn_many(library.frame({"a": [1.0, 2.0]}), [1, "1"])
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("library", [Polars, Arrow])
+def test_labels_of_several_types_do_not_fit_into_a_series_of_every_library(library):
+    model = AMFClassifier(seed=1)
+    X = library.frame({"a": [1.0, 2.0]})
+    model.learn_many(X, [1, "a"])
+    with pytest.raises(TypeError, match="several types"):
+        model.predict_many(X)
+
+
+# Memory
+
+
+def test_blocks_leave_about_as_much_room_as_rows():
+    X = pd.DataFrame(np.random.default_rng(1).random((6000, 4)))
+    y = np.random.default_rng(2).integers(0, 2, 6000)
+    rows, blocks = AMFClassifier(n_estimators=2, seed=1), AMFClassifier(n_estimators=2, seed=1)
+    for x, label in zip(X.to_dict("records"), y.tolist(), strict=True):
+        rows.learn_one(x, label)
+    blocks.learn_many(X[:3000], y[:3000])
+    for start in range(3000, 6000, 100):
+        blocks.learn_many(X[start : start + 100], y[start : start + 100])
+    assert blocks.memory_usage < 1.6 * rows.memory_usage

@@ -602,10 +602,10 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [True, False]})
         ((FRAME,), ValueError, "got 1 parts"),
         ((FRAME, [1, 2], [1.0, 1.0], 3), ValueError, "got 4 parts"),
         ((FRAME, np.ones((2, 1))), ValueError, r"y must have one dimension.* \(2, 1\)"),
-        ((FRAME, FRAME[["b"]]), TypeError, "y must be a series, .* got type DataFrame"),
-        ((FRAME, "xy"), TypeError, "y must be a series, an array or a list, got type str"),
-        ((FRAME, None), TypeError, "y must be .* got type NoneType"),
-        ((FRAME, [1, 2], 2.0), TypeError, "w must be .* got type float"),
+        ((FRAME, FRAME[["b"]]), TypeError, "y must be a series, (?s:.*) of type DataFrame"),
+        ((FRAME, "xy"), TypeError, "y must be a series, an array or a list, got .xy. of type str"),
+        ((FRAME, None), TypeError, "y must be .* of type NoneType"),
+        ((FRAME, [1, 2], 2.0), TypeError, "w must be .* of type float"),
         (pd.DataFrame([[1, 2, 3]], columns=["a", "a", "b"]), ValueError, "unique column names"),
     ],
 )
@@ -622,3 +622,33 @@ def test_a_lazy_dataframe_must_be_collected():
     for dataset in (lazy, (lazy, LABELS)):
         with pytest.raises(TypeError, match="lazy one of type LazyFrame; collect it first"):
             progressive_val_score(dataset, fresh(), metrics.Accuracy())
+
+
+class Doubting(AMFClassifier):
+    def predict_proba_one(self, x, **kwargs):
+        return dict.fromkeys(super().predict_proba_one(x), 1 / 2)
+
+
+def test_a_forest_that_predicts_in_its_own_way_is_asked_sample_by_sample(block_sizes):
+    for kind in (Doubting, AMFClassifier):
+        ours, rivers = (kind(n_estimators=2, seed=7) for _ in range(2))
+        frame = pd.DataFrame(COLUMNS | {"target": LABELS})
+        metric = progressive_val_score(frame, ours, metrics.CrossEntropy())
+        expected = evaluate.progressive_val_score(samples(), rivers, metrics.CrossEntropy())
+        assert metric.get() == expected.get()
+        assert bool(block_sizes) == (kind is AMFClassifier)
+
+
+def test_labels_and_weights_in_whatever_learn_many_takes():
+    X = pd.DataFrame(COLUMNS)
+    weights = np.array(WEIGHTS)
+    expected = evaluate.progressive_val_score(
+        samples(weights=WEIGHTS), fresh(), metrics.CrossEntropy()
+    )
+    for y, w in (
+        (tuple(LABELS), tuple(WEIGHTS)),
+        (pd.Index(LABELS), pd.Index(WEIGHTS)),
+        (pd.Series(LABELS).array, pd.array(weights)),
+    ):
+        metric = progressive_val_score((X, y, w), fresh(), metrics.CrossEntropy())
+        assert metric.get() == expected.get()

@@ -95,6 +95,43 @@ def persist(model, x, y):
             pickle.dumps(model)
 
 
+@pytest.mark.parametrize("n_trees", [1, 3])
+def test_a_sample_that_needs_room_in_the_middle_is_stored_once(n_trees):
+    model = AMFClassifier(n_estimators=n_trees, split_intensity="unit", seed=1)
+    for k in range(120):
+        model.learn_one({"a": 2.0**-k}, "far")
+    model.learn_one({"a": 0.0}, "near")
+    assert model._arena.settings["n_stored"] == 121
+
+
+@pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 201}])
+def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameters):
+    # each array in turn finds no room, whatever it is for
+    calls = []
+
+    def failing_now_and_then(function):
+        def call(*arguments):
+            calls.append(function.__name__)
+            if len(calls) % 11 == 0:
+                raise MemoryError(function.__name__)
+            return function(*arguments)
+
+        return call
+
+    for name in ("_resized", "_lengthened"):
+        monkeypatch.setattr(state, name, failing_now_and_then(getattr(state, name)))
+    model, reference = pair(**parameters)
+    for x, y in stream():
+        persist(model, x, y)
+        reference.learn_one(x, y)
+        arena = model._arena
+        for name in state.ARRAYS:
+            assert arena.handle[name] == getattr(arena, name).ctypes.data
+    assert len(calls) > 2 * 11
+    for tree in range(2):
+        check_same_tree(model, reference, tree)
+
+
 def test_more_classes_than_memory_holds_are_refused_with_nothing_learnt():
     model = AMFClassifier(n_classes=10**12)
     before = pickle.dumps(model)
