@@ -93,7 +93,8 @@ class Polars:
         assert type(frame) is pl.DataFrame
         assert all(dtype == pl.Float64 for dtype in frame.dtypes)
         assert not any(series.null_count() for series in frame)
-        return frame.columns, frame.to_numpy()
+        # polars 1 makes no array of a frame without columns
+        return frame.columns, frame.to_numpy() if frame.columns else np.zeros(frame.shape)
 
     @staticmethod
     def names(labels):
