@@ -415,13 +415,25 @@ def extension_rate(box: Array, x: Array, intensity: Array, n_features: int) -> f
 
 
 @hot
-def is_inside(box: Array, x: Array, n_features: int) -> bool:
-    """Whether a box holds x, no value missing; without branches, for several features at once."""
+def count_missing(x: Array, n_features: int) -> int:
+    """The number of missing values."""
+    n_missing = 0
+    for j in range(n_features):
+        n_missing += math.isnan(x[j])
+    return n_missing
+
+
+@hot
+def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
+    """Whether a box holds the values of x that are there.
+
+    Without branches, for several features at once; a missing value counts as outside twice.
+    """
     n_outside = 0
     for j in range(n_features):
         n_outside += not (box[0, j] <= x[j])
         n_outside += not (x[j] <= box[1, j])
-    return n_outside == 0
+    return n_outside == 2 * n_missing
 
 
 @hot
@@ -786,6 +798,7 @@ def descend(tree: Tree, x: Array) -> tuple[int, float]:
     """
     n_features = tree.settings["n_features"]
     may_split = not is_spent(tree.settings, tree.state)
+    n_missing = count_missing(x, n_features)
     index = tree.state["root"]
     time = 0.0
     while True:
@@ -794,7 +807,7 @@ def descend(tree: Tree, x: Array) -> tuple[int, float]:
             return index, NEVER
         box = box_of(tree, node)
         children_time = node["split_time"]
-        if not is_inside(box, x, n_features):
+        if not is_inside(box, x, n_features, n_missing):
             rate = extension_rate(box, x, tree.intensity, n_features) if may_split else 0.0
             if rate > 0.0:
                 time = draw_split_time(tree.state, time, rate, children_time)

@@ -187,23 +187,29 @@ class _Scratch(threading.local):
 
 
 def _encoder(
-    n_features: int,
-    pick: Callable[[Any], tuple[Any, ...]],
+    columns: dict[Hashable, int],
     column_codes: list[tuple[int, dict[Hashable, int]]],
     scratch: _Scratch,
 ) -> Callable[[Any], EncodedSample | None]:
     """Return `Features.encode_known`, a closure: to look up attributes takes half of its time."""
+    names = list(columns)
+    n_features = len(names)
+    pick: Callable[[Any], Any] = operator.itemgetter(*names) if names else tuple
+    if n_features == 1:
+        pick = lambda x: (x[names[0]],)  # noqa: E731
     pack = struct.Struct(f"{n_features}d").pack_into
     are_numbers = _PLAIN_NUMBERS.issuperset
 
     def encode_known(x: Any) -> EncodedSample | None:
-        """Encode the common case fast: all features there, each known, no new category.
+        """Encode the common cases fast: nothing in x is unknown, and None alone is missing.
 
         Returns None for everything else, good or bad. Infinite values are left to the kernels.
         """
-        if type(x) is not dict or len(x) != n_features:
+        if type(x) is not dict:
             return None
         try:
+            if len(x) != n_features:
+                return encode_gaps(x)
             values: Any = pick(x)
             sample = scratch.sample
             if x is sample.source and values == sample.picked:  # learnt after it was predicted
@@ -214,10 +220,31 @@ def _encoder(
                 for column, codes in column_codes:
                     values[column] = codes[values[column]]
             if not are_numbers(map(type, values)):
-                return None
+                return encode_gaps(x)
             sample.source = None
             pack(sample.buffer, 0, *values)
             sample.source, sample.picked = x, picked
+        except KeyError:
+            return encode_gaps(x)
+        except (TypeError, ValueError, OverflowError, struct.error):
+            return None
+        return sample
+
+    def encode_gaps(x: dict[Any, Any]) -> EncodedSample | None:
+        """Encode a sample that lacks values: the key is absent, or the value None."""
+        try:
+            values: list[Any] = [x.get(name) for name in names]
+            if None not in values or not x.keys() <= columns.keys():
+                return None
+            for column, codes in column_codes:
+                if values[column] is not None:
+                    values[column] = codes[values[column]]
+            values = [math.nan if value is None else value for value in values]
+            if not are_numbers(map(type, values)):
+                return None
+            sample = scratch.sample
+            sample.source = None
+            pack(sample.buffer, 0, *values)
         except (KeyError, TypeError, ValueError, OverflowError, struct.error):
             return None
         return sample
@@ -246,13 +273,9 @@ class Features:
 
     def _prepare(self) -> None:
         """Make what follows from the columns and is not part of the state."""
-        names = list(self._columns)
-        pick: Callable[[Any], Any] = operator.itemgetter(*names) if names else tuple
-        if len(names) == 1:
-            pick = lambda x: (x[names[0]],)  # noqa: E731
-        self._scratch = _Scratch(len(names))
+        self._scratch = _Scratch(len(self))
         codes = [(self._columns[name], codes) for name, codes in self._codes.items()]
-        self.encode_known = _encoder(len(names), pick, codes, self._scratch)
+        self.encode_known = _encoder(self._columns, codes, self._scratch)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_columns": self._columns, "_codes": self._codes}

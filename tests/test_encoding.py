@@ -146,16 +146,20 @@ def test_a_sample_without_gaps_that_was_added_takes_the_fast_way(x):
 @pytest.mark.parametrize(
     "x",
     [
-        {"size": 1.0},
+        {"size": 1.0, "more": 1.0},
+        {"more": 1.0},
         {"size": 1.0, "color": "red", "more": 1.0},
         {"size": 1.0, "shape": "red"},
         {"size": 1.0, "color": "unknown"},
-        {"size": None, "color": "red"},
+        {"size": pd.NA, "color": "red"},
+        {"size": None, "color": "unknown"},
         {"size": "1", "color": "red"},
         {"size": 10**400, "color": "red"},
         {"size": [1.0], "color": "red"},
         {"size": 1.0, "color": ["red"]},
-        {"size": 1.0, "color": None},
+        {"size": 1.0, "color": math.nan},
+        {"size": "1", "color": None},
+        {"size": [1.0]},
         {"size": 1.0, "color": 0},
         OrderedDict(size=1.0, color="red"),
         [1.0, "red"],
@@ -165,6 +169,14 @@ def test_a_sample_without_gaps_that_was_added_takes_the_fast_way(x):
 )
 def test_the_fast_way_leaves_all_that_is_uncommon_to_the_slow_way(x):
     assert features_of({"size": 1.0, "color": "red"}).encode_known(x) is None
+
+
+@pytest.mark.parametrize("x", [{}, {"size": 1.0}, {"color": "red"}, {"size": None, "color": "red"}])
+def test_gaps_take_a_fast_way_too(x):
+    features = features_of({"size": 1.0, "color": "red"})
+    assert rows_equal(
+        features.encode_known(x).values.copy(), features.encode(OrderedDict(x)).values
+    )
 
 
 class HasFloat:
