@@ -1,8 +1,10 @@
-"""Pickles, deep copies and clones: the same model, with the same future."""
+"""Pickles, deep copies and clones: the same model, with the same future; and what it weighs."""
 
 import copy
+import gc
 import pickle
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -288,3 +290,26 @@ def test_a_pickle_of_another_layout_is_refused(monkeypatch):
     monkeypatch.setattr(state, "LAYOUT", "another")
     with pytest.raises(ValueError, match="another release"):
         pickle.loads(data)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"max_nodes": 301}, {"split_pure": True}])
+def test_memory_usage_is_what_the_interpreter_has_given(parameters):
+    samples = [
+        ({"a": i * 37 % 101, "b": i * 11 % 53, "color": f"color {i % 40}"}, f"label {i * i % 7}")
+        for i in range(2000)
+    ]
+    AMFClassifier(seed=1).learn_one(*samples[0])  # what is made once for all models
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        model = AMFClassifier(n_estimators=5, seed=1, **parameters)
+        for x, label in samples:
+            model.learn_one(x, label)
+        x = label = None
+        gc.collect()
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # the objects of Python that hold it all are not counted: some kilobytes, however large it is
+    assert 0 <= after - before - model.memory_usage < 16_000 + 0.01 * after
+    assert model._raw_memory_usage == model.memory_usage
