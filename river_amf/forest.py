@@ -512,7 +512,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
         True
         """
         frame = frames.read_frame(X)
-        frames.check_column_names(frame, self._labels, frames.read_labels(y, len(frame)))
+        frames.check_column_names(frame, self._labels, y)
         proba, n_known, labels = self._test_then_train(frame, y, w)
         proba[n_known == 0] = np.nan
         return frames.proba_frame(frame, labels, proba)

@@ -185,11 +185,14 @@ def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[Any]:
     return names
 
 
-def check_column_names(frame: nw.DataFrame[Any], known: Iterable[Hashable], labels: Column) -> None:
-    """Raise ValueError where `column_names` would once these labels are known."""
+def check_column_names(frame: nw.DataFrame[Any], known: Iterable[Hashable], y: Any) -> None:
+    """Raise ValueError where `column_names` would once the labels in y are known."""
+    if _is_pandas(frame):  # where any label is a name
+        return
     try:
-        column_names(frame, list(dict.fromkeys([*known, *labels.values])))
-    except TypeError:  # one is unhashable, and refused where labels are checked
+        labels = read_labels(y, len(frame)).values
+        column_names(frame, list(dict.fromkeys([*known, *labels])))
+    except TypeError:  # what is no label is refused where labels are checked
         return
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import naive
 import pandas as pd
+import pytest
 
 from river_amf import AMFClassifier, inspection
 
@@ -65,6 +66,16 @@ def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
             goes_left = value <= row["threshold"]
         nodes.append(int(row["left"] if goes_left else row["right"]))
     return nodes
+
+
+def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
+    """Compare all log-odds of a forest with their closed form from the counts (design 2, b)."""
+    for tree in range(model.n_estimators):
+        made = cells(model, tree)
+        for row in inspection.node_table(model, tree).itertuples():
+            if row.left >= 0:
+                expected = naive.closed_form_log_odds(made[row.node], **aggregation(model))
+                assert row.log_odds == pytest.approx(expected, rel=1e-9, abs=tolerance)
 
 
 def log_wbar_root(model: AMFClassifier, tree: int = 0) -> float:

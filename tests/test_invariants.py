@@ -174,9 +174,4 @@ def test_log_odds_stay_finite_where_the_prior_all_but_forbids_a_split(split_prio
         model.learn_one({"a": i * 37 % 101 / 100}, i * 37 % 101 > 50)
     for k in range(12):
         model.learn_one({"a": 2.0 ** (k + 4)}, k % 2 == 0)
-    for tree in range(model.n_estimators):
-        cells = tables.cells(model, tree)
-        for row in inspection.node_table(model, tree).itertuples():
-            if row.left >= 0:
-                expected = naive.closed_form_log_odds(cells[row.node], **tables.aggregation(model))
-                assert row.log_odds == pytest.approx(expected, rel=1e-9, abs=1e-7)
+    tables.check_log_odds(model, 1e-7)
