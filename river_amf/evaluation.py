@@ -21,20 +21,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from river import base, datasets
+from river import base, datasets, evaluate, metrics
 from river.metrics.base import ClassificationMetric
 
 from river_amf.progressive import iter_progressive_val_score, progressive_val_score
+from river_amf.tracks import BUNDLED, STREAMS, TRACKS, DriftStream
 
 __all__ = [
     "BUNDLED",
+    "STREAMS",
+    "TRACKS",
     "Checkpoint",
+    "DriftStream",
     "EvaluationError",
     "Stream",
     "even_checkpoints",
     "iter_progressive_val_score",
     "iter_test_then_train",
     "load_stream",
+    "load_track",
     "most_probable",
     "progressive_val_score",
     "suggest",
@@ -45,12 +50,11 @@ Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Label]
 OnPrediction = Callable[[int, Label, dict[Label, float]], None]
 
-BUNDLED = ("Bananas", "Phishing", "ImageSegments", "Shuttle")
 _MAX_LISTED = 40  # names in an error message, so that it stays one readable line
 
 
 class EvaluationError(ValueError):
-    """A stream, column, metric or sample that cannot be used; the message says which and why."""
+    """A stream, track, column, metric or sample that cannot be used; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ def load_stream(
     categorical: Sequence[str] = (),
     limit: int | None = None,
 ) -> Stream:
-    """Read a CSV file, or a data set that comes with river.
+    """Read a CSV file, or open a data set that comes with river or a stream with drift.
 
     In a CSV file the columns of text are categories, and only an empty field is missing: it is
     left out of the feature dict.
@@ -103,7 +107,8 @@ def load_stream(
     Parameters
     ----------
     source
-        One of `BUNDLED` (in any case), or the path of a CSV file in UTF-8; `.gz` is unpacked.
+        One of `BUNDLED` or `STREAMS` (in any case), or the path of a CSV file in UTF-8; `.gz` is
+        unpacked.
     target
         Column of the labels. By default `target` if there is such a column, else the last one.
     categorical
@@ -126,15 +131,37 @@ def load_stream(
     (['1', '2'], <class 'bool'>)
 
     """
-    bundled = {name.lower(): name for name in BUNDLED}.get(source.lower())
-    if bundled is None:
+    dataset = _open_dataset(source)
+    if dataset is None:
         return _load_csv(Path(source), target, categorical, limit)
+    name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
     if target is not None or categorical:
         option = "categorical columns" if target is None else "a target column"
-        raise EvaluationError(f"{option} can be chosen for a CSV file, not for {bundled}")
-    # Whole, because river closes the file at its last line only.
-    samples = list(getattr(datasets, bundled)())[:limit]
-    return Stream(bundled, len(samples), len(samples[0][0]), 0, samples)
+        raise EvaluationError(f"{option} can be chosen for a CSV file, not for {name}")
+    n_samples = dataset.n_samples if limit is None else min(limit, dataset.n_samples)
+    samples: Iterable[Sample] = _First(dataset, n_samples)
+    if name in BUNDLED:  # whole, because river closes the file at its last line only
+        samples = list(dataset)[:limit]
+    return Stream(name, n_samples, dataset.n_features, 0, samples)
+
+
+def _open_dataset(name: str) -> datasets.base.Dataset | None:
+    """Return the stream with drift or the data set of river of that name, if there is one."""
+    known = {name.lower(): name for name in (*STREAMS, *BUNDLED)}.get(name.lower())
+    if known is None:
+        return None
+    return STREAMS[known] if known in STREAMS else getattr(datasets, known)()
+
+
+@dataclass(frozen=True)
+class _First:
+    """The first samples of a dataset, made anew each time."""
+
+    dataset: datasets.base.Dataset
+    n_samples: int
+
+    def __iter__(self) -> Iterator[Sample]:
+        yield from self.dataset.take(self.n_samples)
 
 
 @dataclass(frozen=True)
@@ -159,8 +186,8 @@ def _load_csv(
     path: Path, target: str | None, categorical: Sequence[str], limit: int | None
 ) -> Stream:
     if not path.exists():
-        hint = suggest(str(path), BUNDLED)
-        raise EvaluationError(f"no file and no bundled data set {str(path)!r} ({hint})")
+        hint = suggest(str(path), (*BUNDLED, *STREAMS))
+        raise EvaluationError(f"no file and no stream {str(path)!r} ({hint})")
     if not path.is_file():
         raise EvaluationError(f"{str(path)!r} is not a regular file")
     columns = _read_header(path)
@@ -246,6 +273,40 @@ def _check_values(frame: pd.DataFrame, target: str, path: Path) -> None:
 def _first_row(holds: NDArray[np.bool_]) -> int | None:
     """Return the number, from 1, of the first row where it holds."""
     return int(holds.argmax()) + 1 if holds.any() else None
+
+
+def load_track(name: str) -> evaluate.Track:
+    """Return a track: streams over which river compares models, here by their accuracy.
+
+    Parameters
+    ----------
+    name
+        One of `TRACKS`, in any case: `"abrupt"`, `"gradual"`, `"moving"` or `"recurring"` drift,
+        `"drift"` for all these, or `"bundled"` for the data sets that river brings along.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no such track.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier
+    >>> track, model = load_track("recurring"), AMFClassifier(seed=1)
+    >>> for dataset in track:
+    ...     for checkpoint in track.run(model, dataset, n_checkpoints=2):
+    ...         print(dataset.name, checkpoint["Step"], checkpoint["Accuracy"].get() > 0.55)
+    sea_recurring 10000 True
+    sea_recurring 20000 True
+    stagger_recurring 10000 True
+    stagger_recurring 20000 True
+
+    """
+    known = {track.lower(): track for track in TRACKS}.get(name.lower())
+    if known is None:
+        raise EvaluationError(f"no track {name!r} ({suggest(name, list(TRACKS))})")
+    streams = [_open_dataset(stream) for stream in TRACKS[known]]
+    return evaluate.Track(known, streams, metrics.Accuracy())  # type: ignore[no-untyped-call]
 
 
 def suggest(name: str, known: Sequence[str]) -> str:

@@ -53,6 +53,16 @@ def test_bundled_streams_go_by_name_in_any_case(name, n_samples, n_features):
     assert sum(1 for _ in stream) == n_samples
 
 
+@pytest.mark.parametrize(("limit", "n_samples"), [(None, 15_000), (7, 7), (10**9, 15_000)])
+def test_streams_with_drift_go_by_name_in_any_case(limit, n_samples):
+    stream = load_stream("STAGGER_abrupt", limit=limit)
+    assert (stream.name, stream.n_samples) == ("stagger_abrupt", n_samples)
+    assert (stream.n_numeric, stream.n_categorical) == (3, 0)
+    expected = list(evaluation.STREAMS["stagger_abrupt"].take(n_samples))
+    assert list(stream) == expected
+    assert list(stream) == expected  # a second time
+
+
 @pytest.mark.parametrize("limit", [1, 7, 10**9])
 def test_limit(tmp_path, limit):
     bananas, table = (
@@ -132,12 +142,15 @@ def test_a_bad_path_is_told(tmp_path):
         load_stream(str(tmp_path))
     with pytest.raises(EvaluationError, match="did you mean 'Bananas'"):
         load_stream("Banana")
+    with pytest.raises(EvaluationError, match="did you mean 'rbf_moving'"):
+        load_stream("rbf_movin")
 
 
 @pytest.mark.parametrize("options", [{"target": "1"}, {"categorical": ["1"]}])
-def test_columns_are_not_chosen_in_a_bundled_stream(options):
-    with pytest.raises(EvaluationError, match="for a CSV file, not for Bananas"):
-        load_stream("bananas", **options)
+@pytest.mark.parametrize("name", ["Bananas", "sea_abrupt"])
+def test_columns_are_not_chosen_in_a_stream_with_a_name(name, options):
+    with pytest.raises(EvaluationError, match=f"for a CSV file, not for {name}"):
+        load_stream(name.lower(), **options)
 
 
 def test_suggestions_stay_short():

@@ -19,7 +19,7 @@ LAYERS = [
     {"cli"},
     {"__init__"},
     {"evaluation", "inspection"},
-    {"progressive"},
+    {"progressive", "tracks"},
     {"forest", "dummy"},
     {"blocks", "columns"},
     {"frames"},

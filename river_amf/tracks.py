@@ -1,0 +1,196 @@
+"""Streams with drift at known places, made by river's generators, and tracks of several streams.
+
+`STREAMS` has the streams by name. Nothing is downloaded.
+
+- `sea_abrupt`: points, labelled by whether x0 + x1 > 8, 9, 7 and 9.5 in turn; 10 % of the labels
+  are flipped[^1]. `sea_recurring`: 7 and 9.5, twice.
+- `agrawal_abrupt`, `agrawal_gradual`: the first four rules for granting a loan[^2].
+- `stagger_abrupt`: the three rules about size, colour and shape[^3]. `stagger_recurring`: the first
+  and the last, twice.
+- `led_gradual`: digits of seven segments, 9 % of them inverted, and 17 features that mean nothing;
+  1, 3, 5 and 7 of these change places with segments[^4].
+- `rbf_moving`: 50 clusters of 4 labels, whose centres move by 0.001 a sample[^5].
+- `hyperplane_moving`: the sides of a hyperplane whose 10 weights change by 0.001 a sample and
+  reverse once in a thousand; 4 % of the labels are flipped[^6].
+
+A concept lasts 5 000 samples; what moves does so for 20 000. Each concept has a seed of its own, so
+that one that comes back does not bring the same samples again. The generators' values are left as
+they are: codes, such as colours, are numbers, which any model can take.
+
+`TRACKS` has the names of the streams of each track.
+
+[^1]: Street, W. N., & Kim, Y. (2001). A streaming ensemble algorithm (SEA) for large-scale
+      classification. KDD.
+[^2]: Agrawal, R., Imielinski, T., & Swami, A. (1993). Database mining: a performance perspective.
+      IEEE Transactions on Knowledge and Data Engineering, 5(6).
+[^3]: Schlimmer, J. C., & Granger, R. H. (1986). Incremental learning from noisy data. Machine
+      Learning, 1(3).
+[^4]: Breiman, L., Friedman, J., Olshen, R., & Stone, C. (1984). Classification and regression
+      trees. Wadsworth.
+[^5]: Bifet, A., Holmes, G., Pfahringer, B., Kirkby, R., & Gavaldà, R. (2009). New ensemble methods
+      for evolving data streams. KDD.
+[^6]: Hulten, G., Spencer, L., & Domingos, P. (2001). Mining time-changing data streams. KDD.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from river.datasets import synth
+from river.datasets.base import SyntheticDataset
+
+__all__ = ["BUNDLED", "STREAMS", "TRACKS", "DriftStream"]
+
+BUNDLED = ("Bananas", "Phishing", "ImageSegments", "Shuttle")
+_PERIOD = 5_000  # samples
+_WIDTH = 1_000  # samples
+
+
+class DriftStream(SyntheticDataset):
+    """A finite, reproducible stream of concepts that follow each other.
+
+    Each concept lasts for `period` samples. Without a width the next one takes over at once. With
+    one it does so gradually, by river's `ConceptDriftStream`: sample t, counted from 1, comes from
+    the concept after the drift p with probability 1 / (1 + exp(-4 (t - p) / width)), which is 12 %
+    half a width before p, 50 % at p, and 88 % half a width after it. A stream of one concept drifts
+    if its generator moves it.
+
+    Parameters
+    ----------
+    name
+        What to call the stream in reports.
+    concepts
+        Endless generators of river, each with a seed, with the same features and classes.
+    period
+        Number of samples from one drift to the next.
+    width
+        Number of samples that a gradual drift takes; 0 for abrupt ones.
+
+    Attributes
+    ----------
+    drifts
+        Sample counts at which a concept ends. If drift is abrupt, `take(drifts[0])` gives the first
+        concept and no sample of the second; if it is gradual, this is its middle.
+    n_samples
+        Number of samples: `period` times the number of concepts.
+
+    Raises
+    ------
+    ValueError
+        If the width is positive but less than a hundredth of all samples, for which
+        `ConceptDriftStream` overflows.
+
+    Examples
+    --------
+    >>> from river.datasets import synth
+    >>> from river_amf.tracks import DriftStream
+
+    >>> concepts = [synth.SEA(variant=2, seed=1), synth.SEA(variant=3, seed=2)]
+    >>> stream = DriftStream("thresholds 7 and 9.5", concepts, period=1000)
+    >>> stream.n_samples, stream.drifts
+    (2000, (1000,))
+    >>> samples = list(stream)
+    >>> all(y == (x[0] + x[1] > 7) for x, y in samples[:1000])
+    True
+    >>> all(y == (x[0] + x[1] > 9.5) for x, y in samples[1000:])
+    True
+
+    """
+
+    def __init__(
+        self, name: str, concepts: Sequence[SyntheticDataset], period: int, width: int = 0
+    ) -> None:
+        first = concepts[0]
+        n_samples = period * len(concepts)
+        if 0 < width < n_samples / 100:
+            raise ValueError(f"width must be 0 or at least {n_samples / 100:g}, got {width}")
+        super().__init__(  # type: ignore[no-untyped-call]
+            task=first.task,
+            n_features=first.n_features,
+            n_samples=n_samples,
+            n_classes=first.n_classes or 2,  # SEA does not tell
+            n_outputs=1,
+        )
+        self.name = name
+        self.concepts = tuple(concepts)
+        self.period = period
+        self.width = width
+        self.drifts = tuple(range(period, n_samples, period))
+
+    def __iter__(self) -> Iterator[tuple[dict[Any, Any], Any]]:
+        """Yield the samples from the first, the same each time."""
+        # Generators keep their state in themselves: on copies, two iterations may run at a time.
+        concepts = copy.deepcopy(self.concepts)
+        if self.width == 0:
+            return itertools.chain.from_iterable(c.take(self.period) for c in concepts)
+        # Nested to the left, so that each drift is counted from the beginning of the stream.
+        stream = concepts[0]
+        for number, concept in enumerate(concepts[1:], start=1):
+            stream = synth.ConceptDriftStream(
+                stream, concept, position=number * self.period, width=self.width, seed=number
+            )
+        samples: Iterator[tuple[dict[Any, Any], Any]] = stream.take(self.n_samples)
+        return samples
+
+    @property
+    def _repr_content(self) -> dict[str, str]:
+        return {**super()._repr_content, "Name": self.name}
+
+    def _get_params(self) -> dict[str, Any]:
+        """Return what the representation lists."""
+        shown = {"period": self.period, "width": self.width, "drifts": self.drifts}
+        for number, concept in enumerate(self.concepts, start=1):
+            params = ", ".join(f"{name}={value}" for name, value in concept._get_params().items())
+            shown[f"concept {number}"] = f"{type(concept).__name__}({params})"
+        return shown
+
+
+def _sea(variant: int, seed: int) -> SyntheticDataset:
+    return synth.SEA(variant, noise=0.1, seed=seed)
+
+
+def _led(n_swapped: int, seed: int) -> SyntheticDataset:
+    return synth.LEDDrift(
+        seed, noise_percentage=0.1, irrelevant_features=True, n_drift_features=n_swapped
+    )
+
+
+def _concepts(
+    make: Callable[..., SyntheticDataset], variants: Iterable[int]
+) -> list[SyntheticDataset]:
+    """Return a generator for each variant, each with a seed of its own."""
+    return [make(variant, seed=seed) for seed, variant in enumerate(variants, start=1)]
+
+
+_RBF = synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001)
+_HYPERPLANE = synth.Hyperplane(1, n_drift_features=10, mag_change=0.001, sigma=0.011)
+
+_BY_KIND = {
+    "abrupt": [
+        DriftStream("sea_abrupt", _concepts(_sea, [0, 1, 2, 3]), _PERIOD),
+        DriftStream("agrawal_abrupt", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD),
+        DriftStream("stagger_abrupt", _concepts(synth.STAGGER, [0, 1, 2]), _PERIOD),
+    ],
+    "gradual": [
+        DriftStream("agrawal_gradual", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD, _WIDTH),
+        DriftStream("led_gradual", _concepts(_led, [1, 3, 5, 7]), _PERIOD, _WIDTH),
+    ],
+    "moving": [
+        DriftStream("rbf_moving", [_RBF], 4 * _PERIOD),
+        DriftStream("hyperplane_moving", [_HYPERPLANE], 4 * _PERIOD),
+    ],
+    "recurring": [
+        DriftStream("sea_recurring", _concepts(_sea, [2, 3, 2, 3]), _PERIOD),
+        DriftStream("stagger_recurring", _concepts(synth.STAGGER, [0, 2, 0, 2]), _PERIOD),
+    ],
+}
+
+STREAMS = {stream.name: stream for streams in _BY_KIND.values() for stream in streams}
+TRACKS = {
+    **{kind: tuple(stream.name for stream in streams) for kind, streams in _BY_KIND.items()},
+    "drift": tuple(STREAMS),
+    "bundled": BUNDLED,
+}

@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import pickle
+import urllib.request
+
+import pytest
+from river import evaluate, forest, metrics, naive_bayes, tree
+from river.datasets import base, synth
+
+from river_amf import evaluation
+from river_amf.evaluation import STREAMS, TRACKS, EvaluationError, load_track
+from river_amf.forest import AMFClassifier
+from river_amf.tracks import DriftStream
+
+THRESHOLDS = {"sea_abrupt": [8, 9, 7, 9.5], "sea_recurring": [7, 9.5, 7, 9.5]}
+RULES = [
+    lambda x: x["size"] == 0 and x["color"] == 0,
+    lambda x: x["color"] == 2 or x["shape"] == 0,
+    lambda x: x["size"] in (1, 2),
+]
+STAGGER = {"stagger_abrupt": [0, 1, 2], "stagger_recurring": [0, 2, 0, 2]}
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    monkeypatch.setattr(urllib.request, "urlopen", None)
+
+
+def periods(name):
+    """Return the samples of a stream in lists, cut where it says that it drifts."""
+    stream = STREAMS[name]
+    samples = list(stream)
+    cuts = itertools.pairwise([0, *stream.drifts, stream.n_samples])
+    return [samples[start:end] for start, end in cuts]
+
+
+def is_granted(function, x):
+    """Return what a rule of Agrawal et al. says, as their paper has it."""
+    young, old = x["age"] < 40, x["age"] >= 60
+    band = 0 if young else 2 if old else 1
+    if function == 0:
+        return young or old
+    if function == 1:
+        low = [50_000, 75_000, 25_000][band]
+        return low <= x["salary"] <= low + 50_000
+    levels = [(0, 1), (1, 2, 3), (2, 3, 4)][band]
+    if function == 2:
+        return x["elevel"] in levels
+    low = [(50_000, 25_000), (75_000, 50_000), (25_000, 50_000)][band][x["elevel"] in levels]
+    return low <= x["salary"] <= low + 50_000
+
+
+# The streams
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_keep_what_they_say(name):
+    stream = STREAMS[name]
+    samples = list(stream)
+    assert isinstance(stream, base.SyntheticDataset)
+    assert stream.name == name
+    assert stream.n_samples == len(samples) in (15_000, 20_000)
+    assert {len(x) for x, _ in samples} == {stream.n_features}
+    assert len({y for _, y in samples}) == stream.n_classes
+    assert stream.task == (base.MULTI_CLF if stream.n_classes > 2 else base.BINARY_CLF)
+    assert list(stream.take(100)) == samples[:100]
+    assert all(drift % 1000 == 0 for drift in stream.drifts)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_samples_are_the_same_each_time(name):
+    stream = STREAMS[name]
+    before = pickle.dumps(stream)
+    # at the same time, and in a copy
+    both = zip(stream.take(6000), stream.take(6000), strict=True)
+    assert all(one == other for one, other in both)
+    assert list(pickle.loads(before).take(6000)) == list(stream.take(6000))
+    assert pickle.dumps(stream) == before
+
+
+@pytest.mark.parametrize("name", ["sea_recurring", "agrawal_gradual", "rbf_moving"])
+def test_representation_names_the_stream_and_its_concepts(name):
+    text = repr(STREAMS[name])
+    assert f"Name  {name} " in text
+    assert "Samples  20,000" in text
+    assert str(STREAMS[name].drifts) in text
+    for number, concept in enumerate(STREAMS[name].concepts, start=1):
+        assert f"concept {number}  {type(concept).__name__}(" in text
+    assert "noise=0.1, seed=2)" in repr(STREAMS["sea_abrupt"])
+
+
+# The drifts
+
+
+@pytest.mark.parametrize("name", THRESHOLDS)
+def test_sea_changes_its_threshold_at_the_drifts(name):
+    for samples, threshold in zip(periods(name), THRESHOLDS[name], strict=True):
+        # within a hundred samples of both ends, and all along, but for the tenth that is flipped
+        for part, most in [(samples, 0.11), (samples[:100], 0.2), (samples[-100:], 0.2)]:
+            n_flipped = sum(y != (x[0] + x[1] > threshold) for x, y in part)
+            assert n_flipped <= most * len(part)
+        assert sum(y != (x[0] + x[1] > threshold) for x, y in samples) >= 0.09 * len(samples)
+
+
+@pytest.mark.parametrize("name", STAGGER)
+def test_stagger_changes_its_rule_at_the_drifts(name):
+    for samples, rule in zip(periods(name), STAGGER[name], strict=True):
+        assert all(y == RULES[rule](x) for x, y in samples)
+
+
+def test_agrawal_changes_its_rule_at_the_drifts():
+    for function, samples in enumerate(periods("agrawal_abrupt")):
+        assert all(y == is_granted(function, x) for x, y in samples)
+
+
+@pytest.mark.parametrize("name", ["sea_recurring", "stagger_recurring"])
+def test_a_concept_that_comes_back_brings_other_samples(name):
+    first, second, third, fourth = periods(name)
+    assert first != third
+    assert second != fourth
+
+
+@pytest.mark.parametrize("name", ["agrawal_gradual", "led_gradual"])
+def test_a_gradual_drift_follows_the_sigmoid(name):
+    stream = STREAMS[name]
+    assert stream.width == 1000
+    concepts = [iter(concept) for concept in stream.concepts]
+    ahead = [next(concept) for concept in concepts]
+    origins = []
+    for sample in stream:
+        origin = ahead.index(sample)  # each concept hands out its samples in order
+        ahead[origin] = next(concepts[origin])
+        origins.append(origin)
+    for number, drift in enumerate(stream.drifts, start=1):
+        assert origins[drift - 2000] == number - 1
+        assert origins[drift + 2000] == number
+        for start in range(drift - 1000, drift + 1000, 250):
+            share = sum(origin == number for origin in origins[start : start + 250]) / 250
+            expected = sum(
+                1 / (1 + math.exp(-4 * (t - drift) / stream.width))
+                for t in range(start + 1, start + 251)
+            )
+            assert share == pytest.approx(expected / 250, abs=0.1)
+
+
+def features_that_tell_the_digit(samples):
+    """Return the features that are on for some digits much more often than for others."""
+    by_digit = [[x for x, y in samples if y == digit] for digit in range(10)]
+    means = [[sum(x[i] for x in xs) / len(xs) for xs in by_digit] for i in range(24)]
+    return {i for i, mean in enumerate(means) if max(mean) - min(mean) > 0.5}
+
+
+def test_segments_change_places_as_led_drifts():
+    samples = list(STREAMS["led_gradual"])
+    before = features_that_tell_the_digit(samples[:4000])
+    after = features_that_tell_the_digit(samples[-4000:])
+    assert len(before) == len(after) == 7
+    assert len(before & set(range(7))) == 6
+    assert not after & set(range(7))
+
+
+def test_the_hyperplane_moves():
+    stream = STREAMS["hyperplane_moving"]
+    (generator,) = copy.deepcopy(stream.concepts)
+    samples = zip(generator, stream, strict=False)
+    next(samples)
+    first = weights = list(generator._weights)
+    n_flipped = n_reversed = n_at_first = 0
+    step = [0.001] * 10
+    for n, ((x, y), sample) in enumerate(samples, start=2):
+        assert (x, y) == sample
+        n_flipped += y != is_above(weights, x)
+        n_at_first += n > 19_000 and y == is_above(first, x)
+        step_before, before, weights = step, weights, list(generator._weights)
+        step = [new - old for new, old in zip(weights, before, strict=True)]
+        assert [abs(change) for change in step] == pytest.approx([0.001] * 10)
+        n_reversed += sum(a * b < 0 for a, b in zip(step, step_before, strict=True))
+    assert n_flipped == pytest.approx(0.04 * stream.n_samples, rel=0.1)
+    assert n_reversed == pytest.approx(0.001 * 10 * stream.n_samples, rel=0.2)
+    assert n_at_first < 750  # of the last thousand, most of which the weights of the end tell
+
+
+def is_above(weights, x):
+    return sum(weights[i] * x[i] for i in x) >= sum(weights) / 2
+
+
+def test_the_clusters_move():
+    stream = STREAMS["rbf_moving"]
+    (generator,) = stream.concepts
+    assert list(itertools.islice(generator, 500)) == list(stream.take(500))
+    settled = synth.RandomRBF(1, 1, n_classes=4)
+    moves = [
+        max(abs(x[i] - at_rest[i]) for i in x)
+        for (x, y), (at_rest, label) in zip(stream, settled.take(1000), strict=False)
+        if y == label
+    ]
+    assert len(moves) == 1000  # the same clusters are drawn
+    assert max(moves[:10]) < 0.011
+    assert 0.1 < max(moves[-10:]) <= 1.001
+
+
+def test_a_width_for_which_river_would_overflow_is_refused():
+    concepts = [synth.SEA(seed=1), synth.SEA(seed=2)]
+    with pytest.raises(ValueError, match="width must be 0 or at least 40, got 39"):
+        DriftStream("narrow", concepts, period=2000, width=39)
+    assert len(list(DriftStream("wide enough", concepts, period=2000, width=40))) == 4000
+
+
+# The tracks
+
+
+def test_a_track_has_its_streams():
+    assert list(TRACKS) == ["abrupt", "gradual", "moving", "recurring", "drift", "bundled"]
+    for name, streams in TRACKS.items():
+        track = load_track(name.upper())
+        assert isinstance(track, evaluate.Track)
+        assert track.name == name
+        assert isinstance(track.metric, metrics.Accuracy)
+        names = [getattr(dataset, "name", type(dataset).__name__) for dataset in track]
+        assert names == list(streams)
+    assert TRACKS["drift"] == tuple(STREAMS)
+    assert TRACKS["bundled"] == evaluation.BUNDLED
+
+
+def test_an_unknown_track_is_told():
+    with pytest.raises(EvaluationError, match=r"no track 'abrubt' \(did you mean 'abrupt'\?"):
+        load_track("abrubt")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AMFClassifier(n_estimators=3, seed=1),
+        naive_bayes.GaussianNB(),
+        tree.HoeffdingTreeClassifier(),
+        forest.ARFClassifier(n_models=2, seed=1),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_any_model_of_river_runs(model):
+    track = load_track("drift")
+    shortened = [DriftStream(s.name, s.concepts, s.period // 20, s.width // 10) for s in track]
+    for dataset in shortened:
+        checkpoints = list(track.run(model, dataset, n_checkpoints=5))
+        fifth = dataset.n_samples // 5
+        assert [c["Step"] for c in checkpoints] == list(range(fifth, 5 * fifth + 1, fifth))
+        assert checkpoints[-1]["Accuracy"].get() > 0.15
+        assert checkpoints[-1]["Memory"] > 0
+
+
+def test_a_track_gives_the_figures_of_progressive_validation():
+    track, model = load_track("bundled"), naive_bayes.GaussianNB()
+    dataset = next(iter(track))
+    *_, last = track.run(model, dataset)
+    assert last["Step"] == dataset.n_samples
+    expected = evaluate.progressive_val_score(dataset, naive_bayes.GaussianNB(), metrics.Accuracy())
+    assert last["Accuracy"].get() == expected.get()
