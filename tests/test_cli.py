@@ -14,6 +14,7 @@ from river import evaluate, metrics
 
 import river_amf
 from river_amf import cli, evaluation
+from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AMFClassifier
 
 COMMAND = [sys.executable, "-m", "river_amf"]
@@ -91,6 +92,66 @@ def test_categories_and_missing_values(mixed, tmp_path, capsys):
     assert f"{hits / 43:.4f}" == rows[-1]["accuracy"]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "described"),
+    [
+        (["--seed", "7"], "AMFClassifier(n_estimators=10, seed=7)"),
+        (["--model", "amf", "--n-estimators", "2"], "AMFClassifier(n_estimators=2, seed=None)"),
+        (["--model", "adaptive", "--seed", "7"], "AdaptiveAMFClassifier(n_estimators=10, seed=7)"),
+        (["--model", "dummy"], "OnlineDummyClassifier()"),
+    ],
+)
+def test_models_go_by_name(arguments, described, capsys):
+    assert cli.main(["evaluate", "--limit", "30", *arguments]) == 0
+    title, _, rows = table_of(capsys.readouterr().out)
+    assert title == f"Bananas: 30 samples; features: 2 numeric; {described}"
+    assert rows[-1]["samples"] == "30"
+
+
+def test_a_track_is_run_stream_by_stream_and_summed_up(tmp_path, capsys):
+    predictions = tmp_path / "predictions.csv"
+    arguments = ["--n-estimators", "3", "--seed", "7", "--metrics", "MacroF1"]
+    arguments += ["--track", "Recurring", "--limit", "300", "--predictions", str(predictions)]
+    assert cli.main(["evaluate", *arguments]) == 0
+    *tables, summary = capsys.readouterr().out.split("\n\n")
+    names = list(evaluation.TRACKS["recurring"])
+    header, *lines = (line.split(maxsplit=1) for line in summary.splitlines())
+    assert header[0] == "stream"
+    assert [name for name, _ in lines] == [*names, "mean"]
+    for name, table, (_, line) in zip(names, tables, lines, strict=False):
+        title, columns, rows = table_of(table)
+        assert title.startswith(f"{name}: 300 samples; features: 3 numeric; AMFClassifier(n_est")
+        assert columns == header[1].split()
+        assert table.splitlines()[-1].split() == line.split()
+        # a model and metrics of its own
+        model = AMFClassifier(n_estimators=3, seed=7)
+        stream = evaluation.load_stream(name, limit=300)
+        expected = evaluate.progressive_val_score(stream, model, metrics.Accuracy()).get()
+        assert rows[-1]["accuracy"] == f"{expected:.4f}"
+    accuracies = [float(line.split()[1]) for _, line in lines]
+    assert accuracies[-1] == pytest.approx(sum(accuracies[:-1]) / 2, abs=1e-4)
+    with open(predictions, newline="", encoding="utf-8") as file:
+        written = list(csv.reader(file))
+    assert written[0] == ["stream", "sample", "target", "prediction", "probability"]
+    assert [row[:2] for row in written[1:]] == [
+        [name, str(n + 1)] for name in names for n in range(300)
+    ]
+
+
+def test_tracks_are_listed(capsys):
+    assert cli.main(["tracks"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == list(evaluation.TRACKS)
+    assert lines[lines.index("drift") + 1] == "  all of the above"
+    cells = {line.split()[0]: line.split(maxsplit=5) for line in lines if " samples " in line}
+    assert list(cells) == [*evaluation.STREAMS, *evaluation.BUNDLED]
+    assert cells["stagger_abrupt"][1:5] == ["15000", "samples", "3", "features"]
+    assert cells["stagger_abrupt"][5] == "drifts after 5000, 10000"
+    assert cells["led_gradual"][5] == "drifts around 5000, 10000, 15000, each over 1000"
+    assert cells["rbf_moving"][5] == "drifts all along"
+    assert cells["Bananas"] == ["Bananas", "5300", "samples", "2", "features"]
+
+
 def test_help_and_version(capsys, monkeypatch):
     assert cli.main([]) == 2
     assert "usage: river-amf" in capsys.readouterr().out
@@ -133,6 +194,14 @@ FAILURES = [
     (["--predictions", "nowhere/p.csv"], "cannot write predictions to nowhere/p.csv"),
     (["TABLE", "--predictions", "TABLE"], "it is the stream"),
     (["--colour"], "--colour"),
+    (["--model", "forest"], "--model: invalid choice: 'forest'"),
+    (["--model", "dummy", "--seed", "1"], "the model 'dummy' has no option --seed"),
+    (["--model", "dummy", "--n-estimators", "1"], "has no option --n-estimators"),
+    (["--track", "abrubt"], "no track 'abrubt' (did you mean 'abrupt'?"),
+    (["Bananas", "--track", "drift"], "STREAM 'Bananas' does not go with it"),
+    (["--track", "drift", "--target", "a"], "--target does not go with it"),
+    (["--track", "drift", "--categorical", "a"], "--categorical does not go with it"),
+    (["--track", "drift", "--metrics", "F1"], "labels True/False or 0/1, not 4 as in led_gradual"),
 ]
 IN_A_PROCESS = [FAILURES[i] for i in (0, 2, 3, 4, 8, 13)]
 
@@ -243,6 +312,28 @@ def test_ctrl_c_within_a_sample_lets_it_finish(monkeypatch, capsys):
     assert [row["samples"] for row in table_of(output)[2]] == ["20", "23"]
     assert error.splitlines()[-1] == "interrupted after 23 samples"
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("n_done", [0, 7])
+def test_ctrl_c_ends_a_track(n_done, monkeypatch, capsys):
+    """At the end of the first stream, or within the second."""
+    learn = OnlineDummyClassifier.learn_one
+    calls = []
+
+    def learn_and_interrupt(self, x, y, w=1.0):
+        learn(self, x, y, w)
+        calls.append(y)
+        if len(calls) == cli._WARM_UP + 200 + (n_done and cli._WARM_UP + n_done):
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(OnlineDummyClassifier, "learn_one", learn_and_interrupt)
+    arguments = ["--track", "drift", "--model", "dummy", "--limit", "200"]
+    assert cli.main(["evaluate", *arguments]) == 130
+    output, error = capsys.readouterr()
+    first, second = output.split("\n\n")
+    assert table_of(first)[2][-1]["samples"] == "200"
+    assert [row["samples"] for row in table_of(second)[2]] == [str(n_done)] * bool(n_done)
+    assert error.splitlines()[-1] == f"interrupted after {n_done} samples of agrawal_abrupt"
 
 
 def test_ctrl_c_before_the_run_and_a_second_one(monkeypatch, capsys):
