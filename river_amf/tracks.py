@@ -80,7 +80,7 @@ class DriftStream(SyntheticDataset):
     Raises
     ------
     ValueError
-        If the width is positive but less than a hundredth of all samples, for which
+        If the width is not 0 and less than a hundredth of all samples, for which
         `ConceptDriftStream` overflows.
 
     Examples
@@ -105,7 +105,7 @@ class DriftStream(SyntheticDataset):
     ) -> None:
         first = concepts[0]
         n_samples = period * len(concepts)
-        if 0 < width < n_samples / 100:
+        if width != 0 and width < n_samples / 100:
             raise ValueError(f"width must be 0 or at least {n_samples / 100:g}, got {width}")
         super().__init__(  # type: ignore[no-untyped-call]
             task=first.task,

@@ -204,8 +204,9 @@ def test_the_clusters_move():
 
 def test_a_width_for_which_river_would_overflow_is_refused():
     concepts = [synth.SEA(seed=1), synth.SEA(seed=2)]
-    with pytest.raises(ValueError, match="width must be 0 or at least 40, got 39"):
-        DriftStream("narrow", concepts, period=2000, width=39)
+    for width in (39, -1):
+        with pytest.raises(ValueError, match=f"width must be 0 or at least 40, got {width}"):
+            DriftStream("narrow", concepts, period=2000, width=width)
     assert len(list(DriftStream("wide enough", concepts, period=2000, width=40))) == 4000
 
 
