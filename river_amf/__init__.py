@@ -2,8 +2,14 @@
 
 from river_amf import inspection
 from river_amf.dummy import OnlineDummyClassifier
-from river_amf.forest import AMFClassifier
+from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["AMFClassifier", "OnlineDummyClassifier", "__version__", "inspection"]
+__all__ = [
+    "AMFClassifier",
+    "AdaptiveAMFClassifier",
+    "OnlineDummyClassifier",
+    "__version__",
+    "inspection",
+]

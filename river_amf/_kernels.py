@@ -3,7 +3,7 @@
 They follow sections 2 and 3 of the project's design and the papers named there: [AMF] Mourtada,
 Gaiffas, Scornet, *AMF: Aggregated Mondrian Forests for Online Learning* (2021); [MF]
 Lakshminarayanan, Roy, Teh, *Mondrian Forests* (2014); [CTW] Willems, Shtarkov, Tjalkens, *The
-Context-Tree Weighting Method* (1995).
+Context-Tree Weighting Method* (1995); [FS] Herbster, Warmuth, *Tracking the Best Expert* (1998).
 
 All of them are in one file because Numba's cache on disk is keyed on the file of a function: a
 change in a helper elsewhere would not be seen. They also run uncompiled (NUMBA_DISABLE_JIT=1).
@@ -25,11 +25,26 @@ import numpy as np
 from numba import carray
 from numba.extending import intrinsic
 
-from river_amf.state import BLOCK, HANDLE, LAYOUT, N_PURE_WEIGHTS, NODE, SAMPLE, SETTINGS, TREE
+from river_amf.state import (
+    BLOCK,
+    FADED_COUNTS,
+    FADED_SHARE,
+    FADED_SUM,
+    FEATURE,
+    HANDLE,
+    LAYOUT,
+    N_BUCKETS,
+    N_PURE,
+    N_RECENT,
+    NODE,
+    SAMPLE,
+    SETTINGS,
+    TREE,
+)
 
 CACHE = True
 
-if LAYOUT != "a090d1fc":  # write it here whenever it changes, so that no cache serves the old one
+if LAYOUT != "6f71a378":  # write it here whenever it changes, so that no cache serves the old one
     raise ImportError(f"the kernels are not written for the layout of state.py, {LAYOUT}")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -115,6 +130,23 @@ LARGEST_ODDS = 2.0**256  # before that; and its inverse the smallest
 LARGEST_LOG_ODDS = 1e300
 FEW_SCALES = 4.0  # divided as often, they are 0
 RAREST = 32  # bits of a number that tells which samples stay in a list that grows too long
+SWITCHING = 0.001  # how far a node's faded share is drawn towards 1/2 at each sample
+SHARE_MEMORY = 500.0  # samples that the mean of the faded shares goes back
+
+FAR = 30.0  # a value may be an outlier if it is so many times the range's width outside
+MOST_OUTLIERS = 2  # at each end, of the values that a range is judged by
+PATIENCE = 5.0  # how many such values make the range wider; each value inside takes back
+RELIEF = 0.05
+MEMORY = 2000.0  # samples that relevance goes back
+LEAST_RELEVANCE = 0.003
+LARGEST_TRUST = 1e6  # the largest weight of a sample in the statistics of relevance
+LARGEST_NEWEST = 1e60  # of the weight of the newest sample, before all are made smaller
+LARGEST_SPREAD = 1e100  # beyond that squares of deviations are of no use
+
+FLOOR = 0.001  # what a learned vote adds to the probabilities before it takes logarithms
+VOTE_RATE = 0.002
+BIAS_RATE = 0.02
+
 SAFE = 1e50  # of counts between it and its inverse, three quotients are far from the limits
 
 # D. Thomas' MWC64X generator
@@ -134,16 +166,24 @@ class Forest(NamedTuple):
 
     settings: Any
     ranges: Any
+    limits: Any
     intensity: Any
     is_categorical: Any
+    features: Any
+    recent: Any
+    moments: Any
+    buckets: Any
+    bias: Any
+    votes: Any
     trees: Any
     nodes: Any
     counts: Any
+    faded: Any
     boxes: Any
     rows: Any
     samples: Any
     links: Any
-    pure_weights: Any
+    pure: Any
 
 
 class Samples(NamedTuple):
@@ -154,6 +194,7 @@ class Samples(NamedTuple):
     weights: Any
     proba: Any
     parts: Any  # of the trees, for the samples of a chunk
+    tame: Any  # the samples of a chunk without outliers
     intensities: Any  # when a sample of a chunk is learnt
     rows: Any  # of the samples of a chunk, in the store
     coded: Any  # one sample, as each tree sees it
@@ -167,6 +208,7 @@ class Tree(NamedTuple):
     state: Any
     nodes: Any
     counts: Any
+    faded: Any
     boxes: Any
     links: Any
     intensity: Any  # at the time of the sample that is learnt
@@ -217,16 +259,26 @@ def forest_of(address: int) -> Forest:
     return Forest(
         carray(pointer(at["settings"]), (1,), SETTINGS),
         carray(pointer(at["ranges"]), (2, width), np.float64),
+        carray(pointer(at["limits"]), (2, width), np.float64),
         carray(pointer(at["intensity"]), (width,), np.float64),
         carray(pointer(at["is_categorical"]), (width,), np.uint8),
+        carray(pointer(at["features"]), (width,), FEATURE),
+        carray(pointer(at["recent"]), (width, N_RECENT), np.float64),
+        carray(pointer(at["moments"]), (width, at["moment_room"], 2), np.float64),
+        carray(
+            pointer(at["buckets"]), (at["bucket_room"], N_BUCKETS, at["moment_room"]), np.float64
+        ),
+        carray(pointer(at["bias"]), (at["class_room"],), np.float64),
+        carray(pointer(at["votes"]), (n_trees + 1, 1, at["class_room"]), np.float64),
         carray(pointer(at["trees"]), (n_trees,), TREE),
         carray(pointer(at["nodes"]), (n_trees, node_room), NODE),
         carray(pointer(at["counts"]), (n_trees, node_room, at["class_room"]), np.float64),
+        carray(pointer(at["faded"]), (n_trees, node_room, at["faded_room"]), np.float64),
         carray(pointer(at["boxes"]), (n_trees, at["box_room"], 2, width), np.float64),
         carray(pointer(at["rows"]), (row_room, width), np.float64),
         carray(pointer(at["samples"]), (row_room,), SAMPLE),
         carray(pointer(at["links"]), (n_trees, row_room), np.int32),
-        carray(pointer(at["pure_weights"]), (N_PURE_WEIGHTS,), np.float64),
+        carray(pointer(at["pure"]), (N_PURE, 3), np.float64),
     )
 
 
@@ -238,6 +290,7 @@ def tree_of(forest: Forest, t: int, intensity: Array) -> Tree:
         forest.trees[t],
         forest.nodes[t],
         forest.counts[t],
+        forest.faded[t],
         forest.boxes[t],
         forest.links[t],
         intensity,
@@ -257,6 +310,7 @@ def samples_of(address: int, forest: Forest) -> Samples:
         carray(pointer(at["weights"]), (n,), np.float64),
         carray(pointer(at["proba"]), (n, at["n_labels"]), np.float64),
         carray(pointer(at["parts"]), (n_trees, at["chunk"], n_classes), np.float64),
+        carray(pointer(at["tame"]), (at["chunk"], n_features), np.float64),
         carray(pointer(at["intensities"]), (at["chunk"], n_features), np.float64),
         carray(pointer(at["rows"]), (at["chunk"],), np.int64),
         carray(pointer(at["coded"]), (n_trees, n_features), np.float64),
@@ -265,9 +319,9 @@ def samples_of(address: int, forest: Forest) -> Samples:
 
 
 @hot
-def two_rows(address: int, width: int) -> Array:
-    """A view of (2, width) float64 values, like those of forest_of."""
-    return carray(pointer(address), (2, width), np.float64)
+def sample_of(address: int, width: int) -> Array:
+    """The (3, n_features) values of an encoded sample."""
+    return carray(pointer(address), (3, width), np.float64)
 
 
 @hot
@@ -368,6 +422,18 @@ def has_infinity(x: Array, n_features: int) -> bool:
 
 
 @hot
+def tame(forest: Forest, values: Array, n_features: int, out: Array) -> None:
+    """Copy a sample, values far outside the range drawn in to its ends (winsorised).
+
+    A tree would part an outlier from all else near its root, and know little of it.
+    """
+    for j in range(n_features):
+        value = values[j]
+        value = forest.ranges[0, j] if value < forest.limits[0, j] else value
+        out[j] = forest.ranges[1, j] if value > forest.limits[1, j] else value
+
+
+@hot
 def code_row(is_categorical: Array, n_features: int, key: Word, values: Array, out: Array) -> None:
     """Write `values` as a tree with this key sees them: its own number for each category."""
     for j in range(n_features):
@@ -377,20 +443,237 @@ def code_row(is_categorical: Array, n_features: int, key: Word, values: Array, o
         out[j] = value
 
 
+# ------------------------------------------------------------------------------- split intensity
+
+
 @hot
-def update_ranges(forest: Forest, x: Array) -> None:
-    """Range observed so far of each feature, and the split intensity 1 / range (design 3.2)."""
+def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> None:
+    """Split intensities for a sample that is about to be learnt (design 3.2).
+
+    They follow from the ranges with the sample, and from the relevance of the features without it.
+    """
     settings = forest.settings[0]
-    for j in range(settings["n_features"]):
+    n_features = settings["n_features"]
+    for j in range(n_features):
+        feature = forest.features[j]
         value = x[j]
+        if feature["n_recent"] < N_RECENT or not (
+            forest.ranges[0, j] <= value <= forest.ranges[1, j]
+        ):
+            if not (forest.is_categorical[j] or math.isnan(value)):
+                take_range(forest, j, value)
+        elif feature["credit"] > 0.0:
+            feature["credit"] = max(0.0, feature["credit"] - RELIEF)
+    if not settings["range_intensity"]:
+        return
+    if settings["relevance"]:
+        weigh_features(forest, x, label, min(weight, LARGEST_TRUST))
+
+
+@part
+def take_range(forest: Forest, j: int, value: float) -> None:
+    """Extend the range of a feature by a value, unless it is far outside, as an outlier would be.
+
+    One in a thousand -999 or 1e9 would else silence the feature. The first values are judged
+    together; later ones have to be frequent.
+    """
+    feature = forest.features[j]
+    low, high = forest.ranges[0, j], forest.ranges[1, j]
+    if feature["n_recent"] == N_RECENT:
+        if max(low - value, value - high) > FAR * (high - low):
+            feature["credit"] += 1.0
+            if feature["credit"] < PATIENCE:
+                return
+            feature["credit"] = 0.0
+    low = min(low, value) if low <= high else value
+    high = max(high, value) if low <= high else value
+    n_recent = feature["n_recent"]
+    if n_recent < N_RECENT:
+        forest.recent[j, n_recent] = value
+        feature["n_recent"] = n_recent + 1
+        if n_recent + 1 == N_RECENT:
+            least, largest = inner_range(forest.recent[j])
+            if least > low or largest < high:
+                low, high = least, largest
+                forget_feature(forest, j)
+            if is_nearly_constant(forest.recent[j]):
+                forest.recent[j, 0], forest.recent[j, 1] = low, high
+                feature["n_recent"] = 2
+    forest.ranges[0, j], forest.ranges[1, j] = low, high
+    if forest.settings[0]["range_intensity"]:
+        forest.intensity[j] = range_intensity(low, high)
+        if feature["n_recent"] == N_RECENT and high > low:
+            reach = FAR * min(high - low, LARGEST)
+            forest.limits[0, j], forest.limits[1, j] = low - reach, high + reach
+
+
+@hot
+def is_nearly_constant(values: Array) -> bool:
+    """Whether sorted values are equal but for those that might be outliers: judge them again."""
+    return values[MOST_OUTLIERS] == values[len(values) - 1 - MOST_OUTLIERS]
+
+
+@hot
+def range_intensity(low: float, high: float) -> float:
+    """One over the range."""
+    return min(1.0 / min(high - low, LARGEST), LARGEST) if high > low else 0.0
+
+
+@part
+def inner_range(values: Array) -> tuple[float, float]:
+    """Sort values; returns the least and the largest of those that are no outliers.
+
+    Those are at most MOST_OUTLIERS at an end, far from the others in terms of the width of the rest.
+    """
+    values.sort()
+    first, last = 0, len(values) - 1
+    width = values[last - MOST_OUTLIERS] - values[MOST_OUTLIERS]
+    for k in range(1, MOST_OUTLIERS + 1):
+        if width > 0.0 and values[k] - values[k - 1] > FAR * width:
+            first = k
+        if width > 0.0 and values[-k] - values[-k - 1] > FAR * width:
+            last = len(values) - 1 - k
+    return values[first], values[last]
+
+
+@part
+def forget_feature(forest: Forest, j: int) -> None:
+    """Forget the statistics of a numeric feature."""
+    feature = forest.features[j]
+    feature["weight"] = 0.0
+    feature["squares"] = 0.0
+    feature["mean"] = 0.0
+    feature["total"] = 0.0
+    feature["within"] = 0.0
+    feature["relevance"] = 0.0
+    for c in range(forest.moments.shape[1]):
+        forest.moments[j, c, 0] = 0.0
+        forest.moments[j, c, 1] = 0.0
+
+
+@part
+def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
+    """Multiply each intensity by the feature's relevance so far, with mean 1; then take a sample.
+
+    Samples fade by the weight of the newest one, which grows.
+    """
+    settings = forest.settings[0]
+    n_features = settings["n_features"]
+    total = 0.0
+    for j in range(n_features):
+        total += LEAST_RELEVANCE + forest.features[j]["relevance"]
+    scale = n_features / total
+    newest = settings["newest_weight"]
+    slot = 0
+    for j in range(n_features):
+        feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
-        if forest.is_categorical[j] or low <= value <= high or math.isnan(value):
-            continue
-        low = min(low, value) if low <= high else value
-        high = max(high, value) if low <= high else value
-        forest.ranges[0, j], forest.ranges[1, j] = low, high
-        if settings["range_intensity"] and high > low:
-            forest.intensity[j] = min(1.0 / min(high - low, LARGEST), LARGEST)
+        value = x[j]
+        base = 1.0 if forest.is_categorical[j] else range_intensity(low, high)
+        forest.intensity[j] = min(
+            base * (scale * (LEAST_RELEVANCE + feature["relevance"])), LARGEST
+        )
+        if forest.is_categorical[j]:
+            if not math.isnan(value):
+                count_category(
+                    settings,
+                    feature,
+                    forest.moments[j],
+                    forest.buckets[slot],
+                    value,
+                    label,
+                    weight * newest,
+                )
+            slot += 1
+        elif low <= value <= high:
+            measure_value(feature, forest.moments[j, label], value, weight * newest)
+    settings["newest_weight"] = newest / (1.0 - 1.0 / MEMORY)
+    if settings["newest_weight"] > LARGEST_NEWEST:
+        make_smaller(forest, settings["newest_weight"])
+        settings["newest_weight"] = 1.0
+
+
+@hot
+def measure_value(feature: Record, moment: Array, value: float, weight: float) -> None:
+    """Take a value of a numeric feature: the correlation ratio eta^2 = 1 - within / total.
+
+    The sums of squares about the means, of all and of each class, are those of West (1979).
+    """
+    if abs(value - feature["mean"]) > LARGEST_SPREAD or abs(value - moment[1]) > LARGEST_SPREAD:
+        return
+    feature["weight"] += weight
+    deviation = value - feature["mean"]
+    feature["mean"] += deviation * (weight / feature["weight"])
+    feature["total"] += weight * deviation * (value - feature["mean"])
+    moment[0] += weight
+    deviation = value - moment[1]
+    moment[1] += deviation * (weight / moment[0])
+    feature["within"] += weight * deviation * (value - moment[1])
+    if feature["total"] > 0.0:
+        feature["relevance"] = min(max(1.0 - feature["within"] / feature["total"], 0.0), 1.0)
+
+
+@part
+def count_category(
+    settings: Record,
+    feature: Record,
+    moments: Array,
+    buckets: Array,
+    code: float,
+    label: int,
+    weight: float,
+) -> None:
+    """Take a category: tau of Goodman and Kruskal (1954), less what chance alone would give it.
+
+    It is the correlation ratio of the label's indicators, given the category: (E - G) / (1 - G)
+    with E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2.
+    """
+    n_classes = settings["n_classes"]
+    bucket = buckets[int(code) % N_BUCKETS]
+    size, squares = 0.0, 0.0
+    for c in range(n_classes):
+        size += bucket[c]
+        squares += bucket[c] * bucket[c]
+    if size > 0.0:
+        feature["within"] -= squares / size
+    else:
+        feature["mean"] += 1.0  # the number of buckets in use
+    squares += weight * (2.0 * bucket[label] + weight)
+    bucket[label] += weight
+    feature["within"] += squares / (size + weight)
+    moments[label, 0] += weight
+    feature["weight"] += weight
+    feature["squares"] += weight * weight
+    total = feature["weight"]
+    by_chance = 0.0
+    for c in range(n_classes):
+        share = moments[c, 0] / total
+        by_chance += share * share
+    feature["relevance"] = 0.0
+    if by_chance < 1.0 - 1e-12:
+        tau = (feature["within"] / total - by_chance) / (1.0 - by_chance)
+        n_used = feature["mean"]
+        n_samples = total * (total / feature["squares"])
+        surplus = (1.0 - tau) * (n_used - 1.0) / max(n_samples - n_used, 1.0)
+        feature["relevance"] = max(tau - surplus, 0.0)
+
+
+@part
+def make_smaller(forest: Forest, factor: float) -> None:
+    """Divide all weights of past samples by a factor."""
+    for j in range(forest.settings[0]["n_features"]):
+        feature = forest.features[j]
+        feature["weight"] /= factor
+        feature["squares"] /= factor
+        feature["squares"] /= factor
+        feature["total"] /= factor
+        feature["within"] /= factor
+        for c in range(forest.moments.shape[1]):
+            forest.moments[j, c, 0] /= factor
+    for k in range(forest.buckets.shape[0]):
+        for bucket in forest.buckets[k]:
+            for c in range(len(bucket)):
+                bucket[c] /= factor
 
 
 # ---------------------------------------------------------------------------------------- boxes
@@ -535,16 +818,90 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
     Of few samples of weight 1 it is kept once it has been computed: lgamma costs a walk.
     """
     settings = forest.settings[0]
-    known = forest.pure_weights
+    known = forest.pure
     index = int(min(n_samples, float(len(known) - 1)))
-    if index == n_samples and not math.isnan(known[index]):
-        return known[index]
+    if index == n_samples and not math.isnan(known[index, 0]):
+        return known[index, 0]
     loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
     loss -= math.lgamma(n_samples + settings["dirichlet"]) - settings["lgamma_dirichlet"]
     log_w = -settings["step"] * loss if n_samples > 0.0 else 0.0
     if index == n_samples:
-        known[index] = log_w
+        known[index, 0] = log_w
     return log_w
+
+
+# --------------------------------------------------------------------------------------- fading
+
+
+@hot
+def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> float:
+    """Count a sample of weight 1 in a node's faded counts; the node's p_v(y) from before.
+
+    The node predicts the mix of its two estimators, (1 - q) p_whole + q p_faded; q is updated by
+    Bayes' rule and then drawn towards 1/2 by the share of Herbster and Warmuth [FS].
+    """
+    share = row[FADED_SHARE]
+    a, total = settings["dirichlet"], settings["total_dirichlet"]
+    of_faded = share * (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
+    p = (1.0 - share) * p_whole + of_faded
+    row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * of_faded / p
+    gamma = settings["fading_factor"]
+    row[FADED_SUM] = gamma * row[FADED_SUM] + 1.0
+    for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
+        row[c] *= gamma
+    row[FADED_COUNTS + label] += 1.0
+    return p
+
+
+@part
+def learn_faded_weight(
+    settings: Record, row: Array, label: int, log_p_whole: float, weight: float
+) -> float:
+    """As learn_faded, for any weight and in logarithms.
+
+    The counts fade by gamma^w and gain (1 - gamma^w) / (1 - gamma), as if the weight came bit by
+    bit: 2 is the same as learning twice. The faded estimator scores p_faded(y)^w.
+    """
+    share = row[FADED_SHARE]
+    a, total = settings["dirichlet"], settings["total_dirichlet"]
+    score = weight * math.log((row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total))
+    log_whole, log_faded = math.log1p(-share) + log_p_whole, math.log(share) + score
+    log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(log_whole - log_faded)))
+    row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * math.exp(log_faded - log_p)
+    gamma = settings["fading_factor"]
+    rest = math.pow(gamma, weight)
+    gain = (1.0 - rest) / (1.0 - gamma)
+    row[FADED_SUM] = rest * row[FADED_SUM] + gain
+    for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
+        row[c] *= rest
+    row[FADED_COUNTS + label] += gain
+    return log_p
+
+
+@part
+def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
+    """What n samples of weight 1 and one label leave: log w_v / eta, faded share, faded sum.
+
+    Kept in a table for few samples; other threads may be about to write the same there.
+    """
+    settings, known = forest.settings[0], forest.pure
+    a, total, gamma = settings["dirichlet"], settings["total_dirichlet"], settings["fading_factor"]
+    k = min(n_samples, len(known) - 1)
+    while k > 0 and math.isnan(known[k, 0] + known[k, 1] + known[k, 2]):
+        k -= 1
+    log_w, share, faded_sum = 0.0, 0.5, 0.0
+    if k > 0:
+        log_w, share, faded_sum = known[k, 0], known[k, 1], known[k, 2]
+    while k < n_samples:
+        of_faded = share * (faded_sum + a) / (faded_sum + total)
+        p = (1.0 - share) * (k + a) / (k + total) + of_faded
+        share = 0.5 * SWITCHING + (1.0 - SWITCHING) * of_faded / p
+        faded_sum = gamma * faded_sum + 1.0
+        log_w += math.log(p)
+        k += 1
+        if k < len(known):
+            known[k, 0], known[k, 1], known[k, 2] = log_w, share, faded_sum
+    return log_w, share, faded_sum
 
 
 @hot
@@ -605,6 +962,8 @@ def add_node(tree: Tree, parent: int) -> int:
     node["n_rows"] = 0
     for c in range(tree.counts.shape[1]):
         tree.counts[index, c] = 0.0
+    for c in range(tree.faded.shape[1]):
+        tree.faded[index, c] = 0.5 if c == FADED_SHARE else 0.0
     return index
 
 
@@ -854,6 +1213,8 @@ def insert_parent(
     above["n_samples"] = node["n_samples"]
     for c in range(tree.settings["n_classes"]):
         tree.counts[parent, c] = tree.counts[index, c]
+    for c in range(tree.faded.shape[1]):
+        tree.faded[parent, c] = tree.faded[index, c]
     for j in range(n_features):
         parent_box[0, j] = box[0, j]
         parent_box[1, j] = box[1, j]
@@ -1050,6 +1411,7 @@ def share_out(tree: Tree, expansion: Expansion, n_splits: int, label: int) -> bo
         weight = members[i]["weight"]
         if kept != n_samples:
             weight = n_samples * (weight / kept)
+            members[i]["weight"] = weight
         if depth == n_splits:
             tree.links[row] = UNLISTED
             alone = False
@@ -1085,22 +1447,65 @@ def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
 
 
 @part
-def weigh_chain(forest: Forest, tree: Tree, chain: Array, n_splits: int) -> float:
+def weigh_cell(
+    forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
+) -> float:
+    """Log weight of a cell of a chain, whose members have a depth from `first` to `last`.
+
+    With fading, where there is no closed form, they are replayed in order of arrival, and leave
+    what they leave in a node that is new.
+    """
+    settings = tree.settings
+    n_samples = tree.nodes[index]["n_samples"]
+    if not settings["fades"]:
+        return log_weight_of_pure(forest, n_samples)
+    n_members, n_plain = 0, 0
+    for i in range(len(expansion.members) - 1):
+        member = expansion.members[i]
+        if first <= member["depth"] <= last:
+            n_members += 1
+            n_plain += member["weight"] == 1.0
+    if n_members == n_plain:
+        log_w, share, faded_sum = replay_pure(forest, n_members)
+    else:
+        row = np.zeros(tree.faded.shape[1])
+        row[FADED_SHARE] = 0.5
+        log_w, n = 0.0, 0.0
+        for i in range(len(expansion.members) - 1):
+            member = expansion.members[i]
+            if first <= member["depth"] <= last:
+                weight = member["weight"]
+                log_w += learn_faded_weight(
+                    settings, row, label, log_score(settings, n, n, weight), weight
+                )
+                n += weight
+        share, faded_sum = row[FADED_SHARE], row[FADED_SUM]
+    if index != expansion.chain[0]:
+        tree.faded[index, FADED_SHARE] = share
+        tree.faded[index, FADED_SUM] = faded_sum
+        tree.faded[index, FADED_COUNTS + label] = faded_sum
+    return settings["step"] * log_w
+
+
+@part
+def weigh_chain(
+    forest: Forest, tree: Tree, expansion: Expansion, n_splits: int, label: int
+) -> float:
     """Log-odds of the chain bottom up from the closed form; the top's log wbar over its old log w.
 
     wbar_v = (1-b) w_v + b wbar_left wbar_right [CTW]. All cells are pure: the newcomer does not
     count yet.
     """
-    settings = tree.settings
+    settings, chain = tree.settings, expansion.chain
     growth = 0.0
-    log_wbar = log_weight_of_pure(forest, tree.nodes[chain[n_splits]]["n_samples"])
+    n = n_splits
+    log_wbar = weigh_cell(forest, tree, expansion, chain[n], n, n, label)
     for k in range(n_splits - 1, -1, -1):
-        node = tree.nodes[chain[k]]
         sibling = sibling_of(tree, chain[k + 1])
-        log_wbar += log_weight_of_pure(forest, tree.nodes[sibling]["n_samples"])
-        own = log_weight_of_pure(forest, node["n_samples"])
+        log_wbar += weigh_cell(forest, tree, expansion, sibling, k, k, label)
+        own = weigh_cell(forest, tree, expansion, chain[k], k, n, label)
         log_odds = log_odds_of(settings, own, log_wbar)
-        set_log_odds(node, log_odds)
+        set_log_odds(tree.nodes[chain[k]], log_odds)
         growth = -log_own_surplus(settings, log_odds)
         log_wbar = own + growth
     return growth
@@ -1132,7 +1537,7 @@ def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, 
         count_chain(tree, expansion.chain, n_splits, label)
         box_chain(tree, expansion, n_splits if alone else n_splits + 1)
         leaf = expansion.chain[n_splits]
-        growth = weigh_chain(forest, tree, expansion.chain, n_splits)
+        growth = weigh_chain(forest, tree, expansion, n_splits, label)
     work[0] = 0.0  # alive until here
     return lack, leaf, growth
 
@@ -1207,21 +1612,37 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
     a = tree.settings["dirichlet"]
     total = tree.settings["total_dirichlet"]
     g = 1.0
+    faded_share = 0.0
     index = leaf
     while index != NONE:
         node = tree.nodes[unsigned(index)]
         p = (tree.counts[unsigned(index), label] + a) / (node["n_samples"] + total)
+        share = 0.0
+        if tree.settings["fades"]:
+            share = tree.faded[unsigned(index), FADED_SHARE]
+            p = learn_faded(tree.settings, tree.faded[unsigned(index)], label, p)
         if is_leaf(node):
             g = p
+            faded_share = share
         else:
             own_share, rest = shares(node)
             multiply_odds(node, p / g)
             g = own_share * p + rest * g
+            if tree.settings["use_aggregation"]:
+                faded_share = own_share * share + rest * faded_share
         if index == changed:
             g *= growth
         tree.counts[unsigned(index), label] += 1.0
         node["n_samples"] += 1.0
         index = node["parent"]
+    if tree.settings["fades"]:
+        note_share(tree.state, faded_share)
+
+
+@hot
+def note_share(state: Record, faded_share: float) -> None:
+    """Take the share of the faded estimators in a prediction into its running mean."""
+    state["faded_share"] += (faded_share - state["faded_share"]) / SHARE_MEMORY
 
 
 @part
@@ -1234,15 +1655,25 @@ def aggregate_any_weight(
     log g += softplus(new r) - softplus(old r).
     """
     log_g = 0.0
+    faded_share = 0.0
     index = leaf
     while index != NONE:
         node = tree.nodes[index]
         n_samples = node["n_samples"]
         count = tree.counts[index, label]
-        log_p = tree.settings["step"] * log_score(tree.settings, count, n_samples, weight)
+        log_p = log_score(tree.settings, count, n_samples, weight)
+        share = 0.0
+        if tree.settings["fades"]:
+            share = tree.faded[index, FADED_SHARE]
+            log_p = learn_faded_weight(tree.settings, tree.faded[index], label, log_p, weight)
+        log_p *= tree.settings["step"]
         if is_leaf(node):
             log_g = log_p
+            faded_share = share
         else:
+            own_share, rest = shares(node)
+            if tree.settings["use_aggregation"]:
+                faded_share = own_share * share + rest * faded_share
             old = log_odds_in(node)
             new = old + log_p - log_g
             set_log_odds(node, new)
@@ -1252,6 +1683,8 @@ def aggregate_any_weight(
         tree.counts[index, label] = count + weight
         node["n_samples"] = n_samples + weight
         index = node["parent"]
+    if tree.settings["fades"]:
+        note_share(tree.state, faded_share)
 
 
 @hot
@@ -1306,24 +1739,59 @@ def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
 
 
 @kernel
-def learn_sample(arena: int, sample: int, label: int, weight: float, first_tree: int) -> int:
+def learn_sample(
+    arena: int, sample: int, label: int, weight: float, first_tree: int, output: int
+) -> int:
     """Learn a sample in every tree.
 
-    `arena` is the address of its handle, `sample` that of (2, n_features) values: the encoded ones,
-    and room for one tree's coding of them. `first_tree` is START, or the tree to go on with, or
-    ONLY_ROOM to learn nothing. Answers DONE, RELEASED, INFINITE, one of ALL_FULL, or the tree to go
+    `arena` is the address of its handle, `sample` that of (3, n_features) values: the encoded ones,
+    room for them without outliers, and for one tree's coding of these. `first_tree` is START, or the tree to go on with, or
+    ONLY_ROOM to learn nothing. `output` is that of predict_sample, which may have predicted this
+    very sample. Answers DONE, RELEASED, INFINITE, one of ALL_FULL, or the tree to go
     on with once there is more room: as it is for nodes, plus the number of trees for boxes.
     """
     forest = forest_of(arena)
-    values = two_rows(sample, forest.settings[0]["n_features"])
-    return learn_in_forest(forest, values, label, weight, first_tree)
+    values = sample_of(sample, forest.settings[0]["n_features"])
+    handle = carray(pointer(arena), (1,), HANDLE)[0]
+    proba, parts, seen = output_of(output, forest)
+    has_votes = False
+    if first_tree == START and forest.settings[0]["learns_vote"]:
+        if seen[0] == handle["n_learnt"] and is_same(values[0], seen[1:]):
+            copy_votes(parts, forest.votes)
+            has_votes = True
+    status = learn_in_forest(forest, values, label, weight, first_tree, has_votes)
+    if status >= 0 or status in (DONE, RELEASED):
+        handle["n_learnt"] += 1
+    return status
+
+
+@hot
+def is_same(x: Array, seen: Array) -> bool:
+    """Whether two rows hold the same values, or lack the same."""
+    for j in range(len(x)):
+        if not (x[j] == seen[j] or (math.isnan(x[j]) and math.isnan(seen[j]))):
+            return False
+    return True
+
+
+@hot
+def copy_votes(parts: Array, votes: Array) -> None:
+    """Copy the votes of the trees."""
+    for t in range(len(parts)):
+        for c in range(parts.shape[2]):
+            votes[t, 0, c] = parts[t, 0, c]
 
 
 @hot
 def learn_in_forest(
-    forest: Forest, sample: Array, label: int, weight: float, first_tree: int
+    forest: Forest,
+    sample: Array,
+    label: int,
+    weight: float,
+    first_tree: int,
+    has_votes: bool,
 ) -> int:
-    """Learn a sample as learn_sample says."""
+    """Learn a sample as learn_sample says; `has_votes` if the trees' votes on it are there."""
     settings, trees = forest.settings[0], forest.trees
     n_features = settings["n_features"]
     keeps_rows = is_keeping_rows(settings, trees)
@@ -1331,6 +1799,7 @@ def learn_in_forest(
     if first_tree < 0:
         if has_infinity(sample[0], n_features):
             return INFINITE
+        tame(forest, sample[0], n_features, sample[1])
         if keeps_rows and settings["n_rows"] == len(forest.rows):
             return STORE_FULL
         lack = forest_lacks(forest)
@@ -1338,17 +1807,21 @@ def learn_in_forest(
             return NODES_FULL if lack == NODES else BOXES_FULL
         if first_tree == ONLY_ROOM:
             return DONE
-        update_ranges(forest, sample[0])
+        update_intensity(forest, sample[0], label, weight)
         if keeps_rows:
-            row = store_row(forest, sample[0], label, weight)
-    x = sample[1] if settings["has_categories"] else sample[0]
+            row = store_row(forest, sample[1], label, weight)
+    x = sample[2] if settings["has_categories"] else sample[1]
     for t in range(max(first_tree, 0), len(trees)):
         if settings["has_categories"]:
-            code_row(forest.is_categorical, n_features, trees[t]["key"], sample[0], x)
+            code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
+        if settings["learns_vote"] and not has_votes:
+            take_vote(forest, t, x, forest.votes[t, 0])
         tree = tree_of(forest, t, forest.intensity)
         lack = learn_tree(forest, tree, x, label, weight, row)
         if lack != NOTHING:
             return t + lack * len(trees)
+    if settings["learns_vote"]:
+        learn_vote(forest, forest.votes, 0, label, weight)
     if keeps_rows and not is_keeping_rows(settings, trees):
         forget_rows(settings)
         return RELEASED
@@ -1403,8 +1876,9 @@ def is_listed(links: Array, row: int) -> bool:
 @kernel
 def compact_rows(arena: int) -> None:
     """Close the gaps that unlisted rows leave in the store, order kept."""
-    settings, _, _, _, trees, nodes, _, _, rows, samples, links, _ = forest_of(arena)
-    general = settings[0]
+    forest = forest_of(arena)
+    general, trees, nodes = forest.settings[0], forest.trees, forest.nodes
+    rows, samples, links = forest.rows, forest.samples, forest.links
     n_rows = 0
     moved_to = np.full(general["n_rows"], UNLISTED, np.int32)
     for row in range(general["n_rows"]):
@@ -1455,37 +1929,46 @@ def weigh_tree(settings: Record, state: Record, nodes: Array, counts: Array) -> 
 @kernel
 def weigh_forest(arena: int) -> None:
     """All log-odds anew, as the number of classes or the Dirichlet parameter has changed."""
-    settings, _, _, _, trees, nodes, counts, _, _, _, _, _ = forest_of(arena)
-    for t in range(len(trees)):
-        weigh_tree(settings[0], trees[t], nodes[t], counts[t])
+    forest = forest_of(arena)
+    for t in range(len(forest.trees)):
+        weigh_tree(forest.settings[0], forest.trees[t], forest.nodes[t], forest.counts[t])
 
 
 # ------------------------------------------------------------------------------------ prediction
 
 
 @hot
-def predict_tree(
-    settings: Record, state: Record, nodes: Array, counts: Array, x: Array, proba: Array
-) -> None:
+def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
     """Write the tree's prediction for x into `proba`, root to leaf (design 2, predict).
 
     A node takes sigma(r_v) of the mass that remains and hands on the rest; the leaf takes all that
     is left. Without aggregation the leaf alone predicts.
     """
+    settings, nodes = forest.settings[0], forest.nodes[t]
+    counts, faded = forest.counts[t], forest.faded[t]
     n_classes = settings["n_classes"]
     total = settings["total_dirichlet"]
     for c in range(n_classes):
         proba[c] = 0.0
     mass = 1.0
     prior = 0.0  # what the Dirichlet prior gives to each class
-    index = state["root"]
+    index = forest.trees[t]["root"]
     while True:
         node = nodes[unsigned(index)]
         leaf = is_leaf(node)
         if leaf or settings["use_aggregation"]:
             own_share, rest = (1.0, 0.0) if leaf else shares(node)
-            scale = mass * own_share / (node["n_samples"] + total)
+            own = mass * own_share
             mass *= rest
+            if settings["fades"]:
+                row = faded[unsigned(index)]
+                of_faded = own * row[FADED_SHARE]
+                own -= of_faded
+                scale = of_faded / (row[FADED_SUM] + total)
+                prior += scale
+                for c in range(n_classes):
+                    proba[c] += scale * row[FADED_COUNTS + c]
+            scale = own / (node["n_samples"] + total)
             prior += scale
             for c in range(n_classes):
                 proba[c] += scale * counts[unsigned(index), c]
@@ -1498,35 +1981,66 @@ def predict_tree(
 
 
 @kernel
-def predict_sample(arena: int, sample: int, proba: int) -> int:
-    """Write the forest's class probabilities into the first row of `proba`.
+def predict_sample(arena: int, sample: int, output: int) -> int:
+    """Write the forest's class probabilities into the beginning of `output`.
 
-    The arguments are addresses: of the arena's handle; of (2, n_features) values as in
-    learn_sample; of (2, class_room) values, the second row for one tree. The probabilities of the
-    labels seen so far sum to 1. Answers DONE, or INFINITE if the sample holds an infinite value.
+    The arguments are addresses: of the arena's handle; of (3, n_features) values as in
+    learn_sample; of the room of `state._Output`. The probabilities of the labels seen so far sum to
+    1. Answers DONE, or INFINITE if the sample holds an infinite value.
     """
     forest = forest_of(arena)
-    values = two_rows(sample, forest.settings[0]["n_features"])
-    return predict_in_forest(forest, values, two_rows(proba, forest.counts.shape[2]))
+    values = sample_of(sample, forest.settings[0]["n_features"])
+    proba, parts, seen = output_of(output, forest)
+    if not forest.settings[0]["learns_vote"]:
+        return predict_in_forest(forest, values, proba, parts[0, 0])
+    if has_infinity(values[0], values.shape[1]):
+        return INFINITE
+    seen[0] = -1.0
+    tame(forest, values[0], values.shape[1], values[1])
+    x = values[2] if forest.settings[0]["has_categories"] else values[1]
+    for t in range(len(forest.trees)):
+        if forest.settings[0]["has_categories"]:
+            key = forest.trees[t]["key"]
+            code_row(forest.is_categorical, values.shape[1], key, values[1], x)
+        take_vote(forest, t, x, parts[t, 0])
+    pool_votes(forest, parts, 0, proba)
+    for j in range(values.shape[1]):
+        seen[1 + j] = values[0, j]
+    seen[0] = carray(pointer(arena), (1,), HANDLE)[0]["n_learnt"]
+    return DONE
 
 
 @hot
-def predict_in_forest(forest: Forest, sample: Array, proba: Array) -> int:
-    """Predict a sample as predict_sample says."""
+def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
+    """The arrays of `state._Output`: probabilities, the trees' (trees, 1, classes), the sample."""
+    n_trees, width = len(forest.trees), forest.counts.shape[2]
+    parts = address + 8 * width
+    seen = parts + 8 * n_trees * width
+    return (
+        carray(pointer(address), (width,), np.float64),
+        carray(pointer(parts), (n_trees, 1, width), np.float64),
+        carray(pointer(seen), (1 + len(forest.intensity),), np.float64),
+    )
+
+
+@hot
+def predict_in_forest(forest: Forest, sample: Array, proba: Array, of_tree: Array) -> int:
+    """Predict a sample as predict_sample says, by the mean of the trees."""
     general, trees = forest.settings[0], forest.trees
     n_features, n_classes = general["n_features"], general["n_classes"]
     if has_infinity(sample[0], n_features):
         return INFINITE
-    x = sample[1] if general["has_categories"] else sample[0]
+    tame(forest, sample[0], n_features, sample[1])
+    x = sample[2] if general["has_categories"] else sample[1]
     for c in range(n_classes):
-        proba[0, c] = 0.0
+        proba[c] = 0.0
     for t in range(len(trees)):
         if general["has_categories"]:
-            code_row(forest.is_categorical, n_features, trees[t]["key"], sample[0], x)
-        predict_tree(general, trees[t], forest.nodes[t], forest.counts[t], x, proba[1])
+            code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
+        predict_tree(forest, t, x, of_tree)
         for c in range(n_classes):
-            proba[0, c] += proba[1, c]
-    normalise(proba[0], general["n_labels"])
+            proba[c] += of_tree[c]
+    normalise(proba, general["n_labels"])
     return DONE
 
 
@@ -1538,6 +2052,60 @@ def normalise(proba: Array, n_labels: int) -> None:
         total += proba[c]
     for c in range(n_labels):
         proba[c] /= total
+
+
+# ----------------------------------------------------------------------------------- learned vote
+
+# A logarithmic opinion pool (Genest, Zidek, 1986) whose weights are learnt by gradient descent on
+# the logarithmic loss, as in the geometric mixing of Mattern (2013): with v_t for tree t and beta_c
+# for class c, log P(c) = beta_c + sum_t v_t log p_t(c) + const. An array of votes is (trees,
+# samples, classes) and holds the logarithms.
+
+
+@hot
+def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
+    """Write log p_t(c) of a tree; NaN before its first sample."""
+    if forest.trees[t]["root"] == NONE:
+        vote[0] = math.nan
+        return
+    predict_tree(forest, t, x, vote)
+    for c in range(forest.settings[0]["n_labels"]):
+        vote[c] = math.log(vote[c] + FLOOR)
+
+
+@hot
+def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
+    """The forest's probabilities of the labels seen so far, from the votes on sample i."""
+    n_labels = forest.settings[0]["n_labels"]
+    largest = -math.inf
+    for c in range(n_labels):
+        log_p = forest.bias[c]
+        for t in range(len(forest.trees)):
+            log_p += forest.trees[t]["vote"] * votes[t, i, c]
+        proba[c] = log_p
+        largest = max(largest, log_p)
+    for c in range(n_labels):
+        proba[c] = math.exp(proba[c] - largest)
+    normalise(proba, n_labels)
+
+
+@hot
+def learn_vote(forest: Forest, votes: Array, i: int, label: int, weight: float) -> None:
+    """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), and so for beta."""
+    if math.isnan(votes[0, i, 0]):  # of the first sample nothing could be known
+        return
+    n_labels = forest.settings[0]["n_labels"]
+    proba = forest.votes[len(forest.trees), 0]
+    pool_votes(forest, votes, i, proba)
+    trust = min(weight, 1.0)
+    for t in range(len(forest.trees)):
+        gradient = votes[t, i, label]
+        for c in range(n_labels):
+            gradient -= proba[c] * votes[t, i, c]
+        forest.trees[t]["vote"] += VOTE_RATE * trust * gradient
+    for c in range(n_labels):
+        forest.bias[c] -= BIAS_RATE * trust * proba[c]
+    forest.bias[label] += BIAS_RATE * trust
 
 
 # ---------------------------------------------------------------------------------------- blocks
@@ -1579,15 +2147,17 @@ def open_chunk(arena: int, block: int, start: int, stop: int, learns: bool) -> b
     keeps_rows = is_keeping_rows(settings, forest.trees)
     for t in range(len(forest.trees)):
         samples.next_samples[t] = start
-    for i in range(start, stop if learns else start):
-        if samples.weights[i] > 0.0:
-            x = samples.values[i]
-            update_ranges(forest, x)
+    n_features = settings["n_features"]
+    for i in range(start, stop):
+        x = samples.tame[i - start]
+        tame(forest, samples.values[i], n_features, x)
+        if learns and samples.weights[i] > 0.0:
+            update_intensity(forest, samples.values[i], samples.labels[i], samples.weights[i])
             row = NONE
             if keeps_rows:
                 row = store_row(forest, x, samples.labels[i], samples.weights[i])
             samples.rows[i - start] = row
-        for j in range(settings["n_features"]):
+        for j in range(n_features if learns else 0):
             samples.intensities[i - start, j] = forest.intensity[j]
     return keeps_rows
 
@@ -1606,15 +2176,16 @@ def run_chunk(
     for t in range(first, end):
         for i in range(samples.next_samples[t], stop):
             samples.next_samples[t] = i
-            x = samples.values[i]
+            x = samples.tame[i - start]
             if settings["has_categories"]:
                 x = samples.coded[t]
                 key = forest.trees[t]["key"]
                 n_features = settings["n_features"]
-                code_row(forest.is_categorical, n_features, key, samples.values[i], x)
-            if tests:
-                proba = samples.parts[t, i - start]
-                predict_tree(settings, forest.trees[t], forest.nodes[t], forest.counts[t], x, proba)
+                code_row(forest.is_categorical, n_features, key, samples.tame[i - start], x)
+            if settings["learns_vote"]:
+                take_vote(forest, t, x, samples.parts[t, i - start])
+            elif tests:
+                predict_tree(forest, t, x, samples.parts[t, i - start])
             weight = samples.weights[i]
             if learns and weight > 0.0:
                 lack = tree_lacks(forest, t, 1)
@@ -1629,13 +2200,23 @@ def run_chunk(
 
 
 @kernel
-def close_chunk(arena: int, block: int, start: int, stop: int, tests: bool, kept_rows: bool) -> int:
-    """Add up the trees' predictions; answers RELEASED if no tree keeps samples any more."""
+def close_chunk(
+    arena: int, block: int, start: int, stop: int, tests: bool, learns: bool, kept_rows: bool
+) -> int:
+    """Put the trees' predictions together; answers RELEASED if no tree keeps samples any more."""
     forest = forest_of(arena)
     samples = samples_of(block, forest)
     settings = forest.settings[0]
-    for i in range(start, stop if tests else start):
-        add_up(settings, samples.parts, i - start, samples.proba[i])
+    if settings["learns_vote"]:
+        for i in range(start, stop):
+            if tests:
+                pool_votes(forest, samples.parts, i - start, samples.proba[i])
+            if learns and samples.weights[i] > 0.0:
+                weight = samples.weights[i]
+                learn_vote(forest, samples.parts, i - start, samples.labels[i], weight)
+    else:
+        for i in range(start, stop if tests else start):
+            add_up(settings, samples.parts, i - start, samples.proba[i])
     if kept_rows and not is_keeping_rows(settings, forest.trees):
         forget_rows(settings)
         return RELEASED

@@ -106,5 +106,5 @@ def _run_chunk(
     while lacks := set(each(run_trees, cuts[:-1], cuts[1:])) - {_kernels.NOTHING}:
         for lack in lacks:
             make_room(arena, _kernels.FULL[lack])
-    if _kernels.close_chunk(*chunk, tests, learns and kept_rows) == _kernels.RELEASED:
+    if _kernels.close_chunk(*chunk, tests, learns, learns and kept_rows) == _kernels.RELEASED:
         arena.drop_rows()

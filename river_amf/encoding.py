@@ -166,13 +166,14 @@ class Labels:
 class EncodedSample:
     """A sample as the kernels take it.
 
-    `values` is (2, n_features): the sample, and where a kernel codes it for one tree.
+    `values` is (3, n_features): the sample, and where kernels write it without outliers and as one
+    tree sees it.
     """
 
     __slots__ = ("address", "buffer", "picked", "source", "values")
 
     def __init__(self, n_features: int) -> None:
-        self.values: NDArray[np.float64] = np.full((2, n_features), np.nan)
+        self.values: NDArray[np.float64] = np.full((3, n_features), np.nan)
         self.address: int = self.values.ctypes.data
         self.buffer = self.values.data
         self.source: Any = None  # the dict that it was made of, and its values at that time

@@ -25,6 +25,7 @@ SETTINGS = np.dtype(
         ("step", "f8"),
         ("log_split", "f8"),  # log b, b the split prior
         ("log_stop", "f8"),  # log(1 - b)
+        ("fading_factor", "f8"),  # gamma
         ("dirichlet", "f8"),  # a, the value in force, never "automatic"
         ("total_dirichlet", "f8"),  # C a
         ("lgamma_dirichlet", "f8"),  # and their log-gammas
@@ -37,8 +38,12 @@ SETTINGS = np.dtype(
         ("longest_list", "i8"),  # how many samples a pure leaf keeps at most
         ("max_nodes", "i8"),
         ("use_aggregation", "i8"),
+        ("fades", "i8"),
+        ("learns_vote", "i8"),
         ("split_pure", "i8"),
         ("range_intensity", "i8"),
+        ("relevance", "i8"),
+        ("newest_weight", "f8"),  # of the next sample in the statistics of relevance
         ("has_categories", "i8"),
     ],
     align=True,
@@ -52,6 +57,8 @@ TREE = np.dtype(
         ("root", "i4"),
         ("n_nodes", "i4"),
         ("n_boxes", "i8"),
+        ("faded_share", "f8"),  # running mean, of the faded estimators in its predictions
+        ("vote", "f8"),  # its weight in a learned vote
     ],
     align=True,
 )
@@ -76,6 +83,22 @@ NODE = np.dtype(
     align=True,
 )
 
+# One record a feature: what its range and its relevance follow from. Where samples have weights,
+# older ones count less.
+FEATURE = np.dtype(
+    [
+        ("n_recent", "i8"),  # how many values are kept to judge the range by
+        ("credit", "f8"),  # of values far outside: how frequent they were lately
+        ("weight", "f8"),  # sum of the samples' weights
+        ("squares", "f8"),  # sum of their squares
+        ("mean", "f8"),
+        ("total", "f8"),  # sum of squares about the mean
+        ("within", "f8"),  # about the mean of the class; of a category sum_kc N_kc^2 / N_k
+        ("relevance", "f8"),
+    ],
+    align=True,
+)
+
 # What the store keeps of a sample beside its row of values.
 SAMPLE = np.dtype(
     [
@@ -86,7 +109,13 @@ SAMPLE = np.dtype(
     align=True,
 )
 
-N_PURE_WEIGHTS = 256  # cells of fewer samples than that have their log weight in a table
+# What fading keeps of a node: a row of its share, the sum of its faded counts, and these.
+FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
+
+N_RECENT = 64  # values that a feature's range is judged by
+N_BUCKETS = 64  # that categories are counted in, for their relevance
+
+N_PURE = 256  # cells of one label of fewer samples than that have what follows in a table
 
 # How the kernels find an arena: the addresses of its arrays, and the room in them. Each array that
 # is an argument of a call costs as much as some nodes of a walk; the address of this record costs
@@ -94,23 +123,35 @@ N_PURE_WEIGHTS = 256  # cells of fewer samples than that have their log weight i
 ARRAYS = (
     "settings",
     "ranges",
+    "limits",
     "intensity",
     "is_categorical",
+    "features",
+    "recent",
+    "moments",
+    "buckets",
+    "bias",
+    "votes",
     "trees",
     "nodes",
     "counts",
+    "faded",
     "boxes",
     "rows",
     "samples",
     "links",
-    "pure_weights",
+    "pure",
 )
 HANDLE = np.dtype(
     [(name, "i8") for name in ARRAYS]
     + [
         ("n_trees", "i8"),
+        ("n_learnt", "i8"),  # changes whenever predictions may have changed
         ("feature_room", "i8"),
         ("class_room", "i8"),
+        ("moment_room", "i8"),
+        ("bucket_room", "i8"),
+        ("faded_room", "i8"),
         ("node_room", "i8"),
         ("box_room", "i8"),
         ("row_room", "i8"),
@@ -124,6 +165,7 @@ BLOCK_ARRAYS = (
     "weights",
     "proba",
     "parts",
+    "tame",
     "intensities",
     "rows",
     "coded",
@@ -136,7 +178,7 @@ BLOCK = np.dtype(
 
 # Compiled code in a cache must not be found for other records than it was compiled for: the file of
 # the kernels names the layout that it is written for, and so changes with it.
-_RECORDS = (SETTINGS, TREE, NODE, SAMPLE, HANDLE, BLOCK)
+_RECORDS = (SETTINGS, TREE, NODE, FEATURE, SAMPLE, HANDLE, BLOCK)
 LAYOUT = f"{zlib.crc32(repr([record.descr for record in _RECORDS]).encode()):08x}"
 
 Array = NDArray[Any]
@@ -146,6 +188,7 @@ _DTYPES: dict[str, Any] = {
     "settings": SETTINGS,
     "trees": TREE,
     "nodes": NODE,
+    "features": FEATURE,
     "samples": SAMPLE,
     "links": np.int32,
     "is_categorical": np.uint8,
@@ -188,9 +231,10 @@ class Block:
         """Make room for chunks of a run of so many samples, as the arena is now."""
         n_trees, n_classes = len(arena.trees), int(arena.settings["n_classes"][0])
         n_features = int(arena.settings["n_features"][0])
-        bytes_a_sample = 8 * (n_trees * n_classes + n_features + 1)
+        bytes_a_sample = 8 * (n_trees * n_classes + 2 * n_features + 1)
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
         self.parts = np.empty((n_trees, self.chunk, n_classes))
+        self.tame = np.empty((self.chunk, n_features))
         self.intensities = np.empty((self.chunk, n_features))
         self.rows = np.empty(self.chunk, np.int64)
         self.coded = np.empty((n_trees, n_features))
@@ -203,11 +247,16 @@ class Block:
 
 
 class _Output(threading.local):
-    """Room for class probabilities, one for each thread: models predict in several at once."""
+    """Room for a prediction, one for each thread: models predict in several at once.
 
-    def __init__(self, class_room: int) -> None:
-        rooms = np.zeros((2, class_room))  # those of the forest, and those of one tree
-        self.proba = rooms[0], rooms.ctypes.data
+    The forest's class probabilities; a row for each tree; and the sample, as predicted when the
+    forest had learnt so many, for whoever learns it next.
+    """
+
+    def __init__(self, n_trees: int, class_room: int, feature_room: int) -> None:
+        room = np.zeros((1 + n_trees) * class_room + 1 + feature_room)
+        room[(1 + n_trees) * class_room] = -1.0
+        self.proba = room[:class_room], room.ctypes.data
 
 
 class Arena:
@@ -223,11 +272,15 @@ class Arena:
     Notes
     -----
     With T trees, C classes and d features, the shapes are nodes (T, nodes), counts (T, nodes, C),
-    boxes (T, boxes, 2, d), rows (samples, d), samples (samples,), links (T, samples), ranges
-    (2, d), intensity (d,), is_categorical (d,), pure_weights (256,), which kernels fill as they go
-    and copies leave out. Where a count of things in use is smaller than the
-    array, the rest is room to grow, left out of pickles. Room for features is NaN, "never
-    seen", and room for classes zero; room for nodes and boxes is undefined until a kernel adds one.
+    faded (T, nodes, 2 + C; 0 without fading), boxes (T, boxes, 2, d), rows (samples, d), samples
+    (samples,), links (T, samples), ranges and limits (2, d), intensity (d,), is_categorical (d,),
+    features (d,), recent (d, 64), moments (d, C, 2), buckets (categorical features, 64, C), the two
+    of them with 0 for C unless there is relevance, and bias (C,). Copies leave out pure (256, 3)
+    and votes (T + 1, C), which kernels fill as they go.
+
+    Where a count of things in use is smaller than the array, the rest is room to grow, left out of
+    pickles. Room for features is NaN, "never seen", and room for classes zero; room for nodes and
+    boxes is undefined until a kernel adds one.
     """
 
     def __init__(self, settings: Array, trees: Array) -> None:
@@ -235,11 +288,18 @@ class Arena:
         self.settings = settings
         self.trees = trees
         self.ranges = np.empty((2, 0))
+        self.limits = np.empty((2, 0))
         self.intensity = np.zeros(0)
         self.is_categorical = np.zeros(0, "u1")
+        self.features = np.zeros(0, FEATURE)
+        self.recent = np.empty((0, N_RECENT))
+        self.moments = np.zeros((0, self._moment_width(n_classes), 2))
+        self.buckets = np.zeros((0, N_BUCKETS, self._moment_width(n_classes)))
+        self.bias = np.zeros(n_classes)
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
         self.nodes = np.empty((n_trees, capacity), NODE)
         self.counts = np.empty((n_trees, capacity, n_classes))
+        self.faded = np.empty((n_trees, capacity, self._faded_width(n_classes)))
         self.boxes = np.empty((n_trees, capacity, 2, 0))
         self.rows = np.empty((0, 0))
         self.samples = np.zeros(0, SAMPLE)
@@ -248,29 +308,35 @@ class Arena:
 
     def _begin(self) -> None:
         """Make what is no part of a copy."""
-        self.pure_weights = np.full(N_PURE_WEIGHTS, np.nan)
+        self.pure = np.full((N_PURE, 3), np.nan)
+        self.votes = np.empty((0, 0))
         self.handle = np.zeros(1, HANDLE)
         self.address: int = self.handle.ctypes.data
-        self.class_room = 0
+        self._rooms = (0, 0)
         self._collect()
 
     def _collect(self) -> None:
         """Tell where the arrays are, after any of them has moved."""
-        self.arrays = tuple(getattr(self, name) for name in ARRAYS)
         handle = self.handle
+        rooms = self.counts.shape[2], len(self.intensity)
+        if self._rooms != rooms:
+            self._rooms = rooms
+            self.output = _Output(len(self.trees), *rooms)
+            self.votes = np.empty((len(self.trees) + 1, rooms[0]))
+        self.arrays = tuple(getattr(self, name) for name in ARRAYS)
         for name, array in zip(ARRAYS, self.arrays, strict=True):
             handle[name] = array.ctypes.data
         handle["n_trees"], handle["node_room"], handle["class_room"] = self.counts.shape
+        handle["faded_room"] = self.faded.shape[2]
         handle["box_room"], handle["feature_room"] = self.boxes.shape[1], len(self.intensity)
         handle["row_room"] = len(self.rows)
-        if self.class_room != self.counts.shape[2]:
-            self.class_room = self.counts.shape[2]
-            self.output = _Output(self.class_room)
+        handle["moment_room"], handle["bucket_room"] = self.moments.shape[1], len(self.buckets)
 
     def set_prior(self, n_classes: int, dirichlet: float) -> None:
         """Change the prior of a node's prediction, and forget what followed from the old one."""
         set_prior(self.settings, n_classes, dirichlet)
-        self.pure_weights[:] = np.nan
+        self.pure[:] = np.nan
+        self.handle["n_learnt"] += 1
 
     @property
     def nbytes(self) -> int:
@@ -287,7 +353,9 @@ class Arena:
         """Make `factor` times as much room for nodes, within `max_nodes`."""
         capacity = self._grown(self.nodes.shape[1], factor)
         self._replace(
-            nodes=_lengthened(self.nodes, capacity), counts=_lengthened(self.counts, capacity)
+            nodes=_lengthened(self.nodes, capacity),
+            counts=_lengthened(self.counts, capacity),
+            faded=_lengthened(self.faded, capacity),
         )
 
     def grow_boxes(self, factor: float = 2.0) -> None:
@@ -318,8 +386,8 @@ class Arena:
             links=_resized(self.links, 1, capacity),
         )
 
-    def reserve(self, n_features: int, n_classes: int) -> None:
-        """Make room for so many features and classes, changing nothing else.
+    def reserve(self, n_features: int, n_categorical: int, n_classes: int) -> None:
+        """Make room for so many features, of them categorical, and classes, and change nothing else.
 
         As long as the forest is small they get exactly what they take; later arrivals leave room
         for half as many again, or a stream that brings new ones all the time would cost squares.
@@ -329,16 +397,36 @@ class Arena:
         if n_features > width:
             is_exact = is_small or n_had == 0
             self._resize_features(n_features if is_exact else n_features + n_features // 2)
+        if self.settings["relevance"][0] and n_categorical > len(self.buckets):
+            self._replace(buckets=_resized(self.buckets, 0, n_categorical))
         width = self.counts.shape[2]
         if n_classes > width:
             room = n_classes if is_small else n_classes + width // 2
-            self._replace(counts=_resized(self.counts, 2, room))
+            self._replace(
+                counts=_resized(self.counts, 2, room),
+                faded=_resized(self.faded, 2, self._faded_width(room)),
+                moments=_resized(self.moments, 1, self._moment_width(room)),
+                buckets=_resized(self.buckets, 2, self._moment_width(room)),
+                bias=_resized(self.bias, 0, room),
+            )
+
+    def _faded_width(self, n_classes: int) -> int:
+        """Return the length of what fading keeps of a node, if anything."""
+        return FADED_COUNTS + n_classes if self.settings["fades"][0] else 0
+
+    def _moment_width(self, n_classes: int) -> int:
+        """Return for how many classes relevance keeps statistics, if it does."""
+        return n_classes if self.settings["relevance"][0] else 0
 
     def _resize_features(self, width: int) -> None:
         self._replace(
             intensity=_resized(self.intensity, 0, width),
             is_categorical=_resized(self.is_categorical, 0, width),
+            features=_resized(self.features, 0, width),
+            recent=_resized(self.recent, 0, width, np.nan),
+            moments=_resized(self.moments, 0, width),
             ranges=_resized(self.ranges, 1, width, np.nan),
+            limits=_resized(self.limits, 1, width, np.nan),
             boxes=_resized(self.boxes, 3, width, np.nan),
             rows=_resized(self.rows, 1, width, np.nan),
         )
@@ -357,20 +445,29 @@ class Arena:
         self.intensity[new] = np.where(by_range, 0.0, 1.0)
         settings["n_features"] = len(is_categorical)
         settings["has_categories"] = any(is_categorical)
+        self.handle["n_learnt"] += 1
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the arrays without their room to grow, and the layout that they follow."""
         settings = self.settings[0]
         n_features, n_rows = int(settings["n_features"]), int(settings["n_rows"])
+        n_classes = int(settings["n_classes"])
         n_nodes, n_boxes = int(self.trees["n_nodes"].max()), int(self.trees["n_boxes"].max())
         parts = {
             "settings": self.settings,
             "trees": self.trees,
             "ranges": self.ranges[:, :n_features],
+            "limits": self.limits[:, :n_features],
             "intensity": self.intensity[:n_features],
             "is_categorical": self.is_categorical[:n_features],
+            "features": self.features[:n_features],
+            "recent": self.recent[:n_features],
+            "moments": self.moments[:n_features, : self._moment_width(n_classes)],
+            "buckets": self.buckets[:, :, : self._moment_width(n_classes)],
+            "bias": self.bias[:n_classes],
             "nodes": self.nodes[:, :n_nodes],
-            "counts": self.counts[:, :n_nodes, : int(settings["n_classes"])],
+            "counts": self.counts[:, :n_nodes, :n_classes],
+            "faded": self.faded[:, :n_nodes, : self._faded_width(n_classes)],
             "boxes": self.boxes[:, :n_boxes, :, :n_features],
             "rows": self.rows[:n_rows, :n_features],
             "samples": self.samples[:n_rows],
@@ -380,6 +477,7 @@ class Arena:
         for t in range(len(self.trees)):  # some trees are smaller than the others
             copies["nodes"][t, int(self.trees["n_nodes"][t]) :] = 0
             copies["counts"][t, int(self.trees["n_nodes"][t]) :] = 0
+            copies["faded"][t, int(self.trees["n_nodes"][t]) :] = 0
             copies["boxes"][t, int(self.trees["n_boxes"][t]) :] = 0
         return copies | {"layout": LAYOUT}
 

@@ -47,7 +47,8 @@ PARAMETERS = st.fixed_dictionaries(
     optional={
         "split_pure": st.booleans(),
         "max_nodes": st.sampled_from([1, 2, 3, 7, 15]),
-        "split_intensity": st.sampled_from(["range", "unit"]),
+        "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
+        "vote": st.just("learned"),
         "split_prior": st.sampled_from([0.2, 0.8]),
         "step": st.sampled_from([0.5, 2.0]),
         "dirichlet": st.sampled_from([0.01, 1.0]),

@@ -5,20 +5,49 @@ Three independent parts:
 - `Cell` and the functions on it: the aggregation (design 2) on any tree given as nested counts, by
   the recursion of context-tree weighting and by brute-force enumeration of all prunings;
 - `NaiveForest`: the online forest with an object per node. A node keeps every sample that ever went
-  through it, and whatever is asked of it is recomputed from that list: nothing is updated in place.
-  Given the same random states it draws the same numbers as the compiled forest, so trees can be
-  compared node by node;
+  through it, and whatever is asked of it is recomputed from that list. Only what is defined step
+  by step is updated in place: with fading the share and the log-odds of a node; the range of a
+  feature; the weights of the learnt vote. Given the same random states it draws the same numbers
+  as the compiled forest, so trees can be compared node by node;
 - `sample_mondrian`: Mondrian trees drawn in one go on given rows, to compare distributions.
 """
 
 import math
 import numbers
+import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
+
+# -------------------------------------------------------------------------------------------------
+# Constants, which might still be tuned
+# -------------------------------------------------------------------------------------------------
+
+# fading
+SWITCHING = 0.001  # alpha of the fixed share between the two estimators of a node
+SHARE_MEMORY = 500.0  # samples that the running mean of `fading_share` looks back
+
+# observed range of a numeric feature
+RECENT = 64  # values kept until outliers among them are dropped
+FAR = 30.0  # in widths of the range: what lies further out is an outlier
+MAX_DROPPED = 2  # values dropped at one end at most
+CREDIT_NEEDED = 5.0  # so many far values in short order are believed
+CREDIT_LOST = 0.05  # with each value inside the range
+
+# relevance
+RELEVANCE_FLOOR = 0.003  # EPS
+RELEVANCE_MEMORY = 2000.0  # delta = 1 - 1 / RELEVANCE_MEMORY
+LARGEST_WEIGHT = 1e6  # of a sample in the statistics of relevance
+N_BUCKETS = 64  # for the categories of a feature
+ONE_CLASS = 1e-12  # if G is as near to 1, there is nothing to explain
+
+# learnt vote
+VOTE_FLOOR = 1e-3  # FLOOR, added to each probability of a tree
+VOTE_RATE = 0.002  # RATE_V
+BIAS_RATE = 0.02  # RATE_B
 
 # -------------------------------------------------------------------------------------------------
 # Aggregation on plain cells
@@ -48,6 +77,16 @@ def add_up(values: Iterable[float]) -> float:
 def log_add(a: float, b: float) -> float:
     """Compute log(exp(a) + exp(b)) without overflow."""
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
+def softplus(x: float) -> float:
+    """Compute log(1 + exp(x)) without overflow."""
+    return log_add(0.0, x)
+
+
+def sigma(x: float) -> float:
+    """Compute 1 / (1 + exp(-x)) without overflow."""
+    return math.exp(-softplus(-x))
 
 
 def node_prediction(counts: Sequence[float], dirichlet: float) -> list[float]:
@@ -163,6 +202,70 @@ def aggregated_prediction(
 
 
 # -------------------------------------------------------------------------------------------------
+# Fading: two estimators in one node
+# -------------------------------------------------------------------------------------------------
+
+
+def log_whole(counts: Sequence[float], label: int, weight: float, dirichlet: float) -> float:
+    """Increment of -L_v by one more sample (design 2): log p_v(y) if its weight is one."""
+    own, total = counts[label] + dirichlet, add_up(counts) + len(counts) * dirichlet
+    if weight == 1:
+        return math.log(own / total)
+    of_label = math.lgamma(own + weight) - math.lgamma(own)
+    return of_label - (math.lgamma(total + weight) - math.lgamma(total))
+
+
+@dataclass
+class Mixture:
+    """The whole and the faded counts of a node, and the share q of the faded ones (design 3.3).
+
+    The faded total F is kept beside the f, not summed up from them.
+    """
+
+    counts: list[float]
+    faded_counts: list[float]
+    faded_total: float
+    share: float
+    dirichlet: float
+    fading_factor: float
+
+    def faded_prediction(self) -> list[float]:
+        """Predict by the faded counts alone: (f(c) + a) / (F + C a)."""
+        total = self.faded_total + len(self.faded_counts) * self.dirichlet
+        return [(count + self.dirichlet) / total for count in self.faded_counts]
+
+    def predict(self) -> list[float]:
+        """Mix the predictions of the two estimators."""
+        whole, faded = node_prediction(self.counts, self.dirichlet), self.faded_prediction()
+        q = self.share
+        return [(1 - q) * w + q * f for w, f in zip(whole, faded, strict=True)]
+
+    def learn(self, label: int, weight: float) -> float:
+        """Count a sample; return the log P of its label from before."""
+        whole = log_whole(self.counts, label, weight, self.dirichlet)
+        faded = weight * math.log(self.faded_prediction()[label])
+        log_p = log_add(math.log1p(-self.share) + whole, math.log(self.share) + faded)
+        # Herbster and Warmuth's fixed share: q <- alpha/2 + (1-alpha) q P_faded / P
+        after = math.exp(math.log(self.share) + faded - log_p)
+        self.share = SWITCHING / 2 + (1 - SWITCHING) * after
+        self.count(label, weight)
+        return log_p
+
+    def count(self, label: int, weight: float) -> None:
+        """Count a sample, the share left as it is."""
+        # f <- gamma^w f, and then the label's gets the sum of the first w powers of gamma
+        kept = self.fading_factor**weight
+        added = 1.0
+        if weight != 1:
+            log_kept = weight * math.log(self.fading_factor)
+            added = -math.expm1(log_kept) / (1 - self.fading_factor)
+        self.faded_counts = [kept * count for count in self.faded_counts]
+        self.faded_counts[label] += added
+        self.faded_total = kept * self.faded_total + added
+        self.counts[label] += weight
+
+
+# -------------------------------------------------------------------------------------------------
 # Random numbers
 # -------------------------------------------------------------------------------------------------
 
@@ -240,6 +343,138 @@ def is_missing(value: Any) -> bool:
     return value is None or (is_number(value) and math.isnan(value))
 
 
+class ObservedRange:
+    """Range of the values of a numeric feature, outliers left out.
+
+    The first values are kept, and the far ones among them dropped when there are `RECENT`, unless
+    almost all are equal: then more are awaited. Once it is settled a far value counts only if
+    several come in short order; until then it is suspect.
+    """
+
+    def __init__(self) -> None:
+        self.low = math.inf
+        self.high = -math.inf
+        self.recent: list[float] = []
+        self.credit = 0.0
+        self.is_settled = False
+
+    def width(self) -> float:
+        """Width of the range."""
+        return self.high - self.low
+
+    def extend(self, value: float) -> None:
+        """Make the range hold the value."""
+        self.low, self.high = min(self.low, value), max(self.high, value)
+
+    def is_far(self, value: float) -> bool:
+        """Tell whether a value might be an outlier."""
+        outside = max(self.low - value, value - self.high)
+        return self.is_settled and outside > FAR * self.width()
+
+    def draw_in(self, value: float) -> float:
+        """Winsorise: put a far value at the end of the range."""
+        return min(max(value, self.low), self.high) if self.is_far(value) else value
+
+    def add(self, value: float) -> tuple[bool, bool]:
+        """Take in a value; tell whether it is suspect, and whether earlier ones were dropped."""
+        dropped = False
+        if not self.is_settled:
+            self.recent.append(value)
+            self.extend(value)
+            if len(self.recent) == RECENT:
+                dropped = self._judge()
+        elif self.low <= value <= self.high:
+            self.credit = max(0.0, self.credit - CREDIT_LOST)
+        elif self.is_far(value):
+            self.credit += 1
+            if self.credit >= CREDIT_NEEDED:
+                self.credit = 0.0
+                self.extend(value)
+        else:
+            self.extend(value)
+        return not self.low <= value <= self.high, dropped
+
+    def _judge(self) -> bool:
+        """Drop the outliers among the recent values; tell whether there were any."""
+        kept = without_outliers(self.recent)
+        dropped = kept[0] > self.low or kept[-1] < self.high
+        if dropped:
+            self.low, self.high = kept[0], kept[-1]
+        core = sorted(self.recent)[MAX_DROPPED:-MAX_DROPPED]
+        self.is_settled = core[0] < core[-1]
+        if not self.is_settled:
+            self.recent = [self.low, self.high]
+        return dropped
+
+
+def without_outliers(values: Iterable[float]) -> list[float]:
+    """Sort the values, and leave out the few at each end that lie far from all others."""
+    values = sorted(values)
+    width = values[-1 - MAX_DROPPED] - values[MAX_DROPPED]
+    if width == 0:
+        return values
+    n_low = max(
+        (k for k in range(1, MAX_DROPPED + 1) if values[k] - values[k - 1] > FAR * width), default=0
+    )
+    n_high = max(
+        (k for k in range(1, MAX_DROPPED + 1) if values[-k] - values[-k - 1] > FAR * width),
+        default=0,
+    )
+    return values[n_low : len(values) - n_high]
+
+
+@dataclass(eq=False)
+class Observation:
+    """A value in the statistics of a feature; `number` is its sample's among all learnt, from 1."""
+
+    number: int
+    value: Any
+    label: Hashable
+    weight: float
+
+
+def correlation_ratio(
+    values: Sequence[float], labels: Sequence[Hashable], weights: Sequence[float]
+) -> float:
+    """Part of the values' variance that the classes explain, eta^2 = 1 - within / total."""
+
+    def scatter(v: np.ndarray, w: np.ndarray) -> float:
+        return float(np.sum(w * (v - np.sum(w * v) / np.sum(w)) ** 2))
+
+    v, w = np.array(values, dtype=float), np.array(weights, dtype=float)
+    with np.errstate(all="ignore"):  # values like 1e200
+        v = v - v[0]  # values that coincide then do so exactly
+        total = scatter(v, w)
+        if total == 0 or not math.isfinite(total):
+            return 0.0
+        within = 0.0
+        for label in dict.fromkeys(labels):
+            of_class = np.array([other == label for other in labels])
+            within += scatter(v[of_class], w[of_class])
+    return min(max(1 - within / total, 0.0), 1.0)
+
+
+def corrected_tau(
+    buckets: Sequence[int], labels: Sequence[Hashable], weights: Sequence[float]
+) -> float:
+    """Goodman and Kruskal's tau of the label given the bucket, corrected for small samples."""
+    w = np.array(weights, dtype=float)
+    rows = {bucket: k for k, bucket in enumerate(dict.fromkeys(buckets))}
+    classes = {label: c for c, label in enumerate(dict.fromkeys(labels))}
+    table = np.zeros((len(rows), len(classes)))
+    for bucket, label, weight in zip(buckets, labels, w, strict=True):
+        table[rows[bucket], classes[label]] += weight
+    of_bucket, of_class, total = table.sum(axis=1), table.sum(axis=0), table.sum()
+    known = float(np.sum(of_class**2) / total**2)  # G
+    if known >= 1 - ONE_CLASS:
+        return 0.0
+    explained = float(np.sum(table**2 / of_bucket[:, None]) / total)  # E
+    tau = (explained - known) / (1 - known)
+    n_effective = float(total**2 / np.sum(w**2))
+    n_buckets = len(rows)
+    return max(0.0, tau - (1 - tau) * (n_buckets - 1) / max(n_effective - n_buckets, 1.0))
+
+
 class Column:
     """A feature's column: every value seen so far, in order of arrival, the missing ones left out.
 
@@ -252,15 +487,37 @@ class Column:
         self.index = index
         self.is_categorical = not is_number(first_value)
         self.values: list[Any] = []
+        self.range = ObservedRange()
+        self.is_suspect = False  # the latest value
+        self.observations: list[Observation] = []
 
     def check(self, value: Any) -> None:
         """Raise ValueError for a category in a numeric column."""
         if not self.is_categorical and not is_number(value):
             raise ValueError(f"feature {self.name!r} is numeric, got {value!r}: give a number")
 
+    def add(self, value: Any) -> None:
+        """Take in the value of a sample that the trees are to learn."""
+        self.values.append(value)
+        if not self.is_categorical:
+            self.is_suspect, dropped = self.range.add(float(value))
+            if dropped:
+                self.observations = []
+
+    def observe(self, number: int, value: Any, label: Hashable, weight: float) -> None:
+        """Put the value just added in the statistics of relevance, the sample now being learnt."""
+        if not self.is_suspect:
+            self.observations.append(Observation(number, value, label, weight))
+
     def categories(self) -> list[Any]:
         """List the categories in order of first appearance: the place is the code."""
         return list(dict.fromkeys(self.values))
+
+    def draw_in(self, value: Any, kind: str) -> Any:
+        """Put an outlier at the end of the range, unless the intensity takes values as they are."""
+        if self.is_categorical or kind == "unit":
+            return value
+        return self.range.draw_in(float(value))
 
     def encode(self, value: Any, tree_key: int) -> float:
         """Turn a value into a tree's number; an unseen category takes the next free code."""
@@ -270,12 +527,28 @@ class Column:
         code = known.index(value) if value in known else len(known)
         return category_number(code, self.index, tree_key)
 
-    def split_intensity(self, kind: str) -> float:
-        """lambda_j: 1, or one over the range seen so far (design 3.2; categories: 3.6)."""
+    def base_intensity(self, kind: str) -> float:
+        """lambda_j before relevance: 1, or one over the range (design 3.2; categories: 3.6)."""
         if kind == "unit" or self.is_categorical:
             return 1.0
-        width = float(max(self.values)) - float(min(self.values))
-        return 1.0 / width if width > 0 else 0.0
+        width = min(self.range.width(), sys.float_info.max)
+        return min(1.0 / width, sys.float_info.max) if width > 0 else 0.0
+
+    def relevance(self, n_learnt: int) -> float:
+        """Tell how much feature and label have to do with each other, from 0 to 1 (design 3.2)."""
+        if not self.observations:
+            return 0.0
+        remembered = 1 - 1 / RELEVANCE_MEMORY
+        weights = [
+            min(o.weight, LARGEST_WEIGHT) * remembered ** (n_learnt - o.number)
+            for o in self.observations
+        ]
+        labels = [o.label for o in self.observations]
+        if not self.is_categorical:
+            return correlation_ratio([float(o.value) for o in self.observations], labels, weights)
+        code = {category: code for code, category in enumerate(self.categories())}
+        buckets = [code[o.value] % N_BUCKETS for o in self.observations]
+        return corrected_tau(buckets, labels, weights)
 
 
 @dataclass(eq=False)
@@ -295,6 +568,9 @@ class Node:
     `feature` is a column index; None at a leaf, like `threshold`, `left` and `right`. `is_open`
     says that a leaf splits by extension as internal nodes do; a leaf that is not open is paused
     (design 2, pure cells).
+
+    `share` and `odds` are for fading alone: the share q of the faded counts, and the log-odds r of
+    an internal node, which then do not follow from the counts.
     """
 
     forest: "NaiveForest" = field(repr=False)
@@ -305,6 +581,8 @@ class Node:
     threshold: float | None = None
     left: "Node | None" = None
     right: "Node | None" = None
+    share: float = 0.5
+    odds: float = math.inf
 
     def is_leaf(self) -> bool:
         """Tell whether the node has no children."""
@@ -349,8 +627,25 @@ class Node:
         return log_wbar(self.cell(), **self.forest.aggregation())
 
     def log_odds(self) -> float:
-        """Log-odds r_v from the counts; infinite at a leaf."""
+        """Log-odds r_v, from the counts if they do not fade; infinite at a leaf."""
+        if self.forest.fading_factor is not None:
+            return self.odds
         return closed_form_log_odds(self.cell(), **self.forest.aggregation())
+
+    def mixture(self) -> Mixture:
+        """Whole and faded counts from the samples, and the share as it has been learnt."""
+        mixture = self.forest.fresh_mixture()
+        for sample in self.samples:
+            mixture.count(self.forest.labels.index(sample.label), sample.weight)
+        mixture.share = self.share  # perhaps with another C and a on the way
+        return mixture
+
+    def replay(self) -> tuple[float, float]:
+        """Learn the samples from a fresh state; return its share and log w_v = eta sum log P."""
+        mixture = self.forest.fresh_mixture()
+        number = self.forest.labels.index
+        log_p = [mixture.learn(number(sample.label), sample.weight) for sample in self.samples]
+        return mixture.share, self.forest.step * add_up(log_p)
 
     def goes_left(self, values: dict[int, float]) -> bool:
         """Choose the child; without the split feature the heavier one, the left one in a tie."""
@@ -381,6 +676,8 @@ class NaiveTree:
         self.random = RandomStream(random_state)
         self.tree_key = tree_key
         self.root: Node | None = None
+        self.fading_share = 0.5
+        self.log_growth: dict[Node, float] = {}
 
     def nodes(self) -> list[Node]:
         """List all nodes, parents first and left before right."""
@@ -408,6 +705,8 @@ class NaiveTree:
     def predict(self, values: dict[int, float]) -> list[float]:
         """Predict the C classes by the average of all prunings, or by the leaf alone."""
         nodes = self.path(values)
+        if self.forest.fading_factor is not None:
+            return self._predict_fading(nodes)
         if not self.forest.use_aggregation:
             return node_prediction(nodes[-1].counts(), self.forest.current_dirichlet())
         cells = [self.root.cell()]
@@ -419,8 +718,51 @@ class NaiveTree:
         """Grow the tree where the sample asks for it, then count the sample along its path."""
         if self.root is None:
             self.root = self._new_leaf(0.0)
-        for node in self._grow(sample, split_intensity):
+        # log of the factor by which the sample's change of structure multiplies a node's wbar
+        self.log_growth = {}
+        path = self._grow(sample, split_intensity)
+        if self.forest.fading_factor is not None:
+            self._learn_fading(path, sample)
+        for node in path:
             node.samples.append(sample)
+
+    def _predict_fading(self, path: Sequence[Node]) -> list[float]:
+        """Mix the path's predictions: each node takes its own share of what remains."""
+        if not self.forest.use_aggregation:
+            return path[-1].mixture().predict()
+        prediction = [0.0] * self.forest.n_classes()
+        remaining = 1.0
+        for node in path:
+            own = sigma(node.odds)
+            of_node = node.mixture().predict()
+            mass = remaining * own
+            prediction = [p + mass * n for p, n in zip(prediction, of_node, strict=True)]
+            remaining *= sigma(-node.odds)  # zero at the leaf, whose odds are infinite
+        return prediction
+
+    def _learn_fading(self, path: Sequence[Node], sample: Sample) -> float:
+        """Update shares and odds from the leaf upwards (design 2, learn).
+
+        Returns the root's log g, the growth of its wbar by structure left out.
+        """
+        label = self.forest.labels.index(sample.label)
+        log_g = part = 0.0
+        for node in reversed(path):
+            mixture = node.mixture()
+            q = mixture.share
+            log_p = self.forest.step * mixture.learn(label, sample.weight)
+            if node.is_leaf():
+                log_g, part = log_p, q
+            else:
+                r = node.odds
+                if self.forest.use_aggregation:  # else the leaf alone predicts
+                    part = sigma(r) * q + sigma(-r) * part
+                node.odds = r + log_p - log_g
+                log_g = log_add(-softplus(-r) + log_p, -softplus(r) + log_g)
+            node.share = mixture.share
+            log_g += self.log_growth.get(node, 0.0)
+        self.fading_share += (part - self.fading_share) / SHARE_MEMORY
+        return log_g
 
     def _new_leaf(self, time: float, samples: Iterable[Sample] = ()) -> Node:
         return Node(self.forest, time, self.forest.split_pure, list(samples))
@@ -436,7 +778,10 @@ class NaiveTree:
             if self._is_paused(node):
                 if node.is_pure_with(sample.label):
                     return [*path, node]
-                return path + self._expand_leaf(node, sample, split_intensity)
+                below = self._expand_leaf(node, sample, split_intensity)
+                if self.forest.fading_factor is not None:
+                    self._fade_expansion(node)
+                return path + below
             above = path[-1] if path else None
             inserted = self._insert_parent(node, above, sample, split_intensity)
             if inserted:
@@ -471,6 +816,8 @@ class NaiveTree:
         else:
             parent.split(feature, self.random.threshold(value, range_min), leaf, node)
         self._replace(above, node, parent)
+        if self.forest.fading_factor is not None:
+            self._fade_parent(parent, node)
         return [parent, leaf]
 
     def _range_extension(
@@ -522,6 +869,33 @@ class NaiveTree:
             path.append(left if on_left[-1] else right)
         return path
 
+    def _fade_parent(self, parent: Node, below: Node) -> None:
+        """Let a newly inserted parent take over from the node below it (design 2, growth)."""
+        b = self.forest.split_prior
+        # rho = log w - log wbar of the node below
+        rho = 0.0 if below.is_leaf() else -math.log1p(-b) - softplus(-below.odds)
+        parent.share = below.share
+        parent.odds = rho + math.log1p(-b) - math.log(b)
+        self.log_growth[parent] = log_add(math.log1p(-b) + rho, math.log(b))
+
+    def _fade_expansion(self, top: Node) -> None:
+        """Give the nodes of an expansion their shares and odds; the top keeps its share."""
+        share = top.share
+        log_wbar = self._fade_subtree(top)
+        top.share = share
+        _, log_w = top.replay()
+        self.log_growth[top] = log_wbar - log_w
+
+    def _fade_subtree(self, node: Node) -> float:
+        """Set shares and odds of a subtree by replays, bottom up; return its log wbar."""
+        node.share, log_w = node.replay()
+        if node.is_leaf():
+            return log_w
+        b = self.forest.split_prior
+        below = self._fade_subtree(node.left) + self._fade_subtree(node.right)
+        node.odds = math.log1p(-b) - math.log(b) + log_w - below
+        return log_add(math.log1p(-b) + log_w, math.log(b) + below)
+
 
 def partition(cell: Sequence[Sample], feature: int, threshold: float) -> list[bool]:
     """Tell for each sample of a cell whether it goes left.
@@ -539,7 +913,7 @@ def partition(cell: Sequence[Sample], feature: int, threshold: float) -> list[bo
 
 
 class NaiveForest:
-    """The Aggregated Mondrian Forest of design 2, with nothing incremental in it.
+    """The Aggregated Mondrian Forest of design 2, with next to nothing incremental in it.
 
     One tree for each entry of `random_states` (64-bit integers) and `tree_keys` (32-bit integers);
     the other parameters are those of `AMFClassifier`.
@@ -558,9 +932,17 @@ class NaiveForest:
         split_pure: bool = False,
         max_nodes: int | None = None,
         split_intensity: str = "range",
+        fading_factor: float | None = None,
+        vote: str = "mean",
     ) -> None:
-        if split_intensity not in ("unit", "range"):
-            raise ValueError(f"split_intensity is {split_intensity!r}, not 'unit' or 'range'")
+        if split_intensity not in ("unit", "range", "relevance"):
+            raise ValueError(
+                f"split_intensity is {split_intensity!r}, not 'unit', 'range' or 'relevance'"
+            )
+        if fading_factor is not None and not 0 < fading_factor < 1:
+            raise ValueError(f"fading_factor is {fading_factor!r}, not between 0 and 1")
+        if vote not in ("mean", "learned"):
+            raise ValueError(f"vote is {vote!r}, not 'mean' or 'learned'")
         self.given_n_classes = n_classes
         self.step = step
         self.split_prior = split_prior
@@ -569,12 +951,17 @@ class NaiveForest:
         self.split_pure = split_pure
         self.max_nodes = max_nodes
         self.split_intensity = split_intensity
+        self.fading_factor = fading_factor
+        self.vote = vote
+        self.n_learnt = 0
         self.labels: list[Hashable] = []
         self.columns: dict[Hashable, Column] = {}
         self.trees = [
             NaiveTree(self, int(random_state), int(tree_key))
             for random_state, tree_key in zip(random_states, tree_keys, strict=True)
         ]
+        self.vote_weights = [1 / len(self.trees)] * len(self.trees)
+        self.biases: list[float] = []
 
     def n_classes(self) -> int:
         """Count the classes of the prior: those given, or those seen so far."""
@@ -594,6 +981,11 @@ class NaiveForest:
             "dirichlet": self.current_dirichlet(),
         }
 
+    def fresh_mixture(self) -> Mixture:
+        """Make the mixture of a node that has seen nothing."""
+        whole, faded = [0.0] * self.n_classes(), [0.0] * self.n_classes()
+        return Mixture(whole, faded, 0.0, 0.5, self.current_dirichlet(), self.fading_factor)
+
     def learn_one(self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0) -> None:
         """Learn one sample of weight w; a weight of zero changes nothing."""
         if w == 0:
@@ -604,24 +996,91 @@ class NaiveForest:
         self._check_features(x)
         if y not in self.labels:
             self.labels.append(y)
+            self.biases.append(0.0)
+        if self.vote == "learned" and self.n_learnt > 0:
+            self._learn_vote(x, y, w)
+        tame = self.draw_in(x)
         self._add_values(x)
-        intensities = [c.split_intensity(self.split_intensity) for c in self.columns.values()]
+        intensities = self.split_intensities()
         for tree in self.trees:
-            values = self.encode(x, tree.tree_key)
+            values = self._encode(tame, tree.tree_key)
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
+        self.n_learnt += 1
+        for name, column in self.columns.items():
+            if not is_missing(x.get(name)):
+                column.observe(self.n_learnt, x[name], y, float(w))
+
+    def split_intensities(self) -> list[float]:
+        """lambda_j of each column, by ranges up to now and by relevance up to the last sample."""
+        columns = self.columns.values()
+        base = [column.base_intensity(self.split_intensity) for column in columns]
+        if self.split_intensity != "relevance" or not base:
+            return base
+        raised = [RELEVANCE_FLOOR + column.relevance(self.n_learnt) for column in columns]
+        mean = math.fsum(raised) / len(raised)
+        return [
+            min(lam * (r / mean), sys.float_info.max) for lam, r in zip(base, raised, strict=True)
+        ]
+
+    def fading_share(self) -> float:
+        """Return the running share of faded counts in the predictions; 0 without fading."""
+        if self.fading_factor is None:
+            return 0.0
+        return math.fsum(tree.fading_share for tree in self.trees) / len(self.trees)
 
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
-        """Average the trees; the labels seen so far, summing to one."""
+        """Let the trees vote; the labels seen so far, summing to one."""
         if not self.labels:
             return {}
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        if self.vote == "learned":
+            return dict(zip(self.labels, self._pool(of_trees), strict=True))
         of_classes = [math.fsum(p) / len(self.trees) for p in zip(*of_trees, strict=True)]
         seen = of_classes[: len(self.labels)]
         return {label: p / math.fsum(seen) for label, p in zip(self.labels, seen, strict=True)}
 
+    def _log_votes(self, of_trees: Sequence[Sequence[float]]) -> list[list[float]]:
+        """l_t(c) = log(p_t(c) + FLOOR) of each tree, for the labels seen so far."""
+        n_seen = len(self.labels)
+        return [[math.log(p + VOTE_FLOOR) for p in of_tree[:n_seen]] for of_tree in of_trees]
+
+    def _pool(self, of_trees: Sequence[Sequence[float]]) -> list[float]:
+        """Pool the trees' predictions: softmax of z_c = beta_c + sum_t v_t l_t(c)."""
+        votes = self._log_votes(of_trees)
+        by_class = zip(*votes, strict=True)
+        z = [
+            bias + math.fsum(v * vote for v, vote in zip(self.vote_weights, of_class, strict=True))
+            for bias, of_class in zip(self.biases, by_class, strict=True)
+        ]
+        exps = [math.exp(of_class - max(z)) for of_class in z]
+        return [e / math.fsum(exps) for e in exps]
+
+    def _learn_vote(self, x: dict[Hashable, Any], y: Hashable, w: float) -> None:
+        """Move the vote's weights along the gradient of the log-probability of y."""
+        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        votes, pooled, label = self._log_votes(of_trees), self._pool(of_trees), self.labels.index(y)
+        weight = min(float(w), 1.0)
+        for t, of_tree in enumerate(votes):
+            expected = math.fsum(p * vote for p, vote in zip(pooled, of_tree, strict=True))
+            self.vote_weights[t] += VOTE_RATE * weight * (of_tree[label] - expected)
+        for c, p in enumerate(pooled):
+            self.biases[c] += BIAS_RATE * weight * ((c == label) - p)
+
     def encode(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
         """Map column to a tree's number for each known feature that is not missing in x."""
         self._check_features(x)
+        return self._encode(self.draw_in(x), tree_key)
+
+    def draw_in(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
+        """Put the outliers of a sample at the ends of the ranges."""
+        return {
+            name: self.columns[name].draw_in(value, self.split_intensity)
+            if name in self.columns and not is_missing(value)
+            else value
+            for name, value in x.items()
+        }
+
+    def _encode(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
         return {
             column.index: column.encode(x[name], tree_key)
             for name, column in self.columns.items()
@@ -645,7 +1104,7 @@ class NaiveForest:
         for name in sorted(present, key=lambda name: (type(name).__name__, repr(name))):
             if name not in self.columns:
                 self.columns[name] = Column(name, len(self.columns), present[name])
-            self.columns[name].values.append(present[name])
+            self.columns[name].add(present[name])
 
 
 # -------------------------------------------------------------------------------------------------

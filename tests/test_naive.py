@@ -4,8 +4,17 @@ import naive
 import pytest
 from generated import PARAMETERS, streams
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from river_amf import AMFClassifier, inspection
+
+ADAPTIVE = {
+    "fading_factor": 0.5,
+    "split_intensity": "relevance",
+    "split_prior": 0.8,
+    "vote": "learned",
+    "max_nodes": 101,
+}
 
 
 def pair(n_estimators=2, **parameters):
@@ -44,10 +53,10 @@ def check_same_tree(model, reference, tree):
     assert n_nodes == len(table)
 
 
-@settings(max_examples=80)
-@given(streams(max_size=60), PARAMETERS)
-def test_predictions_and_trees_equal_the_reference(stream, parameters):
-    model, reference = pair(**parameters)
+@settings(max_examples=100)
+@given(streams(max_size=60, weighted=True), PARAMETERS, st.sampled_from([None, 0.3, 0.9]))
+def test_predictions_and_trees_equal_the_reference(stream, parameters, fading_factor):
+    model, reference = pair(fading_factor=fading_factor, **parameters)
     for x, y, w in stream:
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
@@ -56,6 +65,25 @@ def test_predictions_and_trees_equal_the_reference(stream, parameters):
     for tree in range(2):
         check_same_tree(model, reference, tree)
         assert model._arena.trees["random_state"][tree] == reference.trees[tree].random.state
+    check_same_state(model, reference)
+
+
+def check_same_state(model, reference):
+    """Compare what is not in the trees: ranges, relevance, votes, share."""
+    arena = model._arena
+    for j, column in enumerate(reference.columns.values()):
+        if not column.is_categorical:
+            assert tuple(arena.ranges[:, j]) == (column.range.low, column.range.high)
+            assert arena.features["credit"][j] == pytest.approx(column.range.credit, abs=1e-12)
+        if model.split_intensity == "relevance":
+            relevance = column.relevance(reference.n_learnt)
+            assert arena.features["relevance"][j] == pytest.approx(relevance, abs=1e-11)
+    if model.vote == "learned":
+        assert arena.trees["vote"] == pytest.approx(reference.vote_weights, abs=1e-12)
+        n_labels = len(reference.labels)
+        assert arena.bias[:n_labels] == pytest.approx(reference.biases, abs=1e-12)
+    if model.fading_factor is not None:
+        assert model.fading_share == pytest.approx(reference.fading_share(), abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +93,10 @@ def test_predictions_and_trees_equal_the_reference(stream, parameters):
         {"split_pure": True},
         {"max_nodes": 101},
         {"split_intensity": "unit", "split_prior": 0.8, "step": 0.5},
+        {"fading_factor": 0.5, "split_intensity": "relevance"},
+        {"fading_factor": 0.7, "step": 0.5, "vote": "learned"},
+        ADAPTIVE,
+        ADAPTIVE | {"split_pure": True, "n_classes": 5},
     ],
 )
 def test_a_longer_stream_equals_the_reference(parameters):
@@ -76,6 +108,7 @@ def test_a_longer_stream_equals_the_reference(parameters):
             "b": (i * i) % 53,
             "c": "pqrstuvw"[i * 11 % 8],
             "d": None if i % 3 else i % 17,
+            "e": 1e9 if i % 71 == 50 else (i * 13 % 89) / 89,
         }
         y = (x["a"] + x["b"] > 30, x["c"] > "s") if i % 9 else (True, True)
         expected = reference.predict_proba_one(x)
@@ -84,3 +117,4 @@ def test_a_longer_stream_equals_the_reference(parameters):
         reference.learn_one(x, y)
     for tree in range(2):
         check_same_tree(model, reference, tree)
+    check_same_state(model, reference)
