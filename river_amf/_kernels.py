@@ -455,17 +455,15 @@ def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> Non
     settings = forest.settings[0]
     n_features = settings["n_features"]
     for j in range(n_features):
-        feature = forest.features[j]
         value = x[j]
-        if feature["n_recent"] < N_RECENT or not (
-            forest.ranges[0, j] <= value <= forest.ranges[1, j]
-        ):
-            if not (forest.is_categorical[j] or math.isnan(value)):
-                take_range(forest, j, value)
+        if forest.is_categorical[j] or math.isnan(value):
+            continue
+        feature = forest.features[j]
+        is_inside_range = forest.ranges[0, j] <= value <= forest.ranges[1, j]
+        if feature["n_recent"] < N_RECENT or not is_inside_range:
+            take_range(forest, j, value)
         elif feature["credit"] > 0.0:
             feature["credit"] = max(0.0, feature["credit"] - RELIEF)
-    if not settings["range_intensity"]:
-        return
     if settings["relevance"]:
         weigh_features(forest, x, label, min(weight, LARGEST_TRUST))
 
@@ -479,12 +477,11 @@ def take_range(forest: Forest, j: int, value: float) -> None:
     """
     feature = forest.features[j]
     low, high = forest.ranges[0, j], forest.ranges[1, j]
-    if feature["n_recent"] == N_RECENT:
-        if max(low - value, value - high) > FAR * (high - low):
-            feature["credit"] += 1.0
-            if feature["credit"] < PATIENCE:
-                return
-            feature["credit"] = 0.0
+    if feature["n_recent"] == N_RECENT and max(low - value, value - high) > FAR * (high - low):
+        feature["credit"] += 1.0
+        if feature["credit"] < PATIENCE:
+            return
+        feature["credit"] = 0.0
     low = min(low, value) if low <= high else value
     high = max(high, value) if low <= high else value
     n_recent = feature["n_recent"]
@@ -523,7 +520,7 @@ def range_intensity(low: float, high: float) -> float:
 def inner_range(values: Array) -> tuple[float, float]:
     """Sort values; returns the least and the largest of those that are no outliers.
 
-    Those are at most MOST_OUTLIERS at an end, far from the others in terms of the width of the rest.
+    Outliers are at most MOST_OUTLIERS at an end, and far from the others by the width of the rest.
     """
     values.sort()
     first, last = 0, len(values) - 1
@@ -1745,20 +1742,24 @@ def learn_sample(
     """Learn a sample in every tree.
 
     `arena` is the address of its handle, `sample` that of (3, n_features) values: the encoded ones,
-    room for them without outliers, and for one tree's coding of these. `first_tree` is START, or the tree to go on with, or
-    ONLY_ROOM to learn nothing. `output` is that of predict_sample, which may have predicted this
-    very sample. Answers DONE, RELEASED, INFINITE, one of ALL_FULL, or the tree to go
-    on with once there is more room: as it is for nodes, plus the number of trees for boxes.
+    room for them without outliers, and for one tree's coding of these. `first_tree` is START, or
+    the tree to go on with, or ONLY_ROOM to learn nothing. `output` is that of predict_sample, which
+    may have predicted this very sample. Answers DONE, RELEASED, INFINITE, one of ALL_FULL, or the
+    tree to go on with once there is more room: as it is for nodes, plus the number of trees for
+    boxes.
     """
     forest = forest_of(arena)
     values = sample_of(sample, forest.settings[0]["n_features"])
     handle = carray(pointer(arena), (1,), HANDLE)[0]
-    proba, parts, seen = output_of(output, forest)
-    has_votes = False
-    if first_tree == START and forest.settings[0]["learns_vote"]:
-        if seen[0] == handle["n_learnt"] and is_same(values[0], seen[1:]):
-            copy_votes(parts, forest.votes)
-            has_votes = True
+    _, votes, seen = output_of(output, forest)
+    has_votes = (
+        first_tree == START
+        and forest.settings[0]["learns_vote"]
+        and seen[0] == handle["n_learnt"]
+        and is_same(values[0], seen[1:])
+    )
+    if has_votes:
+        copy_votes(votes, forest.votes)
     status = learn_in_forest(forest, values, label, weight, first_tree, has_votes)
     if status >= 0 or status in (DONE, RELEASED):
         handle["n_learnt"] += 1
@@ -1775,11 +1776,11 @@ def is_same(x: Array, seen: Array) -> bool:
 
 
 @hot
-def copy_votes(parts: Array, votes: Array) -> None:
-    """Copy the votes of the trees."""
-    for t in range(len(parts)):
-        for c in range(parts.shape[2]):
-            votes[t, 0, c] = parts[t, 0, c]
+def copy_votes(votes: Array, out: Array) -> None:
+    """Copy the votes of the trees on a sample."""
+    for t in range(len(votes)):
+        for c in range(votes.shape[2]):
+            out[t, 0, c] = votes[t, 0, c]
 
 
 @hot

@@ -387,10 +387,11 @@ class Arena:
         )
 
     def reserve(self, n_features: int, n_categorical: int, n_classes: int) -> None:
-        """Make room for so many features, of them categorical, and classes, and change nothing else.
+        """Make room for so many features, some of them categorical, and classes.
 
-        As long as the forest is small they get exactly what they take; later arrivals leave room
-        for half as many again, or a stream that brings new ones all the time would cost squares.
+        It changes nothing else. As long as the forest is small they get exactly what they take;
+        later arrivals leave room for half as many again, or a stream that brings new ones all the
+        time would cost squares.
         """
         is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
         n_had, width = int(self.settings["n_features"][0]), len(self.intensity)
