@@ -33,6 +33,7 @@ from river_amf.state import (
     FEATURE,
     HANDLE,
     LAYOUT,
+    N_BINS,
     N_BUCKETS,
     N_PURE,
     N_RECENT,
@@ -44,7 +45,7 @@ from river_amf.state import (
 
 CACHE = True
 
-if LAYOUT != "6f71a378":  # write it here whenever it changes, so that no cache serves the old one
+if LAYOUT != "20141233":  # write it here whenever it changes, so that no cache serves the old one
     raise ImportError(f"the kernels are not written for the layout of state.py, {LAYOUT}")
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -99,7 +100,7 @@ UNLISTED = -2  # the link of a row that no leaf of the tree keeps
 
 # What learn_sample answers, unless it is the tree to go on with once there is more room.
 DONE = -1
-RELEASED = -2  # done, and no tree keeps samples any more
+RELEASED = -2  # done, and some tree no longer keeps samples
 INFINITE = -3  # nothing was changed: the sample holds an infinite value
 STORE_FULL = -4  # nothing was changed: make room and call again
 NODES_FULL = -5
@@ -137,11 +138,16 @@ FAR = 30.0  # a value may be an outlier if it is so many times the range's width
 MOST_OUTLIERS = 2  # at each end, of the values that a range is judged by
 PATIENCE = 5.0  # how many such values make the range wider; each value inside takes back
 RELIEF = 0.05
-MEMORY = 2000.0  # samples that relevance goes back
+MEMORY = 1000.0  # samples that relevance goes back
 LEAST_RELEVANCE = 0.003
 LARGEST_TRUST = 1e6  # the largest weight of a sample in the statistics of relevance
 LARGEST_NEWEST = 1e60  # of the weight of the newest sample, before all are made smaller
 LARGEST_SPREAD = 1e100  # beyond that squares of deviations are of no use
+
+RECENT_RATE = 0.02  # of the running mean of a tree's last losses
+USUAL_RATE = 0.001
+LEAST_HEARD = 300  # predictions before a tree may start afresh
+LEAST_VARIANCE = 0.001  # of a loss
 
 FLOOR = 0.001  # what a learned vote adds to the probabilities before it takes logarithms
 VOTE_RATE = 0.002
@@ -265,9 +271,7 @@ def forest_of(address: int) -> Forest:
         carray(pointer(at["features"]), (width,), FEATURE),
         carray(pointer(at["recent"]), (width, N_RECENT), np.float64),
         carray(pointer(at["moments"]), (width, at["moment_room"], 2), np.float64),
-        carray(
-            pointer(at["buckets"]), (at["bucket_room"], N_BUCKETS, at["moment_room"]), np.float64
-        ),
+        carray(pointer(at["buckets"]), (width, N_BUCKETS, at["moment_room"]), np.float64),
         carray(pointer(at["bias"]), (at["class_room"],), np.float64),
         carray(pointer(at["votes"]), (n_trees + 1, 1, at["class_room"]), np.float64),
         carray(pointer(at["trees"]), (n_trees,), TREE),
@@ -542,10 +546,14 @@ def forget_feature(forest: Forest, j: int) -> None:
     feature["mean"] = 0.0
     feature["total"] = 0.0
     feature["within"] = 0.0
+    feature["explained"] = 0.0
+    feature["n_used"] = 0.0
     feature["relevance"] = 0.0
     for c in range(forest.moments.shape[1]):
         forest.moments[j, c, 0] = 0.0
         forest.moments[j, c, 1] = 0.0
+        for k in range(N_BUCKETS):
+            forest.buckets[j, k, c] = 0.0
 
 
 @part
@@ -561,7 +569,6 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
         total += LEAST_RELEVANCE + forest.features[j]["relevance"]
     scale = n_features / total
     newest = settings["newest_weight"]
-    slot = 0
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
@@ -572,18 +579,15 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
         )
         if forest.is_categorical[j]:
             if not math.isnan(value):
-                count_category(
-                    settings,
-                    feature,
-                    forest.moments[j],
-                    forest.buckets[slot],
-                    value,
-                    label,
-                    weight * newest,
-                )
-            slot += 1
+                bucket = int(value) % N_BUCKETS
+                forest.moments[j, label, 0] += weight * newest
+                tau = count_bucket(forest, j, bucket, label, weight * newest)
+                feature["relevance"] = tau
         elif low <= value <= high:
-            measure_value(feature, forest.moments[j, label], value, weight * newest)
+            eta2 = measure_value(feature, forest.moments[j, label], value, weight * newest)
+            bucket = min(int((value - low) * base * N_BINS), N_BINS - 1)
+            tau = count_bucket(forest, j, bucket, label, weight * newest)
+            feature["relevance"] = max(eta2, tau)
     settings["newest_weight"] = newest / (1.0 - 1.0 / MEMORY)
     if settings["newest_weight"] > LARGEST_NEWEST:
         make_smaller(forest, settings["newest_weight"])
@@ -591,68 +595,55 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
 
 
 @hot
-def measure_value(feature: Record, moment: Array, value: float, weight: float) -> None:
-    """Take a value of a numeric feature: the correlation ratio eta^2 = 1 - within / total.
+def measure_value(feature: Record, moment: Array, value: float, weight: float) -> float:
+    """Take a value of a numeric feature; returns the correlation ratio eta^2 = 1 - within / total.
 
     The sums of squares about the means, of all and of each class, are those of West (1979).
     """
-    if abs(value - feature["mean"]) > LARGEST_SPREAD or abs(value - moment[1]) > LARGEST_SPREAD:
-        return
-    feature["weight"] += weight
-    deviation = value - feature["mean"]
-    feature["mean"] += deviation * (weight / feature["weight"])
-    feature["total"] += weight * deviation * (value - feature["mean"])
-    moment[0] += weight
-    deviation = value - moment[1]
-    moment[1] += deviation * (weight / moment[0])
-    feature["within"] += weight * deviation * (value - moment[1])
+    total, of_class = feature["weight"] + weight, moment[0] + weight
+    moment[0] = of_class
+    deviation, from_class = value - feature["mean"], value - moment[1]
+    if max(abs(deviation), abs(from_class)) < LARGEST_SPREAD:
+        feature["mean"] += deviation * (weight / total)
+        feature["total"] += weight * deviation * (value - feature["mean"])
+        moment[1] += from_class * (weight / of_class)
+        feature["within"] += weight * from_class * (value - moment[1])
     if feature["total"] > 0.0:
-        feature["relevance"] = min(max(1.0 - feature["within"] / feature["total"], 0.0), 1.0)
+        return min(max(1.0 - feature["within"] / feature["total"], 0.0), 1.0)
+    return 0.0
 
 
 @part
-def count_category(
-    settings: Record,
-    feature: Record,
-    moments: Array,
-    buckets: Array,
-    code: float,
-    label: int,
-    weight: float,
-) -> None:
-    """Take a category: tau of Goodman and Kruskal (1954), less what chance alone would give it.
+def count_bucket(forest: Forest, j: int, k: int, label: int, weight: float) -> float:
+    """Count a value in its bucket; returns Goodman and Kruskal's tau, less what chance would give.
 
-    It is the correlation ratio of the label's indicators, given the category: (E - G) / (1 - G)
-    with E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2.
+    It is the correlation ratio of the label's indicators, given the bucket: (E - G) / (1 - G) with
+    E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2; `moments` has counted the label.
     """
-    n_classes = settings["n_classes"]
-    bucket = buckets[int(code) % N_BUCKETS]
-    size, squares = 0.0, 0.0
-    for c in range(n_classes):
-        size += bucket[c]
-        squares += bucket[c] * bucket[c]
-    if size > 0.0:
-        feature["within"] -= squares / size
-    else:
-        feature["mean"] += 1.0  # the number of buckets in use
-    squares += weight * (2.0 * bucket[label] + weight)
-    bucket[label] += weight
-    feature["within"] += squares / (size + weight)
-    moments[label, 0] += weight
+    feature, moments, bucket = forest.features[j], forest.moments[j], forest.buckets[j, k]
+    n_classes = forest.settings[0]["n_classes"]
     feature["weight"] += weight
     feature["squares"] += weight * weight
     total = feature["weight"]
-    by_chance = 0.0
+    size, squares, by_chance = 0.0, 0.0, 0.0
     for c in range(n_classes):
+        size += bucket[c]
+        squares += bucket[c] * bucket[c]
         share = moments[c, 0] / total
         by_chance += share * share
-    feature["relevance"] = 0.0
-    if by_chance < 1.0 - 1e-12:
-        tau = (feature["within"] / total - by_chance) / (1.0 - by_chance)
-        n_used = feature["mean"]
-        n_samples = total * (total / feature["squares"])
-        surplus = (1.0 - tau) * (n_used - 1.0) / max(n_samples - n_used, 1.0)
-        feature["relevance"] = max(tau - surplus, 0.0)
+    if size > 0.0:
+        feature["explained"] -= squares / size
+    else:
+        feature["n_used"] += 1.0
+    squares += weight * (2.0 * bucket[label] + weight)
+    bucket[label] += weight
+    feature["explained"] += squares / (size + weight)
+    if by_chance >= 1.0 - 1e-12:
+        return 0.0
+    tau = (feature["explained"] / total - by_chance) / (1.0 - by_chance)
+    n_samples = total * (total / feature["squares"])
+    surplus = (1.0 - tau) * (feature["n_used"] - 1.0) / max(n_samples - feature["n_used"], 1.0)
+    return max(tau - surplus, 0.0)
 
 
 @part
@@ -665,12 +656,11 @@ def make_smaller(forest: Forest, factor: float) -> None:
         feature["squares"] /= factor
         feature["total"] /= factor
         feature["within"] /= factor
+        feature["explained"] /= factor
         for c in range(forest.moments.shape[1]):
             forest.moments[j, c, 0] /= factor
-    for k in range(forest.buckets.shape[0]):
-        for bucket in forest.buckets[k]:
-            for c in range(len(bucket)):
-                bucket[c] /= factor
+            for k in range(N_BUCKETS):
+                forest.buckets[j, k, c] /= factor
 
 
 # ---------------------------------------------------------------------------------------- boxes
@@ -1795,7 +1785,8 @@ def learn_in_forest(
     """Learn a sample as learn_sample says; `has_votes` if the trees' votes on it are there."""
     settings, trees = forest.settings[0], forest.trees
     n_features = settings["n_features"]
-    keeps_rows = is_keeping_rows(settings, trees)
+    n_late = count_late(settings, trees)
+    keeps_rows = is_keeping_rows(settings, n_late)
     row = settings["n_rows"] - 1
     if first_tree < 0:
         if has_infinity(sample[0], n_features):
@@ -1815,20 +1806,28 @@ def learn_in_forest(
     for t in range(max(first_tree, 0), len(trees)):
         if settings["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
-        if settings["learns_vote"] and not has_votes:
+        if hears_trees(settings) and not has_votes:
             take_vote(forest, t, x, forest.votes[t, 0])
         tree = tree_of(forest, t, forest.intensity)
         lack = learn_tree(forest, tree, x, label, weight, row)
         if lack != NOTHING:
             return t + lack * len(trees)
+        if settings["restart_threshold"] > 0.0:
+            judge_tree(forest, t, forest.votes[t, 0, label])
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
-    if keeps_rows and not is_keeping_rows(settings, trees):
-        forget_rows(settings)
-        return RELEASED
     if keeps_rows and not is_listed(forest.links, row):
         settings["n_rows"] = row
-    return DONE
+    return have_released(settings, trees, n_late)
+
+
+@hot
+def have_released(settings: Record, trees: Array, n_late: int) -> int:
+    """RELEASED if fewer trees keep samples than did before, else DONE."""
+    n_late_now = count_late(settings, trees)
+    if n_late_now < n_late and not is_keeping_rows(settings, n_late_now):
+        forget_rows(settings)
+    return RELEASED if n_late_now < n_late else DONE
 
 
 @hot
@@ -1839,12 +1838,63 @@ def forget_rows(settings: Record) -> None:
 
 
 @hot
-def is_keeping_rows(settings: Record, trees: Array) -> bool:
-    """Whether the leaves of some tree keep samples."""
+def count_late(settings: Record, trees: Array) -> int:
+    """The number of trees whose leaves keep samples."""
+    n_late = 0
     for t in range(len(trees)):
-        if splits_late(settings, trees[t]):
-            return True
-    return False
+        n_late += splits_late(settings, trees[t])
+    return n_late
+
+
+@hot
+def is_keeping_rows(settings: Record, n_late: int) -> bool:
+    """Whether samples go into the store: the leaves of some tree keep them, or may once more."""
+    may_restart = settings["restart_threshold"] > 0.0 and not settings["split_pure"]
+    return n_late > 0 or may_restart
+
+
+@hot
+def hears_trees(settings: Record) -> bool:
+    """Whether it matters what each tree predicts for a sample that is learnt."""
+    return settings["learns_vote"] or settings["restart_threshold"] > 0.0
+
+
+@hot
+def judge_tree(forest: Forest, t: int, vote: float) -> None:
+    """Let every second tree start afresh once it predicts far worse than it used to.
+
+    That is when the running mean of its last losses, 1 - p(label), exceeds its usual loss by so
+    many standard errors. The others stay, for the drift may be less than it seems.
+    """
+    state, settings = forest.trees[t], forest.settings[0]
+    if t % 2 == 0:
+        return
+    loss = 1.0 - (math.exp(vote) - FLOOR if settings["learns_vote"] else vote)
+    n_heard = state["n_heard"] + 1
+    recent = state["recent_loss"]
+    usual = state["usual_loss"]
+    recent += (loss - recent) * max(RECENT_RATE, 1.0 / n_heard)
+    usual += (loss - usual) * max(USUAL_RATE, 1.0 / n_heard)
+    variance = max(usual * (1.0 - usual), LEAST_VARIANCE) * RECENT_RATE / (2.0 - RECENT_RATE)
+    state["n_heard"] = n_heard
+    state["recent_loss"], state["usual_loss"] = recent, usual
+    surplus = settings["restart_threshold"] * math.sqrt(variance)
+    if n_heard > LEAST_HEARD and recent - usual > surplus:
+        restart_tree(forest, t)
+
+
+@part
+def restart_tree(forest: Forest, t: int) -> None:
+    """Forget all that a tree has learnt."""
+    state = forest.trees[t]
+    state["root"] = NONE
+    state["n_nodes"] = 0
+    state["n_boxes"] = 0
+    state["n_heard"] = 0
+    state["recent_loss"] = 0.0
+    state["usual_loss"] = 0.0
+    for row in range(forest.links.shape[1]):
+        forest.links[t, row] = UNLISTED
 
 
 @hot
@@ -1949,12 +1999,12 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
     counts, faded = forest.counts[t], forest.faded[t]
     n_classes = settings["n_classes"]
     total = settings["total_dirichlet"]
+    index = forest.trees[t]["root"]
     for c in range(n_classes):
-        proba[c] = 0.0
+        proba[c] = 1.0 / n_classes if index == NONE else 0.0
     mass = 1.0
     prior = 0.0  # what the Dirichlet prior gives to each class
-    index = forest.trees[t]["root"]
-    while True:
+    while index != NONE:
         node = nodes[unsigned(index)]
         leaf = is_leaf(node)
         if leaf or settings["use_aggregation"]:
@@ -2065,13 +2115,11 @@ def normalise(proba: Array, n_labels: int) -> None:
 
 @hot
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
-    """Write log p_t(c) of a tree; NaN before its first sample."""
-    if forest.trees[t]["root"] == NONE:
-        vote[0] = math.nan
-        return
+    """Write what a tree predicts; for a learned vote log p_t(c)."""
     predict_tree(forest, t, x, vote)
-    for c in range(forest.settings[0]["n_labels"]):
-        vote[c] = math.log(vote[c] + FLOOR)
+    if forest.settings[0]["learns_vote"]:
+        for c in range(forest.settings[0]["n_labels"]):
+            vote[c] = math.log(vote[c] + FLOOR)
 
 
 @hot
@@ -2093,8 +2141,6 @@ def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
 @hot
 def learn_vote(forest: Forest, votes: Array, i: int, label: int, weight: float) -> None:
     """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), and so for beta."""
-    if math.isnan(votes[0, i, 0]):  # of the first sample nothing could be known
-        return
     n_labels = forest.settings[0]["n_labels"]
     proba = forest.votes[len(forest.trees), 0]
     pool_votes(forest, votes, i, proba)
@@ -2126,7 +2172,7 @@ def ready_samples(arena: int, wanted: int) -> int:
     settings = forest.settings[0]
     few = min(wanted, FEW_SAMPLES)
     n_ready = wanted
-    if is_keeping_rows(settings, forest.trees):
+    if is_keeping_rows(settings, count_late(settings, forest.trees)):
         n_ready = min(n_ready, len(forest.rows) - settings["n_rows"])
         if n_ready < few:
             return STORE_FULL
@@ -2140,12 +2186,16 @@ def ready_samples(arena: int, wanted: int) -> int:
 
 
 @kernel
-def open_chunk(arena: int, block: int, start: int, stop: int, learns: bool) -> bool:
-    """Take note of ranges and put the samples into the store; returns whether it is in use."""
+def open_chunk(arena: int, block: int, start: int, stop: int, learns: bool) -> int:
+    """Draw outliers in, take note of ranges and relevance, and put the samples into the store.
+
+    Returns how many trees keep samples.
+    """
     forest = forest_of(arena)
     samples = samples_of(block, forest)
     settings = forest.settings[0]
-    keeps_rows = is_keeping_rows(settings, forest.trees)
+    n_late = count_late(settings, forest.trees)
+    keeps_rows = is_keeping_rows(settings, n_late)
     for t in range(len(forest.trees)):
         samples.next_samples[t] = start
     n_features = settings["n_features"]
@@ -2160,7 +2210,7 @@ def open_chunk(arena: int, block: int, start: int, stop: int, learns: bool) -> b
             samples.rows[i - start] = row
         for j in range(n_features if learns else 0):
             samples.intensities[i - start, j] = forest.intensity[j]
-    return keeps_rows
+    return n_late
 
 
 @kernel
@@ -2183,10 +2233,8 @@ def run_chunk(
                 key = forest.trees[t]["key"]
                 n_features = settings["n_features"]
                 code_row(forest.is_categorical, n_features, key, samples.tame[i - start], x)
-            if settings["learns_vote"]:
+            if tests or hears_trees(settings):
                 take_vote(forest, t, x, samples.parts[t, i - start])
-            elif tests:
-                predict_tree(forest, t, x, samples.parts[t, i - start])
             weight = samples.weights[i]
             if learns and weight > 0.0:
                 lack = tree_lacks(forest, t, 1)
@@ -2196,15 +2244,20 @@ def run_chunk(
                     lack = learn_tree(forest, tree, x, samples.labels[i], weight, row)
                 if lack != NOTHING:
                     return lack
+                if settings["restart_threshold"] > 0.0:
+                    judge_tree(forest, t, samples.parts[t, i - start, samples.labels[i]])
         samples.next_samples[t] = stop
     return NOTHING
 
 
 @kernel
 def close_chunk(
-    arena: int, block: int, start: int, stop: int, tests: bool, learns: bool, kept_rows: bool
+    arena: int, block: int, start: int, stop: int, tests: bool, learns: bool, n_late: int
 ) -> int:
-    """Put the trees' predictions together; answers RELEASED if no tree keeps samples any more."""
+    """Put the trees' predictions together; answers RELEASED or DONE.
+
+    `n_late` is how many trees kept samples before the chunk.
+    """
     forest = forest_of(arena)
     samples = samples_of(block, forest)
     settings = forest.settings[0]
@@ -2218,10 +2271,7 @@ def close_chunk(
     else:
         for i in range(start, stop if tests else start):
             add_up(settings, samples.parts, i - start, samples.proba[i])
-    if kept_rows and not is_keeping_rows(settings, forest.trees):
-        forget_rows(settings)
-        return RELEASED
-    return DONE
+    return have_released(settings, forest.trees, n_late if learns else 0)
 
 
 @hot

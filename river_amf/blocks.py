@@ -28,6 +28,12 @@ def make_room(arena: Arena, full: int, factor: float = 2.0) -> None:
         arena.grow_boxes(factor)
 
 
+def drop_rows(arena: Arena) -> None:
+    """Give back the room of samples that no tree keeps any more."""
+    _kernels.compact_rows(arena.address)
+    arena.drop_rows()
+
+
 def run(
     arena: Arena, block: Block, start: int, stop: int, *, tests: bool, learns: bool, n_jobs: int
 ) -> None:
@@ -98,7 +104,7 @@ def _run_chunk(
     each: Callable[..., Iterable[int]],
 ) -> None:
     """Let each thread's trees take a chunk, as often as they lack room."""
-    kept_rows = _kernels.open_chunk(*chunk, learns)
+    n_late = _kernels.open_chunk(*chunk, learns)
 
     def run_trees(first: int, end: int) -> int:
         return _kernels.run_chunk(*chunk, first, end, tests, learns)
@@ -106,5 +112,5 @@ def _run_chunk(
     while lacks := set(each(run_trees, cuts[:-1], cuts[1:])) - {_kernels.NOTHING}:
         for lack in lacks:
             make_room(arena, _kernels.FULL[lack])
-    if _kernels.close_chunk(*chunk, tests, learns, learns and kept_rows) == _kernels.RELEASED:
-        arena.drop_rows()
+    if _kernels.close_chunk(*chunk, tests, learns, n_late) == _kernels.RELEASED:
+        drop_rows(arena)

@@ -85,6 +85,10 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
         For streams that drift: gamma in (0, 1) by which each node's second count of labels[^4] is
         multiplied at each visit. The node predicts the mix of both counts, each weighted by how
         well it has predicted lately (`fading_share`). `None` for none: nothing is forgotten.
+    restart_threshold
+        For drifts that make the very splits useless: every second tree starts afresh when the mean
+        of its last losses, 1 - p(label), exceeds its usual one by so many standard errors. `None`
+        for never.
     vote
         `"mean"` averages the trees, as the paper does. `"learned"` multiplies powers of their
         probabilities, a logarithmic opinion pool[^5] whose weights for trees and labels follow the
@@ -157,6 +161,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
         "max_nodes": integer(1, optional=True),
         "split_intensity": one_of("range", "relevance", "unit"),
         "fading_factor": positive(below=1, optional=True),
+        "restart_threshold": positive(optional=True),
         "vote": one_of("mean", "learned"),
         "n_jobs": cores,
         "seed": integer(0, optional=True),
@@ -177,6 +182,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
         max_nodes: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
+        restart_threshold: float | None = None,
         vote: str = "mean",
         n_jobs: int = 1,
         seed: int | None = None,
@@ -192,6 +198,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
         self.max_nodes = max_nodes
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
+        self.restart_threshold = restart_threshold
         self.vote = vote
         self.n_jobs = n_jobs
         self.seed = seed
@@ -328,8 +335,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
             self._make_room(arena, status)
         n_labels = len(self._labels) + len(labels)
         n_features = len(self._features) + len(new.numeric) + len(new.categorical)
-        n_categorical = sum(self._features.is_categorical) + len(new.categorical)
-        arena.reserve(n_features, n_categorical, n_labels)
+        arena.reserve(n_features, n_labels)
         self._arena = arena
         self._features.add(new)
         arena.set_features(self._features.is_categorical)
@@ -358,6 +364,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
         settings["range_intensity"] = self.split_intensity != "unit"
         settings["relevance"] = self.split_intensity == "relevance"
         settings["newest_weight"] = 1.0
+        settings["restart_threshold"] = self.restart_threshold or 0.0
         settings["learns_vote"] = self.vote == "learned"
         words = np.random.SeedSequence(self.seed).generate_state(2 * self.n_estimators, np.uint64)
         trees = np.zeros(self.n_estimators, state.TREE)
@@ -384,7 +391,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
                 arena.address, sample.address, label, weight, first_tree, output
             )
         if status == _kernels.RELEASED:
-            arena.drop_rows()
+            blocks.drop_rows(arena)
 
     def _make_room(self, arena: state.Arena, status: int) -> int:
         """Give a kernel the room that it lacks; returns the tree to go on with."""
@@ -689,6 +696,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         max_nodes: int | None = 8191,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.5,
+        restart_threshold: float | None = 5.0,
         vote: str = "learned",
         n_jobs: int = 1,
         seed: int | None = None,
@@ -705,6 +713,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
             max_nodes=max_nodes,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
+            restart_threshold=restart_threshold,
             vote=vote,
             n_jobs=n_jobs,
             seed=seed,

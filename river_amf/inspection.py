@@ -90,9 +90,9 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
     if not 0 <= tree < model.n_estimators:
         raise IndexError(f"tree must be between 0 and {model.n_estimators - 1}, got {tree!r}")
     arena = model._arena
-    if arena is None:
+    n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
+    if arena is None or n_nodes == 0:
         return pd.DataFrame({name: [] for name in _COLUMNS})
-    n_nodes = int(arena.trees["n_nodes"][tree])
     nodes = arena.nodes[tree, :n_nodes]
     is_leaf = nodes["left"] == _kernels.NONE
     names = list(model._features)

@@ -43,6 +43,7 @@ SETTINGS = np.dtype(
         ("split_pure", "i8"),
         ("range_intensity", "i8"),
         ("relevance", "i8"),
+        ("restart_threshold", "f8"),  # 0 for never
         ("newest_weight", "f8"),  # of the next sample in the statistics of relevance
         ("has_categories", "i8"),
     ],
@@ -59,6 +60,9 @@ TREE = np.dtype(
         ("n_boxes", "i8"),
         ("faded_share", "f8"),  # running mean, of the faded estimators in its predictions
         ("vote", "f8"),  # its weight in a learned vote
+        ("n_heard", "i8"),  # predictions that the two means of its losses are of
+        ("recent_loss", "f8"),
+        ("usual_loss", "f8"),
     ],
     align=True,
 )
@@ -93,7 +97,9 @@ FEATURE = np.dtype(
         ("squares", "f8"),  # sum of their squares
         ("mean", "f8"),
         ("total", "f8"),  # sum of squares about the mean
-        ("within", "f8"),  # about the mean of the class; of a category sum_kc N_kc^2 / N_k
+        ("within", "f8"),  # about the mean of the class
+        ("explained", "f8"),  # sum_kc N_kc^2 / N_k over buckets k and classes c
+        ("n_used", "f8"),  # buckets
         ("relevance", "f8"),
     ],
     align=True,
@@ -113,7 +119,8 @@ SAMPLE = np.dtype(
 FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
 
 N_RECENT = 64  # values that a feature's range is judged by
-N_BUCKETS = 64  # that categories are counted in, for their relevance
+N_BUCKETS = 64  # that categories are counted in, for their relevance; of numbers the first
+N_BINS = 16
 
 N_PURE = 256  # cells of one label of fewer samples than that have what follows in a table
 
@@ -150,7 +157,6 @@ HANDLE = np.dtype(
         ("feature_room", "i8"),
         ("class_room", "i8"),
         ("moment_room", "i8"),
-        ("bucket_room", "i8"),
         ("faded_room", "i8"),
         ("node_room", "i8"),
         ("box_room", "i8"),
@@ -274,9 +280,9 @@ class Arena:
     With T trees, C classes and d features, the shapes are nodes (T, nodes), counts (T, nodes, C),
     faded (T, nodes, 2 + C; 0 without fading), boxes (T, boxes, 2, d), rows (samples, d), samples
     (samples,), links (T, samples), ranges and limits (2, d), intensity (d,), is_categorical (d,),
-    features (d,), recent (d, 64), moments (d, C, 2), buckets (categorical features, 64, C), the two
-    of them with 0 for C unless there is relevance, and bias (C,). Copies leave out pure (256, 3)
-    and votes (T + 1, C), which kernels fill as they go.
+    features (d,), recent (d, 64), moments (d, C, 2), buckets (d, 64, C), the two of them with 0 for
+    C unless there is relevance, and bias (C,). Copies leave out pure (256, 3) and votes (T + 1, C),
+    which kernels fill as they go.
 
     Where a count of things in use is smaller than the array, the rest is room to grow, left out of
     pickles. Room for features is NaN, "never seen", and room for classes zero; room for nodes and
@@ -330,7 +336,7 @@ class Arena:
         handle["faded_room"] = self.faded.shape[2]
         handle["box_room"], handle["feature_room"] = self.boxes.shape[1], len(self.intensity)
         handle["row_room"] = len(self.rows)
-        handle["moment_room"], handle["bucket_room"] = self.moments.shape[1], len(self.buckets)
+        handle["moment_room"] = self.moments.shape[1]
 
     def set_prior(self, n_classes: int, dirichlet: float) -> None:
         """Change the prior of a node's prediction, and forget what followed from the old one."""
@@ -386,20 +392,17 @@ class Arena:
             links=_resized(self.links, 1, capacity),
         )
 
-    def reserve(self, n_features: int, n_categorical: int, n_classes: int) -> None:
-        """Make room for so many features, some of them categorical, and classes.
+    def reserve(self, n_features: int, n_classes: int) -> None:
+        """Make room for so many features and classes, changing nothing else.
 
-        It changes nothing else. As long as the forest is small they get exactly what they take;
-        later arrivals leave room for half as many again, or a stream that brings new ones all the
-        time would cost squares.
+        As long as the forest is small they get exactly what they take; later arrivals leave room
+        for half as many again, or a stream that brings new ones all the time would cost squares.
         """
         is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
         n_had, width = int(self.settings["n_features"][0]), len(self.intensity)
         if n_features > width:
             is_exact = is_small or n_had == 0
             self._resize_features(n_features if is_exact else n_features + n_features // 2)
-        if self.settings["relevance"][0] and n_categorical > len(self.buckets):
-            self._replace(buckets=_resized(self.buckets, 0, n_categorical))
         width = self.counts.shape[2]
         if n_classes > width:
             room = n_classes if is_small else n_classes + width // 2
@@ -426,6 +429,7 @@ class Arena:
             features=_resized(self.features, 0, width),
             recent=_resized(self.recent, 0, width, np.nan),
             moments=_resized(self.moments, 0, width),
+            buckets=_resized(self.buckets, 0, width),
             ranges=_resized(self.ranges, 1, width, np.nan),
             limits=_resized(self.limits, 1, width, np.nan),
             boxes=_resized(self.boxes, 3, width, np.nan),
@@ -464,7 +468,7 @@ class Arena:
             "features": self.features[:n_features],
             "recent": self.recent[:n_features],
             "moments": self.moments[:n_features, : self._moment_width(n_classes)],
-            "buckets": self.buckets[:, :, : self._moment_width(n_classes)],
+            "buckets": self.buckets[:n_features, :, : self._moment_width(n_classes)],
             "bias": self.bias[:n_classes],
             "nodes": self.nodes[:, :n_nodes],
             "counts": self.counts[:, :n_nodes, :n_classes],

@@ -39,12 +39,17 @@ CREDIT_LOST = 0.05  # with each value inside the range
 
 # relevance
 RELEVANCE_FLOOR = 0.003  # EPS
-RELEVANCE_MEMORY = 2000.0  # delta = 1 - 1 / RELEVANCE_MEMORY
+RELEVANCE_MEMORY = 1000.0  # delta = 1 - 1 / RELEVANCE_MEMORY
 LARGEST_WEIGHT = 1e6  # of a sample in the statistics of relevance
+N_BINS = 16  # for the values of a number
 N_BUCKETS = 64  # for the categories of a feature
 ONE_CLASS = 1e-12  # if G is as near to 1, there is nothing to explain
 
 # learnt vote
+RECENT_RATE = 0.02  # of the mean of a tree's last losses
+USUAL_RATE = 0.001
+LEAST_HEARD = 300  # losses before a tree may start afresh
+LEAST_VARIANCE = 0.001  # of a loss
 VOTE_FLOOR = 1e-3  # FLOOR, added to each probability of a tree
 VOTE_RATE = 0.002  # RATE_V
 BIAS_RATE = 0.02  # RATE_B
@@ -431,6 +436,7 @@ class Observation:
     value: Any
     label: Hashable
     weight: float
+    bucket: int
 
 
 def correlation_ratio(
@@ -507,7 +513,7 @@ class Column:
     def observe(self, number: int, value: Any, label: Hashable, weight: float) -> None:
         """Put the value just added in the statistics of relevance, the sample now being learnt."""
         if not self.is_suspect:
-            self.observations.append(Observation(number, value, label, weight))
+            self.observations.append(Observation(number, value, label, weight, self.bucket(value)))
 
     def categories(self) -> list[Any]:
         """List the categories in order of first appearance: the place is the code."""
@@ -544,11 +550,20 @@ class Column:
             for o in self.observations
         ]
         labels = [o.label for o in self.observations]
-        if not self.is_categorical:
-            return correlation_ratio([float(o.value) for o in self.observations], labels, weights)
-        code = {category: code for code, category in enumerate(self.categories())}
-        buckets = [code[o.value] % N_BUCKETS for o in self.observations]
-        return corrected_tau(buckets, labels, weights)
+        tau = corrected_tau([o.bucket for o in self.observations], labels, weights)
+        if self.is_categorical:
+            return tau
+        values = [float(o.value) for o in self.observations]
+        return max(correlation_ratio(values, labels, weights), tau)
+
+    def bucket(self, value: Any) -> int:
+        """Count a category by its code, a number by its place in the range as it is now."""
+        if self.is_categorical:
+            return self.categories().index(value) % N_BUCKETS
+        if self.range.width() == 0:
+            return 0
+        place = (value - self.range.low) * self.base_intensity("range")
+        return min(int(place * N_BINS), N_BINS - 1)
 
 
 @dataclass(eq=False)
@@ -668,6 +683,14 @@ def hull(samples: Iterable[Sample]) -> dict[int, tuple[float, float]]:
     return box
 
 
+def running_mean(values: Sequence[float], rate: float) -> float:
+    """Mean of the values in which each new one has the weight `rate`, or more while they are few."""
+    mean = 0.0
+    for n, value in enumerate(values, start=1):
+        mean += (value - mean) * max(rate, 1 / n)
+    return mean
+
+
 class NaiveTree:
     """One tree of a `NaiveForest`, with its own random numbers."""
 
@@ -677,6 +700,8 @@ class NaiveTree:
         self.tree_key = tree_key
         self.root: Node | None = None
         self.fading_share = 0.5
+        self.losses: list[float] = []
+        self.n_restarts = 0
         self.log_growth: dict[Node, float] = {}
 
     def nodes(self) -> list[Node]:
@@ -704,6 +729,8 @@ class NaiveTree:
 
     def predict(self, values: dict[int, float]) -> list[float]:
         """Predict the C classes by the average of all prunings, or by the leaf alone."""
+        if self.root is None:
+            return [1.0 / self.forest.n_classes()] * self.forest.n_classes()
         nodes = self.path(values)
         if self.forest.fading_factor is not None:
             return self._predict_fading(nodes)
@@ -725,6 +752,17 @@ class NaiveTree:
             self._learn_fading(path, sample)
         for node in path:
             node.samples.append(sample)
+
+    def judge(self, loss: float) -> None:
+        """Start afresh if the losses exceed the usual ones by far."""
+        self.losses.append(loss)
+        recent = running_mean(self.losses, RECENT_RATE)
+        usual = running_mean(self.losses, USUAL_RATE)
+        variance = max(usual * (1 - usual), LEAST_VARIANCE) * RECENT_RATE / (2 - RECENT_RATE)
+        surplus = self.forest.restart_threshold * math.sqrt(variance)
+        if len(self.losses) > LEAST_HEARD and recent - usual > surplus:
+            self.root, self.losses = None, []
+            self.n_restarts += 1
 
     def _predict_fading(self, path: Sequence[Node]) -> list[float]:
         """Mix the path's predictions: each node takes its own share of what remains."""
@@ -933,6 +971,7 @@ class NaiveForest:
         max_nodes: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
+        restart_threshold: float | None = None,
         vote: str = "mean",
     ) -> None:
         if split_intensity not in ("unit", "range", "relevance"):
@@ -952,6 +991,7 @@ class NaiveForest:
         self.max_nodes = max_nodes
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
+        self.restart_threshold = restart_threshold
         self.vote = vote
         self.n_learnt = 0
         self.labels: list[Hashable] = []
@@ -1002,9 +1042,13 @@ class NaiveForest:
         tame = self.draw_in(x)
         self._add_values(x)
         intensities = self.split_intensities()
-        for tree in self.trees:
+        label = self.labels.index(y)
+        for t, tree in enumerate(self.trees):
             values = self._encode(tame, tree.tree_key)
+            proba = tree.predict(values) if self.restart_threshold else []
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
+            if self.restart_threshold and t % 2 == 1:
+                tree.judge(1.0 - proba[label])
         self.n_learnt += 1
         for name, column in self.columns.items():
             if not is_missing(x.get(name)):

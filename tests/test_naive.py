@@ -12,6 +12,7 @@ ADAPTIVE = {
     "fading_factor": 0.5,
     "split_intensity": "relevance",
     "split_prior": 0.8,
+    "restart_threshold": 5.0,
     "vote": "learned",
     "max_nodes": 101,
 }
@@ -116,5 +117,20 @@ def test_a_longer_stream_equals_the_reference(parameters):
         model.learn_one(x, y)
         reference.learn_one(x, y)
     for tree in range(2):
+        check_same_tree(model, reference, tree)
+    check_same_state(model, reference)
+
+
+def test_trees_that_start_afresh_equal_the_reference():
+    model, reference = pair(n_estimators=3, **ADAPTIVE | {"n_classes": 2})
+    for i in range(1100):
+        x = {"a": (i * 37 % 101) / 7, "b": (i * i) % 53, "c": "pqrstuvw"[i * 11 % 8]}
+        y = (x["a"] > 7) != (i >= 450) if i < 900 else x["b"] % 2 == 0
+        expected = reference.predict_proba_one(x)
+        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-11)
+        model.learn_one(x, y)
+        reference.learn_one(x, y)
+    assert [tree.n_restarts > 0 for tree in reference.trees] == [False, True, False]
+    for tree in range(3):
         check_same_tree(model, reference, tree)
     check_same_state(model, reference)
