@@ -127,10 +127,11 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
 def feature_relevance(model: AMFClassifier) -> pd.Series:
     """Return how much each feature has told of the label lately, from 0 to 1.
 
-    For a numeric feature it is the correlation ratio eta^2, the part of its variance that lies
-    between the labels; for a categorical one Goodman and Kruskal's tau, the part of the label's
-    variance that lies between the categories, less what chance would give. Both go back some 2000
-    samples. The forest splits a feature in proportion to it, plus 0.003.
+    For a categorical feature it is Goodman and Kruskal's tau: the part of the label's variance that
+    lies between the categories, less what chance would give (those beyond 64 share their counts
+    with others). For a numeric one it is the larger of tau, over 16 parts of its range, and the
+    correlation ratio eta^2, the part of its own variance that lies between the labels. Both go back
+    some 400 samples. The forest splits a feature in proportion to it, plus 0.003.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def feature_relevance(model: AMFClassifier) -> pd.Series:
     ...     model.learn_one({"noise": i * 37 % 101, "signal": i % 10}, i % 10 < 5)
     >>> inspection.feature_relevance(model).round(1)
     noise     0.0
-    signal    0.8
+    signal    1.0
     Name: relevance, dtype: float64
 
     References

@@ -39,7 +39,7 @@ CREDIT_LOST = 0.05  # with each value inside the range
 
 # relevance
 RELEVANCE_FLOOR = 0.003  # EPS
-RELEVANCE_MEMORY = 1000.0  # delta = 1 - 1 / RELEVANCE_MEMORY
+RELEVANCE_MEMORY = 400.0  # delta = 1 - 1 / RELEVANCE_MEMORY
 LARGEST_WEIGHT = 1e6  # of a sample in the statistics of relevance
 N_BINS = 16  # for the values of a number
 N_BUCKETS = 64  # for the categories of a feature
