@@ -1,15 +1,18 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import math
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from river import base, dummy, evaluate, metrics, naive_bayes
+from river import base, compose, dummy, evaluate, metrics, naive_bayes, preprocessing
 
-from river_amf import evaluation
-from river_amf.evaluation import EvaluationError, load_stream
+from river_amf import AdaptiveAMFClassifier, evaluation, inspection
+from river_amf.evaluation import EvaluationError, drift_history, load_stream
 from river_amf.forest import AMFClassifier
 
 TABLE = """\
@@ -262,3 +265,119 @@ def test_a_sample_that_the_model_refuses_is_named():
     samples = [({"a": 1.0}, 0), ({"a": 2.0}, 1), ({"a": math.inf}, 1)]
     with pytest.raises(EvaluationError, match=r"^sample 3: .*inf"):
         run(AMFClassifier(n_estimators=1), samples)
+
+
+# Drift
+
+
+def toggling(n_samples):
+    """Samples of which `a` tells the label, and from the middle on `b`."""
+    for i in range(n_samples):
+        x = {"a": i % 7, "b": i * 5 % 11}
+        yield x, x["a"] > 3 if i < n_samples // 2 else x["b"] > 5
+
+
+def test_history_is_what_the_model_says_on_the_way():
+    history = drift_history(toggling(500), AdaptiveAMFClassifier(n_estimators=2, seed=1), every=150)
+    model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+    expected, relevance, hits = [], [], []
+    for n, (x, y) in enumerate(toggling(500), start=1):
+        if n > 1:  # of the first one nothing is known
+            hits.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+        if n in (150, 300, 450, 500):
+            expected.append({"accuracy": np.mean(hits), "fading_share": model.fading_share})
+            relevance.append(inspection.feature_relevance(model).to_dict())
+            hits = []
+    index = pd.Index([150, 300, 450, 500], name="n_samples")
+    pd.testing.assert_frame_equal(history.curve, pd.DataFrame(expected, index))
+    pd.testing.assert_frame_equal(history.relevance, pd.DataFrame(relevance, index))
+
+
+def test_the_model_itself_learns_and_may_have_learnt_before():
+    model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+    first = drift_history(toggling(300), model, every=1)
+    assert math.isnan(first.curve["accuracy"][1])
+    again = drift_history(toggling(300), model, every=np.int64(300))
+    assert again.curve.index.tolist() == [300]
+    assert again.curve["fading_share"][300] == model.fading_share
+    assert again.relevance["a"][300] != first.relevance["a"][300]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda model: compose.Discard("noise") | model,
+        lambda model: compose.Pipeline(
+            compose.Discard("noise"), compose.Pipeline(compose.Select("a", "b"), model)
+        ),
+    ],
+)
+def test_a_pipeline_runs_whole_and_its_forest_is_watched(wrap):
+    noisy = [({**x, "noise": i % 3}, y) for i, (x, y) in enumerate(toggling(400))]
+    piped = drift_history(noisy, wrap(AdaptiveAMFClassifier(n_estimators=2, seed=1)))
+    plain = drift_history(toggling(400), AdaptiveAMFClassifier(n_estimators=2, seed=1))
+    pd.testing.assert_frame_equal(piped.curve, plain.curve)
+    pd.testing.assert_frame_equal(piped.relevance, plain.relevance)
+
+
+def test_features_of_any_name_have_a_column_from_when_they_come():
+    late = ("b", 1)
+    samples = [({1: i % 5, **({late: i % 3} if i >= 20 else {})}, i % 5 > 2) for i in range(30)]
+    relevance = drift_history(samples, AdaptiveAMFClassifier(seed=1), every=10).relevance
+    assert list(relevance.columns) == [1, late]
+    assert not isinstance(relevance.columns, pd.MultiIndex)
+    assert relevance[late].isna().tolist() == [True, True, False]
+    assert relevance[1].notna().all()
+
+
+@pytest.mark.parametrize("fading_factor", [None, 0.5])
+def test_what_the_model_does_not_keep_is_not_in_its_history(fading_factor):
+    model = AMFClassifier(n_estimators=2, fading_factor=fading_factor, seed=1)
+    history = drift_history(toggling(100), model, every=50)
+    assert history.curve["accuracy"].notna().all()
+    assert history.curve["fading_share"].isna().all() == (fading_factor is None)
+    assert history.relevance.shape == (2, 0)
+    assert history.relevance.index.equals(history.curve.index)
+
+
+def test_a_stream_without_samples_has_an_empty_history():
+    history = drift_history([], AdaptiveAMFClassifier())
+    assert history.curve.shape == (0, 2)
+    assert history.relevance.shape == (0, 0)
+
+
+@pytest.mark.parametrize("every", [0, -5, 1.5, "200", None, True])
+def test_every_must_be_a_count(every):
+    with pytest.raises(ValueError, match="every must be an integer >= 1, got"):
+        drift_history(toggling(10), AdaptiveAMFClassifier(), every)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        naive_bayes.GaussianNB(),
+        preprocessing.StandardScaler() | naive_bayes.GaussianNB(),
+        AMFClassifier() | preprocessing.StandardScaler(),
+        compose.Pipeline(),
+        AMFClassifier,
+        None,
+    ],
+)
+def test_a_model_without_a_forest_at_its_end_has_no_history(model):
+    with pytest.raises(TypeError, match="model must be a forest, or a pipeline that ends in one"):
+        drift_history(toggling(10), model)
+
+
+@pytest.mark.parametrize(
+    ("sample", "message"),
+    [
+        ("xy", r"sample 3: must be a pair \(x, y\), got 'xy'"),
+        (({"a": 1}, True, {"w": 2}), r"sample 3: must be a pair"),
+        (({"a": math.inf}, True), "sample 3: .*'a'"),
+    ],
+)
+def test_a_sample_that_does_not_do_ends_the_history(sample, message):
+    samples = itertools.chain(toggling(2), [sample])
+    with pytest.raises(EvaluationError, match=message):
+        drift_history(samples, AdaptiveAMFClassifier(seed=1))
