@@ -498,7 +498,7 @@ def drift_history(
     Returns
     -------
     The accuracy, the share of the faded counts and the relevance of each feature at the
-    checkpoints.
+    checkpoints. `plot.drift` draws them.
 
     Raises
     ------

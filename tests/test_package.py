@@ -18,6 +18,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"__init__"},
+    {"plot"},
     {"evaluation"},
     {"inspection", "progressive", "tracks"},
     {"forest", "dummy"},

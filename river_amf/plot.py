@@ -1,0 +1,296 @@
+"""Pictures, by matplotlib: `pip install river-amf[plot]`.
+
+Every function draws on the axes that it is given, or on those of a new figure, and returns them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from river_amf.evaluation import DriftHistory
+from river_amf.parameters import integer
+
+try:
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
+except ImportError as error:
+    raise ImportError(
+        "river_amf.plot needs matplotlib: pip install river-amf[plot]", name="matplotlib"
+    ) from error
+
+__all__ = ["drift", "fading_share", "relevance"]
+
+# Told apart by the colour-blind too: Okabe, M., & Ito, K. (2008). Color universal design. Without
+# their yellow, which is too light for lines.
+_COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
+_DASHES = ["-", "--", ":", "-."]  # once the colours are used up
+_ROOM = 0.03  # below 0 and above 1, in parts of the axes, so that a line there is seen whole
+_OTHERS = {"color": "#d0d0d0", "linewidth": 0.8, "zorder": 1}
+_MARK = {"color": "#777777", "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 0}
+
+
+def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
+    """Draw the share of the faded counts along a stream: it rises where the old ones mislead.
+
+    Parameters
+    ----------
+    history
+        Of a forest with a `fading_factor`, from `evaluation.drift_history`.
+    ax
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    The axes.
+
+    Raises
+    ------
+    TypeError
+        If the history is none, or the axes are no axes.
+    ValueError
+        If it has no fading share.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFClassifier, evaluation, plot
+    >>> stream = evaluation.load_stream("sea_abrupt", limit=1000)
+    >>> history = evaluation.drift_history(stream, AMFClassifier(fading_factor=0.5))
+    >>> ax = plot.fading_share(history, ax=Figure().subplots())
+    >>> ax.lines[0].get_xdata().tolist()
+    [200, 400, 600, 800, 1000]
+
+    """
+    _check_history(history)
+    if not _fades(history):
+        raise ValueError(
+            "history has no fading share: the model has no fading_factor, or the stream no samples"
+        )
+    ax = _axes(ax)
+    _line(ax, history.curve["fading_share"], color=_COLORS[0], label="fading share")
+    ax.set_ylim(-_ROOM, 1.0 + _ROOM)
+    ax.set_ylabel("fading share")
+    return ax
+
+
+def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8) -> Axes:
+    """Draw the relevance of the features along a stream, each with its name at the end.
+
+    Parameters
+    ----------
+    history
+        Of a forest with `split_intensity="relevance"`, from `evaluation.drift_history`.
+    ax
+        Where to draw; by default on a new figure.
+    n_features
+        Number of features to name: those that were the most relevant at some time. The others are
+        grey.
+
+    Returns
+    -------
+    The axes.
+
+    Raises
+    ------
+    TypeError
+        If the history is none, or the axes are no axes.
+    ValueError
+        If it has no relevance, or `n_features` is no whole number from 1.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AdaptiveAMFClassifier, evaluation, plot
+    >>> stream = evaluation.load_stream("stagger_abrupt", limit=1000)
+    >>> history = evaluation.drift_history(stream, AdaptiveAMFClassifier(n_estimators=2, seed=1))
+    >>> ax = plot.relevance(history, ax=Figure().subplots(), n_features=2)
+    >>> sorted(text.get_text() for text in ax.texts)
+    ['color', 'size']
+
+    """
+    _check_history(history)
+    integer(1)("n_features", n_features)
+    table = history.relevance
+    if not table.size:
+        raise ValueError(
+            "history has no relevance: the model's split_intensity is not 'relevance', "
+            "or the stream has no samples"
+        )
+    ax = _axes(ax)
+    order = np.argsort(-table.max().to_numpy(), kind="stable")
+    named = order[:n_features].tolist()
+    for place in order[n_features:].tolist():
+        _line(ax, table.iloc[:, place], label=str(table.columns[place]), **_OTHERS)
+    for rank, place in enumerate(named):
+        cycle, color = divmod(rank, len(_COLORS))
+        _line(
+            ax,
+            table.iloc[:, place],
+            label=str(table.columns[place]),
+            color=_COLORS[color],
+            linestyle=_DASHES[cycle % len(_DASHES)],
+        )
+    ax.set_ylim(bottom=-_ROOM * ax.get_ylim()[1])
+    ax.set_ylabel("relevance")
+    _name_at_the_end(ax, ax.lines[-len(named) :])
+    return ax
+
+
+def drift(
+    history: DriftHistory, drifts: Iterable[float] = (), axes: Sequence[Axes] | None = None
+) -> NDArray[Any]:
+    """Draw accuracy, fading share and relevance along a stream, one under the other.
+
+    Parameters
+    ----------
+    history
+        From `evaluation.drift_history`. What the model does not keep is left out.
+    drifts
+        Numbers of samples at which the stream is known to drift, such as `DriftStream.drifts`; they
+        are marked.
+    axes
+        Where to draw, one for each panel; by default on a new figure.
+
+    Returns
+    -------
+    Array of the axes, from the top.
+
+    Raises
+    ------
+    TypeError
+        If the history is none, or the axes are no axes.
+    ValueError
+        If there are not as many axes as panels.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AdaptiveAMFClassifier, evaluation, plot
+    >>> stream = evaluation.STREAMS["stagger_abrupt"]
+    >>> model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+    >>> history = evaluation.drift_history(stream.take(6000), model)
+    >>> axes = plot.drift(history, drifts=[5000], axes=Figure().subplots(3))
+    >>> [ax.get_ylabel() for ax in axes]
+    ['accuracy', 'fading share', 'relevance']
+
+    """
+    _check_history(history)
+    panels: list[Callable[[DriftHistory, Axes], object]] = [_accuracy]
+    if _fades(history):
+        panels.append(fading_share)
+    if history.relevance.size:
+        panels.append(relevance)
+    drifts = list(drifts)
+    given = _new_column(len(panels)) if axes is None else np.ravel(np.asarray(axes, dtype=object))
+    if len(given) != len(panels):
+        names = ", ".join(panel.__name__.strip("_") for panel in panels)
+        raise ValueError(f"axes must be {len(panels)}, one each for {names}; got {len(given)}")
+    for ax in given:
+        _check_axes("axes", ax)
+    for panel, ax in zip(panels, given, strict=True):
+        panel(history, ax)
+        for place in drifts:
+            ax.axvline(place, label="drift", **_MARK)
+        ax.label_outer()
+    for place in drifts[:1]:
+        given[0].annotate(
+            "drift",
+            (place, 1.0),
+            (0, 3),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="center",
+            color=_MARK["color"],
+        )
+    return given
+
+
+def _accuracy(history: DriftHistory, ax: Axes) -> None:
+    """Draw the accuracy between the checkpoints."""
+    _line(ax, history.curve["accuracy"], color=_COLORS[0], label="accuracy")
+    ax.set_ylabel("accuracy")
+
+
+def _check_history(history: object) -> None:
+    if not isinstance(history, DriftHistory):
+        raise TypeError(
+            f"history must come from evaluation.drift_history, got {type(history).__name__}"
+        )
+
+
+def _fades(history: DriftHistory) -> bool:
+    return bool(history.curve["fading_share"].notna().any())
+
+
+def _axes(ax: Axes | None) -> Axes:
+    """Return the axes, or those of a new figure."""
+    if ax is None:
+        return plt.subplots(figsize=(8.0, 3.0), layout="constrained")[1]
+    _check_axes("ax", ax)
+    return ax
+
+
+def _check_axes(name: str, ax: object) -> None:
+    if not isinstance(ax, Axes):
+        raise TypeError(f"{name} must be Axes of matplotlib, got {type(ax).__name__}")
+
+
+def _new_column(n_axes: int) -> NDArray[Any]:
+    """Return the axes of a new figure, one under the other, with one scale of samples."""
+    figure, axes = plt.subplots(
+        n_axes, sharex=True, squeeze=False, figsize=(8.0, 0.6 + 1.8 * n_axes), layout="constrained"
+    )
+    figure.align_ylabels()
+    return axes[:, 0]
+
+
+def _line(ax: Axes, values: pd.Series, **style: Any) -> None:
+    """Draw what was recorded along the stream."""
+    ax.plot(values.index.to_numpy(), values.to_numpy(), **style)
+    ax.margins(x=0.0)
+    ax.set_xlabel("samples")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _name_at_the_end(ax: Axes, lines: Sequence[Any]) -> None:
+    """Write the label of each line where it ends, as high but not over another label."""
+    to_axes = ax.transData + ax.transAxes.inverted()
+    ends = [to_axes.transform(line.get_xydata()[-1])[1] for line in lines]
+    order = np.argsort(ends, kind="stable")
+    size = plt.rcParams["font.size"]
+    height = 1.25 * size / 72 * ax.figure.dpi / ax.bbox.height  # of a label, in parts of the axes
+    places = _spread([ends[k] for k in order], height)
+    for k, place in zip(order, places, strict=True):
+        ax.annotate(
+            lines[k].get_label(),
+            (1.0, place),
+            (4, 0),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="center",
+            color=lines[k].get_color(),
+            size=size,
+            parse_math=False,
+        )
+
+
+def _spread(places: Sequence[float], gap: float) -> list[float]:
+    """Return places in ascending order, moved apart to a gap, up first and down from the top.
+
+    >>> _spread([0.0, 0.0, 0.5, 1.0, 1.0], 0.25)
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    gap = min(gap, 1.0 / max(len(places) - 1, 1))
+    spread: list[float] = []
+    for place in places:
+        spread.append(max(place, spread[-1] + gap) if spread else place)
+    top = 1.0
+    for k in reversed(range(len(spread))):
+        spread[k] = min(spread[k], top)
+        top = spread[k] - gap
+    return spread

@@ -1,0 +1,234 @@
+import subprocess
+import sys
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from river_amf import plot
+from river_amf.evaluation import DriftHistory
+
+PLACES = pd.Index([100, 200, 300, 350], name="n_samples")
+
+
+@pytest.fixture(autouse=True)
+def no_figures():
+    plt.close("all")
+    yield
+    plt.close("all")
+
+
+def make_history(relevance=None, **curve):
+    curve = {"accuracy": [0.5, 0.9, 0.4, 0.8], "fading_share": [0.5, 0.1, 0.6, 0.7]} | curve
+    if relevance is None:
+        relevance = {"size": [0.1, 0.2, 0.0, 0.0], ("late", 1): [np.nan, np.nan, 0.4, 0.6]}
+    columns = pd.Index(np.array([*relevance, None], object)[:-1], tupleize_cols=False)
+    values = np.array(list(relevance.values())).T if relevance else np.empty((len(PLACES), 0))
+    return DriftHistory(pd.DataFrame(curve, PLACES), pd.DataFrame(values, PLACES, columns))
+
+
+def line_of(ax, label):
+    (line,) = (line for line in ax.lines if line.get_label() == label)
+    return line
+
+
+def assert_shows(line, values):
+    """Whether the line is that of the values, all within the view."""
+    np.testing.assert_array_equal(line.get_xdata(), PLACES)
+    np.testing.assert_array_equal(line.get_ydata(), values)
+    bottom, top = line.axes.get_ylim()
+    assert all(bottom < value < top for value in values if value == value)
+    assert line.axes.get_xlim() == (100, 350)
+
+
+def names(ax):
+    return [text.get_text() for text in ax.texts]
+
+
+def test_fading_share_is_the_column_of_the_history():
+    ax = plot.fading_share(make_history(fading_share=[0.0, 1.0, 0.5, 0.5]))
+    (line,) = ax.lines
+    assert_shows(line, [0.0, 1.0, 0.5, 0.5])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", "fading share")
+
+
+def test_relevance_is_that_of_the_history():
+    ax = plot.relevance(make_history())
+    assert_shows(line_of(ax, "size"), [0.1, 0.2, 0.0, 0.0])
+    assert_shows(line_of(ax, "('late', 1)"), [np.nan, np.nan, 0.4, 0.6])
+    assert len(ax.lines) == 2
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", "relevance")
+
+
+def test_a_name_stands_at_the_end_of_its_line_in_its_colour():
+    ax = plot.relevance(make_history())
+    ax.figure.canvas.draw()
+    (texts,) = [{text.get_text(): text for text in ax.texts}]
+    assert texts.keys() == {"size", "('late', 1)"}
+    for name, text in texts.items():
+        line = line_of(ax, name)
+        assert text.get_color() == line.get_color()
+        box = text.get_window_extent()
+        x, y = ax.transData.transform(line.get_xydata()[-1])
+        assert x < box.x0 < x + 20
+        assert box.y0 < y < box.y1
+        assert box.x1 < ax.figure.bbox.x1
+
+
+@pytest.mark.parametrize("end", [0.0, 0.3])
+def test_names_are_not_written_over_each_other(end):
+    relevance = {f"f{k}": [0.0, 0.1, 0.3, end] for k in range(8)}
+    ax = plot.relevance(make_history(relevance))
+    ax.figure.canvas.draw()
+    middles = sorted(text.get_window_extent().get_points()[:, 1].mean() for text in ax.texts)
+    assert len(middles) == 8
+    assert min(np.diff(middles)) > plt.rcParams["font.size"] * ax.figure.dpi / 72
+
+
+def test_names_are_no_formulas():
+    ax = plot.relevance(make_history({"a$x_1$ in $": [0.0, 0.1, 0.2, 0.3]}))
+    ax.figure.canvas.draw()
+    assert names(ax) == ["a$x_1$ in $"]
+    assert not ax.texts[0].get_parse_math()
+
+
+def test_those_that_were_the_most_relevant_once_are_named_and_the_others_grey():
+    relevance = {"low": [0.1] * 4, "once": [0.0, 0.9, 0.0, 0.0], "mid": [0.5] * 4, "no": [0.0] * 4}
+    ax = plot.relevance(make_history(relevance), n_features=2)
+    assert sorted(names(ax)) == ["mid", "once"]
+    colors = {line.get_label(): line.get_color() for line in ax.lines}
+    assert colors["low"] == colors["no"]
+    assert len({colors["low"], colors["mid"], colors["once"]}) == 3
+    red, green, blue = matplotlib.colors.to_rgb(colors["low"])
+    assert red == green == blue
+    for name, values in relevance.items():
+        assert_shows(line_of(ax, name), values)
+
+
+def test_no_two_lines_look_alike():
+    relevance = {f"f{k}": [0.0, 0.1, 0.2, k / 100] for k in range(20)}
+    ax = plot.relevance(make_history(relevance), n_features=20)
+    assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 20
+
+
+def test_drift_has_a_panel_for_each_and_marks_the_drifts_in_all():
+    history = make_history()
+    axes = plot.drift(history, drifts=(150, 250))
+    assert [ax.get_ylabel() for ax in axes] == ["accuracy", "fading share", "relevance"]
+    assert_shows(line_of(axes[0], "accuracy"), history.curve["accuracy"])
+    assert_shows(line_of(axes[1], "fading share"), history.curve["fading_share"])
+    assert_shows(line_of(axes[2], "size"), history.relevance["size"])
+    for ax in axes:
+        marks = [line.get_xdata() for line in ax.lines if line.get_label() == "drift"]
+        assert marks == [[150, 150], [250, 250]]
+    assert names(axes[0]) == ["drift"]
+    assert axes[0].texts[0].xy[0] == 150
+    assert [ax.get_xlabel() for ax in axes] == ["", "", "samples"]
+
+
+def test_without_known_drifts_nothing_is_marked():
+    axes = plot.drift(make_history(), drifts=())
+    assert names(axes[0]) == names(axes[1]) == []
+    assert [len(ax.lines) for ax in axes] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("missing", "panels"),
+    [
+        ({"relevance": {}}, ["accuracy", "fading share"]),
+        ({"fading_share": [np.nan] * 4}, ["accuracy", "relevance"]),
+        ({"relevance": {}, "fading_share": [np.nan] * 4}, ["accuracy"]),
+    ],
+)
+def test_drift_leaves_out_what_the_model_does_not_keep(missing, panels):
+    axes = plot.drift(make_history(**missing), drifts=[150])
+    assert [ax.get_ylabel() for ax in axes] == panels
+    assert len(axes[0].figure.axes) == len(panels)
+
+
+@pytest.mark.parametrize("draw", [plot.fading_share, plot.relevance])
+def test_axes_that_are_given_are_drawn_on_and_else_those_of_a_new_figure(draw):
+    given = plt.figure().add_subplot()
+    assert draw(make_history(), ax=given) is given
+    assert given.lines
+    assert plt.get_fignums() == [1]
+    assert draw(make_history()).figure is plt.figure(2)
+    assert plt.get_fignums() == [1, 2]
+
+
+@pytest.mark.parametrize("shape", [(3, 1), (1, 3)])
+def test_drift_draws_on_the_axes_that_are_given(shape):
+    given = plt.subplots(*shape)[1]
+    axes = plot.drift(make_history(), axes=given)
+    assert all(a is b for a, b in zip(axes, given, strict=True))
+    assert plt.get_fignums() == [1]
+
+
+def test_the_picture_shows_the_lines():
+    ax = plot.relevance(make_history())
+    for line in ax.lines:
+        line.set_antialiased(False)
+    ax.figure.canvas.draw()
+    pixels = np.asarray(ax.figure.canvas.buffer_rgba())[..., :3]
+    for line in ax.lines:
+        color = np.array(matplotlib.colors.to_rgb(line.get_color())) * 255
+        assert (np.abs(pixels - color).max(axis=-1) < 1).sum() > 100
+
+
+@pytest.mark.parametrize("draw", [plot.fading_share, plot.relevance, plot.drift])
+def test_what_is_no_history_is_an_error(draw):
+    with pytest.raises(TypeError, match=r"history must come from .*drift_history, got DataFrame"):
+        draw(make_history().curve)
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize(
+    ("draw", "missing", "message"),
+    [
+        (plot.fading_share, {"fading_share": [np.nan] * 4}, "no fading share: .*fading_factor"),
+        (plot.relevance, {"relevance": {}}, "no relevance: .*split_intensity"),
+    ],
+)
+def test_what_the_history_lacks_is_told(draw, missing, message):
+    with pytest.raises(ValueError, match=message):
+        draw(make_history(**missing))
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("n_features", [0, -1, 2.5, None, True])
+def test_n_features_must_be_a_count(n_features):
+    with pytest.raises(ValueError, match="n_features must be an integer >= 1, got"):
+        plot.relevance(make_history(), n_features=n_features)
+
+
+@pytest.mark.parametrize("draw", [plot.fading_share, plot.relevance])
+def test_axes_must_be_axes(draw):
+    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
+        draw(make_history(), 5)
+
+
+def test_drift_needs_axes_for_each_panel():
+    axes = plt.subplots(2)[1]
+    message = "axes must be 3, one each for accuracy, fading_share, relevance; got 2"
+    with pytest.raises(ValueError, match=message):
+        plot.drift(make_history(), axes=axes)
+    with pytest.raises(TypeError, match="axes must be Axes of matplotlib, got NoneType"):
+        plot.drift(make_history(), axes=[*axes, None])
+    assert not any(ax.lines for ax in axes)
+
+
+def test_only_pictures_need_matplotlib():
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+import river_amf, river_amf.cli, river_amf.evaluation
+try:
+    from river_amf import plot
+except ImportError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install river-amf[plot]" in run.stdout, run.stderr
+    assert run.returncode == 0
