@@ -693,7 +693,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         use_aggregation: bool = True,
         dirichlet: float | None = None,
         split_pure: bool = False,
-        max_nodes: int | None = 8191,
+        max_nodes: int | None = 5000,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.5,
         restart_threshold: float | None = 5.0,
