@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import sys
 from collections.abc import Hashable
 from typing import Any, ClassVar, cast
 
@@ -267,10 +268,14 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
         """Return the attributes, once the store of samples has been closed up.
 
         Its gaps depend on the room that it had: models that are equal would not be pickled equal.
+        Nor would they if "mean" were one string here, as the name of a field, and two strings there.
         """
         if self._arena is not None:
             _kernels.compact_rows(self._arena.address)
-        return self.__dict__.copy()
+        return {
+            name: sys.intern(value) if type(value) is str else value
+            for name, value in self.__dict__.items()
+        }
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = _ONE) -> None:
         """Learn one sample.
