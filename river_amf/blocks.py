@@ -44,6 +44,7 @@ def run(
     if start == stop:
         return
     block.prepare(arena, stop - start)
+    arena.handle["n_learnt"] += learns
     n_trees = len(arena.trees)
     n_threads = min(n_trees, _n_cores() if n_jobs == -1 else n_jobs)
     n_threads = n_threads if stop - start >= _WORTH_THREADS else 1
