@@ -629,8 +629,8 @@ def count_bucket(forest: Forest, j: int, k: int, label: int, weight: float) -> f
     for c in range(n_classes):
         size += bucket[c]
         squares += bucket[c] * bucket[c]
-        share = moments[c, 0] / total
-        by_chance += share * share
+        by_chance += moments[c, 0] * moments[c, 0]
+    by_chance /= total * total
     if size > 0.0:
         feature["explained"] -= squares / size
     else:
