@@ -1,0 +1,317 @@
+"""What `drift.py` has measured: tables in Markdown, the promises, and the picture."""
+
+import collections
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from runs import AFTERMATH, DATA, MODELS, SMALL, TABLE, TRACKS, read
+
+# Accuracy of CapyMOA 0.15 (MOA) with default settings and 10 members, over the same rows, missing
+# values as 0 and categories one-hot: the table in ../shared/data/README.md
+CAPYMOA_MODELS = ("ARF", "SRP", "LevBag", "Hoeffding tree", "kNN", "naive Bayes")
+CAPYMOA = {
+    "elec2": (0.9054, 0.8937, 0.8981, 0.8133, 0.8407, 0.7288),
+    "weather": (0.7862, 0.7927, 0.7810, 0.7413, 0.7545, 0.6922),
+    "adult": (0.8419, 0.8427, 0.8356, 0.8112, 0.7999, 0.8098),
+    "bank": (0.9048, 0.8987, 0.9008, 0.8963, 0.8882, 0.8692),
+    "car": (0.8692, 0.8802, 0.8657, 0.8796, 0.8113, 0.8796),
+    "letter": (0.6703, 0.7659, 0.6331, 0.6341, 0.6977, 0.6341),
+    "satimage": (0.9026, 0.9067, 0.8427, 0.8133, 0.8940, 0.8133),
+    "keystroke": (0.9169, 0.9225, 0.8675, 0.8050, 0.9050, 0.6894),
+    "rialto": (0.7017, 0.7806, 0.6059, 0.3830, 0.7976, 0.2310),
+    "gmsc": (0.9331, 0.9343, 0.9340, 0.9306, 0.9244, 0.9292),
+    "phishing_websites": (0.9399, 0.9439, 0.9284, 0.9040, 0.9261, 0.9141),
+    "spam": (0.9364, 0.9366, 0.9195, 0.8812, 0.9282, 0.9013),
+}
+
+# What was measured
+
+
+class Results:
+    """The rows of the table, by stream and model."""
+
+    def __init__(self) -> None:
+        self.rows = collections.defaultdict(list)
+        for what, row in read(TABLE).items():
+            self.rows[what.stream, what.model].append(row)
+        self.models = [name for name in MODELS if any(model == name for _, model in self.rows)]
+
+    def done(self, stream: str, model: str) -> list[dict[str, str]]:
+        """Return the runs that came to their end."""
+        return [row for row in self.rows[stream, model] if row["status"] == "ok"]
+
+    def has_failed(self, stream: str, model: str) -> bool:
+        """Tell whether there are runs and none came to its end."""
+        return bool(self.rows[stream, model]) and not self.done(stream, model)
+
+    def mean(self, stream: str, model: str, measure: str = "accuracy") -> float | None:
+        """Return the mean over the seeds, None where nothing was measured."""
+        values = [float(row[measure]) for row in self.done(stream, model) if row[measure]]
+        return statistics.fmean(values) if values else None
+
+    def at_drifts(self, stream: str, model: str, measure: str) -> list[float]:
+        """Return a measure taken at each drift, the means over the seeds."""
+        rows = [row[measure].replace("+", "").split() for row in self.done(stream, model)]
+        return [statistics.fmean(map(float, values)) for values in zip(*rows, strict=True)]
+
+    def never_recovered(self, stream: str, model: str, number: int) -> bool:
+        """Tell whether some seed did not recover from a drift."""
+        rows = self.done(stream, model)
+        return any(row["recovery"].split()[number].endswith("+") for row in rows)
+
+
+# Tables
+
+
+def print_row(cells: Iterable[str]) -> None:
+    """Print a row of a table."""
+    print(f"| {' | '.join(cells)} |")
+
+
+def print_header(*names: str) -> None:
+    """Print the head of a table."""
+    print_row(names)
+    print(f"|{'---|' * len(names)}")
+
+
+def with_best(values: Sequence[float | None], style: str, best: Callable[..., Any]) -> list[str]:
+    """Show values, the best in bold, blank where there is none."""
+    texts = ["" if value is None else format(value, style) for value in values]
+    there = [value for value in values if value is not None]
+    if len(there) < 2:
+        return texts
+    winner = format(best(there), style)
+    return [f"**{text}**" if text == winner else text for text in texts]
+
+
+class Measure(NamedTuple):
+    """A column of the CSV, and how to show it."""
+
+    title: str
+    column: str
+    style: str
+    best: Callable[..., Any]
+
+
+MEASURES = (
+    Measure("Accuracy", "accuracy", ".4f", max),
+    Measure("Kappa-temporal", "kappa_temporal", ".3f", max),
+    Measure("Log-loss", "log_loss", ".4f", min),
+    Measure("Microseconds a sample", "us_per_sample", ".3g", min),
+    Measure("Memory at the end, MB", "memory_mb", ".3g", min),
+)
+
+
+def print_measure(results: Results, measure: Measure) -> None:
+    """Print a measure on all streams, with the means over the data streams."""
+    print(f"\n### {measure.title}\n")
+    print_header("stream", *results.models)
+    for stream in (*DATA, *SMALL, *TRACKS):
+        values = [results.mean(stream, model, measure.column) for model in results.models]
+        cells = with_best(values, measure.style, measure.best)
+        for place, model in enumerate(results.models):
+            if results.has_failed(stream, model):
+                cells[place] = (
+                    "failed" if "failed" in status(results, stream, model) else "too long"
+                )
+        if any(cells):
+            print_row((stream, *cells))
+        if stream == list(DATA)[-1]:
+            print_summary(results, measure)
+
+
+def status(results: Results, stream: str, model: str) -> str:
+    """Return what became of a run."""
+    return results.rows[stream, model][0]["status"]
+
+
+def print_summary(results: Results, measure: Measure) -> None:
+    """Print the means, and in how many streams if not in all; of accuracy the ranks."""
+    cells = []
+    for model in results.models:
+        values = [results.mean(stream, model, measure.column) for stream in DATA]
+        there = [value for value in values if value is not None]
+        text = format(statistics.fmean(there), measure.style) if there else ""
+        cells.append(text if len(there) in (0, len(DATA)) else f"{text} (of {len(there)})")
+    print_row((f"mean of the {len(DATA)}", *cells))
+    if measure.column == "accuracy":
+        print_row(("mean rank", *mean_ranks(results)))
+
+
+def mean_ranks(results: Results) -> list[str]:
+    """Return the mean rank of each model; a run that did not end comes last."""
+    ranks = collections.defaultdict(list)
+    for stream in DATA:
+        ran = [model for model in results.models if results.rows[stream, model]]
+        scores = {model: results.mean(stream, model) or 0.0 for model in ran}
+        for model in ran:
+            better = sum(score > scores[model] for score in scores.values())
+            equal = sum(score == scores[model] for score in scores.values())
+            ranks[model].append(better + (equal + 1) / 2)
+    return [f"{statistics.fmean(ranks[m]):.2f}" if ranks[m] else "" for m in results.models]
+
+
+def print_drifts(results: Results) -> None:
+    """Print what happens after each known drift."""
+    models = [model for model in results.models if model != "last-label"]
+    for title, measure, style, best in (
+        (f"Accuracy over the {AFTERMATH} samples after a drift", "after_drift", ".4f", max),
+        ("Samples until the accuracy of before the drift is back", "recovery", ".0f", min),
+    ):
+        print(f"\n### {title}\n")
+        print_header("stream", "drift at", *models)
+        for stream, track in TRACKS.items():
+            by_model = [results.at_drifts(stream, model, measure) for model in models]
+            for number, drift in enumerate(track.drifts):
+                values = [values[number] if values else None for values in by_model]
+                cells = with_best(values, style, best)
+                for place, model in enumerate(models):
+                    if measure == "recovery" and cells[place]:
+                        cells[place] += "+" * results.never_recovered(stream, model, number)
+                if any(cells):
+                    print_row((stream, str(drift), *cells))
+
+
+def print_capymoa(results: Results) -> None:
+    """Print our accuracies beside those of CapyMOA."""
+    print("\n### Accuracy beside CapyMOA's (of ../shared/data/README.md)\n")
+    ours = [model for model in results.models if MODELS[model].is_ours]
+    print_header("stream", *ours, *(f"CapyMOA {model}" for model in CAPYMOA_MODELS))
+    for stream, others in CAPYMOA.items():
+        values = [*(results.mean(stream, model) for model in ours), *others]
+        print_row((stream, *with_best(values, ".4f", max)))
+
+
+def print_notes(results: Results) -> None:
+    """Print what each model was given, which runs did not end, and what was installed."""
+    print("\n### What was run\n")
+    for model in results.models:
+        seeds = max(len(runs) for (_, name), runs in results.rows.items() if name == model)
+        means = f", mean of {seeds} seeds" if seeds > 1 else ""
+        print(f"- {model}: {MODELS[model].note}{means}")
+    print()
+    for (stream, model), rows in results.rows.items():
+        for row in rows:
+            if row["status"] != "ok":
+                print(f"- {stream}, {model}, seed {row['seed']}: {row['status']}")
+    versions = {row["versions"] for rows in results.rows.values() for row in rows}
+    for version in sorted(versions):
+        print(f"- {version}")
+
+
+# Promises
+
+
+class Check(NamedTuple):
+    """A promise: whether it holds, None if runs are missing to tell, and the figures."""
+
+    promise: str
+    holds: bool | None
+    figures: str
+
+
+def at_least(promise: str, value: float | None, bound: float | None) -> Check:
+    """Compare, where there is something to compare."""
+    if value is None or bound is None:
+        return Check(promise, None, "runs are missing")
+    return Check(promise, value >= bound, f"{value:.4f}, promised {bound:.4f}")
+
+
+def mean_of_data(results: Results, model: str) -> float | None:
+    """Return the mean over the data streams, None unless all of them have been run."""
+    values = [results.mean(stream, model) for stream in DATA]
+    return None if None in values else statistics.fmean(values)
+
+
+def best_of(values: Iterable[float | None]) -> float | None:
+    """Return the greatest value there is."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def wins(results: Results, name: str, rival: Callable[[str], float | None]) -> Check:
+    """Count the data streams on which the adaptive forest is at or above another's accuracy."""
+    promise = f"at or above the better of {name} ARF and SRP on at least 8 of {len(DATA)} streams"
+    pairs = [(results.mean(stream, "AdaptiveAMF"), rival(stream)) for stream in DATA]
+    told = [ours >= theirs for ours, theirs in pairs if None not in (ours, theirs)]
+    won, open_ = sum(told), len(DATA) - len(told)
+    holds = True if won >= 8 else False if won + open_ < 8 else None
+    return Check(promise, holds, f"on {won}" + (f", {open_} yet to be run" if open_ else ""))
+
+
+def check_promises(results: Results) -> Iterator[Check]:
+    """Check all that issue 4 promises of the adaptive forest."""
+
+    def ours(stream: str) -> float | None:
+        return results.mean(stream, "AdaptiveAMF")
+
+    def rivers(stream: str) -> float | None:
+        runs = [results.rows[stream, model] for model in ("ARF", "SRP")]
+        return best_of(results.mean(stream, m) for m in ("ARF", "SRP")) if all(runs) else None
+
+    yield at_least("mean accuracy", mean_of_data(results, "AdaptiveAMF"), 0.902)
+    yield wins(results, "CapyMOA's", lambda stream: max(CAPYMOA[stream][:2]))
+    yield wins(results, "river's", rivers)
+    for stream, bound in {"elec2": 0.915, "rialto": 0.87, "letter": 0.875, "car": 0.91}.items():
+        yield at_least(f"accuracy on {stream}", ours(stream), bound)
+    for stream, others in CAPYMOA.items():
+        promise = f"no more than 0.02 behind the best of CapyMOA on {stream}"
+        yield at_least(promise, ours(stream), max(others) - 0.02)
+    for stream in SMALL:
+        plain = results.mean(stream, "AMF")
+        promise = f"no more than 0.006 behind the plain forest on {stream}"
+        yield at_least(promise, ours(stream), None if plain is None else plain - 0.006)
+    yield from check_aftermaths(results)
+    yield check_memory(results)
+
+
+def check_aftermaths(results: Results) -> Iterator[Check]:
+    """Check that after each abrupt drift the adaptive forest is at or above river's ARF."""
+    for stream in ("sea_abrupt", "agrawal_abrupt", "stagger_abrupt"):
+        ours, theirs = (results.at_drifts(stream, m, "after_drift") for m in ("AdaptiveAMF", "ARF"))
+        promise = f"accuracy over {AFTERMATH} samples after drift {{}} of {stream}: river's ARF's"
+        if not (ours and theirs):
+            yield Check(promise.format("1, 2, ..."), None, "runs are missing")
+        for number, (value, bound) in enumerate(zip(ours, theirs, strict=False), start=1):
+            yield at_least(promise.format(number), value, bound)
+
+
+def check_memory(results: Results) -> Check:
+    """Check that memory stays under 64 MB where there are up to 60 features."""
+    promise = "under 64 MB on each stream of up to 60 features"
+    rows = [row for (_, m), rows in results.rows.items() if m == "AdaptiveAMF" for row in rows]
+    ended = [row for row in rows if row["status"] == "ok" and int(row["n_features"]) <= 60]
+    if not ended:
+        return Check(promise, None, "runs are missing")
+    worst = max(ended, key=lambda row: float(row["memory_mb"]))
+    memory = float(worst["memory_mb"])
+    return Check(promise, memory < 64, f"{memory:.1f} MB on {worst['stream']}")
+
+
+def print_all() -> str | int:
+    """Print tables and promises; returns an exit status."""
+    results = Results()
+    for measure in MEASURES:
+        print_measure(results, measure)
+    print_drifts(results)
+    print_capymoa(results)
+    print_notes(results)
+    print("\n### Promises of AdaptiveAMF\n")
+    print_header("promise", "measured", "")
+    checks = list(check_promises(results))
+    for check in checks:
+        verdict = {True: "holds", False: "**MISSED**", None: "**cannot tell**"}[check.holds]
+        print_row((check.promise, check.figures, verdict))
+    print()
+    missed = [check.promise for check in checks if check.holds is False]
+    untold = sum(check.holds is None for check in checks)
+    lines = [f"missed: {'; '.join(missed)}"] * bool(missed)
+    lines += [f"runs are missing to tell {untold} of {len(checks)} promises"] * bool(untold)
+    return "\n".join(lines) or 0
+
+
+# The picture
+
+
+def draw(path: str) -> None:
+    """Draw accuracies, and curves along the tracks."""
