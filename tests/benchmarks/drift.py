@@ -2,7 +2,7 @@
 
     python tests/benchmarks/drift.py                         # runs what is not in drift.csv
     python tests/benchmarks/drift.py --models ARF,SRP --streams elec2,car --seeds 1,2 --jobs 2
-    python tests/benchmarks/drift.py --again AMF,AdaptiveAMF # these once more
+    python tests/benchmarks/drift.py --again AMF,AdaptiveAMF # these, and if they have been run
     python tests/benchmarks/drift.py --table                 # tables and promises, from drift.csv
     python tests/benchmarks/drift.py --picture drift.png     # a picture, from drift.csv
 
@@ -23,8 +23,9 @@ What is measured:
   others may use the machine), after a warm-up of another model of the kind;
 - memory at the end, in MB of 10^6 bytes;
 - after each drift, the accuracy over the next 2 000 samples, and the recovery: after how many
-  samples the last 500, all of them after the drift, are predicted as well as the 500 before it. If
-  this never happens until the next drift, it is the whole distance with a `+`.
+  samples the last 500, all of them after the drift, are predicted as well as 500 before it. If this
+  never happens until the next drift, it is the whole distance with a `+`. Gradual drift is counted
+  from its middle, and compared with what was before its beginning.
 
 `--table` exits with status 1 if a promise does not hold, or if runs are missing to tell.
 """
@@ -57,7 +58,8 @@ import river_amf
 
 def plan(arguments: argparse.Namespace) -> list[Run]:
     """List the runs asked for that have not been done, and forget those to be done again."""
-    names = [name for name in arguments.models or MODELS if is_there(name)]
+    wanted = arguments.models or arguments.again or MODELS
+    names = [name for name in wanted if is_there(name)]
     asked = [
         Run(stream, name, seed)
         for name in names

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from runs import AFTERMATH, DATA, MODELS, SMALL, TABLE, TRACKS, read
+from runs import AFTERMATH, CURVES, DATA, MODELS, PIECE, SMALL, TABLE, TRACKS, WINDOW, read
 
 # Accuracy of CapyMOA 0.15 (MOA) with default settings and 10 members, over the same rows, missing
 # values as 0 and categories one-hot: the table in ../shared/data/README.md
@@ -75,11 +75,13 @@ def print_header(*names: str) -> None:
     print(f"|{'---|' * len(names)}")
 
 
-def with_best(values: Sequence[float | None], style: str, best: Callable[..., Any]) -> list[str]:
-    """Show values, the best in bold, blank where there is none."""
+def with_best(
+    values: Sequence[float | None], style: str, best: Callable[..., Any] | None
+) -> list[str]:
+    """Show values, the best in bold if it matters, blank where there is none."""
     texts = ["" if value is None else format(value, style) for value in values]
     there = [value for value in values if value is not None]
-    if len(there) < 2:
+    if best is None or len(there) < 2:
         return texts
     winner = format(best(there), style)
     return [f"**{text}**" if text == winner else text for text in texts]
@@ -91,15 +93,15 @@ class Measure(NamedTuple):
     title: str
     column: str
     style: str
-    best: Callable[..., Any]
+    best: Callable[..., Any] | None
 
 
 MEASURES = (
     Measure("Accuracy", "accuracy", ".4f", max),
     Measure("Kappa-temporal", "kappa_temporal", ".3f", max),
     Measure("Log-loss", "log_loss", ".4f", min),
-    Measure("Microseconds a sample", "us_per_sample", ".3g", min),
-    Measure("Memory at the end, MB", "memory_mb", ".3g", min),
+    Measure("Microseconds a sample", "us_per_sample", ".3g", None),
+    Measure("Memory at the end, MB", "memory_mb", ".3g", None),
 )
 
 
@@ -313,5 +315,134 @@ def print_all() -> str | int:
 # The picture
 
 
+class Mark(NamedTuple):
+    """How a model is drawn."""
+
+    shape: str
+    color: str
+    size: float = 28.0
+
+
+# ours and those they are compared with in the colours of Okabe and Ito, others grey
+MARKS = {
+    "AdaptiveAMF": Mark("o", "#d55e00", 55.0),
+    "AMF": Mark("o", "#0072b2", 40.0),
+    "ARF": Mark("s", "#009e73"),
+    "SRP": Mark("D", "#e69f00"),
+    "LevBag": Mark("^", "#8a8a8a"),
+    "river-AMF": Mark("v", "#8a8a8a"),
+    "HAT": Mark("P", "#b0b0b0"),
+    "kNN": Mark("X", "#b0b0b0"),
+    "NB": Mark("p", "#b0b0b0"),
+    "last-label": Mark("|", "#8a8a8a", 60.0),
+}
+FOLLOWED = ("SRP", "ARF", "AMF", "AdaptiveAMF")  # along the tracks; the last on top
+LEFT_EDGE = 0.6  # accuracies below are drawn there
+
+
 def draw(path: str) -> None:
     """Draw accuracies, and curves along the tracks."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    results = Results()
+    followed = [name for name in TRACKS if name.endswith(("_abrupt", "_recurring"))]
+    picture = plt.figure(figsize=(13, 9), layout="constrained")
+    left, right = picture.subfigures(1, 2, width_ratios=(1, 1.05))
+    draw_accuracies(left.subplots(), results)
+    panels = right.subplots(len(followed), 1, sharex=True)
+    for axes, name in zip(panels, followed, strict=True):
+        draw_track(axes, name, results)
+    panels[0].set_title(f"Accuracy over {WINDOW} samples; dashed: the concept changes", loc="left")
+    panels[-1].set_xlabel("samples")
+    add_legend(left, 4)
+    add_legend(right, 4)
+    picture.savefig(path, dpi=130)
+
+
+def draw_accuracies(axes: Any, results: Results) -> None:
+    """Draw a line of dots for each stream."""
+    streams = [*DATA, *SMALL]
+    places = range(len(streams))
+    for model, mark in reversed(MARKS.items()):
+        if model not in results.models:
+            continue
+        values = [results.mean(stream, model) for stream in streams]
+        shown = [None if value is None else max(value, LEFT_EDGE) for value in values]
+        axes.scatter(
+            *zip(
+                *((x, y) for x, y in zip(shown, places, strict=True) if x is not None), strict=True
+            ),
+            label=label(model),
+            marker=mark.shape,
+            c=mark.color,
+            s=mark.size,
+            linewidths=1.5 if mark.shape == "|" else 0.4,
+            edgecolors=None if mark.shape == "|" else "white",
+            clip_on=False,
+            zorder=3,
+        )
+    axes.set_title("Accuracy, test-then-train", loc="left")
+    axes.set_xlim(LEFT_EDGE, 1.0)
+    axes.set_xlabel(f"accuracy (what is below {LEFT_EDGE} stands at {LEFT_EDGE})")
+    axes.set_yticks(places, streams)
+    axes.invert_yaxis()
+    axes.grid(color="#e6e6e6")
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+
+
+def add_legend(picture: Any, n_columns: int) -> None:
+    """Name what is drawn last first, as it is on top."""
+    handles, labels = picture.axes[0].get_legend_handles_labels()
+    picture.legend(
+        handles[::-1],
+        labels[::-1],
+        loc="outside lower center",
+        ncols=n_columns,
+        frameon=False,
+        columnspacing=1.2,
+        handletextpad=0.5,
+    )
+
+
+def label(model: str) -> str:
+    """Return a name for the legend."""
+    if model == "last-label":
+        return "last label"
+    return (
+        f"river_amf {model}" if MODELS[model].is_ours else f"river {model.removeprefix('river-')}"
+    )
+
+
+def draw_track(axes: Any, name: str, results: Results) -> None:
+    """Draw the accuracy of some models along a track."""
+    curves = read(CURVES)
+    for model in FOLLOWED:
+        counts = [
+            [int(count) for count in row["hits"].split()]
+            for what, row in curves.items()
+            if (what.stream, what.model) == (name, model)
+        ]
+        if not counts:
+            continue
+        means = [statistics.fmean(column) for column in zip(*counts, strict=True)]
+        pieces = WINDOW // PIECE
+        ends = range(pieces, len(means) + 1)
+        accuracy = [sum(means[end - pieces : end]) / WINDOW for end in ends]
+        width = 1.8 if MODELS[model].is_ours else 1.2
+        axes.plot(
+            [PIECE * end for end in ends],
+            accuracy,
+            color=MARKS[model].color,
+            label=label(model),
+            linewidth=width,
+        )
+    for drift in TRACKS[name].drifts:
+        axes.axvline(drift, color="#606060", linestyle=(0, (4, 3)), linewidth=0.9, zorder=1)
+    axes.set_ylabel(name.replace("_", "\n"))
+    axes.grid(axis="y", color="#e6e6e6")
+    axes.set_xlim(0, max(TRACKS[each].n_samples for each in TRACKS))
+    axes.spines[["top", "right"]].set_visible(False)

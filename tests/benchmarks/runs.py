@@ -53,11 +53,15 @@ SMALL = tuple(name for name in BUNDLED if name != "Shuttle")
 
 
 class Course(NamedTuple):
-    """A stream, and the numbers of samples after which it drifts, where they are known."""
+    """A stream, and the numbers of samples after which it drifts, where they are known.
+
+    A drift of some width has its middle there.
+    """
 
     samples: list[Sample]
     n_features: int
     drifts: tuple[int, ...] = ()
+    width: int = 0
 
 
 def stream_names() -> list[str]:
@@ -70,7 +74,7 @@ def open_course(name: str) -> Course:
     """Load a stream, or make a track."""
     if name in TRACKS:
         track = TRACKS[name]
-        return Course(list(track), track.n_features, track.drifts)
+        return Course(list(track), track.n_features, track.drifts, track.width)
     stream = load(name, DATA.get(name))
     return Course(list(stream), stream.n_numeric + stream.n_categorical)
 
@@ -260,8 +264,8 @@ def run(what: Run, time_limit: float) -> tuple[dict[str, Any], list[int]]:
         "log_loss": round(scores.log_loss.get(), 5) if entry.has_probabilities else "",
         "us_per_sample": round(1e6 * seconds / len(samples), 2),
         "memory_mb": round(model._raw_memory_usage / 1e6, 4),
-        "recovery": " ".join(recoveries(hits, course.drifts)),
-        "after_drift": " ".join(aftermaths(hits, course.drifts)),
+        "recovery": " ".join(recoveries(hits, course)),
+        "after_drift": " ".join(aftermaths(hits, course)),
         "versions": versions(),
     }
     curve = np.add.reduceat(hits, np.arange(0, len(hits), PIECE)) if course.drifts else []
@@ -287,24 +291,25 @@ def walk(model: Classifier, samples: list[Sample], time_limit: float) -> tuple[S
     return scores, seconds
 
 
-def between_drifts(drifts: tuple[int, ...], n_samples: int) -> Iterator[tuple[int, int]]:
+def between_drifts(course: Course) -> Iterator[tuple[int, int]]:
     """Yield each drift with the next, or the end."""
-    return itertools.pairwise((*drifts, n_samples))
+    return itertools.pairwise((*course.drifts, len(course.samples)))
 
 
-def recoveries(hits: NDArray[np.bool_], drifts: tuple[int, ...]) -> Iterator[str]:
+def recoveries(hits: NDArray[np.bool_], course: Course) -> Iterator[str]:
     """Yield the samples until the accuracy of a window is back at that before the drift."""
     total = np.concatenate(([0], np.cumsum(hits)))
-    for drift, end in between_drifts(drifts, len(hits)):
-        level = total[drift] - total[drift - WINDOW]
+    for drift, end in between_drifts(course):
+        before = drift - course.width  # where 2 % come from the next concept
+        level = total[before] - total[before - WINDOW]
         windows = total[drift + WINDOW : end + 1] - total[drift : end + 1 - WINDOW]
         back = np.flatnonzero(windows >= level)
         yield str(WINDOW + back[0]) if len(back) else f"{end - drift}+"
 
 
-def aftermaths(hits: NDArray[np.bool_], drifts: tuple[int, ...]) -> Iterator[str]:
+def aftermaths(hits: NDArray[np.bool_], course: Course) -> Iterator[str]:
     """Yield the accuracy after each drift."""
-    for drift, end in between_drifts(drifts, len(hits)):
+    for drift, end in between_drifts(course):
         yield f"{hits[drift : min(drift + AFTERMATH, end)].mean():.4f}"
 
 
