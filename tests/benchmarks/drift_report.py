@@ -159,7 +159,7 @@ def print_drifts(results: Results) -> None:
     models = [model for model in results.models if model != "last-label"]
     for title, measure, style, best in (
         (f"Accuracy over the {AFTERMATH} samples after a drift", "after_drift", ".4f", max),
-        ("Samples until the accuracy of before the drift is back", "recovery", ".0f", min),
+        ("Samples until the accuracy of before the drift is back", "recovery", ".0f", None),
     ):
         print(f"\n### {title}\n")
         print_header("stream", "drift at", *models)
