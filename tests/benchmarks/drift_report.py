@@ -337,7 +337,7 @@ MARKS = {
     "last-label": Mark("|", "#8a8a8a", 60.0),
 }
 FOLLOWED = ("SRP", "ARF", "AMF", "AdaptiveAMF")  # along the tracks; the last on top
-LEFT_EDGE = 0.6  # accuracies below are drawn there
+LEFT_EDGE = 0.55  # accuracies below are drawn there
 
 
 def draw(path: str) -> None:
