@@ -161,7 +161,7 @@ MODELS = {
         lambda seed: (
             preprocessing.MinMaxScaler() | forest.AMFClassifier(n_estimators=10, seed=seed)
         ),
-        f"`river.forest.AMFClassifier` behind a `MinMaxScaler`, as it advises, though on satimage it "
+        f"`river.forest.AMFClassifier` behind a `MinMaxScaler`, as advised, though on satimage it "
         f"reaches 0.829 without; {ONE_HOT}",
         one_hot,
     ),
