@@ -190,7 +190,7 @@ def print_notes(results: Results) -> None:
     print("\n### What was run\n")
     for model in results.models:
         seeds = max(len(runs) for (_, name), runs in results.rows.items() if name == model)
-        means = f", mean of {seeds} seeds" if seeds > 1 else ""
+        means = f"; means of up to {seeds} seeds" if seeds > 1 else ""
         print(f"- {model}: {MODELS[model].note}{means}")
     print()
     for (stream, model), rows in results.rows.items():
