@@ -701,7 +701,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         max_nodes: int | None = 5000,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.5,
-        restart_threshold: float | None = 5.0,
+        restart_threshold: float | None = 4.0,
         vote: str = "learned",
         n_jobs: int = 1,
         seed: int | None = None,
