@@ -556,7 +556,7 @@ def forget_feature(forest: Forest, j: int) -> None:
             forest.buckets[j, k, c] = 0.0
 
 
-@part
+@hot
 def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
     """Multiply each intensity by the feature's relevance so far, with mean 1; then take a sample.
 
@@ -568,7 +568,7 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
     for j in range(n_features):
         total += LEAST_RELEVANCE + forest.features[j]["relevance"]
     scale = n_features / total
-    newest = settings["newest_weight"]
+    newest, n_classes = settings["newest_weight"], settings["n_classes"]
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
@@ -577,17 +577,19 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
         forest.intensity[j] = min(
             base * (scale * (LEAST_RELEVANCE + feature["relevance"])), LARGEST
         )
+        if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
+            continue
+        moments, taken = forest.moments[j], weight * newest
+        eta2 = 0.0
         if forest.is_categorical[j]:
-            if not math.isnan(value):
-                bucket = int(value) % N_BUCKETS
-                forest.moments[j, label, 0] += weight * newest
-                tau = count_bucket(forest, j, bucket, label, weight * newest)
-                feature["relevance"] = tau
-        elif low <= value <= high:
-            eta2 = measure_value(feature, forest.moments[j, label], value, weight * newest)
-            bucket = min(int((value - low) * base * N_BINS), N_BINS - 1)
-            tau = count_bucket(forest, j, bucket, label, weight * newest)
-            feature["relevance"] = max(eta2, tau)
+            k = int(value) % N_BUCKETS
+            moments[label, 0] += taken
+        else:
+            k = min(int((value - low) * base * N_BINS), N_BINS - 1)
+            eta2 = measure_value(feature, moments[label], value, taken)
+        bucket = forest.buckets[j, k]
+        tau = count_bucket(feature, moments, bucket, n_classes, label, taken)
+        feature["relevance"] = max(eta2, tau)
     settings["newest_weight"] = newest / (1.0 - 1.0 / MEMORY)
     if settings["newest_weight"] > LARGEST_NEWEST:
         make_smaller(forest, settings["newest_weight"])
@@ -613,15 +615,15 @@ def measure_value(feature: Record, moment: Array, value: float, weight: float) -
     return 0.0
 
 
-@part
-def count_bucket(forest: Forest, j: int, k: int, label: int, weight: float) -> float:
+@hot
+def count_bucket(
+    feature: Record, moments: Array, bucket: Array, n_classes: int, label: int, weight: float
+) -> float:
     """Count a value in its bucket; returns Goodman and Kruskal's tau, less what chance would give.
 
     It is the correlation ratio of the label's indicators, given the bucket: (E - G) / (1 - G) with
     E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2; `moments` has counted the label.
     """
-    feature, moments, bucket = forest.features[j], forest.moments[j], forest.buckets[j, k]
-    n_classes = forest.settings[0]["n_classes"]
     feature["weight"] += weight
     feature["squares"] += weight * weight
     total = feature["weight"]
@@ -2015,14 +2017,17 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
                 row = faded[unsigned(index)]
                 of_faded = own * row[FADED_SHARE]
                 own -= of_faded
-                scale = of_faded / (row[FADED_SUM] + total)
+                faded_scale = of_faded / (row[FADED_SUM] + total)
+                scale = own / (node["n_samples"] + total)
+                prior += faded_scale + scale
+                for c in range(n_classes):
+                    of_class = faded_scale * row[FADED_COUNTS + c]
+                    proba[c] += of_class + scale * counts[unsigned(index), c]
+            else:
+                scale = own / (node["n_samples"] + total)
                 prior += scale
                 for c in range(n_classes):
-                    proba[c] += scale * row[FADED_COUNTS + c]
-            scale = own / (node["n_samples"] + total)
-            prior += scale
-            for c in range(n_classes):
-                proba[c] += scale * counts[unsigned(index), c]
+                    proba[c] += scale * counts[unsigned(index), c]
         if leaf:
             break
         index = next_node(nodes, node, x)

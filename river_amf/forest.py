@@ -268,7 +268,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
         """Return the attributes, once the store of samples has been closed up.
 
         Its gaps depend on the room that it had: models that are equal would not be pickled equal.
-        Nor would they if "mean" were one string here, as the name of a field, and two strings there.
+        Nor would they if "mean" were one string here, as a field's name too, and two there.
         """
         if self._arena is not None:
             _kernels.compact_rows(self._arena.address)
