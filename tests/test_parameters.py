@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_amf import AMFClassifier, OnlineDummyClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
 
-MODELS = [AMFClassifier, OnlineDummyClassifier]
+FORESTS = [AMFClassifier, AdaptiveAMFClassifier]
+MODELS = [*FORESTS, OnlineDummyClassifier]
 PARAMETERS = [
     (model, name)
     for model in MODELS
@@ -49,8 +50,17 @@ OF_THE_FOREST = OF_THE_DUMMY | {
     ),
     "split_pure": ([True, False, np.bool_(False)], [None, 0, 1, "True", math.nan], "True or False"),
     "max_nodes": ([None, 1, 2, 3, 10**9, np.int64(15)], [*NOT_INTEGERS, 0], "integer >= 1 or None"),
-    "split_intensity": (["range", "unit"], [*NOT_CHOICES, None, "relevance"], "'range' or 'unit'"),
-    "fading_factor": ([None], [*NOT_CHOICES, 0.5, 1.0], "None"),
+    "split_intensity": (
+        ["range", "relevance", "unit"],
+        [*NOT_CHOICES, None, "Relevance"],
+        "'range' or 'relevance' or 'unit'",
+    ),
+    "fading_factor": (
+        [None, *SMALL_NUMBERS],
+        [*NOT_NUMBERS, "0.5", False, 1, 1.0, 1.5, 10**400],
+        "between 0 and 1, both excluded, or None",
+    ),
+    "vote": (["mean", "learned"], [*NOT_CHOICES, None, "Learned"], "'mean' or 'learned'"),
     "n_jobs": (
         [1, 2, 1000, -1, np.int64(3)],
         [*(v for v in NOT_INTEGERS if repr(v) != "-1"), 0, -2, None],
@@ -58,7 +68,11 @@ OF_THE_FOREST = OF_THE_DUMMY | {
     ),
     "seed": ([None, 0, 42, 2**64, np.uint8(3)], NOT_INTEGERS, "integer >= 0 or None"),
 }
-TABLE = {AMFClassifier: OF_THE_FOREST, OnlineDummyClassifier: OF_THE_DUMMY}
+TABLE = {
+    AMFClassifier: OF_THE_FOREST,
+    AdaptiveAMFClassifier: OF_THE_FOREST,
+    OnlineDummyClassifier: OF_THE_DUMMY,
+}
 
 GOOD = [(m, name, value) for m in MODELS for name, row in TABLE[m].items() for value in row[0]]
 BAD = [
@@ -77,13 +91,16 @@ def stream(n_samples=300, n_classes=2):
         yield x, (int(n_classes * x["a"]) + noise) % n_classes
 
 
-def trained(model=AMFClassifier, samples=None, **parameters):
-    if model is AMFClassifier:
-        parameters = {"n_estimators": 3, "seed": 42} | parameters
-    model = model(**parameters)
-    for x, label in stream() if samples is None else samples:
+def learn(model, samples):
+    for x, label in samples:
         model.learn_one(x, label)
     return model
+
+
+def trained(model=AMFClassifier, samples=None, **parameters):
+    if model in FORESTS:
+        parameters = {"n_estimators": 3, "seed": 42} | parameters
+    return learn(model(**parameters), stream() if samples is None else samples)
 
 
 def answers(model, questions=None):
@@ -107,7 +124,7 @@ def test_the_tables_here_know_every_parameter():
 
 
 def test_the_defaults_are_the_documented_ones():
-    assert AMFClassifier()._get_params() == {
+    plain = {
         "n_classes": None,
         "n_estimators": 10,
         "step": 1.0,
@@ -119,10 +136,32 @@ def test_the_defaults_are_the_documented_ones():
         "max_nodes": None,
         "split_intensity": "range",
         "fading_factor": None,
+        "vote": "mean",
         "n_jobs": 1,
         "seed": None,
     }
+    assert AMFClassifier()._get_params() == plain
+    assert AdaptiveAMFClassifier()._get_params() == plain | {
+        "split_prior": 0.7,
+        "max_nodes": 8191,
+        "split_intensity": "relevance",
+        "fading_factor": 0.5,
+        "vote": "learned",
+    }
     assert OnlineDummyClassifier()._get_params() == {"n_classes": None, "dirichlet": None}
+
+
+def test_the_adaptive_forest_is_the_forest_with_other_parameters():
+    adaptive = AdaptiveAMFClassifier(n_estimators=3, seed=42)
+    plain = AMFClassifier(**adaptive._get_params())
+    samples = list(stream(400, 3))
+    for x, label in samples:
+        assert adaptive.predict_proba_one(x) == plain.predict_proba_one(x)
+        adaptive.learn_one(x, label)
+        plain.learn_one(x, label)
+    assert adaptive.fading_share == plain.fading_share
+    back = AdaptiveAMFClassifier(**AMFClassifier(n_estimators=3, seed=42)._get_params())
+    assert answers(trained(samples=samples)) == answers(learn(back, samples))
 
 
 @pytest.mark.parametrize(("model", "name", "value"), GOOD)
@@ -166,6 +205,15 @@ def test_any_float_is_a_split_prior_or_is_refused(value):
             AMFClassifier(split_prior=value)
 
 
+@given(FLOATS)
+def test_any_float_is_a_fading_factor_or_is_refused(value):
+    if 0.0 < value < 1.0:
+        assert AMFClassifier(fading_factor=value).fading_factor == value
+    else:
+        with pytest.raises(ValueError, match="fading_factor"):
+            AMFClassifier(fading_factor=value)
+
+
 @pytest.mark.parametrize("model", MODELS)
 @given(FLOATS)
 def test_any_float_is_a_dirichlet_parameter_or_is_refused(model, value):
@@ -197,7 +245,9 @@ def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
             "n_classes": st.integers(2, 9),
             "use_aggregation": st.booleans(),
             "split_pure": st.booleans(),
-            "split_intensity": st.sampled_from(["range", "unit"]),
+            "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
+            "fading_factor": st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
+            "vote": st.sampled_from(["mean", "learned"]),
             "seed": st.integers(0, 2**70),
         },
     )
@@ -221,7 +271,7 @@ def test_the_largest_float_is_refused_or_leads_to_probabilities(name):
             assert sum(model.predict_proba_one(x).values()) == pytest.approx(1.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["step", "dirichlet", "split_prior"])
+@pytest.mark.parametrize("name", ["step", "dirichlet", "split_prior", "fading_factor"])
 def test_an_integer_beyond_float64_is_refused(name):
     with pytest.raises(ValueError, match=name):
         AMFClassifier(**{name: 10**400})
@@ -231,9 +281,10 @@ def test_any_max_nodes_beyond_what_fits_means_no_limit():
     assert answers(trained(max_nodes=10**30)) == answers(trained(max_nodes=None))
 
 
-def test_parameters_of_the_forest_are_given_by_name():
+@pytest.mark.parametrize("model", FORESTS)
+def test_parameters_of_the_forest_are_given_by_name(model):
     with pytest.raises(TypeError, match="positional"):
-        AMFClassifier(2)
+        model(2)
 
 
 # Assignment
@@ -274,8 +325,9 @@ def test_every_parameter_is_read_only_after_the_first_sample(model, name):
     assert pickle.dumps(learnt) == before
 
 
-def test_the_number_of_threads_can_be_changed_at_any_time():
-    learnt = trained(samples=stream(1))
+@pytest.mark.parametrize("model", FORESTS)
+def test_the_number_of_threads_can_be_changed_at_any_time(model):
+    learnt = trained(model, stream(1))
     learnt.n_jobs = 2
     assert learnt.n_jobs == 2
     with pytest.raises(ValueError, match="n_jobs"):
@@ -313,15 +365,17 @@ def test_clone_checks_new_parameters(model):
 # n_classes and dirichlet
 
 
+@pytest.mark.parametrize("parameters", [{}, {"split_intensity": "relevance"}], ids=str)
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_the_forest_is_the_one_that_had_known_all_classes(n_classes):
+def test_the_forest_is_the_one_that_had_known_all_classes(n_classes, parameters):
     samples = list(stream(400, n_classes))
-    told = trained(samples=samples, n_classes=n_classes)
-    assert_close(answers(trained(samples=samples)), answers(told))
+    told = trained(samples=samples, n_classes=n_classes, **parameters)
+    assert_close(answers(trained(samples=samples, **parameters)), answers(told))
 
 
-def test_only_labels_seen_are_predicted():
-    model = trained(n_classes=7)
+@pytest.mark.parametrize("model", FORESTS)
+def test_only_labels_seen_are_predicted(model):
+    model = trained(model, n_classes=7)
     for proba in answers(model):
         assert set(proba) == {0, 1}
         assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
@@ -342,9 +396,10 @@ def test_a_leaf_counts_as_the_formula_says():
 @pytest.mark.parametrize(("n_classes", "automatic"), [(1, 0.5), (2, 0.5), (3, 0.01), (5, 0.01)])
 def test_the_automatic_dirichlet_parameter(model, n_classes, automatic):
     samples = list(stream(400, n_classes))
-    assert_close(
-        answers(trained(model, samples)), answers(trained(model, samples, dirichlet=automatic))
-    )
+    # with fading the past is not weighed anew when another class comes
+    known = {"n_classes": n_classes} if model is AdaptiveAMFClassifier else {}
+    expected = answers(trained(model, samples, dirichlet=automatic, **known))
+    assert_close(answers(trained(model, samples, **known)), expected)
 
 
 # What each parameter does
@@ -360,6 +415,9 @@ def test_the_automatic_dirichlet_parameter(model, n_classes, automatic):
         {"split_pure": True},
         {"max_nodes": 21},
         {"split_intensity": "unit"},
+        {"split_intensity": "relevance"},
+        {"fading_factor": 0.5},
+        {"vote": "learned"},
         {"n_estimators": 4},
         {"n_classes": 3},
         {"seed": 43},
@@ -371,7 +429,10 @@ def test_every_parameter_changes_predictions(parameters):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"step": 0.5}, {"split_prior": 0.8}, {"dirichlet": 0.1}], ids=str
+    "parameters",
+    [{"step": 0.5}, {"split_prior": 0.8}, {"dirichlet": 0.1}, {"fading_factor": 0.5}]
+    + [{"vote": "learned"}],
+    ids=str,
 )
 def test_weights_of_the_aggregation_do_not_change_the_trees(parameters):
     first, second = (model._arena.__getstate__() for model in (trained(**parameters), trained()))
@@ -387,8 +448,9 @@ def test_without_aggregation_its_weights_do_not_matter(parameters):
 
 @pytest.mark.parametrize("max_nodes", [1, 2, 3, 20, 21, 101])
 @pytest.mark.parametrize("split_pure", [False, True])
-def test_max_nodes_is_a_limit_per_tree(max_nodes, split_pure):
-    model = trained(max_nodes=max_nodes, split_pure=split_pure)
+@pytest.mark.parametrize("model", FORESTS)
+def test_max_nodes_is_a_limit_per_tree(model, max_nodes, split_pure):
+    model = trained(model, max_nodes=max_nodes, split_pure=split_pure)
     assert (model._arena.trees["n_nodes"] <= max_nodes).all()
     assert (model._arena.trees["n_nodes"] > max_nodes - 2).all()
 
@@ -424,9 +486,15 @@ def run_mapped(scales, shifts=None, **parameters):
 
 
 UNMAPPED = {"a": 1.0, "b": 1.0, "c": 1.0}
+SCALE_FREE = [
+    {},
+    {"split_pure": True},
+    {"split_intensity": "relevance"},
+    {"model": AdaptiveAMFClassifier},
+]
 
 
-@pytest.mark.parametrize("split_pure", [False, True])
+@pytest.mark.parametrize("parameters", SCALE_FREE, ids=str)
 @pytest.mark.parametrize(
     ("scales", "shifts"),
     [
@@ -434,16 +502,17 @@ UNMAPPED = {"a": 1.0, "b": 1.0, "c": 1.0}
         ({"a": 1e-9, "b": 1e9, "c": 1 / 3}, {"a": 0.0, "b": 1e9, "c": 100.0}),
     ],
 )
-def test_range_intensity_ignores_positive_affine_maps(split_pure, scales, shifts):
-    expected = run_mapped(UNMAPPED, split_pure=split_pure)
-    assert_close(run_mapped(scales, shifts, split_pure=split_pure), expected)
+def test_positive_affine_maps_change_nothing(parameters, scales, shifts):
+    expected = run_mapped(UNMAPPED, **parameters)
+    assert_close(run_mapped(scales, shifts, **parameters), expected)
 
 
+@pytest.mark.parametrize("parameters", SCALE_FREE, ids=str)
 @given(st.tuples(*[st.integers(-300, 300)] * 3))
-@settings(deadline=None, max_examples=25)
-def test_range_intensity_ignores_powers_of_two_to_the_last_bit(powers):
+@settings(deadline=None, max_examples=20)
+def test_powers_of_two_change_nothing_to_the_last_bit(parameters, powers):
     scales = {name: 2.0**power for name, power in zip("abc", powers, strict=True)}
-    assert run_mapped(scales) == run_mapped(UNMAPPED)
+    assert run_mapped(scales, **parameters) == run_mapped(UNMAPPED, **parameters)
 
 
 def test_unit_intensity_heeds_the_scale_of_a_feature():
