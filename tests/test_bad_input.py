@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_amf import AMFClassifier, OnlineDummyClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
 
 INFINITE = [
     math.inf,
@@ -59,13 +59,25 @@ def mixed():
     return model
 
 
+def adaptive():
+    model = AdaptiveAMFClassifier(n_estimators=3, seed=42, n_classes=2)
+    for i in range(80):
+        x = {"size": i % 7, "width": i / 3, "color": ["red", "tan", "blue"][i % 3]}
+        model.learn_one(x, i % 2)
+    return model
+
+
+def made(kind=AMFClassifier, **parameters):
+    return kind(n_estimators=3, seed=42, **parameters)
+
+
 def short(value):
     """Make the name of a case; some numbers here have 400 digits."""
     return repr(value)[:30]
 
 
-stages = pytest.mark.parametrize("make_model", [fresh, numeric, mixed])
-trained_stages = pytest.mark.parametrize("make_model", [numeric, mixed])
+stages = pytest.mark.parametrize("make_model", [fresh, numeric, mixed, adaptive])
+trained_stages = pytest.mark.parametrize("make_model", [numeric, mixed, adaptive])
 
 
 def learn(model, x, y=0, w=1.0):
@@ -294,7 +306,7 @@ def test_the_dummy_refuses_a_bad_weight(w):
     assert_refused(OnlineDummyClassifier(), (TypeError, ValueError), [w], learn, {}, w=w)
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, OnlineDummyClassifier])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier])
 @pytest.mark.parametrize(
     "w",
     [10**400, decimal.Decimal("1e400"), decimal.Decimal("nan"), np.longdouble("1e4000")],
@@ -326,7 +338,7 @@ def test_weight_zero_adds_neither_a_label_nor_a_category():
 
 
 @pytest.mark.parametrize("w", [5e-324, 1e-300, 1e-9, 1e9, 1e100, 1e300])
-@pytest.mark.parametrize("kind", [AMFClassifier, OnlineDummyClassifier])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier])
 def test_weights_of_any_size_lead_to_probabilities(w, kind):
     model = kind()
     for i in range(20):
@@ -336,7 +348,7 @@ def test_weights_of_any_size_lead_to_probabilities(w, kind):
 
 
 @pytest.mark.parametrize("w", [1e307, 1.7e308])
-@pytest.mark.parametrize("kind", [AMFClassifier, OnlineDummyClassifier])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier])
 def test_the_largest_weights_are_refused_or_lead_to_probabilities(w, kind):
     model = kind()
     try:
@@ -496,14 +508,15 @@ def test_subclasses_of_dict_are_dicts(kind):
 NAMES = [1, "1", b"1", (1, 2), "late", Suit.CLUBS, None, 2.5]
 
 
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 @given(st.permutations(NAMES))
-def test_the_order_of_keys_does_not_matter(names):
+def test_the_order_of_keys_does_not_matter(kind, names):
     rng = random.Random(6)
     samples = []
     for i in range(30):
         x = {name: rng.random() for name in NAMES if i > 10 or name != "late"}
         samples.append(x | {"1": rng.choice(["red", "tan"])})
-    first, second = AMFClassifier(n_estimators=2, seed=1), AMFClassifier(n_estimators=2, seed=1)
+    first, second = kind(n_estimators=2, seed=1), kind(n_estimators=2, seed=1)
     for x in samples:
         shuffled = {name: x[name] for name in names if name in x}
         assert second.predict_proba_one(shuffled) == first.predict_proba_one(x)
@@ -575,11 +588,11 @@ def toy_stream(scale, n_samples=600):
 @scales
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"split_pure": True}, {"max_nodes": 101}],
-    ids=["default", "split_pure", "max_nodes"],
+    [{}, {"split_pure": True}, {"max_nodes": 101}, {"kind": AdaptiveAMFClassifier}],
+    ids=["default", "split_pure", "max_nodes", "adaptive"],
 )
 def test_a_feature_of_any_scale_is_split_on(scale, parameters):
-    model = AMFClassifier(n_estimators=3, seed=42, **parameters)
+    model = made(**parameters)
     hits = []
     for x, label in toy_stream(scale):
         hits.append(model.predict_one(x) == label)
@@ -587,9 +600,10 @@ def test_a_feature_of_any_scale_is_split_on(scale, parameters):
     assert np.mean(hits[100:]) > 0.9
 
 
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 @pytest.mark.parametrize("name", [name for name in SCALES if name != "denormal"])
-def test_a_feature_of_any_scale_is_split_on_beside_one_of_another(name):
-    model = AMFClassifier(n_estimators=5, seed=42)
+def test_a_feature_of_any_scale_is_split_on_beside_one_of_another(name, kind):
+    model = kind(n_estimators=5, seed=42)
     rng = random.Random(10)
     hits = []
     for x, label in toy_stream(SCALES[name], n_samples=1500):
@@ -600,10 +614,11 @@ def test_a_feature_of_any_scale_is_split_on_beside_one_of_another(name):
 
 
 @scales
-@pytest.mark.parametrize("split_intensity", ["range", "unit"])
+@pytest.mark.parametrize("split_intensity", ["range", "relevance", "unit"])
 @pytest.mark.parametrize("split_pure", [False, True])
-def test_predictions_stay_finite_and_sum_to_one(scale, split_intensity, split_pure):
-    model = AMFClassifier(
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_predictions_stay_finite_and_sum_to_one(scale, split_intensity, split_pure, kind):
+    model = kind(
         n_estimators=3, seed=42, split_intensity=split_intensity, split_pure=split_pure
     )
     for i, (x, label) in enumerate(toy_stream(scale, n_samples=200)):
@@ -615,8 +630,9 @@ def test_predictions_stay_finite_and_sum_to_one(scale, split_intensity, split_pu
             assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_copying_a_model_after_refusals_gives_the_same_future():
-    model = mixed()
+@pytest.mark.parametrize("make_model", [mixed, adaptive])
+def test_copying_a_model_after_refusals_gives_the_same_future(make_model):
+    model = make_model()
     undisturbed = copy.deepcopy(model)
     for i in range(60):
         x = {"size": i % 5, "width": i / 7, "color": "red"}

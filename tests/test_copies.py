@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from river import preprocessing
 
-from river_amf import AMFClassifier, OnlineDummyClassifier, state
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier, state
 
 VARIANTS = {
     "default": {},
@@ -19,6 +19,11 @@ VARIANTS = {
     "split_pure, budget": {"split_pure": True, "max_nodes": 200},
     "n_classes": {"n_classes": 9, "step": 0.5},
     "unit": {"split_intensity": "unit", "use_aggregation": False},
+    "fading": {"fading_factor": 0.7, "split_pure": True},
+    "relevance": {"split_intensity": "relevance"},
+    "learned vote": {"vote": "learned"},
+    "adaptive": {"kind": AdaptiveAMFClassifier},
+    "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
 }
 variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
 
@@ -80,8 +85,8 @@ def learn(model, samples):
     return model
 
 
-def trained(samples, **parameters):
-    return learn(AMFClassifier(**({"n_estimators": 3, "seed": 42} | parameters)), samples)
+def trained(samples, kind=AMFClassifier, **parameters):
+    return learn(kind(**({"n_estimators": 3, "seed": 42} | parameters)), samples)
 
 
 def answers(model):
@@ -123,8 +128,9 @@ def test_equal_futures_after_a_copy(make_copy, parameters, cut):
 
 @pytest.mark.parametrize("make_copy", [pickled_by(5), copy.deepcopy], ids=["pickle", "deepcopy"])
 @pytest.mark.parametrize("cut", range(0, 600, 23))
-def test_equal_futures_wherever_the_copy_is_made(make_copy, cut):
-    model = trained(COARSE_STREAM[:cut], n_estimators=2)
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_equal_futures_wherever_the_copy_is_made(kind, make_copy, cut):
+    model = trained(COARSE_STREAM[:cut], kind, n_estimators=2)
     twin = make_copy(model)
     learn(model, COARSE_STREAM[cut:])
     learn(twin, COARSE_STREAM[cut:])
@@ -132,13 +138,14 @@ def test_equal_futures_wherever_the_copy_is_made(make_copy, cut):
     assert pickle.dumps(twin) == pickle.dumps(model)
 
 
-def test_copies_all_along_the_way_change_nothing():
-    model = trained([])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_copies_all_along_the_way_change_nothing(kind):
+    model = trained([], kind)
     for start in range(0, len(STREAM), 10):
         model = copy.deepcopy(model)
         learn(model, STREAM[start : start + 10])
         model = pickle.loads(pickle.dumps(model))
-    assert answers(model) == answers(trained(STREAM))
+    assert answers(model) == answers(trained(STREAM, kind))
 
 
 @variants
@@ -194,6 +201,14 @@ def test_a_pickle_carries_no_spare_capacity(parameters):
     assert arena.links.shape == (n_trees, n_rows)
     assert arena.ranges.shape == (2, n_features)
     assert arena.intensity.shape == arena.is_categorical.shape == (n_features,)
+    assert arena.ranges.shape == arena.limits.shape == (2, n_features)
+    assert arena.features.shape == (n_features,)
+    assert arena.recent.shape == (n_features, 64)
+    assert arena.bias.shape == (n_classes,)
+    fades, has_relevance = (bool(arena.settings[name][0]) for name in ("fades", "relevance"))
+    assert arena.faded.shape == (n_trees, n_nodes, fades * (2 + n_classes))
+    assert arena.moments.shape == (n_features, has_relevance * n_classes, 2)
+    assert arena.buckets.shape == (has_relevance, 64, has_relevance * n_classes)
 
 
 def test_a_spent_budget_leaves_no_samples_behind():
@@ -202,8 +217,9 @@ def test_a_spent_budget_leaves_no_samples_behind():
     assert model._arena.rows.shape[0] == model._arena.links.shape[1] == 0
 
 
-def test_a_pickle_does_not_depend_on_what_the_memory_held_before():
-    model = trained(STREAM[:60])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_a_pickle_does_not_depend_on_what_the_memory_held_before(kind):
+    model = trained(STREAM[:60], kind)
     pickles = set()
     for value in range(200):
         for array in model._arena.arrays:  # dirty blocks of the right size, freed at once
@@ -218,8 +234,9 @@ def test_equal_seeds_and_streams_give_equal_pickles(parameters):
     assert pickle.dumps(first) == pickle.dumps(second)
 
 
-def test_predicting_does_not_change_the_pickle():
-    model = trained(STREAM[:300])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_predicting_does_not_change_the_pickle(kind):
+    model = trained(STREAM[:300], kind)
     before = pickle.dumps(model)
     answers(model)
     assert pickle.dumps(model) == before
@@ -292,17 +309,30 @@ def test_a_pickle_of_another_layout_is_refused(monkeypatch):
         pickle.loads(data)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"max_nodes": 301}, {"split_pure": True}])
+def test_equal_texts_that_are_several_objects_are_pickled_alike():
+    parameters = {"split_intensity": "relevance", "vote": "mean"}
+    others = {name: "".join(list(value)) for name, value in parameters.items()}
+    assert others["vote"] is not parameters["vote"]
+    assert pickle.dumps(trained(STREAM[:9], **others)) == pickle.dumps(
+        trained(STREAM[:9], **parameters)
+    )
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"max_nodes": 301}, {"split_pure": True}, {"kind": AdaptiveAMFClassifier}],
+)
 def test_memory_usage_is_what_the_interpreter_has_given(parameters):
     samples = [
         ({"a": i * 37 % 101, "b": i * 11 % 53, "color": f"color {i % 40}"}, f"label {i * i % 7}")
         for i in range(2000)
     ]
-    AMFClassifier(seed=1).learn_one(*samples[0])  # what is made once for all models
+    kind = parameters.get("kind", AMFClassifier)
+    kind(seed=1).learn_one(*samples[0])  # what is made once for all models
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        model = AMFClassifier(n_estimators=5, seed=1, **parameters)
+        model = trained([], **({"n_estimators": 5, "seed": 1} | parameters))
         for x, label in samples:
             model.learn_one(x, label)
         x = label = None

@@ -201,7 +201,7 @@ def test_features_not_known_are_ignored():
 def test_any_number_of_features(n_features):
     x = {str(i): float(i) for i in range(n_features)}
     row = features_of(x).encode(x).values
-    assert row.shape == (2, n_features)
+    assert row.shape == (3, n_features)
     assert row[0].tolist() == list(x.values())
 
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import base, compose, preprocessing
 
-from river_amf import AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
 
 VARIANTS = {
     "default": {},
@@ -29,6 +29,11 @@ VARIANTS = {
     "unit": {"split_intensity": "unit"},
     "leaves alone": {"use_aggregation": False},
     "one tree": {"n_estimators": 1},
+    "fading": {"fading_factor": 0.7, "split_pure": True},
+    "relevance": {"split_intensity": "relevance"},
+    "learned vote": {"vote": "learned"},
+    "adaptive": {"kind": AdaptiveAMFClassifier},
+    "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
 }
 variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
 
@@ -141,8 +146,8 @@ LIBRARIES = {"pandas": Pandas, "polars": Polars, "pyarrow": Arrow}
 libraries = pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
 
 
-def fresh(**parameters):
-    return AMFClassifier(**({"n_estimators": 3, "seed": 42} | parameters))
+def fresh(kind=AMFClassifier, **parameters):
+    return kind(**({"n_estimators": 3, "seed": 42} | parameters))
 
 
 def learn(model, rows, labels, weights=None):
@@ -846,7 +851,9 @@ def test_predicting_does_not_change_the_pickle():
 # Threads
 
 
-@pytest.mark.parametrize("parameters", [{}, {"max_nodes": 151}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"max_nodes": 151}, {"kind": AdaptiveAMFClassifier}], ids=str
+)
 @pytest.mark.parametrize("n_jobs", [2, 3, 16, -1])
 def test_the_number_of_threads_changes_no_result(n_jobs, parameters):
     parameters = {"n_estimators": 5} | parameters

@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 
 SHORT_LIST = [
-    "test_naive.py::test_a_longer_stream_equals_the_reference",
+    "test_naive.py::test_a_longer_stream_equals_the_reference",  # adaptive ones among them
     "test_invariants.py::test_c_on_a_frozen_structure_the_log_loss_obeys_the_bound",
     "test_copies.py::test_copies_all_along_the_way_change_nothing",
     "test_many.py::test_a_block_is_learnt_like_its_rows[budget-pandas]",
+    "test_many.py::test_a_block_is_predicted_then_learnt_like_its_rows[adaptive, budget-pandas]",
+    "test_vote.py::test_what_was_predicted_before_changes_nothing_of_what_is_learnt",
     "test_many.py::test_a_block_is_predicted_then_learnt_like_its_rows[default-pandas]",
     "test_long_lists.py",
     "test_room.py",

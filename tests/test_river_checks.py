@@ -6,7 +6,7 @@ import pytest
 from river import base, checks, preprocessing
 
 import river_amf
-from river_amf import AMFClassifier, OnlineDummyClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
 
 ALONE = {
     "forest": AMFClassifier(),
@@ -15,6 +15,11 @@ ALONE = {
     "forest with unit intensity": AMFClassifier(n_estimators=3, split_intensity="unit"),
     "forest of leaves": AMFClassifier(n_estimators=3, use_aggregation=False),
     "forest with a seed": AMFClassifier(n_estimators=3, seed=42),
+    "forest by relevance": AMFClassifier(n_estimators=3, split_intensity="relevance"),
+    "forest that fades": AMFClassifier(n_estimators=3, fading_factor=0.5, split_pure=True),
+    "forest with a learned vote": AMFClassifier(n_estimators=3, vote="learned"),
+    "adaptive": AdaptiveAMFClassifier(),
+    "adaptive with a budget": AdaptiveAMFClassifier(n_estimators=3, max_nodes=15, seed=42),
     "dummy": OnlineDummyClassifier(),
 }
 IN_PIPELINE = {
@@ -22,6 +27,7 @@ IN_PIPELINE = {
     "scaler | forest with a budget": (
         preprocessing.StandardScaler() | AMFClassifier(n_estimators=3, max_nodes=15, seed=42)
     ),
+    "scaler | adaptive": preprocessing.StandardScaler() | AdaptiveAMFClassifier(),
     "scaler | dummy": preprocessing.StandardScaler() | OnlineDummyClassifier(),
 }
 MODELS = ALONE | IN_PIPELINE
@@ -61,10 +67,13 @@ def test_no_check_is_skipped(model):
 
 @pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
 def test_no_public_estimator_is_left_out(estimator):
-    assert any(model._get_params() == estimator()._get_params() for model in ALONE.values())
+    assert any(
+        type(model) is estimator and model._get_params() == estimator()._get_params()
+        for model in ALONE.values()
+    )
     last_steps = [list(pipeline.steps.values())[-1] for pipeline in IN_PIPELINE.values()]
     assert any(type(step) is estimator for step in last_steps)
 
 
 def test_there_are_public_estimators():
-    assert {AMFClassifier, OnlineDummyClassifier} <= set(PUBLIC_ESTIMATORS)
+    assert {AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier} == set(PUBLIC_ESTIMATORS)

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 import tables
-from test_naive import check_same_tree, pair
+from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
 from river_amf import AMFClassifier, state
 
@@ -39,7 +39,7 @@ def stream(n_samples=400):
         yield x, "even" if x["a"] * x["b"] % 5 < 2 else f"odd {i // 150}"
 
 
-@pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 201}])
+@pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 201}, ADAPTIVE])
 def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(
     short_of_memory, parameters
 ):
@@ -53,6 +53,7 @@ def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(
             except MemoryError:
                 assert pickle.dumps(model) == before
         reference.learn_one(x, y)
+    check_same_state(model, reference)
     assert set(short_of_memory) >= {"grow_nodes", "reserve"}
     for tree in range(2):
         check_same_tree(model, reference, tree)
@@ -95,8 +96,8 @@ def test_a_sample_that_needs_room_in_the_middle_is_stored_once(n_trees):
     assert model._arena.settings["n_stored"] == 121
 
 
-@pytest.mark.parametrize("period", [11, 12, 13])
-@pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 201}])
+@pytest.mark.parametrize("period", [17, 18, 19])  # the first sample needs 13
+@pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 201}, ADAPTIVE])
 def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameters, period):
     # each array in turn finds no room, whatever it is for
     calls = []
@@ -124,6 +125,7 @@ def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameter
                     assert model._arena.handle[name] == getattr(model._arena, name).ctypes.data
         reference.learn_one(x, y)
     assert len(calls) > 2 * period
+    check_same_state(model, reference)
     for tree in range(2):
         check_same_tree(model, reference, tree)
 
