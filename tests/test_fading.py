@@ -1,0 +1,274 @@
+"""Fading: shares and odds equal replays of each node's samples, and a forest that forgets."""
+
+import copy
+import math
+import pickle
+import random
+
+import naive
+import numpy as np
+import pytest
+import tables
+from generated import CATEGORIES, NUMBERS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, state
+
+COMPLETE = st.fixed_dictionaries({"a": NUMBERS, "b": NUMBERS, "color": CATEGORIES})
+WEIGHTS = st.sampled_from([1.0, 1.0, 1.0, 0.5, 2.0])
+PARAMETERS = st.fixed_dictionaries(
+    {"fading_factor": st.sampled_from([0.3, 0.6, 0.95])},
+    optional={
+        "split_pure": st.booleans(),
+        "max_nodes": st.sampled_from([3, 7, 15]),
+        "split_prior": st.sampled_from([0.2, 0.8]),
+        "step": st.sampled_from([0.5, 2.0]),
+        "split_intensity": st.sampled_from(["unit", "relevance"]),
+        "vote": st.just("learned"),
+    },
+)
+
+
+def replay(model, samples):
+    """The mixture that these samples leave, and log w."""
+    counts = [0.0] * model.n_classes, [0.0] * model.n_classes
+    mixture = naive.Mixture(*counts, 0.0, 0.5, model.dirichlet, model.fading_factor)
+    log_p = [mixture.learn(model._labels.index[y], w) for _, y, w in samples]
+    return mixture, model.step * math.fsum(log_p)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(COMPLETE, st.sampled_from("xyz"), WEIGHTS), max_size=40), PARAMETERS)
+def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):
+    # The closed form of design 2 (b) with fading. Nothing is missing, so that the table tells which
+    # samples a node has learnt; with n_classes given no prior changes midway.
+    model = AMFClassifier(n_estimators=2, n_classes=3, dirichlet=0.2, seed=1, **parameters)
+    for x, y, w in stream:
+        model.learn_one(x, y, w=w)
+    for tree in range(2 if stream else 0):
+        table = inspection.node_table(model, tree)
+        samples = {node: [] for node in table["node"]}
+        for sample in stream:
+            for node in tables.path(table, sample[0]):
+                samples[node].append(sample)
+        check_subtree(model, tree, table, samples, tables.root(table))
+
+
+def check_subtree(model, tree, table, samples, node):
+    """Compare a node and all below it with their replays; return log wbar."""
+    row, faded = table.loc[node], model._arena.faded[tree, node]
+    mixture, log_w = replay(model, samples[node])
+    assert [*row["counts"].values()] == mixture.counts[: len(model._labels)]
+    assert faded[state.FADED_SHARE] == pytest.approx(mixture.share, rel=1e-10)
+    assert faded[state.FADED_SUM] == pytest.approx(mixture.faded_total, rel=1e-10)
+    faded_counts = faded[state.FADED_COUNTS :][:3]
+    assert faded_counts == pytest.approx(mixture.faded_counts, rel=1e-10, abs=1e-300)
+    if row["left"] < 0:
+        return log_w
+    below = sum(
+        check_subtree(model, tree, table, samples, int(row[side])) for side in ("left", "right")
+    )
+    b = model.split_prior
+    expected = math.log1p(-b) - math.log(b) + log_w - below
+    assert row["log_odds"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    return naive.log_add(math.log1p(-b) + log_w, math.log(b) + below)
+
+
+def points(n_samples, seed=1):
+    rng = random.Random(seed)
+    for _ in range(n_samples):
+        yield {"a": rng.random(), "b": rng.gauss(0, 1), "c": rng.random()}
+
+
+def is_positive(x):
+    return (x["a"] > 0.5) ^ (x["b"] > 0.3)
+
+
+def hits_after_a_swap(model, n_before=2000, n_skipped=300, n_after=500):
+    """Accuracy just before labels are swapped, and from `n_skipped` samples after that on."""
+    hits = []
+    for i, x in enumerate(points(n_before + n_skipped + n_after)):
+        y = is_positive(x) ^ (i >= n_before)
+        hits.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    return np.mean(hits[n_before - 500 : n_before]), np.mean(hits[n_before + n_skipped :])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        AMFClassifier(fading_factor=0.5, n_estimators=5, seed=1),
+        AMFClassifier(fading_factor=0.7, n_estimators=5, max_nodes=255, seed=1),
+        AdaptiveAMFClassifier(n_estimators=5, seed=1),
+    ],
+    ids=["fading", "budget", "adaptive"],
+)
+def test_what_was_learnt_is_forgotten_when_labels_are_swapped(model):
+    before, after = hits_after_a_swap(model)
+    assert before > 0.85
+    assert after > before - 0.1
+
+
+def test_without_fading_nothing_is_forgotten():
+    before, after = hits_after_a_swap(AMFClassifier(n_estimators=5, seed=1))
+    assert before > 0.85
+    assert after < 0.5
+
+
+def test_noise_costs_little():
+    # where labels are drawn anew each time there is nothing to forget, and whole counts win
+    losses = {}
+    for gamma in (None, 0.5):
+        model = AMFClassifier(n_classes=2, n_estimators=5, fading_factor=gamma, seed=1)
+        rng, total = random.Random(2), 0.0
+        for i, x in enumerate(points(3000)):
+            y = rng.random() < (0.9 if is_positive(x) else 0.1)
+            if i > 0:
+                total -= math.log(model.predict_proba_one(x).get(y, 0.5))
+            model.learn_one(x, y)
+        losses[gamma] = total / 3000
+    assert losses[0.5] < losses[None] + 0.02
+
+
+def test_a_factor_next_to_one_forgets_next_to_nothing():
+    still, fading = (
+        AMFClassifier(n_classes=2, n_estimators=3, seed=1, fading_factor=gamma)
+        for gamma in (None, 1 - 1e-12)
+    )
+    for x in points(400):
+        assert fading.predict_proba_one(x) == pytest.approx(still.predict_proba_one(x), abs=1e-8)
+        for model in (still, fading):
+            model.learn_one(x, is_positive(x))
+    assert fading.fading_share == pytest.approx(0.5, abs=1e-8)
+
+
+# fading_share
+
+
+@pytest.mark.parametrize("parameters", [{}, {"vote": "learned"}, {"split_intensity": "relevance"}])
+def test_without_fading_there_is_no_share(parameters):
+    model = AMFClassifier(**parameters)
+    assert math.isnan(model.fading_share)
+    model.learn_one({"a": 1.0}, "x")
+    assert math.isnan(model.fading_share)
+
+
+@pytest.mark.parametrize("use_aggregation", [True, False])
+def test_the_share_is_between_0_and_1_and_rises_after_a_drift(use_aggregation):
+    model = AdaptiveAMFClassifier(n_estimators=3, seed=1, use_aggregation=use_aggregation)
+    assert model.fading_share == 0.5
+    shares = []
+    for i, x in enumerate(points(4000)):
+        model.learn_one(x, is_positive(x) ^ (i >= 3000), w=(1.0, 0.4, 3.0)[i % 3])
+        shares.append(model.fading_share)
+    assert all(0.0 <= share <= 1.0 for share in shares)
+    assert max(shares[3000:3500]) > shares[2999] + 0.1
+    with pytest.raises(AttributeError):
+        model.fading_share = 0.5
+
+
+def test_the_share_is_the_same_after_a_copy_and_back_after_a_clone():
+    model = AdaptiveAMFClassifier(n_estimators=3, seed=1)
+    for x in points(300):
+        model.learn_one(x, is_positive(x))
+    assert pickle.loads(pickle.dumps(model)).fading_share == model.fading_share != 0.5
+    assert copy.deepcopy(model).fading_share == model.fading_share
+    assert model.clone().fading_share == 0.5
+
+
+def test_the_share_rises_where_labels_come_in_runs_and_falls_where_they_do_not():
+    runs, mixed = (AMFClassifier(fading_factor=0.6, n_estimators=3, seed=1) for _ in range(2))
+    rng = random.Random(1)
+    for i in range(2000):
+        runs.learn_one({"a": i % 10}, i // 20 % 2)
+        mixed.learn_one({"a": i % 10}, rng.random() < 0.7)
+    assert runs.fading_share > 0.6
+    assert mixed.fading_share < 0.3
+
+
+# Labels and weights
+
+
+@pytest.mark.parametrize("label", ["third", "third and rare"])
+def test_a_new_label_leaves_odds_and_shares_alone(label):
+    model = AMFClassifier(n_estimators=3, fading_factor=0.6, seed=1)
+    for x in points(400):
+        model.learn_one(x, is_positive(x))
+    x = {"a": 0.2, "b": 5.0, "c": 0.9}
+    for tree in range(3):
+        other = copy.deepcopy(model)
+        table = inspection.node_table(other, tree).set_index("node")
+        faded = other._arena.faded[tree, : len(table)].copy()
+        on_path = set(tables.path(table.reset_index(), x))
+        other.learn_one(x, label)
+        after = inspection.node_table(other, tree).set_index("node")
+        beside = [node for node in table.index if node not in on_path]
+        assert len(beside) > 10
+        assert table.loc[beside, "log_odds"].equals(after.loc[beside, "log_odds"])
+        assert np.array_equal(other._arena.faded[tree, beside, :4], faded[beside, :4])
+        assert not other._arena.faded[tree, beside, 4].any()
+        root = tables.root(after.reset_index())
+        assert after.loc[root, "counts"][label] == 1.0
+        assert other._arena.faded[tree, root, 4] == 1.0
+
+
+@pytest.mark.parametrize("fading_factor", [0.3, 0.9])
+@settings(max_examples=25)
+@given(st.lists(st.tuples(COMPLETE, st.sampled_from("xy")), min_size=1, max_size=25))
+def test_counts_of_weight_two_are_those_of_learning_twice(fading_factor, stream):
+    twice, doubled = (
+        AMFClassifier(n_estimators=2, n_classes=2, seed=1, fading_factor=fading_factor)
+        for _ in range(2)
+    )
+    for x, y in stream:
+        twice.learn_one(x, y)
+        twice.learn_one(x, y)
+        doubled.learn_one(x, y, w=2.0)
+    one, other = twice._arena, doubled._arena
+    assert one.trees["n_nodes"].tolist() == other.trees["n_nodes"].tolist()
+    for tree, n_nodes in enumerate(one.trees["n_nodes"]):
+        assert np.array_equal(one.counts[tree, :n_nodes, :2], other.counts[tree, :n_nodes, :2])
+        faded, of_other = (arena.faded[tree, :n_nodes, 1:4] for arena in (one, other))
+        assert faded == pytest.approx(of_other, rel=1e-12)
+
+
+def test_weight_zero_changes_nothing():
+    model = AdaptiveAMFClassifier(n_estimators=3, seed=1)
+    for x in points(200):
+        model.learn_one(x, is_positive(x))
+    before = pickle.dumps(model)
+    model.learn_one({"a": 0.5, "b": 1e9, "c": 0.1}, True, w=0)
+    model.learn_one({"a": 0.5, "new": 1.0}, "new", w=0.0)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("weight", [1e-9, 1e-12])
+def test_bits_of_a_weight_fade_like_the_whole(weight):
+    # f <- gamma^w f + (1 - gamma^w) / (1 - gamma): nothing of a tiny weight is lost
+    model = AMFClassifier(n_estimators=1, n_classes=2, max_nodes=1, fading_factor=0.5, seed=1)
+    model.learn_one({}, "x", w=weight)
+    expected = -math.expm1(weight * math.log(0.5)) / 0.5
+    assert model._arena.faded[0, 0, state.FADED_SUM] == pytest.approx(expected, rel=1e-12)
+
+
+# Extremes
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("fading_factor", [5e-324, 1e-300, 1e-10, 0.5, 1 - 1e-16])
+@pytest.mark.parametrize("dirichlet", [5e-324, 1e-300, 1e-30, 1.0, 1e17, 1e300])
+@pytest.mark.parametrize("weights", [[1.0], [1e300, 1.0], [1e-300], [0.3, 1e6]], ids=str)
+def test_parameters_and_weights_of_any_size_give_probabilities(
+    seed, fading_factor, dirichlet, weights
+):
+    model = AMFClassifier(
+        n_estimators=2, fading_factor=fading_factor, dirichlet=dirichlet, seed=seed
+    )
+    rng = random.Random(seed)
+    for i, x in enumerate(points(150, seed)):
+        y = is_positive(x) if rng.random() < 0.8 else rng.randrange(3)
+        proba = model.predict_proba_one(x)
+        assert not proba or sum(proba.values()) == pytest.approx(1.0)
+        model.learn_one(x, y, w=weights[i % len(weights)])
+    assert 0.0 <= model.fading_share <= 1.0
