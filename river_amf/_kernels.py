@@ -585,7 +585,8 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
             k = int(value) % N_BUCKETS
             moments[label, 0] += taken
         else:
-            k = min(int((value - low) * base * N_BINS), N_BINS - 1)
+            place = (value - low) * base * N_BINS  # infinite where the range is beyond float64
+            k = int(place) if place < N_BINS else N_BINS - 1
             eta2 = measure_value(feature, moments[label], value, taken)
         bucket = forest.buckets[j, k]
         tau = count_bucket(feature, moments, bucket, n_classes, label, taken)

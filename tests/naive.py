@@ -562,8 +562,8 @@ class Column:
             return self.categories().index(value) % N_BUCKETS
         if self.range.width() == 0:
             return 0
-        place = (value - self.range.low) * self.base_intensity("range")
-        return min(int(place * N_BINS), N_BINS - 1)
+        place = (value - self.range.low) * self.base_intensity("range") * N_BINS
+        return int(place) if place < N_BINS else N_BINS - 1
 
 
 @dataclass(eq=False)
