@@ -208,7 +208,7 @@ def test_a_pickle_carries_no_spare_capacity(parameters):
     fades, has_relevance = (bool(arena.settings[name][0]) for name in ("fades", "relevance"))
     assert arena.faded.shape == (n_trees, n_nodes, fades * (2 + n_classes))
     assert arena.moments.shape == (n_features, has_relevance * n_classes, 2)
-    assert arena.buckets.shape == (has_relevance, 64, has_relevance * n_classes)
+    assert arena.buckets.shape == (n_features, 64, has_relevance * n_classes)
 
 
 def test_a_spent_budget_leaves_no_samples_behind():

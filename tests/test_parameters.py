@@ -60,6 +60,11 @@ OF_THE_FOREST = OF_THE_DUMMY | {
         [*NOT_NUMBERS, "0.5", False, 1, 1.0, 1.5, 10**400],
         "between 0 and 1, both excluded, or None",
     ),
+    "restart_threshold": (
+        [None, 1, 5.0, 1e300, *SMALL_NUMBERS],
+        [*NOT_NUMBERS, "5", False],
+        "> 0 and at most 1e+300, or None",
+    ),
     "vote": (["mean", "learned"], [*NOT_CHOICES, None, "Learned"], "'mean' or 'learned'"),
     "n_jobs": (
         [1, 2, 1000, -1, np.int64(3)],
@@ -136,6 +141,7 @@ def test_the_defaults_are_the_documented_ones():
         "max_nodes": None,
         "split_intensity": "range",
         "fading_factor": None,
+        "restart_threshold": None,
         "vote": "mean",
         "n_jobs": 1,
         "seed": None,
@@ -143,9 +149,10 @@ def test_the_defaults_are_the_documented_ones():
     assert AMFClassifier()._get_params() == plain
     assert AdaptiveAMFClassifier()._get_params() == plain | {
         "split_prior": 0.7,
-        "max_nodes": 8191,
+        "max_nodes": 5000,
         "split_intensity": "relevance",
         "fading_factor": 0.5,
+        "restart_threshold": 5.0,
         "vote": "learned",
     }
     assert OnlineDummyClassifier()._get_params() == {"n_classes": None, "dirichlet": None}
@@ -247,6 +254,7 @@ def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
             "split_pure": st.booleans(),
             "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
             "fading_factor": st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
+            "restart_threshold": st.floats(0.0, 10.0, exclude_min=True),
             "vote": st.sampled_from(["mean", "learned"]),
             "seed": st.integers(0, 2**70),
         },

@@ -38,7 +38,6 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
             "class_room": {arena.counts.shape[2], len(arena.bias), arena.votes.shape[1]},
             "faded_room": {arena.faded.shape[2], (2 + arena.counts.shape[2]) * fades},
             "moment_room": {arena.moments.shape[1], arena.buckets.shape[2]},
-            "bucket_room": {len(arena.buckets)},
             "box_room": {arena.boxes.shape[1]},
             "feature_room": {
                 arena.boxes.shape[3],
@@ -47,6 +46,7 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
                 arena.limits.shape[1],
                 *map(len, (arena.intensity, arena.is_categorical, arena.features, arena.recent)),
                 len(arena.moments),
+                len(arena.buckets),
             },
             "row_room": {len(arena.rows), len(arena.samples), arena.links.shape[1]},
         }
