@@ -684,7 +684,7 @@ def hull(samples: Iterable[Sample]) -> dict[int, tuple[float, float]]:
 
 
 def running_mean(values: Sequence[float], rate: float) -> float:
-    """Mean of the values in which each new one has the weight `rate`, or more while they are few."""
+    """Mean in which each new value has the weight `rate`, or more while there are few."""
     mean = 0.0
     for n, value in enumerate(values, start=1):
         mean += (value - mean) * max(rate, 1 / n)

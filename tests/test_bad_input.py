@@ -618,9 +618,7 @@ def test_a_feature_of_any_scale_is_split_on_beside_one_of_another(name, kind):
 @pytest.mark.parametrize("split_pure", [False, True])
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 def test_predictions_stay_finite_and_sum_to_one(scale, split_intensity, split_pure, kind):
-    model = kind(
-        n_estimators=3, seed=42, split_intensity=split_intensity, split_pure=split_pure
-    )
+    model = kind(n_estimators=3, seed=42, split_intensity=split_intensity, split_pure=split_pure)
     for i, (x, label) in enumerate(toy_stream(scale, n_samples=200)):
         label = "noise" if i % 10 == 0 else label
         model.learn_one(x | {"other": -x["v"], "unit": i % 7}, label)

@@ -438,8 +438,13 @@ def test_every_parameter_changes_predictions(parameters):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"step": 0.5}, {"split_prior": 0.8}, {"dirichlet": 0.1}, {"fading_factor": 0.5}]
-    + [{"vote": "learned"}],
+    [
+        {"step": 0.5},
+        {"split_prior": 0.8},
+        {"dirichlet": 0.1},
+        {"fading_factor": 0.5},
+        {"vote": "learned"},
+    ],
     ids=str,
 )
 def test_weights_of_the_aggregation_do_not_change_the_trees(parameters):

@@ -8,7 +8,9 @@ from test_naive import ADAPTIVE
 from river_amf import AMFClassifier, _kernels, state
 
 
-@pytest.mark.parametrize("dtype", [state.SETTINGS, state.TREE, state.NODE, state.FEATURE, state.SAMPLE])
+@pytest.mark.parametrize(
+    "dtype", [state.SETTINGS, state.TREE, state.NODE, state.FEATURE, state.SAMPLE]
+)
 def test_records_are_aligned_and_have_no_padding(dtype):
     assert dtype.isalignedstruct
     assert dtype.itemsize == sum(field[0].itemsize for field in dtype.fields.values())
