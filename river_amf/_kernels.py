@@ -854,13 +854,15 @@ def learn_faded_weight(
     """
     share = row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
-    score = weight * math.log((row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total))
-    log_whole, log_faded = math.log1p(-share) + log_p_whole, math.log(share) + score
+    p_faded = (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
+    score = weight * math.log(p_faded) if p_faded > 0.0 else -LARGEST_LOG_ODDS
+    log_whole = math.log1p(-share) + max(log_p_whole, -LARGEST_LOG_ODDS)
+    log_faded = math.log(share) + max(score, -LARGEST_LOG_ODDS)
     log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(log_whole - log_faded)))
     row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * math.exp(log_faded - log_p)
     gamma = settings["fading_factor"]
     rest = math.pow(gamma, weight)
-    gain = (1.0 - rest) / (1.0 - gamma)
+    gain = -math.expm1(weight * math.log(gamma)) / (1.0 - gamma)
     row[FADED_SUM] = rest * row[FADED_SUM] + gain
     for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
         row[c] *= rest
@@ -883,8 +885,8 @@ def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
     if k > 0:
         log_w, share, faded_sum = known[k, 0], known[k, 1], known[k, 2]
     while k < n_samples:
-        of_faded = share * (faded_sum + a) / (faded_sum + total)
-        p = (1.0 - share) * (k + a) / (k + total) + of_faded
+        of_faded = share * ((faded_sum + a) / (faded_sum + total))
+        p = (1.0 - share) * ((k + a) / (k + total)) + of_faded
         share = 0.5 * SWITCHING + (1.0 - SWITCHING) * of_faded / p
         faded_sum = gamma * faded_sum + 1.0
         log_w += math.log(p)

@@ -682,8 +682,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
       takes two logarithms for each tree and sample, and one more for each label beyond two.
     - `split_intensity="relevance"`: 0.5, most where features are noise (letter and elec2 2, bank
       1); it loses 0.9 on weather. The statistics take a twentieth to a fifth of the time.
-    - `restart_threshold=4.0`: 0.2 (satimage and spam 1), and 10 after the abrupt drifts of Agrawal's
-      stream; it loses 0.3 on rialto.
+    - `restart_threshold=4.0`: 0.2 (satimage and spam 1), and 10 after the abrupt drifts of
+      Agrawal's stream; it loses 0.3 on rialto.
     - `split_prior=0.7`: 0.2. 0.8 and more lower the log-loss of some streams further, and lose up
       to half a point on others (Bananas, bank).
     - `max_nodes=5000`: loses 0.1 (letter 0.6), and keeps ten trees with sixty features in 64 MB.
