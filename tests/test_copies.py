@@ -22,6 +22,7 @@ VARIANTS = {
     "fading": {"fading_factor": 0.7, "split_pure": True},
     "relevance": {"split_intensity": "relevance"},
     "learned vote": {"vote": "learned"},
+    "restarts": {"restart_threshold": 0.01},
     "adaptive": {"kind": AdaptiveAMFClassifier},
     "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
 }

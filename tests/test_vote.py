@@ -278,3 +278,56 @@ def test_blocks_in_threads_are_like_their_rows(parameters, n_jobs):
         assert {label: row[label] for label in p} == p
     blocks.n_jobs = 1
     assert pickle.dumps(blocks) == pickle.dumps(rows)
+
+
+# Trees that start afresh
+
+
+def restarting(kind=AMFClassifier, **parameters):
+    return kind(**({"n_estimators": 4, "seed": 3, "restart_threshold": 0.5} | parameters))
+
+
+def moving_stream(n_samples=2400):
+    rng = random.Random(6)
+    for i in range(n_samples):
+        x = {"a": rng.random(), "b": rng.random(), "color": rng.choice(["red", "tan"])}
+        name = "ab"[i // 600 % 2]
+        yield x, (x[name] > 0.5) ^ (rng.random() < 0.05), rng.choice([1.0, 1.0, 0.5])
+
+
+RESTARTS = {
+    "plain": {},
+    "budget": {"max_nodes": 101},
+    "vote": {"vote": "learned", "split_pure": True},
+    "adaptive": {"kind": AdaptiveAMFClassifier},
+    "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 61},
+}
+
+
+@pytest.mark.parametrize("parameters", RESTARTS.values(), ids=RESTARTS)
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_trees_start_afresh_alike_in_blocks_and_after_copies(parameters, n_jobs):
+    stream = list(moving_stream())
+    rows, copied = restarting(**parameters), restarting(**parameters)
+    blocks = restarting(**parameters, n_jobs=n_jobs)
+    n_restarts, seen, expected = np.zeros(4), np.zeros(4), []
+    for i, (x, y, w) in enumerate(stream):
+        expected.append(rows.predict_proba_one(x))
+        for model in (rows, copied):
+            model.learn_one(x, y, w=w)
+        if i % 97 == 0:
+            copied = pickle.loads(pickle.dumps(copied))
+        heard = rows._arena.trees["n_heard"]
+        n_restarts += heard < seen
+        seen = heard.copy()
+    assert (n_restarts[[1, 3]] > 0).all()
+    assert not n_restarts[[0, 2]].any()
+    start = 0
+    for size in (1, 299, 800, 64, 1236):
+        X, y, w = zip(*stream[start : start + size], strict=True)
+        proba = blocks.predict_proba_then_learn_many(pd.DataFrame(X), list(y), list(w))
+        for row, p in zip(proba.to_dict("records"), expected[start:], strict=False):
+            assert {label: row[label] for label in p} == p
+        start += size
+    blocks.n_jobs = 1
+    assert pickle.dumps(blocks) == pickle.dumps(rows) == pickle.dumps(copied)

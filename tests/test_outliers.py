@@ -1,0 +1,283 @@
+"""Values far outside the range: what they cost, and that they are believed once they are frequent."""
+
+import copy
+import pickle
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
+
+ROBUST = {
+    "range": {},
+    "split_pure": {"split_pure": True},
+    "relevance": {"split_intensity": "relevance"},
+    "adaptive": {"kind": AdaptiveAMFClassifier},
+}
+robust = pytest.mark.parametrize("parameters", ROBUST.values(), ids=ROBUST)
+SENTINELS = [-999.0, 1e9, 1e300]
+
+
+def made(kind=AMFClassifier, **parameters):
+    return kind(**({"n_estimators": 5, "seed": 42} | parameters))
+
+
+def make_stream(n_samples, seed=1):
+    rng = random.Random(seed)
+    for _ in range(n_samples):
+        x = {"a": rng.random(), "b": rng.gauss(0, 1), "c": rng.random()}
+        yield x, (x["a"] > 0.5) ^ (x["b"] > 0) ^ (rng.random() < 0.05)
+
+
+STREAM = list(make_stream(4000))
+
+
+def with_sentinels(stream, sentinel, every=1000, first=500):
+    """Replace one in so many values of `a`, beginning with the one at `first`."""
+    return [
+        (x | {"a": sentinel} if i % every == first % every and i >= first else x, y)
+        for i, (x, y) in enumerate(stream)
+    ]
+
+
+def accuracy(model, stream, skip=1000):
+    hits = []
+    for x, y in stream:
+        hits.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    return np.mean(hits[skip:])
+
+
+def range_of(model, name="a"):
+    return tuple(model._arena.ranges[:, list(model._features).index(name)].tolist())
+
+
+# What outliers cost
+
+
+@robust
+@pytest.mark.parametrize("first", [0, 1, 30, 63, 64, 500])
+@pytest.mark.parametrize("sentinel", SENTINELS)
+def test_a_sentinel_in_a_thousand_values_costs_little(parameters, sentinel, first):
+    # First of all, among the values that the range is judged by at first, or later. The trees have
+    # seen those at first as they were; it is half of what a lost feature costs at most.
+    clean = accuracy(made(**parameters), STREAM)
+    assert clean > 0.85
+    spoilt = accuracy(made(**parameters), with_sentinels(STREAM, sentinel, first=first))
+    assert spoilt > clean - (0.05 if first < 64 else 0.02)
+
+
+@pytest.mark.parametrize("sentinel", SENTINELS)
+def test_a_range_from_the_least_to_the_largest_value_would_lose_the_feature(sentinel):
+    # the same stream with each value divided by that range, as an intensity of one over it does
+    clean = accuracy(made(), STREAM)
+    width = abs(sentinel)
+    squeezed = [
+        ({"a": x["a"] / width, "b": x["b"] / 6, "c": x["c"]}, y)
+        for x, y in with_sentinels(STREAM, sentinel)
+    ]
+    assert accuracy(made(split_intensity="unit"), squeezed) < clean - 0.1
+
+
+@robust
+@pytest.mark.parametrize("sentinel", SENTINELS)
+def test_a_sentinel_while_the_feature_is_constant_costs_little(parameters, sentinel):
+    start = [({"a": 0.5, "b": x["b"], "c": x["c"]}, x["b"] > 0) for x, _ in STREAM[:200]]
+    stream = [*start, *STREAM]
+    clean = accuracy(made(**parameters), stream, 1500)
+    spoilt = accuracy(made(**parameters), with_sentinels(stream, sentinel, first=100), 1500)
+    assert spoilt > clean - 0.04
+
+
+@robust
+def test_the_range_leaves_outliers_out_and_predictions_go_on(parameters):
+    model = made(**parameters)
+    for x, y in with_sentinels(STREAM[:2000], 1e9, every=400, first=100):
+        model.learn_one(x, y)
+        proba = model.predict_proba_one(x)
+        assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
+    low, high = range_of(model)
+    assert 0.0 <= low < 0.01 and 0.99 < high <= 1.0
+
+
+@robust
+def test_an_outlier_is_seen_at_the_end_of_the_range(parameters):
+    model = made(**parameters)
+    for x, y in STREAM[:1000]:
+        model.learn_one(x, y)
+    low, high = range_of(model)
+    for name, end, far in (("a", high, 1e9), ("a", low, -999.0), ("b", range_of(model, "b")[1], 1e200)):
+        for x, _ in STREAM[:20]:
+            near = model.predict_proba_one(x | {name: end})
+            assert model.predict_proba_one(x | {name: far}) == near
+
+
+# Values that become frequent
+
+
+@robust
+def test_far_values_are_believed_when_several_come_in_short_order(parameters):
+    model = made(**parameters)
+    for x, y in STREAM[:200]:
+        model.learn_one(x, y)
+    for n in range(4):
+        model.learn_one(STREAM[n][0] | {"a": 1e6 + n}, True)
+        assert range_of(model)[1] <= 1.0
+    model.learn_one(STREAM[5][0] | {"a": 1e6}, True)
+    assert range_of(model)[1] == 1e6
+
+
+@robust
+def test_values_inside_take_the_credit_of_far_ones_back(parameters):
+    model = made(**parameters)
+    for x, y in STREAM[:200]:
+        model.learn_one(x, y)
+    for n in range(20):  # one in twenty-one: each is paid back before the next one
+        model.learn_one(STREAM[n][0] | {"a": 1e6}, True)
+        for x, y in STREAM[200:220]:
+            model.learn_one(x, y)
+    assert range_of(model)[1] <= 1.0
+
+
+@robust
+def test_a_stream_that_moves_far_away_is_followed(parameters):
+    model = made(**parameters)
+    for x, y in STREAM[:500]:
+        model.learn_one(x, y)
+    highest = 0.0
+    for n, (x, y) in enumerate(STREAM[500:1000]):
+        a = 1e4 + x["a"] * 50
+        model.learn_one(x | {"a": a}, y)
+        if n < 4:
+            assert range_of(model)[1] <= 1.0
+        else:
+            highest = max(highest, a)
+            assert range_of(model)[1] == highest
+
+
+@robust
+def test_a_range_grows_by_what_is_not_far(parameters):
+    model = made(**parameters)
+    for i in range(64):
+        model.learn_one({"a": i / 63, "b": 0.5}, i % 2)
+    for value in (25.0, -300.0, 31.0 * 26 - 1, -1e4):
+        model.learn_one({"a": value, "b": 0.5}, 0)
+    assert range_of(model) == (-300.0, 31.0 * 26 - 1) or range_of(model) == (-1e4, 31.0 * 26 - 1)
+
+
+def test_missing_values_neither_pay_back_nor_count():
+    model = made()
+    for x, y in STREAM[:200]:
+        model.learn_one(x, y)
+    for _ in range(3):
+        model.learn_one({"a": 1e6}, True)
+    credit = model._arena.features["credit"][0]
+    for _ in range(100):
+        model.learn_one({"b": 0.0, "a": None}, True)
+    assert model._arena.features["credit"][0] == credit == 3.0
+    model.learn_one({"a": 1e6}, True, w=0)
+    model.predict_one({"a": 1e6})
+    assert model._arena.features["credit"][0] == 3.0
+
+
+# Affine maps, blocks, copies
+
+
+def moved(stream, scale, shift):
+    return [
+        ({name: scale * value + shift for name, value in x.items()}, y) for x, y in stream
+    ]
+
+
+@robust
+@pytest.mark.parametrize(
+    ("scale", "shift", "tolerance"),
+    [(2.0**40, 0.0, 0), (2.0**-300, 0.0, 0), (3.7, 0.0, 1e-9), (8.0, 1024.0, 1e-9)],
+)
+def test_affine_maps_change_nothing_outliers_or_not(parameters, scale, shift, tolerance):
+    stream = with_sentinels(STREAM[:700], -999.0, every=50, first=7)
+    # far values in a row, which are believed
+    stream += [(x | {"b": 5000.0 + i}, y) for i, (x, y) in enumerate(STREAM[700:710])]
+    stream += STREAM[710:900]
+    if shift:  # multiples of 1/64, to which it is added exactly
+        stream = [({k: round(v * 64) / 64 for k, v in x.items()}, y) for x, y in stream]
+    plain, mapped = made(**parameters), made(**parameters)
+    for (x, y), (z, _) in zip(stream, moved(stream, scale, shift), strict=True):
+        assert mapped.predict_proba_one(z) == pytest.approx(
+            plain.predict_proba_one(x), rel=0, abs=tolerance
+        )
+        plain.learn_one(x, y)
+        mapped.learn_one(z, y)
+
+
+@robust
+def test_blocks_with_outliers_are_like_their_rows(parameters):
+    stream = with_sentinels(STREAM[:900], 1e9, every=40, first=3)
+    stream[450:460] = [(x | {"c": -1e5}, y) for x, y in stream[450:460]]
+    rows, blocks = made(**parameters), made(**parameters, n_jobs=2)
+    expected = []
+    for x, y in stream:
+        expected.append(rows.predict_proba_one(x))
+        rows.learn_one(x, y)
+    start = 0
+    for size in (1, 62, 3, 200, 634):
+        X, y = zip(*stream[start : start + size], strict=True)
+        proba = blocks.predict_proba_then_learn_many(pd.DataFrame(X), list(y))
+        for row, p in zip(proba.to_dict("records"), expected[start:], strict=False):
+            assert {label: row[label] for label in p} == p
+        start += size
+    blocks.n_jobs = 1
+    assert pickle.dumps(blocks) == pickle.dumps(rows)
+
+
+@robust
+@pytest.mark.parametrize("cut", [40, 64, 203])
+def test_copies_remember_what_is_suspect(parameters, cut):
+    stream = with_sentinels(STREAM[:400], 1e9, every=29, first=5)
+    model = made(**parameters)
+    for x, y in stream[:cut]:
+        model.learn_one(x, y)
+    twin = pickle.loads(pickle.dumps(model))
+    for x, y in stream[cut:]:
+        for other in (model, twin):
+            other.learn_one(x, y)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+# What is left as it is
+
+
+@pytest.mark.parametrize("extra", [{}, {"fading_factor": 0.5, "vote": "learned"}], ids=str)
+def test_unit_intensity_takes_values_as_they_are(extra):
+    model = made(split_intensity="unit", max_nodes=201, **extra)
+    for x, y in STREAM[:200]:
+        model.learn_one(x, y)
+    twins = [copy.deepcopy(model) for _ in range(2)]
+    twins[0].learn_one(STREAM[200][0] | {"a": 1e9}, True)
+    twins[1].learn_one(STREAM[200][0] | {"a": range_of(model)[1]}, True)
+    boxes = [twin._arena.boxes[:, :, 1, 0] for twin in twins]
+    assert [np.nanmax(part[:, 0]) == 1e9 for part in boxes] == [True, False]
+
+
+@robust
+def test_categories_have_no_outliers(parameters):
+    model = made(**parameters)
+    for i in range(300):
+        x = {"color": "red" if i % 50 else f"rare {i}", "a": i % 7}
+        model.learn_one(x, i % 7 < 3)
+    assert model._arena.features["credit"][1] == 0.0
+    assert model._arena.features["n_recent"][1] == 0
+
+
+@robust
+@pytest.mark.parametrize("scale", [1e-320, 1e-300, 1e-12, 1e300, 1.7e306])
+def test_outliers_of_any_scale(parameters, scale):
+    model = made(**parameters)
+    for i, (x, y) in enumerate(STREAM[:400]):
+        x = {"a": scale * (100.0 if i % 37 == 5 else x["a"]), "b": x["b"]}
+        model.learn_one(x, y)
+        assert sum(model.predict_proba_one(x).values()) == pytest.approx(1.0, abs=1e-9)
+    low, high = range_of(model)
+    assert 0.0 <= low < high <= scale

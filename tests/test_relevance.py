@@ -1,0 +1,330 @@
+"""Relevance against a direct computation, and what follows from it for the trees."""
+
+import copy
+import pickle
+import random
+
+import naive
+import numpy as np
+import pandas as pd
+import pytest
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+
+MEMORY = naive.RELEVANCE_MEMORY
+FLOOR = naive.RELEVANCE_FLOOR
+
+
+def forest(kind=AMFClassifier, **parameters):
+    parameters = {"n_estimators": 1, "max_nodes": 3, "seed": 1} | parameters
+    return kind(**parameters, split_intensity="relevance")
+
+
+def intensities(model):
+    return model._arena.intensity[: len(model._features)].tolist()
+
+
+# The direct computation: from lists of all observations
+
+
+def faded_weights(numbers, weights, n_learnt):
+    return np.minimum(weights, 1e6) * np.exp(
+        (n_learnt - np.asarray(numbers)) * np.log1p(-1 / MEMORY)
+    )
+
+
+def shares_of(codes, weights):
+    return np.bincount(codes, weights) / weights.sum()
+
+
+def tau(buckets, labels, w):
+    """Part of the Gini impurity of the labels that the buckets take away, less that by chance."""
+    _, buckets = np.unique(buckets, return_inverse=True)
+    _, labels = np.unique(labels, return_inverse=True)
+    impurity = 1 - (shares_of(labels, w) ** 2).sum()
+    if impurity < 1e-12:
+        return 0.0
+    rest = sum(
+        w[buckets == k].sum() * (1 - (shares_of(labels[buckets == k], w[buckets == k]) ** 2).sum())
+        for k in range(buckets.max() + 1)
+    )
+    found = 1 - rest / w.sum() / impurity
+    n = w.sum() ** 2 / (w**2).sum()
+    n_buckets = buckets.max() + 1
+    return max(0.0, found - (1 - found) * (n_buckets - 1) / max(n - n_buckets, 1.0))
+
+
+def eta2(values, labels, w):
+    """Between-class over total sum of squares."""
+    values = values - values[0]
+    mean = np.average(values, weights=w)
+    total = (w * (values - mean) ** 2).sum()
+    if total == 0:
+        return 0.0
+    between = 0.0
+    for label in set(labels):
+        own = labels == label
+        between += w[own].sum() * (np.average(values[own], weights=w[own]) - mean) ** 2
+    return between / total
+
+
+class Direct:
+    """Relevance of the features of streams without outliers, from all that was observed."""
+
+    def __init__(self):
+        self.n_learnt = 0
+        self.seen = {}  # name -> [(number, value, bucket, label, weight)]
+        self.codes = {}
+
+    def learn(self, x, y, w):
+        if w == 0:
+            return
+        self.n_learnt += 1
+        for name, value in x.items():
+            if value is None or value != value:
+                continue
+            observed = self.seen.setdefault(name, [])
+            if isinstance(value, str):
+                codes = self.codes.setdefault(name, {})
+                bucket = codes.setdefault(value, len(codes)) % 64
+            else:
+                values = [v for _, v, *_ in observed] + [value]
+                low, high = min(values), max(values)
+                # 16 parts of the range as it is when the value comes
+                bucket = min(int((value - low) * (1 / (high - low)) * 16), 15) if high > low else 0
+            observed.append((self.n_learnt, value, bucket, y, w))
+
+    def relevance(self, name):
+        numbers, values, buckets, labels, weights = zip(*self.seen[name], strict=True)
+        w = faded_weights(numbers, np.array(weights), self.n_learnt)
+        labels = np.array(labels)
+        found = tau(buckets, labels, w)
+        if name not in self.codes:
+            found = max(found, eta2(np.array(values, dtype=float), labels, w))
+        return found
+
+
+def drifting_stream(n_samples, seed):
+    """Drift, gaps, weights, a late feature, many categories, a new label midway."""
+    rng = random.Random(seed)
+    for i in range(n_samples):
+        is_late = i > n_samples // 2
+        x = {
+            "a": rng.random(),
+            "b": 1e3 + rng.gauss(0, 1),
+            "steps": rng.randrange(5),
+            "color": rng.choice(["red", "tan", "blue"]),
+            "many": f"many {rng.randrange(100)}",
+            "same": 7.0,
+        }
+        y = (x["b"] > 1e3) if is_late else (x["a"] > 0.5)
+        y = y if rng.random() < 0.9 else x["color"] == "red"
+        if is_late:
+            x["late"] = rng.random() + y
+            y = 2 if rng.random() < 0.1 else int(y)
+        for name in ("a", "color", "many"):
+            if rng.random() < 0.1:
+                x[name] = None
+        yield x, int(y), rng.choice([1.0, 1.0, 0.5, 3.0, 0.0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_relevance_is_that_of_a_direct_computation(kind, seed):
+    model, direct = forest(kind), Direct()
+    for i, (x, y, w) in enumerate(drifting_stream(1500, seed)):
+        model.learn_one(x, y, w=w)
+        direct.learn(x, y, w)
+        if i > 0 and i % 100 == 0:
+            found = inspection.feature_relevance(model)
+            assert set(found.index) == set(direct.seen)
+            for name, value in found.items():
+                assert value == pytest.approx(direct.relevance(name), abs=1e-9)
+    assert found["same"] == pytest.approx(0.0, abs=1e-12)
+    assert found.between(0.0, 1.0).all()
+
+
+@pytest.mark.parametrize("offset", [1e6, -1e9, 1.7e12])
+def test_an_offset_leaves_relevance_as_it_is(offset):
+    plain, moved = forest(), forest()
+    rng = random.Random(13)
+    for _ in range(1000):
+        value, noise = round(rng.gauss(0, 1) * 64) / 64, round(rng.random() * 64) / 64
+        y = value + rng.gauss(0, 1) > 0
+        plain.learn_one({"a": value, "b": noise}, y)
+        moved.learn_one({"a": value + offset, "b": noise + offset}, y)
+    found = inspection.feature_relevance(moved)
+    assert found.to_numpy() == pytest.approx(
+        inspection.feature_relevance(plain).to_numpy(), abs=max(1e-9, 1e-15 * abs(offset))
+    )
+
+
+def test_blocks_give_the_relevance_of_rows():
+    samples = list(drifting_stream(600, 7))
+    rows, blocks = forest(), forest()
+    for x, y, w in samples:
+        rows.learn_one(x, y, w=w)
+    for start in range(0, 600, 130):
+        X, y, w = zip(*samples[start : start + 130], strict=True)
+        blocks.learn_many(pd.DataFrame(X), list(y), list(w))
+    one, other = inspection.feature_relevance(rows), inspection.feature_relevance(blocks)
+    assert dict(one) == dict(other)
+
+
+def test_intensities_are_ranges_times_relevance_before_the_sample():
+    model = forest()
+    rng = random.Random(3)
+    for i in range(500):
+        x = {"a": rng.random() * 100, "b": rng.random(), "color": rng.choice(["red", "tan"])}
+        y = x["a"] > 50
+        relevance = inspection.feature_relevance(model).to_numpy() if i else None
+        model.learn_one(x, y)
+        if i < 2:
+            continue
+        raised = FLOOR + relevance
+        ranges = model._arena.ranges[1, :3] - model._arena.ranges[0, :3]
+        base = [
+            1.0 if name == "color" else 1 / width
+            for name, width in zip(model._features, ranges, strict=True)
+        ]
+        assert intensities(model) == pytest.approx(base * raised / raised.mean(), rel=1e-12)
+
+
+def test_the_label_of_a_sample_has_no_say_in_how_it_is_split():
+    model = forest(max_nodes=None, n_estimators=3, n_classes=3)
+    rng = random.Random(4)
+    for _ in range(300):
+        x = {"a": rng.random(), "b": rng.random(), "c": rng.random()}
+        model.learn_one(x, int(x["a"] > 0.5))
+    for _ in range(20):
+        x = {name: 3 * rng.random() - 1 for name in "abc"}
+        before = inspection.feature_relevance(model)
+        twins = [copy.deepcopy(model) for _ in range(2)]
+        for label, twin in enumerate(twins):
+            twin.learn_one(x, label)
+        assert intensities(twins[0]) == intensities(twins[1])
+        assert not inspection.feature_relevance(twins[0]).equals(before)
+        # splits of nodes that are impure anyway are drawn alike
+        model.learn_one(x, int(x["a"] > 0.5))
+
+
+def split_pure_trees(labels):
+    # pure cells are split at once, and so trees depend on labels by relevance alone
+    model = forest(max_nodes=None, n_estimators=3, split_pure=True, n_classes=2)
+    rng = random.Random(5)
+    for label in labels:
+        model.learn_one({"a": rng.random(), "b": rng.random()}, label)
+    return [
+        inspection.node_table(model, tree)[["feature", "threshold", "time", "parent"]]
+        for tree in range(3)
+    ]
+
+
+def test_the_last_label_does_not_change_the_trees_and_earlier_ones_do():
+    labels = [i * i % 7 < 3 for i in range(200)]
+    trees = split_pure_trees(labels)
+    last = split_pure_trees([*labels[:-1], not labels[-1]])
+    assert all(one.equals(other) for one, other in zip(trees, last, strict=True))
+    early = split_pure_trees([*labels[:50], *[i % 3 == 0 for i in range(150)]])
+    assert not all(one.equals(other) for one, other in zip(trees, early, strict=True))
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_relevance_follows_a_stream_that_moves(kind):
+    model = forest(kind)
+    rng = random.Random(6)
+    for i in range(8000):
+        x = {
+            "first": rng.random(),
+            "then": rng.random(),
+            "color": rng.choice(["red", "tan"]),
+            "noise": rng.random(),
+            "shades": f"shade {rng.randrange(30)}",
+        }
+        is_first = i < 4000
+        model.learn_one(x, x["first"] > 0.5 if is_first else (x["then"] > 0.5, x["color"]))
+        if i == 3999:
+            before = inspection.feature_relevance(model)
+    after = inspection.feature_relevance(model)
+    assert before["first"] > 0.9 and before[["then", "color", "noise", "shades"]].max() < 0.1
+    assert after["first"] < 0.1 and after["then"] > 0.3 and after["color"] > 0.3
+    assert after[["noise", "shades"]].max() < 0.1
+
+
+def test_what_is_not_monotone_is_relevant_too():
+    model = forest()
+    rng = random.Random(7)
+    for _ in range(2000):
+        x = {"hill": rng.random(), "noise": rng.random()}
+        model.learn_one(x, 0.25 < x["hill"] < 0.75)
+    found = inspection.feature_relevance(model)
+    assert found["hill"] > 0.8 > 0.1 > found["noise"]
+
+
+def test_a_stream_long_enough_for_weights_to_be_made_smaller():
+    n_samples = 140_000
+    rng = np.random.default_rng(9)
+    columns = {
+        "a": rng.random(n_samples),
+        "b": rng.normal(size=n_samples),
+        "color": rng.choice(["red", "tan", "blue"], n_samples),
+    }
+    # the ends of the ranges come first, as the direct computation sees the last samples alone
+    columns["a"][:2], columns["b"][:2] = (0.0, 1.0), (-9.0, 9.0)
+    columns["a"][2:40] = columns["a"][40:78]
+    y = (columns["a"] + 0.3 * columns["b"] > 0.5) | (columns["color"] == "red")
+    model = forest()
+    newest = []
+    for start in range(0, n_samples, 20_000):
+        block = slice(start, start + 20_000)
+        model.learn_many(pd.DataFrame({k: v[block] for k, v in columns.items()}), y[block])
+        newest.append(float(model._arena.settings["newest_weight"][0]))
+    assert sum(later < earlier for earlier, later in zip(newest, newest[1:], strict=False)) == 2
+    assert max(newest) <= 1e60
+    last = slice(n_samples - 20_000, None)  # e^-50 of the weight of others
+    w = faded_weights(np.arange(n_samples)[last] + 1, 1.0, n_samples)
+    found = inspection.feature_relevance(model)
+    low, high = model._arena.ranges[:, :2]
+    for j, name in enumerate("ab"):
+        assert list(model._features)[j] == name
+        v = columns[name][last]
+        buckets = np.minimum(((v - low[j]) * (1 / (high[j] - low[j])) * 16).astype(int), 15)
+        expected = max(eta2(v, y[last], w), tau(buckets, y[last], w))
+        assert found[name] == pytest.approx(expected, abs=1e-9)
+    assert found["color"] == pytest.approx(tau(columns["color"][last], y[last], w), abs=1e-9)
+
+
+@pytest.mark.parametrize("weights", [[1e300, 1.0], [1e-300], [5e-324, 1e6], [1e-9, 1e9]], ids=str)
+def test_weights_of_any_size_give_relevance_between_0_and_1(weights):
+    model = forest(max_nodes=31)
+    for i, (x, y, _) in enumerate(drifting_stream(600, 10)):
+        model.learn_one(x, y, w=weights[i % len(weights)])
+        assert inspection.feature_relevance(model).between(0.0, 1.0).all()
+        assert np.isfinite(intensities(model)).all()
+
+
+def test_noise_features_cost_little_with_relevance():
+    rng = random.Random(11)
+    hits = {"range": [], "relevance": []}
+    models = {
+        name: AMFClassifier(n_estimators=5, split_intensity=name, seed=1) for name in hits
+    }
+    for _ in range(3000):
+        x = {"signal": rng.random()} | {f"noise {k}": rng.random() for k in range(12)}
+        y = int(5 * x["signal"]) % 2
+        for name, model in models.items():
+            hits[name].append(model.predict_one(x) == y)
+            model.learn_one(x, y)
+    assert np.mean(hits["relevance"][1000:]) > np.mean(hits["range"][1000:]) + 0.1
+
+
+def test_the_relevance_is_copied():
+    model = forest()
+    samples = list(drifting_stream(400, 12))
+    for x, y, w in samples[:300]:
+        model.learn_one(x, y, w=w)
+    twin = pickle.loads(pickle.dumps(model))
+    for x, y, w in samples[300:]:
+        for other in (model, twin):
+            other.learn_one(x, y, w=w)
+        assert inspection.feature_relevance(twin).equals(inspection.feature_relevance(model))
