@@ -8,13 +8,12 @@ from pathlib import Path
 SHORT_LIST = [
     "test_naive.py::test_a_longer_stream_equals_the_reference",  # adaptive ones among them
     "test_invariants.py::test_c_on_a_frozen_structure_the_log_loss_obeys_the_bound",
-    "test_copies.py::test_copies_all_along_the_way_change_nothing",
+    "test_copies.py::test_copies_all_along_the_way_change_nothing[AdaptiveAMFClassifier]",
     "test_many.py::test_a_block_is_learnt_like_its_rows[budget-pandas]",
     "test_many.py::test_a_block_is_predicted_then_learnt_like_its_rows[adaptive, budget-pandas]",
-    "test_outliers.py::test_copies_remember_what_is_suspect",
-    "test_relevance.py::test_relevance_is_that_of_a_direct_computation",
-    "test_fading.py::test_a_new_label_leaves_odds_and_shares_alone",
-    "test_vote.py::test_what_was_predicted_before_changes_nothing_of_what_is_learnt",
+    "test_outliers.py::test_copies_remember_what_is_suspect[40-adaptive]",
+    "test_relevance.py::test_blocks_give_the_relevance_of_rows",
+    "test_vote.py::test_a_prediction_from_before_a_block_is_not_used_after_it[learn_many-adaptive]",
     "test_many.py::test_a_block_is_predicted_then_learnt_like_its_rows[default-pandas]",
     "test_long_lists.py",
     "test_room.py",

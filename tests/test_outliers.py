@@ -108,7 +108,11 @@ def test_an_outlier_is_seen_at_the_end_of_the_range(parameters):
     for x, y in STREAM[:1000]:
         model.learn_one(x, y)
     low, high = range_of(model)
-    for name, end, far in (("a", high, 1e9), ("a", low, -999.0), ("b", range_of(model, "b")[1], 1e200)):
+    for name, end, far in (
+        ("a", high, 1e9),
+        ("a", low, -999.0),
+        ("b", range_of(model, "b")[1], 1e200),
+    ):
         for x, _ in STREAM[:20]:
             near = model.predict_proba_one(x | {name: end})
             assert model.predict_proba_one(x | {name: far}) == near
@@ -186,9 +190,7 @@ def test_missing_values_neither_pay_back_nor_count():
 
 
 def moved(stream, scale, shift):
-    return [
-        ({name: scale * value + shift for name, value in x.items()}, y) for x, y in stream
-    ]
+    return [({name: scale * value + shift for name, value in x.items()}, y) for x, y in stream]
 
 
 @robust

@@ -1,6 +1,7 @@
 """Relevance against a direct computation, and what follows from it for the trees."""
 
 import copy
+import itertools
 import pickle
 import random
 
@@ -279,7 +280,7 @@ def test_a_stream_long_enough_for_weights_to_be_made_smaller():
         block = slice(start, start + 20_000)
         model.learn_many(pd.DataFrame({k: v[block] for k, v in columns.items()}), y[block])
         newest.append(float(model._arena.settings["newest_weight"][0]))
-    assert sum(later < earlier for earlier, later in zip(newest, newest[1:], strict=False)) == 2
+    assert sum(later < earlier for earlier, later in itertools.pairwise(newest)) == 2
     assert max(newest) <= 1e60
     last = slice(n_samples - 20_000, None)  # e^-50 of the weight of others
     w = faded_weights(np.arange(n_samples)[last] + 1, 1.0, n_samples)
@@ -306,9 +307,7 @@ def test_weights_of_any_size_give_relevance_between_0_and_1(weights):
 def test_noise_features_cost_little_with_relevance():
     rng = random.Random(11)
     hits = {"range": [], "relevance": []}
-    models = {
-        name: AMFClassifier(n_estimators=5, split_intensity=name, seed=1) for name in hits
-    }
+    models = {name: AMFClassifier(n_estimators=5, split_intensity=name, seed=1) for name in hits}
     for _ in range(3000):
         x = {"signal": rng.random()} | {f"noise {k}": rng.random() for k in range(12)}
         y = int(5 * x["signal"]) % 2
