@@ -1,4 +1,4 @@
-"""Values far outside the range: what they cost, and that they are believed once they are frequent."""
+"""Values far outside the range: what they cost, and that they are believed if frequent."""
 
 import copy
 import pickle
