@@ -152,7 +152,7 @@ def test_the_defaults_are_the_documented_ones():
         "max_nodes": 5000,
         "split_intensity": "relevance",
         "fading_factor": 0.5,
-        "restart_threshold": 5.0,
+        "restart_threshold": 4.0,
         "vote": "learned",
     }
     assert OnlineDummyClassifier()._get_params() == {"n_classes": None, "dirichlet": None}
