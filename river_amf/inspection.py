@@ -152,10 +152,11 @@ def feature_relevance(model: AMFClassifier) -> pd.Series:
 
     Examples
     --------
+    >>> import random
     >>> from river_amf import AdaptiveAMFClassifier, inspection
-    >>> model = AdaptiveAMFClassifier(seed=1)
+    >>> model, rng = AdaptiveAMFClassifier(seed=1), random.Random(1)
     >>> for i in range(500):
-    ...     model.learn_one({"noise": i * 37 % 101, "signal": i % 10}, i % 10 < 5)
+    ...     model.learn_one({"noise": rng.random(), "signal": i % 10}, i % 10 < 5)
     >>> inspection.feature_relevance(model).round(1)
     noise     0.0
     signal    1.0
