@@ -140,7 +140,7 @@ PATIENCE = 5.0  # how many such values make the range wider; each value inside t
 RELIEF = 0.05
 MEMORY = 400.0  # samples that relevance goes back
 LEAST_RELEVANCE = 0.003
-LARGEST_TRUST = 1e6  # the largest weight of a sample in the statistics of relevance
+LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight in relevance
 LARGEST_NEWEST = 1e60  # of the weight of the newest sample, before all are made smaller
 LARGEST_SPREAD = 1e100  # beyond that squares of deviations are of no use
 
@@ -148,6 +148,7 @@ RECENT_RATE = 0.02  # of the running mean of a tree's last losses
 USUAL_RATE = 0.001
 LEAST_HEARD = 300  # predictions before a tree may start afresh
 LEAST_VARIANCE = 0.001  # of a loss
+LEAST_SURPLUS = 0.05  # of the last losses over the usual ones: three bad surprises in a row
 
 FLOOR = 0.001  # what a learned vote adds to the probabilities before it takes logarithms
 VOTE_RATE = 0.002
@@ -469,7 +470,7 @@ def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> Non
         elif feature["credit"] > 0.0:
             feature["credit"] = max(0.0, feature["credit"] - RELIEF)
     if settings["relevance"]:
-        weigh_features(forest, x, label, min(weight, LARGEST_TRUST))
+        weigh_features(forest, x, label, max(min(weight, LARGEST_TRUST), LEAST_TRUST))
 
 
 @part
@@ -650,6 +651,18 @@ def count_bucket(
 
 
 @part
+def count_used(buckets: Array) -> int:
+    """The number of buckets that are not empty; old ones become so."""
+    n_used = 0
+    for k in range(N_BUCKETS):
+        size = 0.0
+        for c in range(buckets.shape[1]):
+            size += buckets[k, c]
+        n_used += size > 0.0
+    return n_used
+
+
+@part
 def make_smaller(forest: Forest, factor: float) -> None:
     """Divide all weights of past samples by a factor."""
     for j in range(forest.settings[0]["n_features"]):
@@ -664,6 +677,7 @@ def make_smaller(forest: Forest, factor: float) -> None:
             forest.moments[j, c, 0] /= factor
             for k in range(N_BUCKETS):
                 forest.buckets[j, k, c] /= factor
+        feature["n_used"] = count_used(forest.buckets[j])
 
 
 # ---------------------------------------------------------------------------------------- boxes
@@ -850,7 +864,7 @@ def learn_faded_weight(
     """As learn_faded, for any weight and in logarithms.
 
     The counts fade by gamma^w and gain (1 - gamma^w) / (1 - gamma), as if the weight came bit by
-    bit: 2 is the same as learning twice. The faded estimator scores p_faded(y)^w.
+    bit. The faded estimator scores p_faded(y)^w, and the share is drawn to 1/2 once.
     """
     share = row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
@@ -1628,13 +1642,13 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
         node["n_samples"] += 1.0
         index = node["parent"]
     if tree.settings["fades"]:
-        note_share(tree.state, faded_share)
+        note_share(tree.state, faded_share, 1.0)
 
 
 @hot
-def note_share(state: Record, faded_share: float) -> None:
+def note_share(state: Record, faded_share: float, weight: float) -> None:
     """Take the share of the faded estimators in a prediction into its running mean."""
-    state["faded_share"] += (faded_share - state["faded_share"]) / SHARE_MEMORY
+    state["faded_share"] += min(weight, 1.0) * (faded_share - state["faded_share"]) / SHARE_MEMORY
 
 
 @part
@@ -1676,7 +1690,7 @@ def aggregate_any_weight(
         node["n_samples"] = n_samples + weight
         index = node["parent"]
     if tree.settings["fades"]:
-        note_share(tree.state, faded_share)
+        note_share(tree.state, faded_share, weight)
 
 
 @hot
@@ -1791,7 +1805,7 @@ def learn_in_forest(
     settings, trees = forest.settings[0], forest.trees
     n_features = settings["n_features"]
     n_late = count_late(settings, trees)
-    keeps_rows = is_keeping_rows(settings, n_late)
+    keeps_rows = is_keeping_rows(settings, trees, n_late)
     row = settings["n_rows"] - 1
     if first_tree < 0:
         if has_infinity(sample[0], n_features):
@@ -1818,7 +1832,7 @@ def learn_in_forest(
         if lack != NOTHING:
             return t + lack * len(trees)
         if settings["restart_threshold"] > 0.0:
-            judge_tree(forest, t, forest.votes[t, 0, label])
+            judge_tree(forest, t, forest.votes[t, 0, label], weight)
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
     if keeps_rows and not is_listed(forest.links, row):
@@ -1830,7 +1844,7 @@ def learn_in_forest(
 def have_released(settings: Record, trees: Array, n_late: int) -> int:
     """RELEASED if fewer trees keep samples than did before, else DONE."""
     n_late_now = count_late(settings, trees)
-    if n_late_now < n_late and not is_keeping_rows(settings, n_late_now):
+    if n_late_now < n_late and not is_keeping_rows(settings, trees, n_late_now):
         forget_rows(settings)
     return RELEASED if n_late_now < n_late else DONE
 
@@ -1852,10 +1866,10 @@ def count_late(settings: Record, trees: Array) -> int:
 
 
 @hot
-def is_keeping_rows(settings: Record, n_late: int) -> bool:
+def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
     """Whether samples go into the store: the leaves of some tree keep them, or may once more."""
-    may_restart = settings["restart_threshold"] > 0.0 and not settings["split_pure"]
-    return n_late > 0 or may_restart
+    may_restart = settings["restart_threshold"] > 0.0 and len(trees) > 1
+    return n_late > 0 or (may_restart and not settings["split_pure"])
 
 
 @hot
@@ -1865,11 +1879,12 @@ def hears_trees(settings: Record) -> bool:
 
 
 @hot
-def judge_tree(forest: Forest, t: int, vote: float) -> None:
+def judge_tree(forest: Forest, t: int, vote: float, weight: float) -> None:
     """Let every second tree start afresh once it predicts far worse than it used to.
 
     That is when the running mean of its last losses, 1 - p(label), exceeds its usual loss by so
-    many standard errors. The others stay, for the drift may be less than it seems.
+    many standard errors, and by more than a few rare labels would. The others stay, for the drift
+    may be less than it seems.
     """
     state, settings = forest.trees[t], forest.settings[0]
     if t % 2 == 0:
@@ -1878,12 +1893,13 @@ def judge_tree(forest: Forest, t: int, vote: float) -> None:
     n_heard = state["n_heard"] + 1
     recent = state["recent_loss"]
     usual = state["usual_loss"]
-    recent += (loss - recent) * max(RECENT_RATE, 1.0 / n_heard)
-    usual += (loss - usual) * max(USUAL_RATE, 1.0 / n_heard)
+    trust = min(weight, 1.0)
+    recent += trust * (loss - recent) * max(RECENT_RATE, 1.0 / n_heard)
+    usual += trust * (loss - usual) * max(USUAL_RATE, 1.0 / n_heard)
     variance = max(usual * (1.0 - usual), LEAST_VARIANCE) * RECENT_RATE / (2.0 - RECENT_RATE)
     state["n_heard"] = n_heard
     state["recent_loss"], state["usual_loss"] = recent, usual
-    surplus = settings["restart_threshold"] * math.sqrt(variance)
+    surplus = max(settings["restart_threshold"] * math.sqrt(variance), LEAST_SURPLUS)
     if n_heard > LEAST_HEARD and recent - usual > surplus:
         restart_tree(forest, t)
 
@@ -2180,7 +2196,7 @@ def ready_samples(arena: int, wanted: int) -> int:
     settings = forest.settings[0]
     few = min(wanted, FEW_SAMPLES)
     n_ready = wanted
-    if is_keeping_rows(settings, count_late(settings, forest.trees)):
+    if is_keeping_rows(settings, forest.trees, count_late(settings, forest.trees)):
         n_ready = min(n_ready, len(forest.rows) - settings["n_rows"])
         if n_ready < few:
             return STORE_FULL
@@ -2203,7 +2219,7 @@ def open_chunk(arena: int, block: int, start: int, stop: int, learns: bool) -> i
     samples = samples_of(block, forest)
     settings = forest.settings[0]
     n_late = count_late(settings, forest.trees)
-    keeps_rows = is_keeping_rows(settings, n_late)
+    keeps_rows = is_keeping_rows(settings, forest.trees, n_late)
     for t in range(len(forest.trees)):
         samples.next_samples[t] = start
     n_features = settings["n_features"]
@@ -2253,7 +2269,8 @@ def run_chunk(
                 if lack != NOTHING:
                     return lack
                 if settings["restart_threshold"] > 0.0:
-                    judge_tree(forest, t, samples.parts[t, i - start, samples.labels[i]])
+                    vote = samples.parts[t, i - start, samples.labels[i]]
+                    judge_tree(forest, t, vote, weight)
         samples.next_samples[t] = stop
     return NOTHING
 

@@ -375,10 +375,11 @@ class Arena:
         """Give the store of samples room for twice the rows in use.
 
         And for some more where there are many nodes, which all have to be gone through whenever the
-        store is full.
+        store is full; but for an eighth more only where it is large already.
         """
         n_rows = int(self.settings["n_rows"][0])
-        self._resize_rows(n_rows + max(_FIRST_ROWS, n_rows, self.nodes.shape[1] // 4))
+        more = n_rows if self.rows.nbytes < _SMALL else n_rows // 8
+        self._resize_rows(n_rows + max(_FIRST_ROWS, more, self.nodes.shape[1] // 4))
 
     def drop_rows(self) -> None:
         """Give back the room of the store of samples that is not in use, if there is memory to."""

@@ -50,6 +50,7 @@ RECENT_RATE = 0.02  # of the mean of a tree's last losses
 USUAL_RATE = 0.001
 LEAST_HEARD = 300  # losses before a tree may start afresh
 LEAST_VARIANCE = 0.001  # of a loss
+LEAST_SURPLUS = 0.05
 VOTE_FLOOR = 1e-3  # FLOOR, added to each probability of a tree
 VOTE_RATE = 0.002  # RATE_V
 BIAS_RATE = 0.02  # RATE_B
@@ -683,11 +684,11 @@ def hull(samples: Iterable[Sample]) -> dict[int, tuple[float, float]]:
     return box
 
 
-def running_mean(values: Sequence[float], rate: float) -> float:
+def running_mean(values: Sequence[tuple[float, float]], rate: float) -> float:
     """Mean in which each new value has the weight `rate`, or more while there are few."""
     mean = 0.0
-    for n, value in enumerate(values, start=1):
-        mean += (value - mean) * max(rate, 1 / n)
+    for n, (value, trust) in enumerate(values, start=1):
+        mean += trust * (value - mean) * max(rate, 1 / n)
     return mean
 
 
@@ -700,7 +701,7 @@ class NaiveTree:
         self.tree_key = tree_key
         self.root: Node | None = None
         self.fading_share = 0.5
-        self.losses: list[float] = []
+        self.losses: list[tuple[float, float]] = []
         self.n_restarts = 0
         self.log_growth: dict[Node, float] = {}
 
@@ -753,13 +754,13 @@ class NaiveTree:
         for node in path:
             node.samples.append(sample)
 
-    def judge(self, loss: float) -> None:
+    def judge(self, loss: float, weight: float) -> None:
         """Start afresh if the losses exceed the usual ones by far."""
-        self.losses.append(loss)
+        self.losses.append((loss, min(weight, 1.0)))
         recent = running_mean(self.losses, RECENT_RATE)
         usual = running_mean(self.losses, USUAL_RATE)
         variance = max(usual * (1 - usual), LEAST_VARIANCE) * RECENT_RATE / (2 - RECENT_RATE)
-        surplus = self.forest.restart_threshold * math.sqrt(variance)
+        surplus = max(self.forest.restart_threshold * math.sqrt(variance), LEAST_SURPLUS)
         if len(self.losses) > LEAST_HEARD and recent - usual > surplus:
             self.root, self.losses = None, []
             self.n_restarts += 1
@@ -799,7 +800,7 @@ class NaiveTree:
                 log_g = log_add(-softplus(-r) + log_p, -softplus(r) + log_g)
             node.share = mixture.share
             log_g += self.log_growth.get(node, 0.0)
-        self.fading_share += (part - self.fading_share) / SHARE_MEMORY
+        self.fading_share += min(sample.weight, 1.0) * (part - self.fading_share) / SHARE_MEMORY
         return log_g
 
     def _new_leaf(self, time: float, samples: Iterable[Sample] = ()) -> Node:
@@ -1048,7 +1049,7 @@ class NaiveForest:
             proba = tree.predict(values) if self.restart_threshold else []
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
             if self.restart_threshold and t % 2 == 1:
-                tree.judge(1.0 - proba[label])
+                tree.judge(1.0 - proba[label], float(w))
         self.n_learnt += 1
         for name, column in self.columns.items():
             if not is_missing(x.get(name)):
