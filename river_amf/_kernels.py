@@ -591,7 +591,7 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
             eta2 = measure_value(feature, moments[label], value, taken)
         bucket = forest.buckets[j, k]
         tau = count_bucket(feature, moments, bucket, n_classes, label, taken)
-        feature["relevance"] = max(eta2, tau)
+        feature["relevance"] = min(max(eta2, tau), 1.0)
     settings["newest_weight"] = newest / (1.0 - 1.0 / MEMORY)
     if settings["newest_weight"] > LARGEST_NEWEST:
         make_smaller(forest, settings["newest_weight"])

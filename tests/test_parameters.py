@@ -151,7 +151,7 @@ def test_the_defaults_are_the_documented_ones():
         "split_prior": 0.7,
         "max_nodes": 5000,
         "split_intensity": "relevance",
-        "fading_factor": 0.5,
+        "fading_factor": 0.45,
         "restart_threshold": 4.0,
         "vote": "learned",
     }
