@@ -1,14 +1,15 @@
-"""Depth 10 000 and counts beyond 2^31, built by hand; parameters and weights of any size."""
+"""Depth 10 000 and counts beyond 2^31, built by hand; wide streams; parameters of any size."""
 
 import math
 import pickle
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 import tables
 
-from river_amf import AMFClassifier, _kernels, forest, inspection
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, _kernels, forest, inspection
 
 DEPTH = 10_000
 MANY = 2**31 + 7
@@ -147,3 +148,21 @@ def test_a_thinned_list_of_weights_of_all_sizes(monkeypatch):
     assert sum(model.predict_proba_one({"a": 0.5}).values()) == pytest.approx(1.0)
     for tree in range(2):
         assert not inspection.node_table(model, tree)["n_samples"].isna().any()
+
+
+@pytest.mark.parametrize("kind", ["noise", "easy", "rare"])
+def test_the_adaptive_forest_stays_below_64_mb_with_sixty_features(kind):
+    rng = np.random.default_rng(0)
+    n_samples = 40_000 if kind == "rare" else 20_000
+    x = rng.normal(size=(n_samples, 60))
+    labels = {
+        "noise": rng.integers(0, 2, n_samples),
+        "easy": (x[:, 0] > 0).astype(int),  # few splits, and so many samples in lists
+        "rare": (rng.random(n_samples) < 0.02).astype(int),
+    }
+    frame = pd.DataFrame(x, columns=[f"f{j}" for j in range(60)])
+    model = AdaptiveAMFClassifier(seed=1)
+    for start in range(0, n_samples, 1000):
+        part = slice(start, start + 1000)
+        model.learn_many(frame[part], labels[kind][part])
+        assert model.memory_usage < 64e6
