@@ -1,0 +1,57 @@
+"""What an odd -999 or 1e9 costs: one value in a thousand of each numeric feature. Prints Markdown.
+
+    python tests/benchmarks/outliers.py
+
+Test-then-train accuracy with 10 trees, the mean of three seeds.
+"""
+
+import statistics
+
+import numpy as np
+import pandas as pd
+from streams import load
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
+
+SEEDS = (1, 2, 3)
+OUTLIERS = (None, -999.0, 1e9)
+FORESTS = {
+    "range": (AMFClassifier, {}),
+    "relevance": (AMFClassifier, {"split_intensity": "relevance"}),
+    "adaptive": (AdaptiveAMFClassifier, {}),
+}
+
+
+def with_outliers(frame: pd.DataFrame, outlier: float | None) -> pd.DataFrame:
+    """Return the frame with one number in a thousand replaced."""
+    rng = np.random.default_rng(0)
+    frame = frame.copy()
+    for name in frame.select_dtypes("number") if outlier is not None else ():
+        frame[name] = frame[name].astype(float).where(rng.random(len(frame)) >= 0.001, outlier)
+    return frame
+
+
+def main() -> None:
+    """Print the table."""
+    print("| stream | forest | as it is | -999 | 1e9 |")
+    print("|---|---|---|---|---|")
+    for stream in ("elec2", "letter"):
+        samples = load(stream)
+        labels = pd.Series([y for _, y in samples])
+        frame = pd.DataFrame([x for x, _ in samples])
+        for name, (forest, parameters) in FORESTS.items():
+            cells = []
+            for outlier in OUTLIERS:
+                spoilt = with_outliers(frame, outlier)
+                scores = []
+                for seed in SEEDS:
+                    model = forest(seed=seed, **parameters)
+                    proba = model.predict_proba_then_learn_many(spoilt, labels).iloc[1:]
+                    right = proba.idxmax(axis=1).to_numpy() == labels.to_numpy()[1:]
+                    scores.append(float(right.mean()))
+                cells.append(f"{statistics.mean(scores):.4f}")
+            print(f"| {stream} | {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
