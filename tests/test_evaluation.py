@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import base, compose, dummy, evaluate, metrics, naive_bayes, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, evaluation, inspection
+from river_amf import AdaptiveAMFClassifier, evaluation, inspection, prequential
 from river_amf.evaluation import EvaluationError, drift_history, load_stream
 from river_amf.forest import AMFClassifier
 
@@ -237,7 +237,7 @@ def test_only_the_model_is_timed(monkeypatch):
             pass_time()
             yield {"a": 1.0}, True
 
-    monkeypatch.setattr(evaluation.time, "perf_counter", lambda: model.now)
+    monkeypatch.setattr(prequential.time, "perf_counter", lambda: model.now)
     rows = run(model, samples(), [metrics.Accuracy()], {5}, on_prediction=pass_time)
     assert [row.us_per_sample for row in rows] == pytest.approx([3.0, 3.0], rel=1e-6)
 

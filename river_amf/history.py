@@ -1,0 +1,143 @@
+"""What a forest went through along a stream."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from river import base, compose
+
+from river_amf.encoding import shown
+from river_amf.forest import AMFClassifier
+from river_amf.inspection import feature_relevance
+from river_amf.parameters import integer
+from river_amf.prequential import iter_test_then_train, most_probable
+from river_amf.streams import EvaluationError, Label, Sample
+
+
+@dataclass(frozen=True, eq=False)
+class DriftHistory:
+    """How a forest fared along a stream, by the number of samples learnt (`drift_history`).
+
+    Parameters
+    ----------
+    curve
+        A row per checkpoint, with the columns `accuracy`, over the samples since the checkpoint
+        before, and `fading_share`, that of the model then; NaN if it does not fade.
+    relevance
+        A row per checkpoint, with a column for each feature, in order of first appearance: its
+        `inspection.feature_relevance`; NaN before it appeared. Without columns if the model keeps
+        none.
+
+    """
+
+    curve: pd.DataFrame
+    relevance: pd.DataFrame
+
+
+def drift_history(
+    samples: Iterable[Sample], model: base.Classifier, every: int = 200
+) -> DriftHistory:
+    """Run a forest over a stream, test-then-train, and record what drift does to it.
+
+    Parameters
+    ----------
+    samples
+        A `Stream`, a data set of river, or any pairs of features and label. It must end: of an
+        endless generator of river take as many as there shall be, `SEA().take(10_000)`.
+    model
+        A forest, or a pipeline of river that ends in one; it learns.
+    every
+        Number of samples between two checkpoints; there is one at the end too.
+
+    Returns
+    -------
+    The accuracy, the share of the faded counts and the relevance of each feature at the
+    checkpoints. `plot.drift` draws them.
+
+    Raises
+    ------
+    TypeError
+        If the model is, or ends in, no forest.
+    ValueError
+        If `every` is no whole number from 1.
+    EvaluationError
+        If a sample is no pair, or the model refuses it.
+
+    Examples
+    --------
+    The label of this stream depends on size and color first, then on color and shape:
+
+    >>> from river_amf import AdaptiveAMFClassifier, evaluation
+    >>> stream = evaluation.STREAMS["stagger_abrupt"]
+    >>> stream.drifts
+    (5000, 10000)
+    >>> model = AdaptiveAMFClassifier(n_estimators=3, seed=1)
+    >>> history = evaluation.drift_history(stream.take(8000), model, every=1000)
+    >>> bool(history.curve["fading_share"][5000] < 0.1 < history.curve["fading_share"][8000])
+    True
+    >>> history.relevance.loc[[5000, 8000]] > 0.1
+               color  shape   size
+    n_samples
+    5000        True  False   True
+    8000        True   True  False
+
+    """
+    integer(1)("every", every)
+    forest = _last_forest(model)
+    hits: list[bool] = []
+
+    def score(n: int, y: Label, proba: dict[Label, float]) -> None:
+        if proba:
+            hits.append(most_probable(proba) == y)
+
+    places: list[int] = []
+    curve: list[tuple[float, float]] = []
+    relevance: list[pd.Series] = []
+    checkpoints = range(int(every), sys.maxsize, int(every))
+    for checkpoint in iter_test_then_train(_pairs(samples), model, (), checkpoints, score):
+        places.append(checkpoint.n_samples)
+        curve.append((sum(hits) / len(hits) if hits else math.nan, forest.fading_share))
+        if forest.split_intensity == "relevance":
+            relevance.append(feature_relevance(forest))
+        hits.clear()
+    index = pd.Index(places, dtype=np.int64, name="n_samples")
+    columns = ["accuracy", "fading_share"]
+    return DriftHistory(
+        pd.DataFrame(curve, index, columns, dtype=np.float64), _relevance_table(index, relevance)
+    )
+
+
+def _last_forest(model: Any) -> AMFClassifier:
+    """Return the forest that the model is, or in which the pipeline ends."""
+    last = model
+    while isinstance(last, compose.Pipeline):
+        last = next(reversed(last.steps.values()), None)
+    if not isinstance(last, AMFClassifier):
+        raise TypeError(
+            f"model must be a forest, or a pipeline that ends in one, got {shown(model)}"
+        )
+    return last
+
+
+def _pairs(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Yield the samples, or raise where one is no pair."""
+    for n, sample in enumerate(samples, start=1):
+        if not isinstance(sample, tuple | list) or len(sample) != 2:
+            raise EvaluationError(f"sample {n}: must be a pair (x, y), got {shown(sample)}")
+        x, y = sample
+        yield x, y
+
+
+def _relevance_table(index: pd.Index, relevance: Sequence[pd.Series]) -> pd.DataFrame:
+    """Return the relevances as rows; features known later are NaN in the earlier ones."""
+    names = relevance[-1].index if relevance else pd.Index([], dtype=object)
+    table = np.full((len(index), len(names)), math.nan)
+    for row, known in zip(table, relevance, strict=False):
+        row[: len(known)] = known  # a new feature is added at the end
+    return pd.DataFrame(table, index, names)

@@ -1,0 +1,302 @@
+"""The streams to evaluate on: CSV files, the data sets of river, and streams that drift."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from river import base, datasets, evaluate, metrics
+
+from river_amf.tracks import BUNDLED, STREAMS, TRACKS, DriftStream
+
+Label = base.typing.ClfTarget
+Features = dict[base.typing.FeatureName, Any]
+Sample = tuple[Features, Label]
+
+_MAX_LISTED = 40  # names in an error message, so that it stays one readable line
+
+
+class EvaluationError(ValueError):
+    """A stream, track, column, metric or sample that cannot be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Labelled samples in order; iterating yields pairs of a feature dict and a label.
+
+    Parameters
+    ----------
+    name
+        What to call the stream in reports.
+    n_samples
+        Number of samples.
+    n_numeric
+        Number of features that are numbers or booleans.
+    n_categorical
+        Number of features that are strings.
+    samples
+        The pairs themselves; may be iterated more than once.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation import Stream
+    >>> stream = Stream("toy", 2, 1, 0, [({"a": 1.0}, "yes"), ({"a": 2.0}, "no")])
+    >>> [y for x, y in stream]
+    ['yes', 'no']
+
+    """
+
+    name: str
+    n_samples: int
+    n_numeric: int
+    n_categorical: int
+    samples: Iterable[Sample] = field(repr=False)
+
+    def __iter__(self) -> Iterator[Sample]:
+        """Yield the samples from the first."""
+        return iter(self.samples)
+
+
+def load_stream(
+    source: str,
+    target: str | None = None,
+    categorical: Sequence[str] = (),
+    limit: int | None = None,
+) -> Stream:
+    """Read a CSV file, or open a data set that comes with river or a stream with drift.
+
+    In a CSV file the columns of text are categories, and only an empty field is missing: it is
+    left out of the feature dict.
+
+    Parameters
+    ----------
+    source
+        One of `BUNDLED` or `STREAMS` (in any case), or the path of a CSV file in UTF-8; `.gz` is
+        unpacked.
+    target
+        Column of the labels. By default `target` if there is such a column, else the last one.
+    categorical
+        Columns whose values are codes: they are read as text, whatever they look like.
+    limit
+        Read that many samples and no more.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no such stream or column, or the file is no table of features and labels.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation import load_stream
+    >>> stream = load_stream("bananas", limit=100)
+    >>> stream.name, stream.n_samples, stream.n_numeric
+    ('Bananas', 100, 2)
+    >>> x, y = next(iter(stream))
+    >>> sorted(x), type(y)
+    (['1', '2'], <class 'bool'>)
+
+    """
+    dataset = _open_dataset(source)
+    if dataset is None:
+        return _load_csv(Path(source), target, categorical, limit)
+    name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
+    if target is not None or categorical:
+        option = "categorical columns" if target is None else "a target column"
+        raise EvaluationError(f"{option} can be chosen for a CSV file, not for {name}")
+    n_samples = dataset.n_samples if limit is None else min(limit, dataset.n_samples)
+    samples: Iterable[Sample] = _First(dataset, n_samples)
+    if name in BUNDLED:  # whole, because river closes the file at its last line only
+        samples = list(dataset)[:limit]
+    return Stream(name, n_samples, dataset.n_features, 0, samples)
+
+
+def _open_dataset(name: str) -> datasets.base.Dataset | None:
+    """Return the stream with drift or the data set of river of that name, if there is one."""
+    known = {name.lower(): name for name in (*STREAMS, *BUNDLED)}.get(name.lower())
+    if known is None:
+        return None
+    return STREAMS[known] if known in STREAMS else getattr(datasets, known)()
+
+
+@dataclass(frozen=True)
+class _First:
+    """The first samples of a dataset, made anew each time."""
+
+    dataset: datasets.base.Dataset
+    n_samples: int
+
+    def __iter__(self) -> Iterator[Sample]:
+        yield from self.dataset.take(self.n_samples)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The samples of a table, one made at a time."""
+
+    frame: pd.DataFrame
+    target: str
+
+    def __iter__(self) -> Iterator[Sample]:
+        names = list(self.frame.columns)
+        for row in self.frame.itertuples(index=False, name=None):
+            # What is missing is NaN here, and NaN alone differs from itself.
+            x: Features = {
+                name: value for name, value in zip(names, row, strict=True) if value == value
+            }
+            y = x.pop(self.target)
+            yield x, y
+
+
+def _load_csv(
+    path: Path, target: str | None, categorical: Sequence[str], limit: int | None
+) -> Stream:
+    if not path.exists():
+        hint = suggest(str(path), (*BUNDLED, *STREAMS))
+        raise EvaluationError(f"no file and no stream {str(path)!r} ({hint})")
+    if not path.is_file():
+        raise EvaluationError(f"{str(path)!r} is not a regular file")
+    columns = _read_header(path)
+    target = _choose_target(columns, target, path)
+    _check_categorical(columns, categorical, target, path)
+    types = dict.fromkeys(categorical, str)
+    frame = _read_table(path, names=columns, header=0, nrows=limit, dtype=types)
+    _check_values(frame, target, path)
+    features = [frame[column] for column in columns if column != target]
+    kinds = [pd.api.types.infer_dtype(feature, skipna=True) for feature in features]
+    n_categorical = kinds.count("string")
+    n_numeric = len(kinds) - n_categorical
+    return Stream(path.name, len(frame), n_numeric, n_categorical, _Rows(frame, target))
+
+
+def _read_table(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a CSV file; only an empty field is missing, and no field is dropped silently."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table: pd.DataFrame = pd.read_csv(
+                path,
+                compression="gzip" if path.suffix.lower() == ".gz" else None,
+                index_col=False,
+                keep_default_na=False,
+                na_values=[""],
+                low_memory=False,
+                **options,
+            )
+    except pd.errors.ParserWarning as error:
+        raise EvaluationError(f"a row of {path} has more fields than its header") from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise EvaluationError(f"cannot read {path} as CSV: {reason}") from error
+    return table
+
+
+def _read_header(path: Path) -> list[str]:
+    first_row = _read_table(path, header=None, nrows=1, dtype=str).fillna("")
+    columns: list[str] = first_row.iloc[0].tolist()
+    column, occurrences = Counter(columns).most_common(1)[0]
+    if occurrences > 1:
+        raise EvaluationError(f"{path} has more than one column {column!r}")
+    if len(columns) == 1:
+        raise EvaluationError(
+            f"{path} has one column, {columns[0]!r}: are its fields separated by commas?"
+        )
+    return columns
+
+
+def _choose_target(columns: list[str], target: str | None, path: Path) -> str:
+    if target is None:
+        return "target" if "target" in columns else columns[-1]
+    if target not in columns:
+        raise EvaluationError(f"no target column {target!r} in {path} ({suggest(target, columns)})")
+    return target
+
+
+def _check_categorical(
+    columns: list[str], categorical: Sequence[str], target: str, path: Path
+) -> None:
+    features = [column for column in columns if column != target]
+    for column in categorical:
+        if column == target:
+            raise EvaluationError(f"{column!r} is the target of {path}, not a categorical feature")
+        if column not in features:
+            raise EvaluationError(f"no column {column!r} in {path} ({suggest(column, features)})")
+
+
+def _check_values(frame: pd.DataFrame, target: str, path: Path) -> None:
+    """Raise unless there are rows, each with a label, and every number is finite."""
+    if frame.empty:
+        raise EvaluationError(f"{path} has a header but no rows")
+    row = _first_row(frame[target].isna().to_numpy())
+    if row is not None:
+        raise EvaluationError(f"row {row} of {path} has no label: its field {target!r} is empty")
+    for column in frame.select_dtypes("float"):
+        row = _first_row(np.isinf(frame[column].to_numpy()))
+        if row is not None:
+            raise EvaluationError(f"row {row} of {path} has an infinite value in {column!r}")
+
+
+def _first_row(holds: NDArray[np.bool_]) -> int | None:
+    """Return the number, from 1, of the first row where it holds."""
+    return int(holds.argmax()) + 1 if holds.any() else None
+
+
+def load_track(name: str) -> evaluate.Track:
+    """Return a track: streams over which river compares models, here by their accuracy.
+
+    Parameters
+    ----------
+    name
+        One of `TRACKS`, in any case: `"abrupt"`, `"gradual"`, `"moving"` or `"recurring"` drift,
+        `"drift"` for all these, or `"bundled"` for the data sets that river brings along.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no such track.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier
+    >>> from river_amf.evaluation import load_track
+    >>> track, model = load_track("recurring"), AMFClassifier(seed=1)
+    >>> for dataset in track:
+    ...     for checkpoint in track.run(model, dataset, n_checkpoints=2):
+    ...         print(dataset.name, checkpoint["Step"], checkpoint["Accuracy"].get() > 0.55)
+    sea_recurring 10000 True
+    sea_recurring 20000 True
+    stagger_recurring 10000 True
+    stagger_recurring 20000 True
+
+    """
+    known = {track.lower(): track for track in TRACKS}.get(name.lower())
+    if known is None:
+        raise EvaluationError(f"no track {name!r} ({suggest(name, list(TRACKS))})")
+    streams = [_open_dataset(stream) for stream in TRACKS[known]]
+    return evaluate.Track(known, streams, metrics.Accuracy())  # type: ignore[no-untyped-call]
+
+
+def suggest(name: str, known: Sequence[str]) -> str:
+    """Return a hint for a message about an unknown name: the nearest known one, and what there is.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation import suggest
+    >>> suggest("colour", ["color", "size"])
+    "did you mean 'color'? there are 'color', 'size'"
+
+    """
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
+    question = f"did you mean {by_lower[near[0]]!r}? " if near else ""
+    rest = len(known) - _MAX_LISTED
+    more = f" and {rest} more" if rest > 0 else ""
+    return f"{question}there are {', '.join(map(repr, known[:_MAX_LISTED]))}{more}"
