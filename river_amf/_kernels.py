@@ -73,7 +73,11 @@ def hot(function: F) -> F:
 
 
 def view(function: F) -> F:
-    """Let the source of a part stand in its callers, as it returns records, which Numba cannot."""
+    """Let the source of a part stand in its callers.
+
+    For what returns records, which Numba cannot; and for a long part of one caller, which would be
+    optimised by itself first: that took an eighth of all compiling.
+    """
     return cast(F, _njit_part(function, inline="always"))
 
 
@@ -1792,7 +1796,7 @@ def copy_votes(votes: Array, out: Array) -> None:
             out[t, 0, c] = votes[t, 0, c]
 
 
-@hot
+@view
 def learn_in_forest(
     forest: Forest,
     sample: Array,
@@ -2064,21 +2068,23 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     1. Answers DONE, or INFINITE if the sample holds an infinite value.
     """
     forest = forest_of(arena)
-    values = sample_of(sample, forest.settings[0]["n_features"])
-    proba, parts, seen = output_of(output, forest)
-    if not forest.settings[0]["learns_vote"]:
-        return predict_in_forest(forest, values, proba, parts[0, 0])
+    settings = forest.settings[0]
+    values = sample_of(sample, settings["n_features"])
+    proba, votes, seen = output_of(output, forest)
     if has_infinity(values[0], values.shape[1]):
         return INFINITE
     seen[0] = -1.0
     tame(forest, values[0], values.shape[1], values[1])
-    x = values[2] if forest.settings[0]["has_categories"] else values[1]
+    x = values[2] if settings["has_categories"] else values[1]
     for t in range(len(forest.trees)):
-        if forest.settings[0]["has_categories"]:
+        if settings["has_categories"]:
             key = forest.trees[t]["key"]
             code_row(forest.is_categorical, values.shape[1], key, values[1], x)
-        take_vote(forest, t, x, parts[t, 0])
-    pool_votes(forest, parts, 0, proba)
+        take_vote(forest, t, x, votes[t, 0])
+    if not settings["learns_vote"]:
+        mean_votes(settings, votes, 0, proba)
+        return DONE
+    pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
         seen[1 + j] = values[0, j]
     seen[0] = carray(pointer(arena), (1,), HANDLE)[0]["n_learnt"]
@@ -2099,24 +2105,15 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
 
 
 @hot
-def predict_in_forest(forest: Forest, sample: Array, proba: Array, of_tree: Array) -> int:
-    """Predict a sample as predict_sample says, by the mean of the trees."""
-    general, trees = forest.settings[0], forest.trees
-    n_features, n_classes = general["n_features"], general["n_classes"]
-    if has_infinity(sample[0], n_features):
-        return INFINITE
-    tame(forest, sample[0], n_features, sample[1])
-    x = sample[2] if general["has_categories"] else sample[1]
-    for c in range(n_classes):
+def mean_votes(settings: Record, votes: Array, i: int, proba: Array) -> None:
+    """The forest's probabilities of the labels seen so far: the mean of its trees' on sample i."""
+    n_labels = settings["n_labels"]
+    for c in range(n_labels):
         proba[c] = 0.0
-    for t in range(len(trees)):
-        if general["has_categories"]:
-            code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
-        predict_tree(forest, t, x, of_tree)
-        for c in range(n_classes):
-            proba[c] += of_tree[c]
-    normalise(proba, general["n_labels"])
-    return DONE
+    for t in range(len(votes)):
+        for c in range(n_labels):
+            proba[c] += votes[t, i, c]
+    normalise(proba, n_labels)
 
 
 @hot
@@ -2295,15 +2292,5 @@ def close_chunk(
                 learn_vote(forest, samples.parts, i - start, samples.labels[i], weight)
     else:
         for i in range(start, stop if tests else start):
-            add_up(settings, samples.parts, i - start, samples.proba[i])
+            mean_votes(settings, samples.parts, i - start, samples.proba[i])
     return have_released(settings, forest.trees, n_late if learns else 0)
-
-
-@hot
-def add_up(settings: Record, parts: Array, i: int, proba: Array) -> None:
-    """The forest's probabilities of the labels seen so far, from those of its trees."""
-    n_labels = settings["n_labels"]
-    for t in range(len(parts)):
-        for c in range(n_labels):
-            proba[c] += parts[t, i, c]
-    normalise(proba, n_labels)
