@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
+import numpy as np
 from river import base
 
-from river_amf.encoding import Labels, check_dict, check_weight
+from river_amf import columns, frames
+from river_amf.encoding import Features, Labels, check_dict, check_weight
 from river_amf.parameters import (
     Check,
     CheckedParameters,
@@ -100,6 +102,22 @@ class OnlineDummyClassifier(CheckedParameters, base.Classifier):
             label = self._labels.add(y)
             self._counts.append(0.0)
         self._counts[label] += weight
+
+    def _learn_labels(self, y: Any, w: Any) -> None:
+        """Count a block of labels, to the bit as one after the other."""
+        weights = frames.read_weights(w, len(y))
+        labels = frames.read_labels(y, len(y))
+        encoded = columns.encode_to_learn(
+            [], labels, weights, Features(), self._labels, self.n_classes
+        )
+        for arrival in encoded.arrivals:
+            for label in arrival.label:
+                self._labels.add(label)
+                self._counts.append(0.0)
+        counts = np.array(self._counts)
+        is_learnt = weights > 0.0
+        np.add.at(counts, encoded.labels[is_learnt], weights[is_learnt])
+        self._counts = counts.tolist()
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label seen so far.

@@ -358,7 +358,7 @@ class Features:
         except TypeError:
             raise TypeError(
                 f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
-                "is unhashable; give a number, or a hashable such as a str as a category"
+                "is unhashable; the argument must be a string, a number or another hashable"
             ) from None
 
     def check(self, x: Any) -> NewFeatures:

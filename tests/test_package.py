@@ -18,7 +18,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"__init__"},
-    {"plot"},
+    {"plot", "sklearn"},
     {"evaluation"},
     {"history"},
     {"prequential", "progressive", "inspection"},

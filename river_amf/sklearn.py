@@ -1,0 +1,621 @@
+"""The classifiers as scikit-learn estimators: `pip install river-amf[sklearn]`.
+
+They hold a model of river's kind in `model_` and feed it blocks of rows.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from river_amf import dummy, forest, frames
+from river_amf.encoding import shown
+from river_amf.parameters import CheckedParameters, integer
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
+    from sklearn.utils.multiclass import (
+        check_classification_targets,
+        type_of_target,
+        unique_labels,
+    )
+    from sklearn.utils.validation import (
+        check_consistent_length,
+        check_is_fitted,
+        check_non_negative,
+        validate_data,
+    )
+except ImportError as error:
+    raise ImportError(
+        "river_amf.sklearn needs scikit-learn 1.6 or later: pip install river-amf[sklearn]",
+        name="sklearn",
+    ) from error
+
+__all__ = ["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"]
+
+_LARGEST_DRAW = np.iinfo(np.int32).max  # of a seed, from a RandomState
+
+
+class _OnlineClassifier(ClassifierMixin, BaseEstimator):
+    """What the estimators share: a model of `_river` in `model_`, and blocks for it."""
+
+    _river: ClassVar[type[CheckedParameters]]
+    _finite: ClassVar[bool | str] = "allow-nan"  # what X must be, in scikit-learn's words
+    model_: Any
+    classes_: NDArray[Any]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the rows in their order, starting afresh.
+
+        There is no `sample_weight` here: scikit-learn takes weights in `fit` to mean the same in
+        any order of the rows, which no online forest can promise. `partial_fit` takes them.
+
+        Parameters
+        ----------
+        X
+            Array of shape (n_samples, n_features), or a dataframe of pandas, polars, pyarrow or
+            another library that narwhals knows. Numbers and categories (strings and other
+            hashables); None and NaN are missing. The columns of an array are features 0, 1, ...
+        y
+            Labels of shape (n_samples,): strings, integers or bools.
+
+        Returns
+        -------
+        The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter, X or y cannot serve; X is not sparse, and infinity is no value. The
+            estimator is as it was.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import AMFClassifier
+        >>> AMFClassifier(random_state=1).fit([[1.0], [4.0]], ["short", "long"]).predict([[1.2]])
+        array(['short'], dtype='<U5')
+        """
+        return self._fit(X, y, None)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn more rows, in their order.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        classes
+            All labels that there will be, once and for all: the columns of `predict_proba` from
+            then on. Without them the labels seen so far are `classes_`, and more may come.
+        sample_weight
+            A weight from 0 to 1e300 for each row, 1 by default. 0 changes nothing; 2 is the same as
+            learning twice, as long as there is no fading, no relevance and no learned vote.
+
+        Returns
+        -------
+        The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As `fit`; also if a parameter other than `n_jobs` has changed since the last call, a
+            label is not among the given `classes`, these are not the same as before, or nothing has
+            a weight in the first call. The estimator is as it was.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import AMFClassifier
+        >>> model = AMFClassifier(random_state=1)
+        >>> model.partial_fit([[1.0]], ["short"], classes=["long", "short"]).predict_proba([[1.2]])
+        array([[0., 1.]])
+        >>> model.partial_fit([[4.0], [5.0]], ["long", "long"], sample_weight=[1.0, 2.0]).classes_
+        array(['long', 'short'], dtype='<U5')
+        """
+        with self._unchanged_on_error():
+            is_first = not hasattr(self, "model_")
+            if is_first:
+                self._start()
+            else:
+                self._check_parameters()
+            return self._learn(X, y, classes, sample_weight, is_first=is_first)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probability of each class.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        Array of shape (n_samples, n_classes): a column for each of `classes_`, 0 for those that
+        have not been seen.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            If nothing has been learnt yet.
+        TypeError, ValueError
+            If X cannot serve, or has other features.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import OnlineDummyClassifier
+        >>> model = OnlineDummyClassifier().fit([[0], [0], [0]], ["ham", "spam", "ham"])
+        >>> model.predict_proba([[0]])
+        array([[0.625, 0.375]])
+        """
+        seen = self._predict_seen(X)
+        proba = np.zeros((len(seen), len(self.classes_)))
+        proba[:, self._class_of_label()] = seen
+        return proba
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable class, the one seen first in a tie.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        Array of shape (n_samples,).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, TypeError, ValueError
+            As `predict_proba`.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import AMFClassifier
+        >>> model = AMFClassifier(random_state=1).fit([[1.0, "red"], [4.0, None]], [True, False])
+        >>> model.predict([[None, "red"]])
+        array([ True])
+        """
+        seen = self._predict_seen(X)
+        predicted: NDArray[Any] = self.classes_[self._class_of_label()[seen.argmax(axis=1)]]
+        return predicted
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        with self._unchanged_on_error():
+            self._start()
+            return self._learn(X, y, None, sample_weight, is_first=True)
+
+    @contextmanager
+    def _unchanged_on_error(self) -> Iterator[None]:
+        """Put all attributes back as they were if anything is raised."""
+        before = self.__dict__.copy()
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _start(self) -> None:
+        """Make a model that has learnt nothing; its class checks the parameters."""
+        self._parameters = self.get_params(deep=False)
+        parameters = self._parameters.copy()
+        if "random_state" in parameters:
+            parameters["seed"] = _seed(parameters.pop("random_state"))
+        self.model_ = self._river(**parameters)
+        self._has_all_classes = False
+
+    def _check_parameters(self) -> None:
+        """Raise ValueError if a parameter has changed that the model has grown by."""
+        for name, old in self._parameters.items():
+            new = getattr(self, name)
+            is_same = old is new or (np.isscalar(new) and old == new)
+            if not is_same and name not in self._river._always_writable:
+                raise ValueError(
+                    f"{name} has been changed from {shown(old)} to {shown(new)} since the model "
+                    "began to learn; set it back, or call fit, which starts afresh"
+                )
+
+    def _set_writable(self) -> None:
+        """Hand on the parameters that may change at any time."""
+        for name in self._river._always_writable:
+            setattr(self.model_, name, getattr(self, name))
+
+    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, is_first: bool) -> Self:
+        frame = self._read_frame(X, is_first=is_first)
+        labels = _read_labels(y)
+        check_consistent_length(X, labels)
+        weights = _read_weights(sample_weight, len(labels))
+        if is_first and not weights.any():
+            raise ValueError("sample_weight is zero everywhere, and nothing has been learnt before")
+        known = None if is_first else self.classes_
+        if classes is not None:
+            self.classes_ = known = self._declared(_read_labels(classes), known)
+            self._has_all_classes = True
+        if self._has_all_classes:
+            unknown = np.setdiff1d(_merged(known, labels), self.classes_)
+            if len(unknown):
+                raise ValueError(
+                    f"y has the labels {shown(unknown.tolist())}, which are not among the classes "
+                    f"{shown(self.classes_.tolist())} that were given"
+                )
+        else:
+            self.classes_ = _merged(known, labels[weights > 0.0])
+        self._learn_frame(frame, labels, weights)
+        return self
+
+    def _declared(self, classes: NDArray[Any], known: NDArray[Any] | None) -> NDArray[Any]:
+        """Return `classes_` as given in this call, or raise ValueError if that cannot be."""
+        given = _merged(None, classes)
+        if known is not None:
+            everything = _merged(known, given)
+            if len(everything) > len(given):
+                raise ValueError(
+                    f"classes lacks some of those before, {shown(known.tolist())}, "
+                    f"got {shown(given.tolist())}"
+                )
+            if self._has_all_classes and len(everything) > len(known):
+                raise ValueError(
+                    f"classes must be those that were given before, {shown(known.tolist())}, "
+                    f"got {shown(given.tolist())}"
+                )
+        return given
+
+    def _learn_frame(
+        self, frame: nw.DataFrame[Any], labels: NDArray[Any], weights: NDArray[np.float64]
+    ) -> None:
+        self.model_.learn_many(frame, labels, weights)
+
+    def _predict_seen(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities (rows, labels that the model has seen, in its order)."""
+        check_is_fitted(self, "model_")
+        self._set_writable()
+        return self._predict_frame(self._read_frame(X, is_first=False))
+
+    def _predict_frame(self, frame: nw.DataFrame[Any]) -> NDArray[np.float64]:
+        proba: NDArray[np.float64] = self.model_._predict_block(frame)
+        return proba
+
+    def _class_of_label(self) -> NDArray[np.int64]:
+        """Return the index in `classes_` of each label that the model has seen, in its order."""
+        labels = np.array(list(self.model_._labels), dtype=self.classes_.dtype)
+        return np.searchsorted(self.classes_, labels)
+
+    def _read_frame(self, X: Any, *, is_first: bool) -> nw.DataFrame[Any]:
+        """Return X as a dataframe, which it may be, with the columns that the model knows."""
+        if nw.dependencies.is_into_dataframe(X):
+            validate_data(self, X, reset=is_first, skip_check_array=True)
+            frame = frames.read_frame(X)
+            if not all(frame.shape):
+                raise ValueError(
+                    f"Found a dataframe with {frame.shape[0]} sample(s) and {frame.shape[1]} "
+                    f"feature(s) while a minimum of 1 of each is required by {type(self).__name__}."
+                )
+        else:
+            dtype = object if isinstance(X, list | tuple) else None  # or numbers would be strings
+            array = validate_data(
+                self, X, reset=is_first, dtype=dtype, ensure_all_finite=self._finite
+            )
+            frame = frames.read_frame(pd.DataFrame(array).infer_objects())
+        if is_first:
+            self._columns = list(frame.columns)
+        if frame.columns != self._columns:  # scikit-learn has warned where it should
+            frame = frames.read_frame(frame.to_pandas().set_axis(self._columns, axis="columns"))
+        return frame
+
+
+class AMFClassifier(_OnlineClassifier):
+    """Aggregated Mondrian Forest classifier.
+
+    As `river_amf.AMFClassifier`, which `model_` holds, fed the same rows in the same order: its
+    predictions are the same to the last bit. The order matters, as the forest learns online.
+
+    Parameters
+    ----------
+    n_classes
+        Number of classes that the prior counts from the start, and at most; with `None` the classes
+        seen so far count.
+    n_estimators, step, loss, split_prior, use_aggregation, dirichlet, split_pure, max_nodes
+        As of `river_amf.AMFClassifier`.
+    split_intensity, fading_factor, restart_threshold, vote
+        As of `river_amf.AMFClassifier`.
+    n_jobs
+        Number of threads, -1 for as many as there are cores. The result does not depend on it, and
+        it may be changed at any time.
+    random_state
+        Seed: an integer >= 0, a `RandomState` or `None`, numpy's global one, of both of which an
+        integer is drawn when the forest starts.
+
+    Attributes
+    ----------
+    classes_
+        Labels, sorted: those given to `partial_fit`, else those seen so far.
+    model_
+        The `river_amf.AMFClassifier`, as for `river_amf.inspection`. What it learns by itself is
+        not known here.
+    n_features_in_, feature_names_in_
+        Number of features, and their names where X was a dataframe with names of text.
+
+    Notes
+    -----
+    Parameters are checked when learning starts. `partial_fit` refuses a change of them, `n_jobs`
+    excepted; `fit` starts afresh.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from river_amf.sklearn import AMFClassifier
+
+    >>> X, y = load_iris(return_X_y=True)
+    >>> bool(cross_val_score(AMFClassifier(random_state=1), X, y).mean() > 0.9)
+    True
+    """
+
+    _river = forest.AMFClassifier
+
+    def __init__(
+        self,
+        n_classes: int | None = None,
+        *,
+        n_estimators: int = 10,
+        step: float = 1.0,
+        loss: str = "log",
+        split_prior: float = 0.5,
+        use_aggregation: bool = True,
+        dirichlet: float | None = None,
+        split_pure: bool = False,
+        max_nodes: int | None = None,
+        split_intensity: str = "range",
+        fading_factor: float | None = None,
+        restart_threshold: float | None = None,
+        vote: str = "mean",
+        n_jobs: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_classes = n_classes
+        self.n_estimators = n_estimators
+        self.step = step
+        self.loss = loss
+        self.split_prior = split_prior
+        self.use_aggregation = use_aggregation
+        self.dirichlet = dirichlet
+        self.split_pure = split_pure
+        self.max_nodes = max_nodes
+        self.split_intensity = split_intensity
+        self.fading_factor = fading_factor
+        self.restart_threshold = restart_threshold
+        self.vote = vote
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+
+class AdaptiveAMFClassifier(AMFClassifier):
+    """Aggregated Mondrian Forest classifier for rows whose concept drifts.
+
+    An `AMFClassifier` with other defaults, as `river_amf.AdaptiveAMFClassifier`, which `model_`
+    holds. Late rows count for more than early ones: do not shuffle them.
+
+    Parameters
+    ----------
+    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, n_jobs
+        As of `AMFClassifier`.
+    random_state
+        As of `AMFClassifier`.
+    split_prior, max_nodes, split_intensity, fading_factor, restart_threshold, vote
+        As of `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from river_amf.sklearn import AdaptiveAMFClassifier
+
+    >>> X = np.random.default_rng(1).random((1000, 2))
+    >>> y = X[:, 0] > 0.5
+    >>> y[500:] = ~y[500:]  # an abrupt drift
+    >>> model = AdaptiveAMFClassifier(random_state=1).fit(X, y)
+    >>> model.score(X[500:], y[500:]) > 0.9
+    True
+    """
+
+    _river = forest.AdaptiveAMFClassifier
+
+    def __init__(
+        self,
+        n_classes: int | None = None,
+        *,
+        n_estimators: int = 10,
+        step: float = 1.0,
+        loss: str = "log",
+        split_prior: float = 0.7,
+        use_aggregation: bool = True,
+        dirichlet: float | None = None,
+        split_pure: bool = False,
+        max_nodes: int | None = 5000,
+        split_intensity: str = "relevance",
+        fading_factor: float | None = 0.45,
+        restart_threshold: float | None = 4.0,
+        vote: str = "learned",
+        n_jobs: int = 1,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        super().__init__(
+            n_classes,
+            n_estimators=n_estimators,
+            step=step,
+            loss=loss,
+            split_prior=split_prior,
+            use_aggregation=use_aggregation,
+            dirichlet=dirichlet,
+            split_pure=split_pure,
+            max_nodes=max_nodes,
+            split_intensity=split_intensity,
+            fading_factor=fading_factor,
+            restart_threshold=restart_threshold,
+            vote=vote,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
+
+
+class OnlineDummyClassifier(_OnlineClassifier):
+    """Predict the label frequencies so far and ignore the features: the baseline.
+
+    As `river_amf.OnlineDummyClassifier`, which `model_` holds.
+
+    Parameters
+    ----------
+    n_classes
+        Number of classes that the prior counts from the start, and at most; with `None` the classes
+        seen so far count.
+    dirichlet
+        Pseudo-count a > 0 of each class. `None` takes 0.5 up to two classes and 0.01 beyond.
+
+    Examples
+    --------
+    >>> from river_amf.sklearn import OnlineDummyClassifier
+
+    >>> model = OnlineDummyClassifier().fit([[0], [0], [0]], ["ham", "spam", "ham"])
+    >>> model.predict_proba([[0]])
+    array([[0.625, 0.375]])
+    """
+
+    _river = dummy.OnlineDummyClassifier
+    _finite = False
+
+    def __init__(self, n_classes: int | None = None, dirichlet: float | None = None) -> None:
+        self.n_classes = n_classes
+        self.dirichlet = dirichlet
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Count the labels, starting afresh.
+
+        Parameters
+        ----------
+        X
+            Array or dataframe of shape (n_samples, n_features), whose values are ignored.
+        y
+            Labels of shape (n_samples,): strings, integers or bools.
+        sample_weight
+            A weight from 0 to 1e300 for each row, 1 by default; 0 changes nothing.
+
+        Returns
+        -------
+        The estimator itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If a parameter, y or the weights cannot serve, or X is no table with a row for each
+            label. The estimator is as it was.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import OnlineDummyClassifier
+        >>> model = OnlineDummyClassifier()
+        >>> model.fit([[0], [0]], ["ham", "spam"], sample_weight=[1, 2]).predict([[0]])
+        array(['spam'], dtype='<U4')
+        """
+        return self._fit(X, y, sample_weight)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most frequent class, the first of `classes_` in a tie.
+
+        Parameters
+        ----------
+        X
+            As in `fit`.
+
+        Returns
+        -------
+        Array of shape (n_samples,).
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, TypeError, ValueError
+            As `predict_proba`.
+
+        Notes
+        -----
+        The model of river's kind takes the label seen first. scikit-learn's checks, whose classes
+        are equally frequent, want the first maximum of `predict_proba`.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import OnlineDummyClassifier
+        >>> OnlineDummyClassifier().fit([[0], [0]], ["spam", "ham"]).predict([[0]])
+        array(['ham'], dtype='<U4')
+        """
+        proba = self.predict_proba(X)
+        predicted: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
+        return predicted
+
+    def _learn_frame(
+        self, frame: nw.DataFrame[Any], labels: NDArray[Any], weights: NDArray[np.float64]
+    ) -> None:
+        self.model_._learn_labels(labels, weights)
+
+    def _predict_frame(self, frame: nw.DataFrame[Any]) -> NDArray[np.float64]:
+        return np.tile(list(self.model_.predict_proba_one({}).values()), (len(frame), 1))
+
+
+def _seed(random_state: Any) -> int:
+    """Return a seed as scikit-learn means its `random_state`, or raise ValueError."""
+    if isinstance(random_state, numbers.Integral):
+        integer(0)("random_state", random_state)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(_LARGEST_DRAW))
+
+
+def _read_labels(y: Any) -> NDArray[Any]:
+    """Return labels of a classification as an array, or raise TypeError or ValueError."""
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    if labels.dtype == object and pd.isna(labels).any():
+        raise ValueError("Input y contains None or NaN; learn only from samples with a label")
+    assert_all_finite(labels, input_name="y")
+    if type_of_target(labels, input_name="y") not in ("binary", "multiclass"):
+        check_classification_targets(labels)  # raises; small blocks of many classes it would blame
+    return labels
+
+
+def _read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return sample weights, 1 for each row if there are none, or raise ValueError."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights: NDArray[np.float64] = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have the shape ({n_rows},), a weight for each row, "
+            f"got {weights.shape}"
+        )
+    check_non_negative(weights, "sample_weight")
+    return weights
+
+
+def _merged(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
+    """Return all labels, sorted; raise ValueError for strings among numbers."""
+    if known is None:
+        return np.unique(labels)
+    unique_labels(known, labels)  # raises
+    merged: NDArray[Any] = np.union1d(known, labels)
+    return merged if len(merged) > len(known) else known
