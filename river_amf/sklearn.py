@@ -22,11 +22,7 @@ from river_amf.parameters import CheckedParameters, integer
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
-    from sklearn.utils.multiclass import (
-        check_classification_targets,
-        type_of_target,
-        unique_labels,
-    )
+    from sklearn.utils.multiclass import check_classification_targets, type_of_target
     from sklearn.utils.validation import (
         check_consistent_length,
         check_is_fitted,
@@ -131,6 +127,7 @@ class _OnlineClassifier(ClassifierMixin, BaseEstimator):
                 self._start()
             else:
                 self._check_parameters()
+                self._set_writable()
             return self._learn(X, y, classes, sample_weight, is_first=is_first)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -205,7 +202,9 @@ class _OnlineClassifier(ClassifierMixin, BaseEstimator):
         try:
             yield
         except BaseException:
-            self.__dict__ = before
+            after, self.__dict__ = self.__dict__, before
+            if hasattr(self, "model_") and len(self.model_._labels) > len(self.classes_):
+                self.__dict__ = after  # stopped on its way, as by lack of memory: labels have come
             raise
 
     def _start(self) -> None:
@@ -242,7 +241,7 @@ class _OnlineClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError("sample_weight is zero everywhere, and nothing has been learnt before")
         known = None if is_first else self.classes_
         if classes is not None:
-            self.classes_ = known = self._declared(_read_labels(classes), known)
+            self.classes_ = known = self._declared(classes, known)
             self._has_all_classes = True
         if self._has_all_classes:
             unknown = np.setdiff1d(_merged(known, labels), self.classes_)
@@ -256,9 +255,16 @@ class _OnlineClassifier(ClassifierMixin, BaseEstimator):
         self._learn_frame(frame, labels, weights)
         return self
 
-    def _declared(self, classes: NDArray[Any], known: NDArray[Any] | None) -> NDArray[Any]:
+    def _declared(self, classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
         """Return `classes_` as given in this call, or raise ValueError if that cannot be."""
-        given = _merged(None, classes)
+        if np.ndim(classes) != 1 or not len(classes):
+            raise ValueError(f"classes must be a list or an array of labels, got {shown(classes)}")
+        given = _merged(None, _read_labels(classes))
+        if self.n_classes is not None and len(given) > self.n_classes:
+            raise ValueError(
+                f"classes has {len(given)} labels, {shown(given.tolist())}, but "
+                f"n_classes={self.n_classes}; raise n_classes or leave it None"
+            )
         if known is not None:
             everything = _merged(known, given)
             if len(everything) > len(given):
@@ -296,8 +302,8 @@ class _OnlineClassifier(ClassifierMixin, BaseEstimator):
     def _read_frame(self, X: Any, *, is_first: bool) -> nw.DataFrame[Any]:
         """Return X as a dataframe, which it may be, with the columns that the model knows."""
         if nw.dependencies.is_into_dataframe(X):
-            validate_data(self, X, reset=is_first, skip_check_array=True)
             frame = frames.read_frame(X)
+            validate_data(self, X, reset=is_first, skip_check_array=True)
             if not all(frame.shape):
                 raise ValueError(
                     f"Found a dataframe with {frame.shape[0]} sample(s) and {frame.shape[1]} "
@@ -311,7 +317,7 @@ class _OnlineClassifier(ClassifierMixin, BaseEstimator):
             frame = frames.read_frame(pd.DataFrame(array).infer_objects())
         if is_first:
             self._columns = list(frame.columns)
-        if frame.columns != self._columns:  # scikit-learn has warned where it should
+        if set(frame.columns) != set(self._columns):  # then by position, as scikit-learn warns
             frame = frames.read_frame(frame.to_pandas().set_axis(self._columns, axis="columns"))
         return frame
 
@@ -589,7 +595,9 @@ def _read_labels(y: Any) -> NDArray[Any]:
     """Return labels of a classification as an array, or raise TypeError or ValueError."""
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.dtype == object and pd.isna(labels).any():
-        raise ValueError("Input y contains None or NaN; learn only from samples with a label")
+        raise ValueError("a label is missing (None or NaN); learn only from samples with a label")
+    if labels.dtype == object and pd.api.types.infer_dtype(labels) in ("mixed", "mixed-integer"):
+        raise ValueError(f"labels must be all strings or all numbers, got {shown(labels.tolist())}")
     assert_all_finite(labels, input_name="y")
     if type_of_target(labels, input_name="y") not in ("binary", "multiclass"):
         check_classification_targets(labels)  # raises; small blocks of many classes it would blame
@@ -616,6 +624,10 @@ def _merged(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
     """Return all labels, sorted; raise ValueError for strings among numbers."""
     if known is None:
         return np.unique(labels)
-    unique_labels(known, labels)  # raises
+    if (known.dtype.kind in "OU") != (labels.dtype.kind in "OU"):  # numpy would make all of it text
+        raise ValueError(
+            f"labels must be all strings or all numbers, got {shown(np.unique(labels).tolist())} "
+            f"beside {shown(known.tolist())}"
+        )
     merged: NDArray[Any] = np.union1d(known, labels)
     return merged if len(merged) > len(known) else known

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import river_amf
+import river_amf.sklearn
 
 PACKAGE = Path(river_amf.__file__).parent
 MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
@@ -89,10 +90,17 @@ def test_every_public_name_is_documented(thing):
     assert inspect.getdoc(thing)
 
 
-@pytest.mark.parametrize("name", sorted({*river_amf.__all__} - {"__version__", "inspection"}))
-def test_every_public_class_and_method_has_a_doctest(name):
-    cls = getattr(river_amf, name)
+CLASSES = [
+    getattr(module, name)
+    for module in (river_amf, river_amf.sklearn)
+    for name in module.__all__
+    if inspect.isclass(getattr(module, name))
+]
+
+
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+def test_every_public_class_and_method_has_a_doctest(cls):
     assert ">>>" in cls.__doc__
-    for attribute, method in vars(cls).items():
-        if not attribute.startswith("_") and callable(method):
+    for attribute, method in inspect.getmembers(cls, inspect.isfunction):
+        if not attribute.startswith("_") and method.__module__.startswith("river_amf"):
             assert ">>>" in method.__doc__, attribute

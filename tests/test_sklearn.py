@@ -1,0 +1,728 @@
+"""The scikit-learn estimators: river's classes to the bit, and all of scikit-learn's checks."""
+
+import copy
+import datetime
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_iris
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.utils import shuffle
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.validation import has_fit_parameter
+
+import river_amf
+from river_amf import sklearn as face
+from river_amf.sklearn import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
+
+FOREST = partial(AMFClassifier, n_estimators=3, random_state=3)
+VARIANTS = {
+    "default": (AMFClassifier, {}),
+    "adaptive": (AdaptiveAMFClassifier, {}),
+    "n_classes": (AMFClassifier, {"n_classes": 9, "step": 0.5}),
+    "leaves alone": (AMFClassifier, {"use_aggregation": False, "max_nodes": 101}),
+    "fading": (AMFClassifier, {"fading_factor": 0.7, "split_pure": True}),
+}
+variants = pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), ids=VARIANTS)
+every_kind = pytest.mark.parametrize(
+    "kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier]
+)
+
+
+def make_block(n_rows=400, seed=7):
+    """Rows of four numbers, some missing, with labels of three classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    y = np.array(["tall", "broad", "deep"])[np.argmax(X[:, :3], axis=1)]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y, rng.choice([0.0, 0.3, 1.0, 2.0], n_rows)
+
+
+X, Y, WEIGHTS = make_block()
+
+
+def mixed_columns(n_rows=300):
+    """Columns of every kind that a dataframe may have, as lists."""
+    rng = np.random.default_rng(5)
+    days = [None, datetime.datetime(2020, 1, 1), datetime.datetime(2021, 1, 1)]
+    columns = {
+        "length": [None if rng.random() < 0.2 else float(v) for v in rng.normal(size=n_rows)],
+        "color": [["red", "tan", None][k] for k in rng.integers(3, size=n_rows)],
+        "alive": [bool(v) for v in rng.integers(2, size=n_rows)],
+        "grade": [int(v) for v in rng.integers(5, size=n_rows)],
+        "day": [days[k] for k in rng.integers(3, size=n_rows)],
+        "all gone": [None] * n_rows,
+    }
+    return columns, np.where(np.array(columns["alive"]), "yes", "no")
+
+
+def polars_frame(columns):
+    return pytest.importorskip("polars").DataFrame(columns)
+
+
+def arrow_table(columns):
+    return pytest.importorskip("pyarrow").table(columns)
+
+
+LIBRARIES = {"pandas": pd.DataFrame, "polars": polars_frame, "pyarrow": arrow_table}
+libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
+
+
+def river_twin(estimator):
+    """Make the same model of river's kind."""
+    parameters = estimator.get_params()
+    if "random_state" in parameters:
+        parameters["seed"] = parameters.pop("random_state")
+    return getattr(river_amf, type(estimator).__name__)(**parameters)
+
+
+def learn_rows(twin, rows, labels, weights=None):
+    """Feed river's model one dict after the other."""
+    weights = np.ones(len(labels)) if weights is None else weights
+    for x, label, w in zip(rows, labels.tolist(), weights.tolist(), strict=True):
+        twin.learn_one(x, label, w=w)
+    return twin
+
+
+def rows_of(X):
+    return pd.DataFrame(X).to_dict("records")
+
+
+def assert_same(estimator, twin, X, rows):
+    """The estimator predicts as river's model does row by row, bit for bit."""
+    proba = [twin.predict_proba_one(x) for x in rows]
+    expected = [[p.get(label, 0.0) for label in estimator.classes_.tolist()] for p in proba]
+    np.testing.assert_array_equal(estimator.predict_proba(X), expected)
+    if not isinstance(estimator, OnlineDummyClassifier):
+        assert estimator.predict(X).tolist() == [twin.predict_one(x) for x in rows]
+
+
+def as_seen(estimator):
+    """What can be told of an estimator from outside, and all that it keeps."""
+    return {
+        name: pickle.dumps(value) if name == "model_" else repr(value)
+        for name, value in vars(estimator).items()
+    }
+
+
+# scikit-learn's own checks
+
+
+@parametrize_with_checks(
+    [
+        AMFClassifier(),
+        AdaptiveAMFClassifier(),
+        OnlineDummyClassifier(),
+        AMFClassifier(n_estimators=1),
+        AMFClassifier(n_estimators=3, split_pure=True, max_nodes=41),
+        AMFClassifier(n_estimators=3, use_aggregation=False, split_intensity="unit"),
+        AMFClassifier(10, n_estimators=3, n_jobs=2, random_state=np.random.RandomState(5)),
+        AdaptiveAMFClassifier(n_estimators=3, vote="mean", random_state=1),
+        OnlineDummyClassifier(10, dirichlet=1.0),
+    ]
+)
+def test_scikit_learn_s_checks(estimator, check):
+    check(estimator)
+
+
+# As river's classes, to the bit
+
+
+@variants
+def test_fit_predicts_as_river_s_model_row_by_row(kind, parameters):
+    estimator = kind(n_estimators=3, random_state=3, **parameters).fit(X, Y)
+    twin = learn_rows(river_twin(estimator), rows_of(X), Y)
+    assert_same(estimator, twin, X, rows_of(X))
+
+
+@variants
+def test_fit_learns_as_river_s_model_learns_a_block(kind, parameters):
+    estimator = kind(n_estimators=3, random_state=3, **parameters).fit(X, Y)
+    twin = river_twin(estimator)
+    twin.learn_many(pd.DataFrame(X), Y)
+    expected = twin.predict_proba_many(pd.DataFrame(X))[estimator.classes_.tolist()]
+    np.testing.assert_array_equal(estimator.predict_proba(X), expected)
+    assert estimator.predict(X).tolist() == twin.predict_many(pd.DataFrame(X)).tolist()
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, 1000])
+@variants
+def test_the_cuts_of_partial_fit_do_not_matter_and_weights_count(kind, parameters, size):
+    estimator = kind(n_estimators=3, random_state=3, **parameters)
+    for start in range(0, len(Y), size):
+        part = slice(start, start + size)
+        weights = WEIGHTS[part]
+        if start == 0 and not weights.any():
+            continue
+        estimator.partial_fit(X[part], Y[part], sample_weight=weights)
+    twin = learn_rows(river_twin(estimator), rows_of(X), Y, WEIGHTS)
+    assert_same(estimator, twin, X, rows_of(X))
+
+
+@libraries
+@every_kind
+def test_dataframes_go_to_the_model_as_they_are(frame, kind):
+    columns, labels = mixed_columns()
+    rows = rows_of(columns)
+    estimator = clone(kind())
+    if kind is not OnlineDummyClassifier:
+        estimator.set_params(random_state=3, n_estimators=3)
+    estimator.fit(frame(columns), labels)
+    twin = learn_rows(river_twin(estimator), rows, labels)
+    assert_same(estimator, twin, frame(columns), rows)
+    assert estimator.feature_names_in_.tolist() == list(columns)
+    assert estimator.n_features_in_ == len(columns)
+
+
+def test_categorical_dtypes_are_categories():
+    columns, labels = mixed_columns()
+    table = pd.DataFrame(columns).astype({"color": "category", "grade": "Int64"})
+    estimator = FOREST().fit(table, labels)
+    twin = learn_rows(river_twin(estimator), rows_of(columns), labels)
+    assert_same(estimator, twin, table, rows_of(columns))
+
+
+def test_arrays_and_lists_of_objects_keep_their_types():
+    columns, labels = mixed_columns()
+    rows = [list(row) for row in zip(*columns.values(), strict=True)]
+    array = np.empty((len(rows), len(columns)), object)
+    array[:] = rows
+    for table in (array, rows):
+        estimator = FOREST().fit(table, labels)
+        dicts = [dict(enumerate(row)) for row in rows]
+        assert_same(estimator, learn_rows(river_twin(estimator), dicts, labels), table, dicts)
+
+
+def test_categories_may_be_an_array_of_text():
+    colors = np.array([["red"], ["tan"], ["red"], ["blue"]])
+    estimator = FOREST().fit(colors, [1, 0, 1, 0])
+    assert estimator.predict(colors).tolist() == [1, 0, 1, 0]
+
+
+def test_columns_of_integer_names_are_told_by_their_names():
+    table = pd.DataFrame(X, columns=[30, 20, 100, 3])
+    estimator = FOREST().fit(table, Y)
+    twin = learn_rows(river_twin(estimator), table.to_dict("records"), Y)
+    assert_same(estimator, twin, table, table.to_dict("records"))
+    proba = estimator.predict_proba(table)
+    np.testing.assert_array_equal(estimator.predict_proba(table[[3, 20, 30, 100]]), proba)
+    np.testing.assert_array_equal(estimator.predict_proba(X), proba)  # an array, by position
+
+
+@libraries
+def test_columns_without_known_names_are_told_by_position(frame):
+    names = ["a", "b", "c", "d"]
+    named = frame(dict(zip(names, X.T, strict=True)))
+    proba = FOREST().fit(X, Y).predict_proba(X)
+    with pytest.warns(UserWarning, match="fitted without feature names"):
+        np.testing.assert_array_equal(FOREST().fit(X, Y).predict_proba(named), proba)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        np.testing.assert_array_equal(FOREST().fit(named, Y).predict_proba(X), proba)
+
+
+def test_the_number_of_threads_does_not_matter_and_may_change_at_any_time():
+    estimator, twin = FOREST(n_jobs=2), FOREST()
+    estimator.partial_fit(X[:200], Y[:200])
+    twin.partial_fit(X[:200], Y[:200])
+    estimator.set_params(n_jobs=3).predict(X)
+    assert estimator.model_.n_jobs == 3
+    estimator.set_params(n_jobs=1).partial_fit(X[200:], Y[200:])
+    assert estimator.model_.n_jobs == 1
+    twin.partial_fit(X[200:], Y[200:])
+    np.testing.assert_array_equal(estimator.predict_proba(X), twin.predict_proba(X))
+
+
+def test_the_label_seen_first_is_predicted_in_a_tie_and_of_a_dummy_the_first_of_classes():
+    forest = FOREST().fit([[1.0], [1.0]], ["b", "a"])
+    assert forest.predict_proba([[1.0]]).tolist() == [[0.5, 0.5]]
+    assert forest.predict([[1.0]]).tolist() == ["b"] == [forest.model_.predict_one({0: 1.0})]
+    assert OnlineDummyClassifier().fit([[1.0], [1.0]], ["b", "a"]).predict([[1]]) == ["a"]
+
+
+@pytest.mark.parametrize("dirichlet", [None, 0.3])
+@pytest.mark.parametrize("n_classes", [None, 7])
+@pytest.mark.parametrize("size", [1, 64, 400])
+def test_the_dummy_counts_as_river_s_row_by_row(n_classes, dirichlet, size):
+    weights = WEIGHTS * np.random.default_rng(0).random(len(WEIGHTS))
+    weights[0] = 0.1
+    estimator = OnlineDummyClassifier(n_classes, dirichlet)
+    for start in range(0, len(Y), size):
+        part = slice(start, start + size)
+        estimator.partial_fit(X[part], Y[part], sample_weight=weights[part])
+    twin = learn_rows(river_twin(estimator), rows_of(X), Y, weights)
+    assert_same(estimator, twin, X, rows_of(X))
+    assert estimator.model_._counts == twin._counts
+    fitted = OnlineDummyClassifier(n_classes, dirichlet).fit(X, Y, sample_weight=weights)
+    np.testing.assert_array_equal(fitted.predict_proba(X), estimator.predict_proba(X))
+
+
+def test_fit_takes_weights_where_the_order_of_rows_does_not_matter():
+    for kind in (AMFClassifier, AdaptiveAMFClassifier):
+        assert not has_fit_parameter(kind(), "sample_weight")
+    assert has_fit_parameter(OnlineDummyClassifier(), "sample_weight")
+
+
+def test_a_dummy_looks_at_no_value():
+    columns = {"a": [np.inf, None, 1.0], "b": [{}, "x", 3]}
+    estimator = OnlineDummyClassifier().fit(pd.DataFrame(columns, dtype=object), [0, 1, 1])
+    assert estimator.predict(pd.DataFrame(columns)).tolist() == [1, 1, 1]
+    assert OnlineDummyClassifier().fit([[np.inf]], ["a"]).predict(np.array([[np.inf]])) == ["a"]
+
+
+# Parameters
+
+
+@every_kind
+def test_parameters_and_defaults_are_those_of_river_s_class(kind):
+    ours = inspect.signature(kind).parameters
+    theirs = inspect.signature(getattr(river_amf, kind.__name__)).parameters
+    names = ["random_state" if name == "seed" else name for name in theirs]
+    assert list(ours) == names
+    assert [p.default for p in ours.values()] == [p.default for p in theirs.values()]
+    assert issubclass(kind, ClassifierMixin) and issubclass(kind, BaseEstimator)
+
+
+@every_kind
+def test_n_classes_may_be_given_by_position(kind):
+    assert kind(2).get_params()["n_classes"] == 2
+
+
+BAD_PARAMETERS = {
+    "n_classes": 0,
+    "n_estimators": 2.5,
+    "step": -1.0,
+    "split_prior": 1.0,
+    "vote": "loud",
+    "n_jobs": None,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), BAD_PARAMETERS.items())
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_parameters_are_checked_when_learning_starts(name, value, method):
+    estimator = AMFClassifier(**{name: value})
+    assert estimator.set_params(**{name: value}).get_params()[name] == value
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        getattr(estimator, method)(X, Y)
+    with pytest.raises(NotFittedError):
+        estimator.predict(X)
+
+
+@pytest.mark.parametrize("seed", [-1, True, "x", 1.5, np.random.default_rng(1)])
+def test_a_seed_that_is_none_is_refused(seed):
+    with pytest.raises(ValueError, match=r"must be an integer >= 0|cannot be used to seed"):
+        AMFClassifier(random_state=seed).fit(X, Y)
+
+
+def test_an_integer_is_drawn_of_a_random_state():
+    draws = np.random.RandomState(5)
+    expected = [int(draws.randint(np.iinfo(np.int32).max)) for _ in range(2)]
+    estimator = AMFClassifier(n_estimators=1, random_state=np.random.RandomState(5))
+    assert [estimator.fit(X, Y).model_.seed for _ in range(2)] == expected
+    estimator.partial_fit(X, Y)
+    assert estimator.model_.seed == expected[1]
+
+
+def test_without_a_seed_numpy_s_global_one_is_drawn_of():
+    seeds = []
+    for _ in range(2):
+        np.random.seed(5)  # noqa: NPY002
+        seeds.append(AMFClassifier(n_estimators=1).fit(X, Y).model_.seed)
+    assert seeds[0] == seeds[1]
+
+
+CHANGES = {
+    "n_classes": 5,
+    "n_estimators": 4,
+    "split_prior": 0.7,
+    "max_nodes": 100,
+    "use_aggregation": False,
+    "vote": "learned",
+    "random_state": 4,
+}
+
+
+@pytest.mark.parametrize(("name", "value"), CHANGES.items(), ids=CHANGES)
+def test_a_changed_parameter_is_refused_by_partial_fit_and_taken_by_fit(name, value):
+    estimator = FOREST().partial_fit(X, Y)
+    old = estimator.get_params()[name]
+    before = as_seen(estimator.set_params(**{name: value}))
+    message = f"{name} has been changed from {old!r} to {value!r} .* call fit, which starts afresh"
+    with pytest.raises(ValueError, match=message):
+        estimator.partial_fit(X, Y)
+    assert as_seen(estimator) == before
+    estimator.set_params(**{name: old}).partial_fit(X, Y)
+    assert as_seen(estimator.set_params(**{name: value}).fit(X, Y)) == as_seen(
+        FOREST(**{name: value}).fit(X, Y)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("step", np.array([1.0, 2.0])), ("random_state", np.random.RandomState(3)), ("vote", None)],
+)
+def test_whatever_a_parameter_is_changed_to_it_is_refused(name, value):
+    estimator = FOREST().partial_fit(X, Y)
+    estimator.set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"{name} has been changed"):
+        estimator.partial_fit(X, Y)
+
+
+def test_an_equal_parameter_is_no_change():
+    estimator = FOREST().partial_fit(X, Y)
+    estimator.set_params(n_estimators=np.int64(3), step=1, random_state=np.int32(3))
+    estimator.partial_fit(X, Y)
+
+
+def test_a_bad_number_of_threads_is_refused_at_once():
+    estimator = FOREST().partial_fit(X, Y).set_params(n_jobs=0)
+    for call in (lambda: estimator.partial_fit(X, Y), lambda: estimator.predict(X)):
+        with pytest.raises(ValueError, match="n_jobs must be"):
+            call()
+    np.testing.assert_array_equal(
+        estimator.set_params(n_jobs=1).predict(X), FOREST().fit(X, Y).predict(X)
+    )
+
+
+def test_fit_starts_afresh():
+    estimator = FOREST().partial_fit(X[:, :2], np.arange(len(X)) % 5, classes=range(9))
+    estimator.set_params(step=0.5).fit(pd.DataFrame(X).add_prefix("x"), Y)
+    twin = FOREST(step=0.5).fit(pd.DataFrame(X).add_prefix("x"), Y)
+    assert as_seen(estimator) == as_seen(twin)
+    estimator.fit(X, Y)
+    assert not hasattr(estimator, "feature_names_in_")
+
+
+# Classes
+
+
+def test_columns_are_the_classes_in_order_and_sum_to_one():
+    estimator = FOREST().fit(X, Y)
+    proba = estimator.predict_proba(X)
+    assert estimator.classes_.tolist() == ["broad", "deep", "tall"]
+    assert np.abs(proba.sum(axis=1) - 1.0).max() < 1e-9
+    predicted = estimator.classes_.searchsorted(estimator.predict(X))
+    np.testing.assert_array_equal(proba[np.arange(len(X)), predicted], proba.max(axis=1))
+    assert estimator.score(X, Y) == accuracy_score(Y, estimator.predict(X)) > 0.7
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [3, -1, 3],
+        [True, False, True],
+        [2.0, 1.0, 2.0],
+        ["b", "a", "b"],
+        np.array(["long", "b", "long"], object),
+        pd.Series(["b", "a", "b"]),
+        pd.Series(["b", "a", "b"], dtype="category"),
+        pd.Series([5, 4, 5], dtype="Int64"),
+    ],
+    ids=repr,
+)
+@every_kind
+def test_labels_of_any_type_come_back(kind, labels):
+    estimator = kind().fit([[1.0], [9.0], [1.0]], labels)
+    assert estimator.predict([[1.0]]).tolist() == list(labels)[:1]
+    assert estimator.classes_.tolist() == sorted(set(labels))
+
+
+@every_kind
+def test_given_classes_are_the_columns_from_the_start(kind):
+    estimator = kind().partial_fit([[1.0]], ["b"], classes=["c", "a", "b", "a"])
+    assert estimator.classes_.tolist() == ["a", "b", "c"]
+    assert estimator.predict_proba([[1.0]]).tolist() == [[0.0, 1.0, 0.0]]
+    estimator.partial_fit([[2.0]], ["c"], classes=["a", "b", "c"])
+    before = as_seen(estimator)
+    for labels, classes in [(["d"], None), (["a"], ["a", "b"]), (["a"], ["a", "b", "c", "d"])]:
+        with pytest.raises(ValueError, match="classes"):
+            estimator.partial_fit([[3.0]], labels, classes=classes)
+        assert as_seen(estimator) == before
+
+
+@every_kind
+def test_without_given_classes_more_may_come_and_be_given_late(kind):
+    estimator = kind().partial_fit([[1.0], [2.0]], ["m", "m"])
+    assert estimator.predict_proba([[1.0]]).tolist() == [[1.0]]
+    estimator.partial_fit([[3.0], [4.0]], ["z", "a"])
+    assert estimator.classes_.tolist() == ["a", "m", "z"]
+    assert (estimator.predict_proba([[1.0]]) > 0).all()
+    with pytest.raises(ValueError, match=r"classes lacks .*\['a', 'm', 'z'\], got \['a', 'b'\]"):
+        estimator.partial_fit([[1.0]], ["a"], classes=["a", "b"])
+    estimator.partial_fit([[1.0]], ["a"], classes=["a", "b", "m", "z"])
+    with pytest.raises(ValueError, match=r"y has the labels \['c'\].* \['a', 'b', 'm', 'z'\]"):
+        estimator.partial_fit([[1.0]], ["c"])
+
+
+def test_a_label_without_weight_is_not_seen():
+    estimator = FOREST().partial_fit(X[:3], ["a", "b", "c"], sample_weight=[1.0, 0.0, 2.0])
+    assert estimator.classes_.tolist() == ["a", "c"]
+    estimator.partial_fit(X[:1], ["b"], sample_weight=[0.0])
+    assert estimator.classes_.tolist() == ["a", "c"]
+
+
+@pytest.mark.parametrize(("first", "second"), [([1, 2], ["a"]), (["a", "b"], [1]), ([True], ["a"])])
+def test_strings_among_numbers_are_refused(first, second):
+    estimator = OnlineDummyClassifier().partial_fit(X[: len(first)], first)
+    with pytest.raises(ValueError, match=r"all strings or all numbers, got \[.*\] beside \["):
+        estimator.partial_fit(X[:1], second)
+
+
+def test_labels_equal_in_value_are_one_class_whatever_their_type():
+    estimator = FOREST().partial_fit([[1.0], [2.0]], [1, 0])
+    estimator.partial_fit([[1.0], [2.0]], [1.0, 0.0]).partial_fit([[1.0]], [True])
+    assert estimator.classes_.dtype.kind == "i"
+    estimator.partial_fit([[1.0]], [2.0])
+    assert estimator.classes_.tolist() == [0, 1, 2]
+
+
+@every_kind
+def test_one_label_more_than_n_classes_is_refused(kind):
+    with pytest.raises(ValueError, match="label 'deep' would be class number 3, but n_classes=2"):
+        kind(n_classes=2).fit(X[:3], ["tall", "broad", "deep"])
+    with pytest.raises(ValueError, match=r"classes has 3 labels, .* n_classes=2"):
+        kind(n_classes=2).partial_fit(X[:1], ["tall"], classes=["tall", "broad", "deep"])
+    assert kind(n_classes=2).fit(X[:2], ["tall", "broad"]).predict_proba(X).shape == (len(X), 2)
+
+
+@pytest.mark.parametrize("classes", [[], 2, "ab", [["a"], ["b"]], [1, 2]], ids=repr)
+def test_classes_that_are_none_are_refused(classes):
+    estimator = FOREST()
+    with pytest.raises(ValueError, match=r"classes must be|all strings or all numbers"):
+        estimator.partial_fit(X, Y, classes=classes)
+    with pytest.raises(NotFittedError):
+        estimator.predict(X)
+
+
+def test_small_blocks_of_many_classes_are_no_regression():
+    rng = np.random.default_rng(0)
+    estimator = FOREST()
+    for _ in range(3):
+        estimator.partial_fit(rng.random((30, 2)), rng.permutation(30), classes=np.arange(40))
+    assert estimator.predict_proba([[0.5, 0.5]]).shape == (1, 40)
+
+
+# What is refused leaves no trace
+
+BAD_CALLS = {
+    "infinity": (np.array([[np.inf] * 4]), ["tall"], {}),
+    "infinity in a list": ([[np.inf] * 4], ["tall"], {}),
+    "something unhashable": (np.array([[{}, 1.0, 1.0, 1.0]]), ["tall"], {}),
+    "one dimension": (np.ones(4), ["tall"], {}),
+    "no rows": (np.ones((0, 4)), [], {}),
+    "no rows in a dataframe": (pd.DataFrame(X).head(0), [], {}),
+    "no columns": (pd.DataFrame(index=[0]), ["tall"], {}),
+    "sparse": (scipy.sparse.csr_array(np.ones((1, 4))), ["tall"], {}),
+    "complex": (np.ones((1, 4)) * 1j, ["tall"], {}),
+    "two of a name": (pd.DataFrame(X[:1], columns=list("abca")), ["tall"], {}),
+    "other lengths": (X[:2], ["tall"], {}),
+    "a missing label": (X[:2], np.array(["tall", None], object), {}),
+    "a NaN label": (X[:2], [1.0, np.nan], {}),
+    "mixed labels": (X[:2], np.array(["tall", 1], object), {}),
+    "a regression": (X[:2], [0.5, 1.5], {}),
+    "two targets": (X[:2], [[0, 1], [1, 0]], {}),
+    "no target": (X[:2], None, {}),
+    "a negative weight": (X[:2], ["tall", "new"], {"sample_weight": [1.0, -1.0]}),
+    "a huge weight": (X[:2], ["tall", "new"], {"sample_weight": [1.0, 1e301]}),
+    "a NaN weight": (X[:2], ["tall", "new"], {"sample_weight": [1.0, np.nan]}),
+    "other weights": (X[:2], ["tall", "new"], {"sample_weight": [1.0]}),
+    "weights in a table": (X[:2], ["tall", "new"], {"sample_weight": [[1.0], [1.0]]}),
+}
+
+
+@pytest.mark.parametrize(("table", "labels", "others"), BAD_CALLS.values(), ids=BAD_CALLS)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_refused_block_leaves_the_estimator_as_it_was(table, labels, others, is_first):
+    estimator = FOREST() if is_first else FOREST().fit(X, Y)
+    before = as_seen(estimator)
+    with pytest.raises((TypeError, ValueError)):
+        estimator.partial_fit(table, labels, **others)
+    assert as_seen(estimator) == before
+
+
+def test_a_word_where_numbers_were_is_refused():
+    estimator = FOREST().fit(X, Y)
+    before = as_seen(estimator)
+    for call in (estimator.predict, lambda table: estimator.partial_fit(table, ["tall"])):
+        with pytest.raises(ValueError, match="row 0: feature 0 has held numbers so far, got 'x'"):
+            call([["x", 1.0, 1.0, 1.0]])
+    assert as_seen(estimator) == before
+
+
+def test_the_first_block_needs_a_weight_and_a_later_one_may_have_none():
+    estimator = FOREST()
+    with pytest.raises(ValueError, match="sample_weight is zero everywhere"):
+        estimator.partial_fit(X, Y, sample_weight=np.zeros(len(Y)))
+    with pytest.raises(NotFittedError):
+        estimator.predict_proba(X)
+    model = pickle.dumps(estimator.fit(X, Y).model_)
+    estimator.partial_fit(X, Y, sample_weight=np.zeros(len(Y)))
+    assert pickle.dumps(estimator.model_) == model
+
+
+def test_a_fit_that_fails_leaves_the_old_forest():
+    estimator = FOREST().fit(pd.DataFrame(X).add_prefix("x"), Y)
+    before = as_seen(estimator)
+    with pytest.raises(ValueError, match="infinity"):
+        estimator.fit(np.full((3, 2), np.inf), [0, 1, 2])
+    assert as_seen(estimator) == before
+
+
+def test_where_memory_runs_out_the_columns_are_still_those_of_the_model(monkeypatch):
+    estimator = FOREST().fit(X[:50], Y[:50])
+    learn_many = river_amf.AMFClassifier.learn_many
+
+    def stop_late(model, table, labels, weights):
+        learn_many(model, table, labels, weights)
+        raise MemoryError
+
+    monkeypatch.setattr(river_amf.AMFClassifier, "learn_many", stop_late)
+    with pytest.raises(MemoryError):
+        estimator.partial_fit(X[50:60], ["another"] * 10)
+    assert estimator.predict_proba(X).shape == (len(X), 4)
+    monkeypatch.setattr(river_amf.AMFClassifier, "learn_many", None)
+    before = as_seen(estimator)
+    with pytest.raises(TypeError):
+        estimator.partial_fit(X[50:60], ["still another"] * 10)
+    assert as_seen(estimator) == before
+
+
+@every_kind
+def test_nothing_is_predicted_before_fit(kind):
+    for method in ("predict", "predict_proba"):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            getattr(kind(), method)(X)
+
+
+def test_other_features_are_refused_in_scikit_learn_s_words():
+    estimator = FOREST().fit(pd.DataFrame(X, columns=list("abcd")), Y)
+    for call in (estimator.predict, lambda X: estimator.partial_fit(X, Y)):
+        with pytest.raises(ValueError, match="feature names should match"):
+            call(pd.DataFrame(X, columns=list("abce")))
+        with pytest.raises(ValueError, match="must be in the same order"):
+            call(pd.DataFrame(X, columns=list("abdc")))
+    estimator = FOREST().fit(X, Y)
+    for call in (estimator.predict, lambda X: estimator.partial_fit(X, Y)):
+        with pytest.raises(ValueError, match="X has 3 features, but AMFClassifier is expecting 4"):
+            call(X[:, :3])
+
+
+def test_a_column_of_labels_is_taken_with_a_warning():
+    with pytest.warns(DataConversionWarning):
+        estimator = FOREST().fit(X, Y[:, None])
+    np.testing.assert_array_equal(estimator.predict(X), FOREST().fit(X, Y).predict(X))
+
+
+# At home in scikit-learn
+
+
+IRIS = shuffle(*load_iris(return_X_y=True), random_state=0)
+
+
+def test_pipelines_cross_validation_and_search():
+    numbers, labels = IRIS
+    pipeline = make_pipeline(StandardScaler(), FOREST())
+    assert cross_val_score(pipeline, numbers, labels, cv=3).mean() > 0.9
+    grid = {"amfclassifier__split_prior": [0.5, 0.9], "amfclassifier__n_estimators": [1, 5]}
+    search = GridSearchCV(pipeline, grid, cv=3, scoring="neg_log_loss").fit(numbers, labels)
+    assert set(search.best_params_) == set(grid)
+    assert search.score(numbers, labels) > -0.3
+
+
+@pytest.mark.parametrize("kind", [FOREST, partial(AdaptiveAMFClassifier, random_state=3)])
+@pytest.mark.parametrize("ensemble", [True, False])
+def test_calibration(kind, ensemble):
+    numbers, labels = IRIS
+    calibrated = CalibratedClassifierCV(kind(), ensemble=ensemble, cv=3).fit(numbers, labels)
+    assert calibrated.score(numbers, labels) > 0.9
+
+
+@pytest.mark.parametrize("output", ["default", "pandas", "polars"])
+def test_columns_of_several_kinds_behind_a_transformer(output):
+    if output == "polars":
+        pytest.importorskip("polars")
+    columns, labels = mixed_columns()
+    table = pd.DataFrame(columns)
+    transformer = ColumnTransformer(
+        [
+            ("scaled", MinMaxScaler(), ["length"]),
+            ("one-hot", OneHotEncoder(sparse_output=False), ["alive"]),
+        ],
+        remainder="passthrough",
+    ).set_output(transform=output)
+    pipeline = make_pipeline(transformer, FOREST()).fit(table, labels)
+    assert pipeline.score(table, labels) > 0.9
+    assert hasattr(pipeline[-1], "feature_names_in_") == (output != "default")
+    assert pipeline.n_features_in_ == 6
+
+
+@every_kind
+def test_copies_and_texts(kind):
+    estimator = kind(n_classes=3)
+    assert clone(estimator.fit(X, Y)).get_params() == estimator.get_params()
+    with pytest.raises(NotFittedError):
+        clone(estimator).predict(X)
+    for twin in (copy.deepcopy(estimator), pickle.loads(pickle.dumps(estimator))):
+        twin.partial_fit(X, Y)
+        estimator.predict(X)
+        again = copy.deepcopy(estimator).partial_fit(X, Y)
+        np.testing.assert_array_equal(twin.predict_proba(X), again.predict_proba(X))
+    assert repr(estimator) == f"{kind.__name__}(n_classes=3)"
+    assert kind.__name__ in estimator._repr_html_()
+
+
+def test_a_random_state_survives_a_pickle():
+    estimator = FOREST(random_state=np.random.RandomState(1)).fit(X, Y)
+    pickle.loads(pickle.dumps(estimator)).partial_fit(X, Y)
+
+
+# The module
+
+
+def run(code, **environment):
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | environment, check=False
+    )
+
+
+def test_without_scikit_learn_the_package_works_and_the_module_says_what_to_install():
+    result = run(
+        "import sys; sys.modules['sklearn'] = None; sys.modules['sklearn.base'] = None;"
+        "import river_amf; river_amf.AMFClassifier().learn_one({'a': 1}, 'b');"
+        "import river_amf.sklearn"
+    )
+    *_, last = result.stderr.splitlines()
+    assert last.startswith("ImportError:")
+    assert last.endswith("pip install river-amf[sklearn]")
+
+
+def test_no_check_is_skipped_where_scipy_takes_all_arrays():
+    result = run(
+        "from sklearn.utils.estimator_checks import check_estimator;"
+        "from river_amf.sklearn import *;"
+        "kinds = AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier;"
+        "done = [check for kind in kinds for check in check_estimator(kind(), on_skip=None)];"
+        "print(len(done) > 150, *{check['status'] for check in done})",
+        SCIPY_ARRAY_API="1",
+    )
+    assert result.stdout.split() == ["True", "passed"], result.stderr
+
+
+def test_the_public_names_are_the_three_estimators():
+    assert face.__all__ == ["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"]
