@@ -355,9 +355,7 @@ class Features:
     def _check_hashable(name: Hashable, value: object) -> None:
         try:
             hash(value)
-        except (
-            TypeError
-        ):  # "argument must be a string, a number" is what scikit-learn's checks want
+        except TypeError:  # scikit-learn's checks want "argument must be a string, a number"
             raise TypeError(
                 f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
                 "is unhashable; the argument must be a string, a number or another hashable"
