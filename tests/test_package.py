@@ -25,6 +25,7 @@ LAYERS = [
     {"prequential", "progressive", "inspection"},
     {"streams"},
     {"tracks"},
+    {"baselines"},
     {"forest", "dummy"},
     {"blocks", "columns"},
     {"frames"},

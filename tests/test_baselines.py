@@ -1,0 +1,389 @@
+"""The classic classifiers by name: that each runs on whatever comes, and is what it is called."""
+
+import copy
+import inspect
+import math
+import pickle
+import random
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from generated import streams
+from hypothesis import given
+from river import base, compose, metrics
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier, baselines, cli
+from river_amf.evaluation import load_stream
+
+SPAM = Path(__file__).resolve().parents[2] / "shared" / "data" / "spam.csv.gz"
+
+NAMES = [
+    "majority",
+    "last-class",
+    "knn",
+    "gaussian-nb",
+    "categorical-nb",
+    "multinomial-nb",
+    "perceptron",
+    "logistic",
+    "mlp",
+    "hoeffding-gain",
+    "hoeffding-gini",
+    "bagging",
+    "leveraging-bagging",
+    "arf",
+    "adaboost",
+    "stacking",
+    "amf",
+    "adaptive",
+    "dummy",
+]
+BLIND = {"majority", "last-class", "dummy"}  # they do not look at the features
+OF_TREES = {
+    "hoeffding-gain",
+    "hoeffding-gini",
+    "bagging",
+    "leveraging-bagging",
+    "arf",
+    "adaboost",
+    "stacking",
+}
+LABELS = {
+    "strings": ["no", "yes", "perhaps"],
+    "booleans": [False, True, False],
+    "integers": [0, 1, 7],
+    "numbers and a boolean": [False, 1.5, 7],
+    "tuples": [("a", 1), ("b", 1), ("b", 2)],
+}
+
+every = pytest.mark.parametrize("name", NAMES)
+
+
+def make(name, seed=1):
+    return baselines.classifiers(seed)[name]()
+
+
+def mixed_stream(n_samples, labels, seed=1):
+    """Numbers, booleans, categories and gaps; halfway a feature comes, one goes, and a label comes.
+
+    Names of features are of two types.
+    """
+    rng = random.Random(seed)
+    for number in range(n_samples):
+        is_late = number >= n_samples // 2
+        x = {
+            "length": rng.gauss(0.0, 1.0),
+            7: rng.randint(0, 3),
+            "color": rng.choice(["red", "green", ("a", "tuple"), *["late"] * is_late]),
+            ("new",) if is_late else "flag": rng.random() * 1e6 if is_late else rng.random() < 0.5,
+        }
+        y = labels[(x["length"] > 0) + (is_late and x["color"] == "red")]
+        for feature in list(x):
+            fate = rng.random()
+            if fate < 0.05:
+                del x[feature]
+            elif fate < 0.15:
+                x[feature] = rng.choice([None, math.nan])
+        yield ({} if rng.random() < 0.02 else x), y
+
+
+def check_answer(model, x, seen):
+    """Check a prediction after the first sample, and that the sample is left alone."""
+    before = repr(x)
+    proba = model.predict_proba_one(x)
+    assert proba.keys() <= seen
+    assert all(p >= 0.0 for p in proba.values())
+    assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
+    label = model.predict_one(x)
+    assert label in seen
+    assert proba[label] == max(proba.values())
+    assert repr(x) == before
+
+
+def walk(model, samples):
+    """Predict and learn; return the answers."""
+    answers = []
+    for x, y in samples:
+        answers.append(model.predict_proba_one(x))
+        model.learn_one(x, y)
+    return answers
+
+
+# The table
+
+
+def test_all_are_there_and_described():
+    assert list(baselines.classifiers()) == NAMES == list(baselines.DESCRIPTIONS)
+    assert all(0 < len(text) <= 60 for text in baselines.DESCRIPTIONS.values())
+
+
+def test_ours_are_the_command_s():
+    assert {name: type(make(name)) for name in cli._MODELS} == cli._MODELS
+    assert repr(make("amf", 3)) == repr(AMFClassifier(n_estimators=10, seed=3))
+    assert repr(make("adaptive", 3)) == repr(AdaptiveAMFClassifier(n_estimators=10, seed=3))
+    assert repr(make("dummy")) == repr(OnlineDummyClassifier())
+
+
+def test_no_estimator_is_written_here():
+    own = [thing for thing in vars(baselines).values() if inspect.isclass(thing)]
+    own = [thing for thing in own if thing.__module__ == baselines.__name__]
+    assert not any(issubclass(thing, base.Base) for thing in own)
+
+
+@every
+def test_each_is_a_classifier_for_any_number_of_labels(name):
+    model = make(name)
+    assert metrics.Accuracy().works_with(model)
+    assert model._multiclass
+
+
+@every
+def test_functions_can_be_sent_to_another_process(name):
+    make_one = pickle.loads(pickle.dumps(baselines.classifiers(1)[name]))
+    assert repr(make_one()) == repr(make(name))
+
+
+def test_without_scikit_learn_only_the_network_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
+    classifiers = baselines.classifiers()
+    assert list(classifiers) == NAMES
+    with pytest.raises(ImportError, match=r"'mlp' needs scikit-learn: pip install river-amf\[skl"):
+        classifiers["mlp"]()
+
+
+# The six mails
+
+
+def as_it_is(mail):
+    return mail
+
+
+def with_booleans(mail):
+    return {name: {"yes": True, "no": False}.get(value, value) for name, value in mail.items()}
+
+
+def with_numbers(mail):
+    hour = 23.5 if mail["time"] == "night" else 12
+    return with_booleans(mail) | {"time": hour, "length": len(mail["domain"])}
+
+
+def test_the_mails_are_those_of_the_course():
+    table = [(*mail.values(), label) for mail, label in baselines.SIX_MAILS]
+    assert table == [
+        ("yes", "com", "yes", "night", "yes"),
+        ("yes", "edu", "no", "night", "yes"),
+        ("no", "com", "yes", "night", "yes"),
+        ("no", "edu", "no", "day", "no"),
+        ("no", "com", "no", "day", "no"),
+        ("yes", "cat", "no", "day", "yes"),
+    ]
+    names = ("money", "domain", "attachment", "time")
+    assert all(tuple(mail) == names for mail, _ in baselines.SIX_MAILS)
+    assert dict(zip(names, ("yes", "edu", "yes", "day"), strict=True)) == baselines.QUESTION
+
+
+@every
+@pytest.mark.parametrize("encode", [as_it_is, with_booleans, with_numbers])
+def test_each_answers_after_six_mails(name, encode):
+    model = make(name)
+    for mail, label in baselines.SIX_MAILS:
+        model.learn_one(encode(mail), label)
+    check_answer(model, encode(baselines.QUESTION), {"yes", "no"})
+
+
+# What each of them is
+
+
+def test_naive_bayes_of_categories_is_that_of_their_counts():
+    model = make("categorical-nb")
+    by_label = Counter(label for _, label in baselines.SIX_MAILS)
+    counts = Counter((label, item) for mail, label in baselines.SIX_MAILS for item in mail.items())
+    n_categories = len({item for _, item in counts})
+    joint = {}
+    for label, n in by_label.items():
+        joint[label] = Fraction(n, len(baselines.SIX_MAILS))
+        for item in baselines.QUESTION.items():
+            joint[label] *= Fraction(counts[label, item] + 1, 4 * n + n_categories)
+    for mail, label in baselines.SIX_MAILS:
+        model.learn_one(mail, label)
+    proba = model.predict_proba_one(baselines.QUESTION)
+    assert proba == pytest.approx({y: float(p / sum(joint.values())) for y, p in joint.items()})
+
+
+@pytest.mark.parametrize("as_counts", [False, True])
+def test_multinomial_naive_bayes_is_the_textbook_s(as_counts):
+    """The example of Manning, Raghavan & Schütze, Introduction to Information Retrieval, 13.1."""
+
+    def sample(text):
+        return dict(Counter(text.split())) if as_counts else {"text": text}
+
+    model = make("multinomial-nb")
+    for text, label in [
+        ("Chinese Beijing Chinese", "China"),
+        ("Chinese Chinese Shanghai", "China"),
+        ("Chinese Macao", "China"),
+        ("Tokyo Japan Chinese", "else"),
+    ]:
+        model.learn_one(sample(text), label)
+    china = Fraction(3, 4) * Fraction(3, 7) ** 3 * Fraction(1, 14) ** 2
+    other = Fraction(1, 4) * Fraction(2, 9) ** 3 * Fraction(2, 9) ** 2
+    proba = model.predict_proba_one(sample("Chinese Chinese Chinese Tokyo Japan"))
+    assert proba["China"] == pytest.approx(float(china / (china + other)))
+
+
+def test_the_members_of_the_ensembles_are_ten():
+    sizes = {
+        name: len(make(name)[-1].models)
+        for name in ("bagging", "leveraging-bagging", "adaboost", "stacking")
+    }
+    assert set(sizes.values()) == {10}
+    assert make("arf")[-1].n_models == 10
+
+
+def test_criteria_of_the_trees():
+    assert make("hoeffding-gain")[-1].split_criterion == "info_gain"
+    assert make("hoeffding-gini")[-1].split_criterion == "gini"
+
+
+def by_numbers(rng):
+    x = {"a": rng.uniform(0.0, 10.0), "b": rng.uniform(0.0, 10.0), "noise": rng.random()}
+    return x, x["a"] > x["b"]
+
+
+def by_categories(rng):
+    x = {"color": rng.choice(["red", "green", "blue"]), "shape": rng.choice(["disc", "box"])}
+    return x | {"noise": rng.random()}, x["color"] == "red"
+
+
+@every
+@pytest.mark.parametrize("draw", [by_numbers, by_categories])
+def test_numbers_and_categories_are_both_heard(name, draw):
+    rng = random.Random(1)
+    samples = [draw(rng) for _ in range(600)]
+    answers = walk(make(name), samples)
+    hits = [max(p, key=p.get) == y for p, (_, y) in zip(answers, samples, strict=True) if p]
+    accuracy = sum(hits[-200:]) / 200
+    assert (accuracy > 0.85) == (name not in BLIND)
+
+
+@pytest.mark.parametrize("name", ["knn", "gaussian-nb", "perceptron", "logistic", "mlp"])
+def test_units_do_not_matter_to_what_is_scaled(name):
+    rng = random.Random(1)
+    samples = [by_numbers(rng) for _ in range(100)]
+    rescaled = [({k: 1024.0 * v for k, v in x.items()}, y) for x, y in samples]
+    for one, other in zip(walk(make(name), samples), walk(make(name), rescaled), strict=True):
+        assert one == pytest.approx(other, abs=1e-9)
+
+
+# Whatever comes
+
+
+@every
+@pytest.mark.parametrize("kind", LABELS)
+def test_mixed_streams_are_learnt(name, kind):
+    model, seen = make(name), set()
+    for x, y in mixed_stream(400, LABELS[kind]):
+        if seen:
+            check_answer(model, x, seen)
+        else:
+            assert model.predict_proba_one(x) == {}
+        model.learn_one(x, y)
+        seen.add(y)
+    assert seen == set(LABELS[kind])
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "mlp"])
+@given(samples=streams(weighted=False))
+def test_short_streams_of_any_kind_are_learnt(name, samples):
+    model, seen = make(name), set()
+    for x, y, _ in samples:
+        if seen:
+            check_answer(model, x, seen)
+        model.learn_one(x, y)
+        seen.add(y)
+
+
+@every
+def test_what_has_met_nothing_but_gaps_answers(name):
+    model = make(name)
+    for x, y in [({}, "a"), ({"length": None}, "b"), ({"length": math.nan}, "b")]:
+        model.learn_one(x, y)
+    for x in [{}, {"length": 1.0, "color": "red"}, {"color": None}]:
+        check_answer(model, x, {"a", "b"})
+
+
+@every
+def test_labels_of_one_stream_may_be_a_string_and_a_number_but_not_for_river_s_trees(name):
+    model, seen = make(name), set()
+    samples = list(mixed_stream(100, ["no", 1, ("b", 2)]))
+    if name in OF_TREES:
+        with pytest.raises(TypeError, match="not supported between instances"):
+            walk(model, samples)
+        return
+    for x, y in samples:
+        if seen:
+            check_answer(model, x, seen)
+        model.learn_one(x, y)
+        seen.add(y)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in BLIND])
+def test_an_infinite_number_is_refused_and_nothing_learnt(name):
+    samples = list(mixed_stream(60, LABELS["strings"]))
+    model, twin = make(name), make(name)
+    walk(model, samples[:30])
+    walk(twin, samples[:30])
+    for call in (model.predict_one, lambda x: model.learn_one(x, "no")):
+        with pytest.raises(ValueError, match=r"'length'.* infinite"):
+            call({7: 1, "length": math.inf})
+    assert walk(model, samples[30:]) == walk(twin, samples[30:])
+
+
+# Copies
+
+
+@every
+def test_models_of_one_seed_are_the_same_and_copies_go_on_as_they_would(name):
+    samples = list(mixed_stream(300, LABELS["strings"]))
+    model, twin = make(name), make(name)
+    assert walk(model, samples[:250]) == walk(twin, samples[:250])
+    copies = [twin, copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    expected = walk(model, samples[250:])
+    assert all(walk(other, samples[250:]) == expected for other in copies)
+
+
+# river copies the models of a list with all that they have learnt
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "stacking"])
+def test_a_clone_has_learnt_nothing(name):
+    samples = list(mixed_stream(300, LABELS["strings"]))
+    model = make(name)
+    walk(model, samples)
+    assert walk(model.clone(), samples) == walk(make(name), samples)
+
+
+@every
+def test_models_of_one_function_share_nothing(name):
+    make_one = baselines.classifiers(1)[name]
+    samples = list(mixed_stream(50, LABELS["strings"]))
+    first, second = make_one(), make_one()
+    expected = walk(first, samples)
+    assert walk(second, samples) == expected
+    assert not isinstance(first, compose.Pipeline) or first.steps is not second.steps
+
+
+# A real stream
+
+
+@pytest.mark.skipif(not SPAM.exists(), reason="there is no ../shared/data/spam.csv.gz")
+@every
+def test_spam_is_run_by_all(name):
+    model, seen = make(name), set()
+    for x, y in load_stream(str(SPAM), limit=200):
+        if seen:
+            check_answer(model, x, seen)
+        model.learn_one(x, y)
+        seen.add(y)
+    assert len(seen) == 2
