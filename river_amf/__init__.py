@@ -3,6 +3,7 @@
 from river_amf import inspection
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.persistence import load, save
 
 __version__ = "0.1.0.dev0"
 
@@ -12,4 +13,6 @@ __all__ = [
     "OnlineDummyClassifier",
     "__version__",
     "inspection",
+    "load",
+    "save",
 ]

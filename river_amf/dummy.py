@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from river import base
 
-from river_amf import columns, frames
-from river_amf.encoding import Features, Labels, check_dict, check_weight
+from river_amf import columns, frames, soundness, values
+from river_amf.encoding import Features, Labels, check_dict, check_weight, shown
 from river_amf.parameters import (
     Check,
     CheckedParameters,
@@ -17,9 +18,10 @@ from river_amf.parameters import (
     integer,
     positive,
 )
+from river_amf.persistence import Saved
 
 
-class OnlineDummyClassifier(CheckedParameters, base.Classifier):
+class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
     """Predict the label frequencies so far and ignore the features: the baseline.
 
     A class with weight `count` of a total weight `n`, among C classes, gets the probability
@@ -47,6 +49,7 @@ class OnlineDummyClassifier(CheckedParameters, base.Classifier):
 
     """
 
+    _file_kind = "OnlineDummyClassifier"
     _checks: ClassVar[dict[str, Check]] = {
         "n_classes": integer(1, optional=True),
         "dirichlet": positive(optional=True),
@@ -65,6 +68,26 @@ class OnlineDummyClassifier(CheckedParameters, base.Classifier):
     @property
     def _multiclass(self) -> bool:
         return True
+
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        header = {
+            "parameters": values.parameters_to_json(self, self._checks),
+            "labels": values.labels_to_json(self._labels),
+        }
+        return header, {"counts": np.array(self._counts, np.float64)}
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        model = cls(**values.parameters_from_json(header.pop("parameters"), cls._checks))
+        model._labels = values.labels_from_json(header.pop("labels"))
+        counts = arrays.pop("counts")
+        n_labels = len(model._labels)
+        soundness.demand(model.n_classes is None or n_labels <= model.n_classes, "number of labels")
+        soundness.demand(counts.dtype == np.float64 and counts.shape == (n_labels,), "counts")
+        soundness.demand((counts >= 0).all(), "counts")
+        soundness.demand(not (header or arrays), f"entries {shown([*header, *arrays])}")
+        model._counts = counts.tolist()
+        return model
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0) -> None:
         """Count a label.

@@ -272,6 +272,15 @@ class Features:
         self._codes: dict[Hashable, dict[Hashable, int]] = {}  # of the categorical features
         self._prepare()
 
+    @classmethod
+    def of(
+        cls, columns: dict[Hashable, int], codes: dict[Hashable, dict[Hashable, int]]
+    ) -> Features:
+        """Return features with these columns, and these categories' codes by feature."""
+        features = cls()
+        features.__setstate__({"_columns": columns, "_codes": codes})
+        return features
+
     def _prepare(self) -> None:
         """Make what follows from the columns and is not part of the state."""
         self._scratch = _Scratch(len(self))
@@ -304,6 +313,11 @@ class Features:
     def categories(self, name: Hashable) -> dict[Hashable, int] | None:
         """Return the categories of a feature and their codes, None if it is numeric."""
         return self._codes.get(name)
+
+    @property
+    def n_categories(self) -> list[int | None]:
+        """How many categories each column has, None of a numeric one."""
+        return [len(self._codes[name]) if name in self._codes else None for name in self]
 
     def encode(self, x: Any) -> EncodedSample:
         """Encode any sample; features that are not known are ignored.

@@ -6,15 +6,15 @@ import copy
 import math
 import sys
 from collections.abc import Hashable
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import _kernels, blocks, columns, frames, state
+from river_amf import _kernels, blocks, columns, frames, soundness, state, values
 from river_amf._kernels import START
-from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_weight
+from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_weight, shown
 from river_amf.parameters import (
     Check,
     CheckedParameters,
@@ -25,6 +25,7 @@ from river_amf.parameters import (
     one_of,
     positive,
 )
+from river_amf.persistence import Saved
 
 # Samples that a pure leaf keeps at most (eight a feature, if that is more): to split a leaf of so
 # many takes milliseconds, and they tell its children's shares to a few percent.
@@ -34,7 +35,7 @@ _ONE = 1.0  # the weight that needs no check
 _NO_LIMIT = 2**31 - 1  # 32-bit links
 
 
-class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
+class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     """Aggregated Mondrian Forest classifier for data streams.
 
     The forest learns truly online, in one pass, and predicts at any time. Each tree partitions the
@@ -151,6 +152,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
 
     """
 
+    _file_kind = "AMFClassifier"
     _checks: ClassVar[dict[str, Check]] = {
         "n_classes": integer(1, optional=True),
         "n_estimators": integer(1),
@@ -278,6 +280,53 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
             for name, value in self.__dict__.items()
         }
 
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what makes the forest; settings and the like follow from it."""
+        arrays: dict[str, NDArray[Any]] = {}
+        header: dict[str, Any] = {
+            "parameters": values.parameters_to_json(self, self._checks),
+            "labels": values.labels_to_json(self._labels),
+            "features": values.features_to_json(self._features),
+        }
+        if self._arena is not None:
+            _kernels.compact_rows(self._arena.address)
+            arrays = self._arena.parts()
+            del arrays["is_categorical"]
+            settings = arrays.pop("settings")[0]
+            header["n_stored"] = int(settings["n_stored"])
+            header["newest_weight"] = float(settings["newest_weight"])
+        return header, arrays
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        model = cls(**values.parameters_from_json(header.pop("parameters"), cls._checks))
+        model._labels = values.labels_from_json(header.pop("labels"))
+        model._features = values.features_from_json(header.pop("features"))
+        if arrays:
+            model._arena = model._arena_of(header, arrays)
+        soundness.demand(not header, f"entries {shown([*header])}")
+        soundness.demand(arrays or not model._labels, "labels without a tree")
+        soundness.demand(arrays or not model._features, "features without a tree")
+        return model
+
+    def _arena_of(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> state.Arena:
+        """Return the arena of a file, once nothing in it can lead the kernels astray."""
+        n_labels, is_categorical = len(self._labels), self._features.is_categorical
+        n_classes = max(n_labels, self.n_classes or 1)
+        soundness.demand(self.n_classes in (None, n_classes), "number of labels")
+        soundness.demand(len(arrays["trees"]) == self.n_estimators, "number of trees")
+        settings = self._settings(n_classes)
+        settings["n_labels"] = n_labels
+        settings["n_features"] = len(is_categorical)
+        settings["has_categories"] = any(is_categorical)
+        settings["n_rows"] = len(arrays["samples"])
+        settings["n_stored"] = header.pop("n_stored")
+        settings["newest_weight"] = header.pop("newest_weight")
+        own = {"settings": settings, "is_categorical": np.array(is_categorical, np.uint8)}
+        parts = soundness.parts_of(arrays, own)
+        soundness.check(parts, self._features.n_categories)
+        return state.Arena.of(parts)
+
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = _ONE) -> None:
         """Learn one sample.
 
@@ -356,7 +405,16 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
 
     def _start(self) -> state.Arena:
         """Make the arena of a forest without samples."""
-        n_classes = self.n_classes or 1
+        words = np.random.SeedSequence(self.seed).generate_state(2 * self.n_estimators, np.uint64)
+        trees = np.zeros(self.n_estimators, state.TREE)
+        trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
+        trees["root"] = _kernels.NONE
+        trees["faded_share"] = 0.5
+        trees["vote"] = 1.0 / self.n_estimators
+        return state.Arena(self._settings(self.n_classes or 1), trees)
+
+    def _settings(self, n_classes: int) -> NDArray[Any]:
+        """Return what follows from the parameters, for so many classes."""
         settings = np.zeros(1, state.SETTINGS)
         settings["step"] = self.step
         settings["log_split"] = math.log(self.split_prior)
@@ -375,13 +433,7 @@ class AMFClassifier(CheckedParameters, base.MiniBatchClassifier):
         settings["newest_weight"] = 1.0
         settings["restart_threshold"] = self.restart_threshold or 0.0
         settings["learns_vote"] = self.vote == "learned"
-        words = np.random.SeedSequence(self.seed).generate_state(2 * self.n_estimators, np.uint64)
-        trees = np.zeros(self.n_estimators, state.TREE)
-        trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
-        trees["root"] = _kernels.NONE
-        trees["faded_share"] = 0.5
-        trees["vote"] = 1.0 / self.n_estimators
-        return state.Arena(settings, trees)
+        return settings
 
     def _dirichlet_for(self, n_classes: int) -> float:
         return automatic_dirichlet(n_classes) if self.dirichlet is None else self.dirichlet
@@ -703,6 +755,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
     >>> metric.get() > 0.8
     True
     """
+
+    _file_kind = "AdaptiveAMFClassifier"
 
     def __init__(
         self,

@@ -187,10 +187,12 @@ BLOCK = np.dtype(
 _RECORDS = (SETTINGS, TREE, NODE, FEATURE, SAMPLE, HANDLE, BLOCK)
 LAYOUT = f"{zlib.crc32(repr([record.descr for record in _RECORDS]).encode()):08x}"
 
+PARTS = tuple(name for name in ARRAYS if name not in ("votes", "pure"))  # what a copy is made of
+
 Array = NDArray[Any]
 
 # of the arrays that are not float64
-_DTYPES: dict[str, Any] = {
+DTYPES: dict[str, Any] = {
     "settings": SETTINGS,
     "trees": TREE,
     "nodes": NODE,
@@ -453,13 +455,20 @@ class Arena:
         settings["has_categories"] = any(is_categorical)
         self.handle["n_learnt"] += 1
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the arrays without their room to grow, and the layout that they follow."""
+    def parts(self) -> dict[str, Array]:
+        """Return views of the arrays without their room to grow.
+
+        Some trees are smaller than the others: what these have room for becomes zero.
+        """
         settings = self.settings[0]
         n_features, n_rows = int(settings["n_features"]), int(settings["n_rows"])
         n_classes = int(settings["n_classes"])
         n_nodes, n_boxes = int(self.trees["n_nodes"].max()), int(self.trees["n_boxes"].max())
-        parts = {
+        for t, tree in enumerate(self.trees):
+            for array in (self.nodes, self.counts, self.faded):
+                array[t, int(tree["n_nodes"]) : n_nodes] = 0
+            self.boxes[t, int(tree["n_boxes"]) : n_boxes] = 0
+        return {
             "settings": self.settings,
             "trees": self.trees,
             "ranges": self.ranges[:, :n_features],
@@ -479,12 +488,18 @@ class Arena:
             "samples": self.samples[:n_rows],
             "links": self.links[:, :n_rows],
         }
-        copies: dict[str, Any] = {name: part.copy() for name, part in parts.items()}
-        for t in range(len(self.trees)):  # some trees are smaller than the others
-            copies["nodes"][t, int(self.trees["n_nodes"][t]) :] = 0
-            copies["counts"][t, int(self.trees["n_nodes"][t]) :] = 0
-            copies["faded"][t, int(self.trees["n_nodes"][t]) :] = 0
-            copies["boxes"][t, int(self.trees["n_boxes"][t]) :] = 0
+
+    @classmethod
+    def of(cls, parts: dict[str, Array]) -> Arena:
+        """Return an arena of such parts, which from now on are its own."""
+        arena = cls.__new__(cls)
+        arena.__dict__.update(parts)
+        arena._begin()
+        return arena
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return copies of the arrays without their room to grow, and the layout they follow."""
+        copies: dict[str, Any] = {name: part.copy() for name, part in self.parts().items()}
         return copies | {"layout": LAYOUT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -496,7 +511,7 @@ class Arena:
             )
         # arrays of our own dtypes: those of a pickle are equal, yet would make other pickles
         for name, part in state.items():
-            array = np.empty(part.shape, _DTYPES.get(name, np.float64))
+            array = np.empty(part.shape, DTYPES.get(name, np.float64))
             array[...] = part
             setattr(self, name, array)
         self._begin()

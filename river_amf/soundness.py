@@ -1,0 +1,310 @@
+"""Whether the arrays of a forest are such as the kernels trust.
+
+Compiled code looks up nodes, boxes, rows and classes by the numbers that it finds in other nodes
+and rows, without a test: one wrong link, and it would read and write where it must not, or walk in
+circles. Arrays that come from outside are therefore tested once, each number that is an index, and
+that numbers are finite where a walk relies on it. What is not tested is whether they are true.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf import _kernels
+from river_amf._kernels import NONE, UNLISTED
+from river_amf.container import FileError
+from river_amf.encoding import LARGEST_WEIGHT
+from river_amf.state import DTYPES, FADED_COUNTS, FADED_SHARE, N_BUCKETS, N_RECENT, PARTS
+
+Array = NDArray[Any]
+Record = Any
+
+_LARGEST_COUNT = 2**62  # an int64 that can go on counting
+_LARGEST_ODDS = 2.0**300  # _kernels.LARGEST_ODDS, with room for rounding
+_ANY = _kernels.LARGEST  # no bound but that it is finite
+_LARGEST_NEWEST = 2 * _kernels.LARGEST_NEWEST
+_FEW_VOTES = 2**20
+_FACTOR = 1e300  # products with counts and sums stay finite
+
+# Fields that files of an earlier format lack, and what they would have held: array -> field ->
+# value. To add a field to a record of `state`, raise container.FORMAT and name it here.
+ADDED: dict[str, dict[str, float]] = {}
+
+
+def demand(is_sound: Any, what: str) -> None:
+    """Raise FileError unless the arrays are sound in this respect.
+
+    >>> demand(False, "links of nodes")
+    Traceback (most recent call last):
+    river_amf.container.FileError: is damaged: its links of nodes cannot be
+    """
+    if not is_sound:
+        raise FileError(f"is damaged: its {what} cannot be")
+
+
+def lies(values: Array, low: float, high: float) -> bool:
+    """Whether all values are numbers from `low` to `high`.
+
+    >>> lies(np.array([0.0, 1.0]), 0, 1), lies(np.array([np.nan]), 0, 1)
+    (True, False)
+    """
+    return bool(((values >= low) & (values <= high)).all())
+
+
+def fitted(name: str, array: Array) -> Array:
+    """Return an array in the dtype of today; that of an earlier format may lack fields.
+
+    >>> fitted("counts", np.zeros(3)).dtype
+    dtype('float64')
+    """
+    dtype = np.dtype(DTYPES.get(name, np.float64))
+    if array.dtype == dtype:
+        return array
+    added = ADDED.get(name, {})
+    demand(dtype.names and array.dtype.names, f"type of {name}")
+    kept = [field for field in dtype.names or () if field not in added]
+    demand(set(array.dtype.names or ()) == set(kept), f"fields of {name}")
+    result = np.empty(array.shape, dtype)
+    for field in dtype.names or ():
+        if field in added:
+            result[field] = added[field]
+        else:
+            demand(array.dtype[field] == dtype[field], f"type of {field} in {name}")
+            result[field] = array[field]
+    return result
+
+
+def parts_of(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
+    """Return the parts of an arena, in order: its own, and those of a file.
+
+    Raises FileError if the file lacks one, has others, or one is of a type that cannot be.
+    """
+    named = arrays | own
+    demand(named.keys() == set(PARTS) and not arrays.keys() & own.keys(), "list of arrays")
+    return {name: fitted(name, named[name]) for name in PARTS}
+
+
+def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
+    """Check the arrays of a forest.
+
+    Parameters
+    ----------
+    arrays
+        All that `state.Arena.parts` has. The settings are trusted; they follow from the parameters
+        of the model, and say how many labels, classes, features and rows there are.
+    n_categories
+        For each feature how many categories it has, None of a numeric one.
+
+    Raises
+    ------
+    FileError
+        If the kernels could not work on them.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier
+    >>> model = AMFClassifier()
+    >>> model.learn_one({"length": 2.5}, "short")
+    >>> parts = model._arena.parts()
+    >>> check(parts, [None])
+    >>> parts["nodes"]["feature"] = 5
+    >>> check(parts, [None])
+    Traceback (most recent call last):
+    river_amf.container.FileError: is damaged: its split features cannot be
+    """
+    _check_shapes(arrays)
+    _check_trees(arrays)
+    _check_features(arrays)
+    _check_rows(arrays, n_categories)
+    for t in range(len(arrays["trees"])):
+        tree = arrays["trees"][t]
+        nodes = arrays["nodes"][t, : tree["n_nodes"]]
+        _check_links(nodes, int(tree["root"]))
+        _check_splits(nodes, len(n_categories))
+        _check_counts(arrays, t)
+        _check_boxes(arrays["boxes"][t, : tree["n_boxes"]], nodes)
+        _check_lists(arrays, t)
+
+
+def _check_shapes(arrays: dict[str, Array]) -> None:
+    settings, trees = arrays["settings"][0], arrays["trees"]
+    demand(trees.ndim == 1 and len(trees) > 0, "number of trees")
+    n_trees, n_rows = len(trees), int(settings["n_rows"])
+    n_features, n_classes = int(settings["n_features"]), int(settings["n_classes"])
+    n_nodes, n_boxes = int(trees["n_nodes"].max()), int(trees["n_boxes"].max())
+    of_relevance = n_classes if settings["relevance"] else 0
+    of_fading = FADED_COUNTS + n_classes if settings["fades"] else 0
+    shapes = {
+        "ranges": (2, n_features),
+        "limits": (2, n_features),
+        "intensity": (n_features,),
+        "is_categorical": (n_features,),
+        "features": (n_features,),
+        "recent": (n_features, N_RECENT),
+        "moments": (n_features, of_relevance, 2),
+        "buckets": (n_features, N_BUCKETS, of_relevance),
+        "bias": (n_classes,),
+        "nodes": (n_trees, n_nodes),
+        "counts": (n_trees, n_nodes, n_classes),
+        "faded": (n_trees, n_nodes, of_fading),
+        "boxes": (n_trees, n_boxes, 2, n_features),
+        "rows": (n_rows, n_features),
+        "samples": (n_rows,),
+        "links": (n_trees, n_rows),
+    }
+    for name, shape in shapes.items():
+        demand(arrays[name].shape == shape, f"shape of {name}, which should be {shape},")
+    # votes take a number for each tree and class: as many as counts, where there are nodes
+    demand(n_nodes > 0 or n_trees * n_classes <= _FEW_VOTES, "number of empty trees")
+
+
+def _check_trees(arrays: dict[str, Array]) -> None:
+    settings, trees = arrays["settings"][0], arrays["trees"]
+    n_nodes = trees["n_nodes"]
+    demand(lies(n_nodes, 0, settings["max_nodes"]), "numbers of nodes")
+    demand(lies(trees["n_boxes"], 0, n_nodes.max()), "numbers of boxes")
+    is_empty = n_nodes == 0
+    demand(((trees["root"] == NONE) == is_empty).all(), "roots")
+    demand(lies(trees["root"][~is_empty], 0, np.inf), "roots")
+    demand((trees["root"] < np.maximum(n_nodes, 1)).all(), "roots")
+    demand((trees["key"] < 2**32).all(), "keys of trees")
+    demand(lies(trees["faded_share"], 0, 1), "shares of trees")
+    demand(lies(trees["vote"], -_FACTOR, _FACTOR), "votes of trees")
+    demand(lies(trees["n_heard"], 0, _LARGEST_COUNT), "numbers of predictions heard")
+    for name in ("recent_loss", "usual_loss"):
+        demand(lies(trees[name], -_ANY, _ANY), "losses of trees")
+    demand(lies(arrays["bias"], -_FACTOR, _FACTOR), "biases of labels")
+
+
+def _check_features(arrays: dict[str, Array]) -> None:
+    features = arrays["features"]
+    demand(lies(arrays["intensity"], 0, _ANY), "split intensities")
+    demand(lies(features["n_recent"], 0, N_RECENT), "numbers of recent values")
+    is_kept = np.arange(N_RECENT) < features["n_recent"][:, np.newaxis]
+    demand(lies(arrays["recent"][is_kept], -_ANY, _ANY), "recent values")
+    for name in features.dtype.names or ():
+        demand(lies(features[name], -_ANY, _ANY), f"{name} of features")
+    demand(lies(features["relevance"], 0, 1), "relevance of features")
+    demand(lies(arrays["moments"], -_ANY, _ANY), "moments of features")
+    demand(lies(arrays["buckets"], 0, _ANY), "buckets of features")
+    demand(_are_ranges(arrays["ranges"], _ANY), "ranges")
+    demand(_are_ranges(arrays["limits"], np.inf), "limits of outliers")
+
+
+def _are_ranges(ends: Array, largest: float) -> bool:
+    """Whether the two rows are the ends of ranges, NaN for both where there is none."""
+    low, high = ends
+    is_range = (low >= -largest) & (low <= high) & (high <= largest)
+    return bool((is_range | (np.isnan(low) & np.isnan(high))).all())
+
+
+def _check_rows(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
+    settings, samples, rows = arrays["settings"][0], arrays["samples"], arrays["rows"]
+    demand(0 <= len(samples) <= settings["n_stored"] <= _LARGEST_COUNT, "number of samples")
+    demand(1 <= settings["newest_weight"] <= _LARGEST_NEWEST, "weight of the newest sample")
+    demand(lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
+    demand((samples["weight"] > 0).all(), "weights of samples")
+    demand(lies(samples["weight"], 0, LARGEST_WEIGHT), "weights of samples")
+    demand(lies(samples["number"], 0, settings["n_stored"] - 1), "numbers of samples")
+    for column, n_codes in enumerate(n_categories):
+        values = rows[:, column]
+        values = values[~np.isnan(values)]
+        if n_codes is None:
+            demand(lies(values, -_ANY, _ANY), "values of samples")
+        else:
+            is_code = (values == np.floor(values)).all() and lies(values, 0, n_codes - 1)
+            demand(is_code, "categories of samples")
+
+
+def _check_links(nodes: Array, root: int) -> None:
+    """Check that the nodes are one binary tree."""
+    n_nodes = len(nodes)
+    if n_nodes == 0:
+        return
+    left, right, parent = (nodes[name].astype(np.intp) for name in ("left", "right", "parent"))
+    inner = np.flatnonzero(left != NONE)
+    children = np.concatenate([left[inner], right[inner]])
+    demand(((left == NONE) == (right == NONE)).all(), "children of nodes")
+    demand(lies(children, 0, n_nodes - 1), "children of nodes")
+    n_parents = np.bincount(children, minlength=n_nodes)
+    n_parents[root] += 1
+    demand((n_parents == 1).all() and parent[root] == NONE, "links of nodes")
+    demand((parent[children] == np.tile(inner, 2)).all(), "links of nodes")
+    # each node has one parent: they hang together, unless some form a circle
+    above = parent
+    above[root] = root
+    for _ in range(n_nodes.bit_length()):  # twice as far up each time
+        if (above == root).all():
+            return
+        above = above[above]
+    demand((above == root).all(), "links of nodes")
+
+
+def _check_splits(nodes: Array, n_features: int) -> None:
+    is_leaf = nodes["left"] == NONE
+    leaves, inner = nodes[is_leaf], nodes[~is_leaf]
+    demand(lies(inner["feature"], 0, n_features - 1), "split features")
+    demand((leaves["feature"] == NONE).all(), "split features")
+    demand(lies(inner["threshold"], -_ANY, _ANY), "thresholds")
+    is_below = inner["parent"] != NONE
+    times = np.zeros(len(inner))
+    times[is_below] = nodes["split_time"][inner["parent"][is_below]]
+    demand((inner["split_time"] >= times).all(), "split times")
+    demand((leaves["split_time"] == _kernels.NEVER).all(), "split times")
+    demand(lies(inner["odds"], 1 / _LARGEST_ODDS, _LARGEST_ODDS), "odds of nodes")
+    scale = inner["odds_scale"]
+    demand(lies(scale, -_FACTOR, _FACTOR) and (scale == np.floor(scale)).all(), "odds of nodes")
+
+
+def _check_counts(arrays: dict[str, Array], t: int) -> None:
+    n_nodes = arrays["trees"]["n_nodes"][t]
+    demand(lies(arrays["nodes"]["n_samples"][t, :n_nodes], 0, _ANY), "counts")
+    demand(lies(arrays["counts"][t, :n_nodes], 0, _ANY), "counts")
+    faded = arrays["faded"][t, :n_nodes]
+    demand(lies(faded, 0, _ANY), "faded counts")
+    if faded.shape[1]:
+        share = faded[:, FADED_SHARE]
+        demand(((share > 0) & (share < 1)).all(), "faded shares")
+
+
+def _check_boxes(boxes: Array, nodes: Array) -> None:
+    """Check the boxes, and that each belongs to one node that keeps no samples."""
+    places = nodes["place"][nodes["n_rows"] == 0]
+    demand(lies(places, 0, len(boxes) - 1), "places of boxes")
+    demand((np.bincount(places, minlength=len(boxes)) == 1).all(), "places of boxes")
+    demand(_are_ranges(boxes.swapaxes(0, 1), _ANY), "boxes")
+
+
+def _check_lists(arrays: dict[str, Array], t: int) -> None:
+    """Check the lists of rows that the leaves of a tree keep, newest first."""
+    settings, tree, links = arrays["settings"][0], arrays["trees"][t], arrays["links"][t]
+    nodes = arrays["nodes"][t, : tree["n_nodes"]]
+    keeping = nodes[nodes["n_rows"] != 0]
+    listed = np.flatnonzero(links != UNLISTED)
+    demand((keeping["n_rows"] > 0).all(), "numbers of kept samples")
+    demand((keeping["left"] == NONE).all(), "nodes that keep samples")
+    splits_late = not settings["split_pure"] and tree["n_nodes"] + 2 <= settings["max_nodes"]
+    demand(splits_late or len(keeping) == 0, "kept samples")
+    demand(lies(links, UNLISTED, len(links) - 1), "lists of samples")
+    following = links[listed]
+    demand((following < listed).all(), "lists of samples")  # so that no list is a circle
+    heads = keeping["place"]
+    demand(lies(heads, 0, len(links) - 1), "lists of samples")
+    times = np.bincount(np.concatenate([heads, following[following != NONE]]), minlength=len(links))
+    demand((times == (links != UNLISTED)).all(), "lists of samples")
+    demand((_lengths(links)[heads] == keeping["n_rows"]).all(), "lengths of lists of samples")
+
+
+def _lengths(links: Array) -> NDArray[np.int64]:
+    """Return the length of the list from each row on, by steps twice as long each time."""
+    end = len(links)
+    following = np.append(np.where(links >= 0, links, end), end)
+    lengths = np.ones(end + 1, np.int64)
+    lengths[end] = 0
+    while (following != end).any():
+        lengths += lengths[following]
+        following = following[following]
+    return lengths
