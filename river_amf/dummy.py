@@ -71,7 +71,7 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header = {
-            "parameters": values.parameters_to_json(self, self._checks),
+            "parameters": values.parameters_to_json(self._parameters),
             "labels": values.labels_to_json(self._labels),
         }
         return header, {"counts": np.array(self._counts, np.float64)}

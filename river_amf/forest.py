@@ -284,7 +284,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         """Return what makes the forest; settings and the like follow from it."""
         arrays: dict[str, NDArray[Any]] = {}
         header: dict[str, Any] = {
-            "parameters": values.parameters_to_json(self, self._checks),
+            "parameters": values.parameters_to_json(self._parameters),
             "labels": values.labels_to_json(self._labels),
             "features": values.features_to_json(self._features),
         }

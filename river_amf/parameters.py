@@ -104,6 +104,11 @@ class CheckedParameters:
     _always_writable: ClassVar[frozenset[str]] = frozenset()
 
     @property
+    def _parameters(self) -> dict[str, Any]:
+        """The parameters by name."""
+        return {name: getattr(self, name) for name in self._checks}
+
+    @property
     def _has_learnt(self) -> bool:
         raise AttributeError("a class with checked parameters defines _has_learnt")
 

@@ -15,9 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import dummy, forest, frames
+from river_amf import dummy, forest, frames, soundness, values
 from river_amf.encoding import shown
-from river_amf.parameters import CheckedParameters, integer
+from river_amf.parameters import integer
+from river_amf.persistence import Saved
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -40,10 +41,10 @@ __all__ = ["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"]
 _LARGEST_DRAW = np.iinfo(np.int32).max  # of a seed, from a RandomState
 
 
-class _OnlineClassifier(ClassifierMixin, BaseEstimator):
+class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     """What the estimators share: a model of `_river` in `model_`, and blocks for it."""
 
-    _river: ClassVar[type[CheckedParameters]]
+    _river: ClassVar[type[forest.AMFClassifier] | type[dummy.OnlineDummyClassifier]]
     _finite: ClassVar[bool | str] = "allow-nan"  # what X must be, in scikit-learn's words
     model_: Any
     classes_: NDArray[Any]
@@ -189,6 +190,40 @@ class _OnlineClassifier(ClassifierMixin, BaseEstimator):
         seen = self._predict_seen(X)
         predicted: NDArray[Any] = self.classes_[self._class_of_label()[seen.argmax(axis=1)]]
         return predicted
+
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        parameters = values.parameters_to_json(self.get_params(deep=False))
+        if not hasattr(self, "model_"):
+            return {"parameters": parameters}, {}
+        model, arrays = self.model_._to_file()
+        fitted = {
+            "model": model,
+            "parameters": values.parameters_to_json(self._parameters),
+            "classes": [values.to_json(label, "class") for label in self.classes_],
+            "has_all_classes": self._has_all_classes,
+            "columns": [values.to_json(name, "column") for name in self._columns],
+            "names": hasattr(self, "feature_names_in_"),
+        }
+        return {"parameters": parameters, "fitted": fitted}, arrays
+
+    @classmethod
+    def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
+        names = cls._get_param_names()
+        estimator = cls(**values.parameters_from_json(header.pop("parameters"), names))
+        fitted = header.pop("fitted", None)
+        if fitted is not None:
+            estimator.model_ = cls._river._from_file(fitted.pop("model"), arrays)
+            estimator._parameters = values.parameters_from_json(fitted.pop("parameters"), names)
+            estimator.classes_ = _classes_of([*map(values.from_json, fitted.pop("classes"))])
+            estimator._has_all_classes = bool(fitted.pop("has_all_classes"))
+            estimator._columns = [*map(values.from_json, fitted.pop("columns"))]
+            estimator.n_features_in_ = len(estimator._columns)
+            if fitted.pop("names"):
+                estimator.feature_names_in_ = np.array(estimator._columns, dtype=object)
+            is_known = np.isin([*estimator.model_._labels], estimator.classes_)
+            soundness.demand(is_known.all(), "classes")
+        soundness.demand(not (header or fitted), f"entries {shown([*header, *(fitted or ())])}")
+        return estimator
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         with self._unchanged_on_error():
@@ -370,6 +405,7 @@ class AMFClassifier(_OnlineClassifier):
     True
     """
 
+    _file_kind = "sklearn.AMFClassifier"
     _river = forest.AMFClassifier
 
     def __init__(
@@ -436,6 +472,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     True
     """
 
+    _file_kind = "sklearn.AdaptiveAMFClassifier"
     _river = forest.AdaptiveAMFClassifier
 
     def __init__(
@@ -498,6 +535,7 @@ class OnlineDummyClassifier(_OnlineClassifier):
     array([[0.625, 0.375]])
     """
 
+    _file_kind = "sklearn.OnlineDummyClassifier"
     _river = dummy.OnlineDummyClassifier
     _finite = False
 
@@ -602,6 +640,15 @@ def _read_labels(y: Any) -> NDArray[Any]:
     if type_of_target(labels, input_name="y") not in ("binary", "multiclass"):
         check_classification_targets(labels)  # raises; small blocks of many classes it would blame
     return labels
+
+
+def _classes_of(labels: list[Any]) -> NDArray[Any]:
+    """Return `classes_` of the labels of a file, or raise FileError."""
+    are_scalars = all(isinstance(label, np.generic) for label in labels)
+    classes = np.array(labels, dtype=None if are_scalars else object)
+    soundness.demand(labels and classes.ndim == 1, "classes")
+    soundness.demand(np.array_equal(classes, np.unique(classes)), "classes")
+    return classes
 
 
 def _read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:

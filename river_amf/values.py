@@ -167,16 +167,16 @@ _UNTAGGED: dict[str, Callable[[Any], Any]] = {
 # ------------------------------------------------------------------ what models are made of
 
 
-def parameters_to_json(model: Any, names: Iterable[str]) -> dict[str, Any]:
+def parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of a model as JSON; numbers of other types as int or float.
 
     Examples
     --------
-    >>> from river_amf import OnlineDummyClassifier
-    >>> parameters_to_json(OnlineDummyClassifier(n_classes=3), ["n_classes", "dirichlet"])
-    {'n_classes': 3, 'dirichlet': None}
+    >>> from fractions import Fraction
+    >>> parameters_to_json({"n_classes": 3, "dirichlet": Fraction(1, 2)})
+    {'n_classes': 3, 'dirichlet': 0.5}
     """
-    return {name: _parameter_to_json(name, getattr(model, name)) for name in names}
+    return {name: _parameter_to_json(name, value) for name, value in parameters.items()}
 
 
 def _parameter_to_json(name: str, value: Any) -> Any:

@@ -27,6 +27,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 import river_amf
+from river_amf import container
 from river_amf import sklearn as face
 from river_amf.sklearn import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
 
@@ -691,6 +692,97 @@ def test_a_random_state_survives_a_pickle():
     pickle.loads(pickle.dumps(estimator)).partial_fit(X, Y)
 
 
+# Files
+
+
+LABELS = {
+    "text": Y,
+    "objects": Y.astype(object),
+    "numbers": np.unique(Y, return_inverse=True)[1],
+    "short numbers": np.unique(Y, return_inverse=True)[1].astype(np.int8),
+    "truth": Y == "tall",
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@every_kind
+def test_a_file_keeps_predictions_classes_and_future(kind, labels, tmp_path):
+    estimator = kind(n_classes=4).fit(X[:300], labels[:300])
+    estimator.save(tmp_path / "model.amf")
+    twin = river_amf.load(tmp_path / "model.amf")
+    assert type(twin) is kind
+    assert twin.get_params() == estimator.get_params()
+    assert twin.classes_.dtype == estimator.classes_.dtype
+    for _ in range(2):
+        np.testing.assert_array_equal(twin.classes_, estimator.classes_)
+        assert twin.n_features_in_ == 4
+        np.testing.assert_array_equal(twin.predict_proba(X), estimator.predict_proba(X))
+        predicted = twin.predict(X)
+        assert predicted.tolist() == estimator.predict(X).tolist()
+        assert [*map(type, predicted)] == [*map(type, estimator.predict(X))]
+        for each in (twin, estimator):
+            each.partial_fit(X[300:], labels[300:], sample_weight=WEIGHTS[300:])
+
+
+@every_kind
+def test_a_file_keeps_names_given_classes_and_parameters_that_have_changed(kind, tmp_path):
+    estimator = kind()
+    table = pd.DataFrame(X[:9], columns=list("abcd"))
+    estimator.partial_fit(table, Y[:9], classes=["broad", "deep", "tall", "wide"])
+    estimator.set_params(n_classes=7).save(tmp_path / "model.amf")
+    twin = kind.load(tmp_path / "model.amf")
+    np.testing.assert_array_equal(twin.feature_names_in_, estimator.feature_names_in_)
+    np.testing.assert_array_equal(twin.predict_proba(table), estimator.predict_proba(table))
+    with pytest.raises(ValueError, match="n_classes has been changed from None to 7"):
+        twin.partial_fit(table, Y[:9])
+    twin.set_params(n_classes=None)
+    with pytest.raises(ValueError, match="not among the classes"):
+        twin.partial_fit(table, ["narrow"] * 9)
+
+
+@every_kind
+def test_what_has_not_learnt_comes_back_so(kind, tmp_path):
+    kind(n_classes=-3).save(tmp_path / "model.amf")
+    twin = kind.load(tmp_path / "model.amf")
+    assert twin.n_classes == -3
+    with pytest.raises(NotFittedError):
+        twin.predict(X)
+
+
+def test_a_file_of_river_s_class_is_none_of_scikit_learn_s(tmp_path):
+    river_amf.AMFClassifier().save(tmp_path / "model.amf")
+    with pytest.raises(river_amf.persistence.FileError, match="holds an AMFClassifier, no"):
+        AMFClassifier.load(tmp_path / "model.amf")
+
+
+def test_a_random_state_is_no_part_of_a_file(tmp_path):
+    with pytest.raises(TypeError, match="cannot save random_state RandomState"):
+        FOREST(random_state=np.random.RandomState(1)).save(tmp_path / "model.amf")
+    assert not any(tmp_path.iterdir())
+
+
+EDITS = {
+    "classes in disorder": {"classes": [["str", "tall"], ["str", "deep"], ["str", "broad"]]},
+    "no classes": {"classes": []},
+    "other classes": {"classes": [["str", "x"], ["str", "y"], ["str", "z"]]},
+    "tuples as classes": {"classes": [["tuple", [1]], ["tuple", [2]]]},
+    "one entry more": {"surplus": 1},
+    "no model": {"model": None},
+    "other parameters": {"parameters": {}},
+    "columns that are none": {"columns": 3},
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_a_damaged_file_says_so(edit, tmp_path):
+    header, arrays = FOREST().fit(X, Y)._to_file()
+    header["fitted"] |= edit
+    kind = {"river_amf": "0.1", "kind": "sklearn.AMFClassifier"}
+    container.write(str(tmp_path / "model.amf"), kind | {"model": header}, arrays)
+    with pytest.raises(river_amf.persistence.FileError, match="is damaged"):
+        AMFClassifier.load(tmp_path / "model.amf")
+
+
 # The module
 
 
@@ -710,6 +802,18 @@ def test_without_scikit_learn_the_package_works_and_the_module_says_what_to_inst
     *_, last = result.stderr.splitlines()
     assert last.startswith("ImportError:")
     assert last.endswith("pip install river-amf[sklearn]")
+
+
+def test_a_file_brings_the_module_that_it_needs(tmp_path):
+    path = str(tmp_path / "model.amf")
+    FOREST().fit(X, Y).save(path)
+    result = run(f"import river_amf; print(type(river_amf.load({path!r})).__module__)")
+    assert result.stdout.strip() == "river_amf.sklearn", result.stderr
+    result = run(
+        "import sys; sys.modules['sklearn'] = None; sys.modules['sklearn.base'] = None;"
+        f"import river_amf; river_amf.load({path!r})"
+    )
+    assert result.stderr.strip().endswith("pip install river-amf[sklearn]")
 
 
 def test_no_check_is_skipped_where_scipy_takes_all_arrays():
