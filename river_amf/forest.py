@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import _kernels, blocks, columns, frames, soundness, state, values
+from river_amf import (
+    _kernels,
+    blocks,
+    columns,
+    explanation,
+    frames,
+    paths,
+    soundness,
+    state,
+    values,
+)
 from river_amf._kernels import START
 from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_weight, shown
 from river_amf.parameters import (
@@ -503,6 +513,63 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
             self._features.check(x)  # raises
         # classes that have not been seen have no label yet
         return dict(zip(self._labels.index, proba.tolist()))  # noqa: B905
+
+    def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
+        """Explain the prediction for one sample in text.
+
+        It tells the probabilities of the forest and of each tree, and the path of the sample down a
+        tree: at each node the share that it takes of the mass that remains, and so its mass in the
+        tree's prediction, what it predicts itself, its counts, and what holds of x at its split.
+
+        Parameters
+        ----------
+        x
+            Features, as in `predict_proba_one`.
+        tree
+            Index of the tree whose path is shown, from 0. `None` for all of up to three trees, and
+            for the first of more.
+
+        Returns
+        -------
+        The text; `inspection.path` has the same path as a table.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a bad x, as in `learn_one`; if `tree` is no integer.
+        IndexError
+            If there is no such tree.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(n_estimators=2, seed=1)
+        >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long"), (4.5, "long")]:
+        ...     model.learn_one({"length": length}, label)
+        >>> print(model.debug_one({"length": 1.2}, tree=0))
+        Prediction: 'short'
+          'short'  0.7857
+          'long'   0.2143
+        <BLANKLINE>
+        Trees, of which the forest is the mean
+          tree  'short'  'long'  depth
+             0   0.7857  0.2143   0.86
+             1   0.7857  0.2143   0.86
+        <BLANKLINE>
+        Path in tree 0, of 3 nodes
+          node   share    mass  p('short')  samples  counts               split
+             0  0.1429  0.1429      0.5000        4  'short' 2, 'long' 2  length <= 3.52
+             1  1.0000  0.8571      0.8333        2  'short' 2            leaf
+        <BLANKLINE>
+        The path in another tree: debug_one(x, tree=...), 0 to 1
+        """
+        proba = self.predict_proba_one(x)
+        if tree is not None:
+            tree = paths.check_tree(self.n_estimators, tree)
+        if self._arena is None:
+            return "No sample has been learnt yet, so that nothing can be predicted."
+        row = self._features.encode(x).values[0].copy()
+        return explanation.explain(self._arena, self._features, self._labels, row, proba, tree)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn a block of samples, with the same result as `learn_one` row by row.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Hashable
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import _kernels, state
+from river_amf import _kernels, paths, state
 from river_amf.encoding import Features
 from river_amf.forest import AMFClassifier
 
@@ -30,6 +29,21 @@ _COLUMNS = [
     "range_min",
     "range_max",
     "categories_left",
+]
+
+_PATH_COLUMNS = [
+    "node",
+    "depth",
+    "feature",
+    "threshold",
+    "categories_left",
+    "value",
+    "goes",
+    "share",
+    "mass",
+    "n_samples",
+    "counts",
+    "proba",
 ]
 
 
@@ -86,9 +100,7 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
     {'short': 1.0, 'long': 0.0}
     """
     _check_forest(model)
-    tree = operator.index(tree)
-    if not 0 <= tree < model.n_estimators:
-        raise IndexError(f"tree must be between 0 and {model.n_estimators - 1}, got {tree!r}")
+    tree = paths.check_tree(model.n_estimators, tree)
     arena = model._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
     if arena is None or n_nodes == 0:
@@ -109,7 +121,7 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
         "threshold": np.where(is_leaf, math.nan, nodes["threshold"]),
         "time": np.where(nodes["parent"] < 0, 0.0, nodes["split_time"][nodes["parent"]]),
         "n_samples": nodes["n_samples"].copy(),
-        "log_odds": _log_odds(nodes),
+        "log_odds": paths.log_odds(nodes),
         "counts": [
             dict(zip(model._labels, counts.tolist(), strict=False))
             for counts in arena.counts[tree, :n_nodes]
@@ -122,6 +134,145 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
         ],
     }
     return pd.DataFrame({name: _column(table[name]) for name in _COLUMNS})
+
+
+def path(model: AMFClassifier, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
+    """Return the path of a sample down one tree, and what each node on it adds to the prediction.
+
+    Parameters
+    ----------
+    model
+        The forest.
+    x
+        Features, as in `predict_proba_one`.
+    tree
+        Index of the tree, from 0.
+
+    Returns
+    -------
+    One row per node, from the root to the leaf:
+
+    - `node`: its number, as in `node_table`.
+    - `depth`: number of splits above it.
+    - `feature`, `threshold`, `categories_left`: its split, as in `node_table`.
+    - `value`: what x has of that feature; None if it is missing, and at the leaf.
+    - `goes`: `"left"` or `"right"`, the side that x goes to: to the heavier one where the value is
+      missing, and by values far outside the range as if they lay at its end. None at the leaf.
+    - `share`: what the node takes of the mass that the nodes above have left; 1 at the leaf. It is
+      0 above the leaf without aggregation.
+    - `mass`: what it takes of the whole, 1; the sum over the nodes of mass times `proba` is what
+      the tree predicts.
+    - `n_samples`, `counts`: of its cell, as in `node_table`.
+    - `proba`: dict, label -> probability, for each label seen by the forest: what the node itself
+      predicts. With fading that is the mix of the counts with those that forget. With `n_classes`,
+      classes that have not been seen have the rest.
+
+    Raises
+    ------
+    TypeError
+        If the model is no forest, or `tree` no integer; for a bad x, as in `learn_one`.
+    ValueError
+        For a bad x, likewise.
+    IndexError
+        If there is no such tree.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier, inspection
+    >>> model = AMFClassifier(n_estimators=1, seed=1)
+    >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long"), (4.5, "long")]:
+    ...     model.learn_one({"length": length}, label)
+    >>> steps = inspection.path(model, {"length": 1.2})
+    >>> steps[["node", "depth", "feature", "goes", "n_samples", "counts"]]
+       node  depth feature  goes  n_samples                       counts
+    0     0      0  length  left        4.0  {'short': 2.0, 'long': 2.0}
+    1     1      1    None  None        2.0  {'short': 2.0, 'long': 0.0}
+    >>> mixed = sum(mass * p["short"] for mass, p in zip(steps.mass, steps.proba))
+    >>> abs(mixed - model.predict_proba_one({"length": 1.2})["short"]) < 1e-12
+    True
+    """
+    _check_forest(model)
+    tree = paths.check_tree(model.n_estimators, tree)
+    values = _encoded(model, x)
+    if values is None:
+        return pd.DataFrame({name: [] for name in _PATH_COLUMNS})
+    arena: state.Arena = model._arena  # type: ignore[assignment]
+    names, labels = list(model._features), list(model._labels)
+    steps = paths.walk(arena, tree, values)
+    nodes = arena.nodes[tree, [step.node for step in steps]]
+    splits = [names[step.feature] if step.goes else None for step in steps]
+    table = {
+        "node": np.array([step.node for step in steps], np.int64),
+        "depth": np.arange(len(steps)),
+        "feature": splits,
+        "threshold": np.array([step.threshold for step in steps]),
+        "categories_left": [
+            _categories_left(model._features, names, arena.trees["key"][tree], node)
+            for node in nodes
+        ],
+        "value": [
+            None if math.isnan(step.value) else x[name]
+            for step, name in zip(steps, splits, strict=True)
+        ],
+        "goes": [step.goes for step in steps],
+        "share": np.array([step.share for step in steps]),
+        "mass": np.array([step.mass for step in steps]),
+        "n_samples": np.array([step.n_samples for step in steps]),
+        "counts": [dict(zip(labels, step.counts.tolist(), strict=False)) for step in steps],
+        "proba": [dict(zip(labels, step.proba.tolist(), strict=False)) for step in steps],
+    }
+    return pd.DataFrame({name: _column(table[name]) for name in _PATH_COLUMNS})
+
+
+def weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
+    """Return how deep in each tree the nodes lie that predict a sample.
+
+    It is the mean of the depths of the nodes on the path, weighted by the mass that each takes of
+    the prediction: 0 where the root alone predicts, the depth of the leaf where it does.
+
+    Parameters
+    ----------
+    model
+        The forest.
+    x
+        Features, as in `predict_proba_one`.
+
+    Returns
+    -------
+    Series of floats named `weighted_depth`, by tree; NaN for a tree without nodes, as before the
+    first sample.
+
+    Raises
+    ------
+    TypeError
+        If the model is no forest; for a bad x, as in `learn_one`.
+    ValueError
+        For a bad x, likewise.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier, inspection
+    >>> model = AMFClassifier(n_estimators=2, seed=1)
+    >>> for i in range(100):
+    ...     model.learn_one({"a": i % 10, "b": i % 7}, i % 10 < 5)
+    >>> inspection.weighted_depth(model, {"a": 2, "b": 3}).between(0.5, 10)
+    tree
+    0    True
+    1    True
+    Name: weighted_depth, dtype: bool
+    """
+    _check_forest(model)
+    values = _encoded(model, x)
+    depths = np.full(model.n_estimators, math.nan)
+    if values is not None:
+        depths = paths.weighted_depths(model._arena, values)  # type: ignore[arg-type]
+    return pd.Series(depths, pd.RangeIndex(len(depths), name="tree"), name="weighted_depth")
+
+
+def _encoded(model: AMFClassifier, x: dict[Any, Any]) -> NDArray[np.float64] | None:
+    """Return a sample as a row, None before the first one; a bad one raises as in prediction."""
+    model.predict_proba_one(x)
+    return None if model._arena is None else model._features.encode(x).values[0].copy()
 
 
 def feature_relevance(model: AMFClassifier) -> pd.Series:
@@ -194,12 +345,6 @@ def _column(values: Any) -> pd.Series:
     return pd.Series(values, dtype=object if isinstance(values, list) else None)
 
 
-def _log_odds(nodes: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the log-odds of each node, NaN at a leaf."""
-    odds = np.where(nodes["left"] == _kernels.NONE, math.nan, nodes["odds"])
-    return np.log(odds) + nodes["odds_scale"] * _kernels.LOG_SCALE
-
-
 def _depths(nodes: NDArray[Any], root: int) -> NDArray[np.int64]:
     """Count the splits above each node, from the root down."""
     depths = np.zeros(len(nodes), np.int64)
@@ -243,11 +388,5 @@ def _categories_left(
     """Return the categories that go left at a categorical split."""
     if node["left"] == _kernels.NONE:
         return None
-    codes = features.categories(names[node["feature"]])
-    if codes is None:
-        return None
-    return {
-        category
-        for category, code in codes.items()
-        if _kernels.category_number(key, node["feature"], float(code)) <= node["threshold"]
-    }
+    column = int(node["feature"])
+    return paths.categories_left(features, names[column], column, key, node["threshold"])

@@ -1,5 +1,9 @@
 import math
+import pickle
+import re
 
+import naive
+import numpy as np
 import pytest
 import tables
 from river import preprocessing
@@ -105,3 +109,98 @@ def test_a_pipeline_is_told_where_its_forest_is(mixed):
 def test_a_tree_that_is_no_number_is_an_error(mixed, tree, has_learnt):
     with pytest.raises(TypeError):
         inspection.node_table(mixed if has_learnt else mixed.clone(), tree)
+
+
+def test_a_path_has_one_row_a_step_and_the_columns_of_the_documentation(mixed):
+    steps = inspection.path(mixed, {"size": 3, "color": "r"}, tree=1)
+    columns = "node depth feature threshold categories_left value goes share mass n_samples counts"
+    assert " ".join(steps.columns) == f"{columns} proba"
+    for column in steps.columns:
+        assert f"`{column}`" in inspection.path.__doc__
+
+
+@pytest.mark.parametrize("tree", [0, 1])
+def test_a_path_agrees_with_the_table_of_nodes(mixed, tree):
+    table = inspection.node_table(mixed, tree)
+    seen = set()
+    for i in range(80):
+        x = {"size": i * 7 % 31, "color": "rgby"[i * 3 % 4], ("late", 1): i if i % 3 else None}
+        steps = inspection.path(mixed, x, tree)
+        assert steps["node"].tolist() == tables.path(table, x)
+        rows = table.loc[steps["node"]]
+        for column in ("depth", "feature", "n_samples", "counts", "categories_left"):
+            assert [*steps[column]] == [*rows[column]]
+        np.testing.assert_array_equal(steps["threshold"], rows["threshold"])
+        np.testing.assert_allclose(
+            steps["share"][:-1], [naive.sigma(r) for r in rows["log_odds"][:-1]], atol=1e-12
+        )
+        for row, following in zip(steps[:-1].itertuples(), steps["node"][1:], strict=True):
+            assert table.loc[row.node, row.goes] == following
+            assert row.value == x[row.feature]
+            seen.add((row.feature, row.value is None))
+        leaf = steps.iloc[-1]
+        assert (leaf["feature"], leaf["value"], leaf["goes"]) == (None, None, None)
+        assert leaf["share"] == 1.0 and math.isnan(leaf["threshold"])
+    assert {("late", 1), "size", "color"} == {feature for feature, _ in seen}
+    assert (("late", 1), True) in seen
+
+
+def test_the_proba_of_a_step_follows_from_its_counts(mixed):
+    for step in inspection.path(mixed, {"size": 3}).itertuples():
+        expected = naive.node_prediction([*step.counts.values()], tables.dirichlet(mixed))
+        assert [*step.proba.values()] == pytest.approx(expected, abs=1e-12)
+        assert [*step.proba] == ["odd", "low", "high"]
+
+
+def test_the_leaf_of_a_forest_without_aggregation_takes_all():
+    model = AMFClassifier(n_estimators=1, seed=1, use_aggregation=False)
+    for i in range(50):
+        model.learn_one({"a": i % 10}, i % 10 in (1, 3, 4, 8))
+    steps = inspection.path(model, {"a": 3})
+    assert len(steps) > 2
+    assert steps["share"].tolist() == steps["mass"].tolist() == [0.0] * (len(steps) - 1) + [1.0]
+    assert inspection.weighted_depth(model, {"a": 3})[0] == len(steps) - 1
+
+
+def test_weighted_depth_is_that_of_the_paths(mixed):
+    x = {"size": 3, "color": "r"}
+    depths = inspection.weighted_depth(mixed, x)
+    assert (depths.name, depths.index.name, [*depths.index]) == ("weighted_depth", "tree", [0, 1])
+    for tree in range(2):
+        steps = inspection.path(mixed, x, tree)
+        assert depths[tree] == pytest.approx((steps["mass"] * steps["depth"]).sum(), abs=1e-12)
+
+
+def test_before_the_first_sample_there_is_no_path():
+    model = AMFClassifier(n_estimators=3)
+    assert len(inspection.path(model, {"a": 1})) == 0
+    assert "mass" in inspection.path(model, {"a": 1})
+    assert inspection.weighted_depth(model, {"a": 1}).isna().tolist() == [True] * 3
+
+
+@pytest.mark.parametrize("look", [inspection.path, inspection.weighted_depth])
+@pytest.mark.parametrize("has_learnt", [True, False])
+def test_a_bad_sample_raises_as_in_prediction(mixed, look, has_learnt):
+    model = mixed if has_learnt else mixed.clone()
+    for x in ({"size": math.inf}, {"size": []}, 5):
+        with pytest.raises((TypeError, ValueError)) as expected:
+            model.predict_proba_one(x)
+        with pytest.raises(expected.type, match=re.escape(str(expected.value))):
+            look(model, x)
+    with pytest.raises(TypeError, match=r"pipeline\['AMFClassifier'\]"):
+        look(preprocessing.StandardScaler() | model, {"size": 1})
+
+
+@pytest.mark.parametrize("tree", [-1, 2])
+def test_a_path_in_a_tree_that_is_not_there_is_an_error(mixed, tree):
+    with pytest.raises(IndexError, match=rf"between 0 and 1, got {tree}"):
+        inspection.path(mixed, {}, tree)
+
+
+def test_paths_change_nothing(mixed):
+    before = pickle.dumps(mixed)
+    steps = inspection.path(mixed, {"size": 3})
+    inspection.weighted_depth(mixed, {"size": 3})
+    for column in ("counts", "proba"):
+        steps[column][0]["odd"] = -1.0
+    assert pickle.dumps(mixed) == before

@@ -1,0 +1,250 @@
+"""One prediction of a forest, explained in text; and the texts of splits, counts and labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf import paths, state
+from river_amf.encoding import Features, Labels, shown
+
+FEW_TREES = 3  # of so many all paths are shown
+_MOST_LABELS = 5  # columns of a table
+_MOST_COUNTS = 4
+_MOST_CATEGORIES = 3
+_WIDEST = 24  # characters of a name, a label or a category
+_INDENT = "  "
+
+
+def explain(
+    arena: state.Arena,
+    features: Features,
+    labels: Labels,
+    values: NDArray[np.float64],
+    proba: dict[Hashable, float],
+    tree: int | None,
+) -> str:
+    """Explain what a forest predicts for an encoded sample (features,).
+
+    `proba` is the prediction; `tree` the one whose path is shown, None for all if they are few,
+    else the first.
+    """
+    n_trees = len(arena.trees)
+    few = n_trees <= FEW_TREES
+    chosen = ([*range(n_trees)] if few else [0]) if tree is None else [tree]
+    parts = [_prediction(proba), _votes(arena, list(labels), values, proba)]
+    parts += [_path(arena, features, list(labels), values, proba, t) for t in chosen]
+    if len(chosen) < n_trees:
+        parts.append(f"The path in another tree: debug_one(x, tree=...), 0 to {n_trees - 1}")
+    return "\n\n".join(parts)
+
+
+def short(value: object, widest: int = _WIDEST) -> str:
+    """Return the repr of a value, cut if long.
+
+    >>> short("red"), short("a" * 40, 8)
+    ("'red'", "'aaaaaa…")
+    """
+    text = shown(value)
+    return text if len(text) <= widest else f"{text[: widest - 1]}…"
+
+
+def name(value: Hashable, widest: int = _WIDEST) -> str:
+    """Return the name of a feature or a label as it is read, cut if long.
+
+    >>> name("length"), name(("length", 2)), name("two" + chr(10))[0]
+    ('length', "('length', 2)", "'")
+    """
+    text = value if isinstance(value, str) and value.isprintable() else shown(value)
+    return text if len(text) <= widest else f"{text[: widest - 1]}…"
+
+
+def number(value: float, tolerance: float, apart_from: float = math.nan) -> str:
+    """Return a number with as few digits as tell it from its neighbourhood.
+
+    What is written is within `tolerance` of the number, and on its side of `apart_from`.
+
+    >>> number(2.30517, 0.1), number(1.7e9 + 12.34, 1.0), number(2.9996, 0.1, apart_from=3.0)
+    ('2.31', '1700000012', '2.9996')
+    """
+    for digits in range(3, 17):
+        text = f"{value:.{digits}g}"
+        rounded = float(text)
+        is_apart = (apart_from <= value) == (apart_from <= rounded)
+        if abs(rounded - value) <= tolerance and is_apart:
+            return text if abs(rounded) >= 1e16 or "e-" in text else f"{rounded:.16g}"
+    return repr(value)
+
+
+def count(value: float) -> str:
+    """Return a count, a whole number unless there are weights.
+
+    >>> count(12.0), count(0.25), count(1234567.0)
+    ('12', '0.25', '1234567')
+    """
+    return f"{value:.0f}" if value == round(value) and value < 1e15 else f"{value:.4g}"
+
+
+def counts_text(counts: dict[Hashable, float], most: int = _MOST_COUNTS) -> str:
+    """Return the counts of the most frequent labels, in the order of the dict.
+
+    >>> counts_text({"spam": 3.0, "ham": 12.0, "other": 0.0})
+    "'spam' 3, 'ham' 12"
+    >>> counts_text({label: 1.0 for label in range(9)}, most=2)
+    '0 1, 1 1, +7'
+    """
+    present = [label for label, n in counts.items() if n > 0]
+    kept = sorted(present, key=lambda label: -counts[label])[:most]
+    texts = [f"{short(label)} {count(counts[label])}" for label in present if label in kept]
+    return ", ".join(texts + [f"+{len(present) - most}"] * (len(present) > most))
+
+
+def categories_text(categories: Iterable[Hashable], first: Sequence[Hashable] = ()) -> str:
+    """Return a set of categories, those that matter first, cut if there are many.
+
+    >>> categories_text({"a"}), categories_text(set("dabce"), first=["e"])
+    ("{'a'}", "{'e', 'a', 'b', +2}")
+    """
+    ordered = sorted(categories, key=lambda category: (category not in first, repr(category)))
+    texts = [short(category) for category in ordered[:_MOST_CATEGORIES]]
+    texts += [f"+{len(ordered) - _MOST_CATEGORIES}"] * (len(ordered) > _MOST_CATEGORIES)
+    return f"{{{', '.join(texts)}}}"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 0) -> str:
+    """Return rows in aligned columns; the last `left` of them are aligned on the left.
+
+    >>> print(table(["n", "what"], [["1", "one"], ["10", "ten"]], left=1))
+       n  what
+       1  one
+      10  ten
+    """
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    first_left = len(widths) - left
+    padded = (
+        [
+            text.ljust(width) if k >= first_left else text.rjust(width)
+            for k, (text, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        for line in lines
+    )
+    return "\n".join(f"{_INDENT}{'  '.join(line)}".rstrip() for line in padded)
+
+
+def _prediction(proba: dict[Hashable, float]) -> str:
+    """Return the label predicted, and the probabilities of the most probable ones."""
+    best = _most_probable(proba)
+    rows = [[short(label), f"{proba[label]:.4f}"] for label in best]
+    others = len(proba) - len(best)
+    if others:
+        rest = sum(proba.values()) - sum(proba[label] for label in best)
+        rows.append([f"{others} others", f"{rest:.4f}"])
+    width = max(len(text) for text, _ in rows)
+    lines = [f"{_INDENT}{text.ljust(width)}  {p}" for text, p in rows]
+    return "\n".join([f"Prediction: {short(best[0])}", *lines])
+
+
+def _most_probable(proba: dict[Hashable, float]) -> list[Hashable]:
+    """Return the labels that have a column, the most probable one first."""
+    return sorted(proba, key=lambda label: -proba[label])[:_MOST_LABELS]
+
+
+def _votes(
+    arena: state.Arena,
+    labels: list[Hashable],
+    values: NDArray[np.float64],
+    proba: dict[Hashable, float],
+) -> str:
+    """Return what each tree predicts, its weight if that is learnt, and how deep it predicts."""
+    settings = arena.settings[0]
+    n_trees = len(arena.trees)
+    learns = bool(settings["learns_vote"])
+    aggregated = bool(settings["use_aggregation"])
+    of_trees = paths.predict(arena, np.arange(n_trees), np.tile(values, (n_trees, 1)), aggregated)
+    depths = paths.weighted_depths(arena, values)
+    best = _most_probable(proba)
+    columns = [labels.index(label) for label in best]
+    header = ["tree", *["weight"] * learns, *map(short, best), "depth"]
+    rows = [
+        [
+            str(t),
+            *[f"{arena.trees['vote'][t]:.4f}"] * learns,
+            *(f"{p:.4f}" for p in of_trees[t, columns]),
+            f"{depths[t]:.2f}",
+        ]
+        for t in range(n_trees)
+    ]
+    title = "Trees, of which the forest is the mean"
+    if learns:
+        title = "Trees; log P(label) = bias + sum of weight x log(p + 0.001) + a constant"
+        rows.append(["bias", "", *(f"{b:.4f}" for b in arena.bias[columns]), ""])
+    if settings["n_labels"] < settings["n_classes"]:
+        title += "; classes not seen yet have the rest"
+    return f"{title}\n{table(header, rows)}"
+
+
+def _path(
+    arena: state.Arena,
+    features: Features,
+    labels: list[Hashable],
+    values: NDArray[np.float64],
+    proba: dict[Hashable, float],
+    tree: int,
+) -> str:
+    """Return the path down a tree, a line for each node."""
+    best = _most_probable(proba)[0]
+    column = labels.index(best)
+    steps = paths.walk(arena, tree, values)
+    title = f"Path in tree {tree}, of {arena.trees['n_nodes'][tree]} nodes"
+    if not steps:
+        return f"{title}: it has just started afresh, and knows nothing"
+    header = ["node", "share", "mass", f"p({short(best)})", "samples", "counts", "split"]
+    rows = [
+        [
+            str(step.node),
+            f"{step.share:.4f}",
+            f"{step.mass:.4f}",
+            f"{step.proba[column]:.4f}",
+            count(step.n_samples),
+            counts_text(dict(zip(labels, step.counts.tolist(), strict=False))),
+            _rule(arena, features, values, tree, step),
+        ]
+        for step in steps
+    ]
+    return f"{title}\n{table(header, rows, left=2)}"
+
+
+def _rule(
+    arena: state.Arena,
+    features: Features,
+    values: NDArray[np.float64],
+    tree: int,
+    step: paths.Step,
+) -> str:
+    """Return what holds of the sample at a split."""
+    if step.goes is None:
+        return "leaf"
+    feature = list(features)[step.feature]
+    if math.isnan(step.value):
+        return f"{name(feature)} missing: {step.goes}, the heavier side"
+    key = arena.trees["key"][tree]
+    left = paths.categories_left(features, feature, step.feature, key, step.threshold)
+    if left is None:
+        box = arena.boxes[tree, arena.nodes[tree, step.node]["place"], :, step.feature]
+        tolerance = 0.01 * float(box[1] - box[0])
+        text = number(step.threshold, tolerance, step.value)
+        text = f"{name(feature)} {'<=' if step.goes == 'left' else '>'} {text}"
+        value = float(values[step.feature])
+        is_outlier = value != step.value
+        taken = f" ({number(value, tolerance)} is taken as {number(step.value, tolerance)})"
+        return text + taken * is_outlier
+    known = list(features.categories(feature) or ())
+    code = int(values[step.feature])
+    if code == len(known):
+        return f"{name(feature)} of a new category: {step.goes}, by chance"
+    relation = "in" if step.goes == "left" else "not in"
+    return f"{name(feature)} {relation} {categories_text(left, first=known[code : code + 1])}"
