@@ -3,7 +3,7 @@
 Everything to evaluate with, from the modules that hold one part each.
 """
 
-from river_amf.history import DriftHistory, drift_history
+from river_amf.history import DriftHistory, depth_history, drift_history
 from river_amf.prequential import (
     Checkpoint,
     OnPrediction,
@@ -37,6 +37,7 @@ __all__ = [
     "OnPrediction",
     "Sample",
     "Stream",
+    "depth_history",
     "drift_history",
     "even_checkpoints",
     "iter_progressive_val_score",

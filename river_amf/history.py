@@ -14,7 +14,7 @@ from river import base, compose
 
 from river_amf.encoding import shown
 from river_amf.forest import AMFClassifier
-from river_amf.inspection import feature_relevance
+from river_amf.inspection import feature_relevance, weighted_depth
 from river_amf.parameters import integer
 from river_amf.prequential import iter_test_then_train, most_probable
 from river_amf.streams import EvaluationError, Label, Sample
@@ -111,6 +111,87 @@ def drift_history(
     return DriftHistory(
         pd.DataFrame(curve, index, columns, dtype=np.float64), _relevance_table(index, relevance)
     )
+
+
+def depth_history(
+    samples: Iterable[Sample], model: base.Classifier, every: int = 200
+) -> pd.DataFrame:
+    """Run a forest over a stream, test-then-train, and record how deep its trees predict.
+
+    The weighted depth of a prediction is the mean depth of the nodes on its path, by the mass that
+    each takes (`inspection.weighted_depth`). A tree that is grown deeper than what it has seen can
+    support predicts by nodes near its root: aggregation finds the depth by itself.
+
+    Parameters
+    ----------
+    samples
+        As in `drift_history`.
+    model
+        A forest, or a pipeline of river that ends in one; it learns.
+    every
+        Number of samples between two checkpoints; there is one at the end too.
+
+    Returns
+    -------
+    Dataframe with a row per checkpoint, by `n_samples`, and a column for each `tree`: its mean
+    weighted depth for the samples since the checkpoint before, each as it was predicted before it
+    was learnt. NaN where none was predicted. `plot.weighted_depth` draws it.
+
+    Raises
+    ------
+    TypeError
+        If the model is, or ends in, no forest.
+    ValueError
+        If `every` is no whole number from 1.
+    EvaluationError
+        If a sample is no pair, or the model refuses it.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier, evaluation
+    >>> stream = evaluation.load_stream("Bananas", limit=1000)
+    >>> history = evaluation.depth_history(stream, AMFClassifier(n_estimators=2, seed=1), every=500)
+    >>> history.index.tolist(), history.columns.tolist()
+    ([500, 1000], [0, 1])
+    >>> bool((history.loc[500] < history.loc[1000]).all())
+    True
+
+    References
+    ----------
+    Mourtada, J., Gaïffas, S., & Scornet, E. (2021). AMF: Aggregated Mondrian Forests for online
+    learning. Journal of the Royal Statistical Society Series B, 83(3), 505-533.
+    """
+    integer(1)("every", every)
+    forest = _last_forest(model)
+    newest: list[Any] = [None]
+    depths: list[Any] = []
+
+    def remembered() -> Iterator[Sample]:
+        for x, y in _pairs(samples):
+            newest[0] = x
+            yield x, y
+
+    def measure(n: int, y: Label, proba: dict[Label, float]) -> None:
+        depths.append(weighted_depth(forest, _as_seen(model, newest[0])))
+
+    places: list[int] = []
+    rows: list[Any] = []
+    checkpoints = range(int(every), sys.maxsize, int(every))
+    for checkpoint in iter_test_then_train(remembered(), model, (), checkpoints, measure):
+        places.append(checkpoint.n_samples)
+        rows.append(pd.DataFrame(depths).mean().to_numpy())
+        depths.clear()
+    index = pd.Index(places, dtype=np.int64, name="n_samples")
+    columns = pd.RangeIndex(forest.n_estimators, name="tree")
+    return pd.DataFrame(np.reshape(rows, (len(index), len(columns))), index, columns)
+
+
+def _as_seen(model: Any, x: Any) -> Any:
+    """Return a sample as the forest sees it in which a pipeline ends."""
+    while isinstance(model, compose.Pipeline):
+        x = model.transform_one(x)
+        model = next(reversed(model.steps.values()))
+    return x
 
 
 def _last_forest(model: Any) -> AMFClassifier:

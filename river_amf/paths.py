@@ -88,15 +88,12 @@ def category_number(key: np.uint64, column: int, code: float) -> float:
 def own_shares(nodes: Array) -> tuple[Array, Array]:
     """Return sigma(r_v) and the rest sigma(-r_v) of nodes, both exact; a leaf takes all."""
     is_leaf = nodes["left"] == _kernels.NONE
-    odds = np.where(is_leaf, 1.0, nodes["odds"])
-    scale = np.where(is_leaf, 0.0, nodes["odds_scale"]).clip(-_kernels.FEW_SCALES)
-    scale = scale.clip(max=_kernels.FEW_SCALES).astype(np.int64)
-    exponent = 512 * scale  # of 2, the SCALE of the kernels
-    near = 1.0 / (1.0 + odds)
-    share = np.where(scale == 0, odds * near, np.ldexp(odds, np.minimum(exponent, 0)))
-    rest = np.where(scale == 0, near, np.ldexp(1.0 / odds, -np.maximum(exponent, 0)))
-    share = np.where(is_leaf | (scale > 0), 1.0, share)
-    return share, np.where(is_leaf, 0.0, np.where(scale < 0, 1.0, rest))
+    odds = np.where(is_leaf, math.inf, nodes["odds"])
+    scale = np.where(is_leaf, 0.0, nodes["odds_scale"])
+    exponent = 512 * scale.clip(-_kernels.FEW_SCALES, _kernels.FEW_SCALES).astype(np.int32)
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        odds = np.ldexp(odds, exponent)  # a SCALE of the kernels is 2**512
+        return 1.0 / (1.0 + 1.0 / odds), 1.0 / (1.0 + odds)
 
 
 def log_odds(nodes: Array) -> NDArray[np.float64]:

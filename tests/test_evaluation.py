@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from river import base, compose, dummy, evaluate, metrics, naive_bayes, preprocessing
 
 from river_amf import AdaptiveAMFClassifier, evaluation, inspection, prequential
-from river_amf.evaluation import EvaluationError, drift_history, load_stream
+from river_amf.evaluation import EvaluationError, depth_history, drift_history, load_stream
 from river_amf.forest import AMFClassifier
 
 TABLE = """\
@@ -381,3 +382,63 @@ def test_a_sample_that_does_not_do_ends_the_history(sample, message):
     samples = itertools.chain(toggling(2), [sample])
     with pytest.raises(EvaluationError, match=message):
         drift_history(samples, AdaptiveAMFClassifier(seed=1))
+
+
+# Depth
+
+
+def test_depths_are_those_of_the_predictions_before_each_sample_is_learnt():
+    history = depth_history(toggling(250), AdaptiveAMFClassifier(n_estimators=2, seed=1), every=100)
+    model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+    expected, depths = [], []
+    for n, (x, y) in enumerate(toggling(250), start=1):
+        if n > 1:  # before there is no tree
+            paths = [inspection.path(model, x, tree) for tree in range(2)]
+            depths.append([sum(path["mass"] * path["depth"]) for path in paths])
+        model.learn_one(x, y)
+        if n in (100, 200, 250):
+            expected.append(np.mean(depths, axis=0))
+            depths = []
+    np.testing.assert_allclose(history, expected, rtol=1e-9)
+    assert (history.index.name, history.index.tolist()) == ("n_samples", [100, 200, 250])
+    assert (history.columns.name, history.columns.tolist()) == ("tree", [0, 1])
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda model: compose.Select("a", "b") | model,
+        lambda model: compose.Pipeline(
+            compose.Discard("noise"), compose.Pipeline(compose.Select("a", "b"), model)
+        ),
+    ],
+)
+def test_depths_are_those_of_the_forest_at_the_end_of_a_pipeline(wrap):
+    noisy = [({**x, "noise": i % 3}, y) for i, (x, y) in enumerate(toggling(200))]
+    piped = depth_history(noisy, wrap(AMFClassifier(n_estimators=2, seed=1)))
+    plain = depth_history(toggling(200), AMFClassifier(n_estimators=2, seed=1))
+    pd.testing.assert_frame_equal(piped, plain)
+
+
+def test_to_watch_the_depth_does_not_change_what_is_learnt():
+    watched, alone = (AdaptiveAMFClassifier(n_estimators=2, seed=1) for _ in range(2))
+    depth_history(toggling(200), watched)
+    for x, y in toggling(200):
+        alone.predict_proba_one(x)
+        alone.learn_one(x, y)
+    assert pickle.dumps(watched) == pickle.dumps(alone)
+
+
+def test_where_nothing_was_predicted_there_is_no_depth():
+    history = depth_history(toggling(3), AMFClassifier(n_estimators=2, seed=1), every=1)
+    assert history.isna().all(axis=1).tolist() == [True, False, False]
+    assert depth_history([], AMFClassifier(n_estimators=2)).shape == (0, 2)
+
+
+def test_depths_ask_for_what_drift_history_does():
+    with pytest.raises(ValueError, match="every must be an integer >= 1, got 0"):
+        depth_history(toggling(10), AMFClassifier(), every=0)
+    with pytest.raises(TypeError, match="model must be a forest, or a pipeline that ends in one"):
+        depth_history(toggling(10), naive_bayes.GaussianNB())
+    with pytest.raises(EvaluationError, match=r"sample 2: .*'a'"):
+        depth_history([({"a": 1}, True), ({"a": math.inf}, True)], AMFClassifier(seed=1))
