@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,13 +69,16 @@ def number(value: float, tolerance: float, apart_from: float = math.nan) -> str:
 
     >>> number(2.30517, 0.1), number(1.7e9 + 12.34, 1.0), number(2.9996, 0.1, apart_from=3.0)
     ('2.31', '1700000012', '2.9996')
+    >>> number(-0.817, 0.1), number(1.5e-9, 1e-12), number(2.5e20, 1e18)
+    ('-0.817', '1.5e-09', '2.5e+20')
     """
     for digits in range(3, 17):
         text = f"{value:.{digits}g}"
         rounded = float(text)
         is_apart = (apart_from <= value) == (apart_from <= rounded)
         if abs(rounded - value) <= tolerance and is_apart:
-            return text if abs(rounded) >= 1e16 or "e-" in text else f"{rounded:.16g}"
+            is_short = abs(rounded) >= 1e16 or "e-" in text
+            return text if is_short else np.format_float_positional(rounded, trim="-")
     return repr(value)
 
 
@@ -88,7 +91,11 @@ def count(value: float) -> str:
     return f"{value:.0f}" if value == round(value) and value < 1e15 else f"{value:.4g}"
 
 
-def counts_text(counts: dict[Hashable, float], most: int = _MOST_COUNTS) -> str:
+def counts_text(
+    counts: dict[Hashable, float],
+    most: int = _MOST_COUNTS,
+    written: Callable[[Hashable], str] = short,
+) -> str:
     """Return the counts of the most frequent labels, in the order of the dict.
 
     >>> counts_text({"spam": 3.0, "ham": 12.0, "other": 0.0})
@@ -98,19 +105,24 @@ def counts_text(counts: dict[Hashable, float], most: int = _MOST_COUNTS) -> str:
     """
     present = [label for label, n in counts.items() if n > 0]
     kept = sorted(present, key=lambda label: -counts[label])[:most]
-    texts = [f"{short(label)} {count(counts[label])}" for label in present if label in kept]
+    texts = [f"{written(label)} {count(counts[label])}" for label in present if label in kept]
     return ", ".join(texts + [f"+{len(present) - most}"] * (len(present) > most))
 
 
-def categories_text(categories: Iterable[Hashable], first: Sequence[Hashable] = ()) -> str:
+def categories_text(
+    categories: Iterable[Hashable],
+    first: Sequence[Hashable] = (),
+    most: int = _MOST_CATEGORIES,
+    widest: int = _WIDEST,
+) -> str:
     """Return a set of categories, those that matter first, cut if there are many.
 
     >>> categories_text({"a"}), categories_text(set("dabce"), first=["e"])
     ("{'a'}", "{'e', 'a', 'b', +2}")
     """
     ordered = sorted(categories, key=lambda category: (category not in first, repr(category)))
-    texts = [short(category) for category in ordered[:_MOST_CATEGORIES]]
-    texts += [f"+{len(ordered) - _MOST_CATEGORIES}"] * (len(ordered) > _MOST_CATEGORIES)
+    texts = [short(category, widest) for category in ordered[:most]]
+    texts += [f"+{len(ordered) - most}"] * (len(ordered) > most)
     return f"{{{', '.join(texts)}}}"
 
 

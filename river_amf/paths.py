@@ -170,6 +170,24 @@ def predict(
     return proba
 
 
+def averaged(arena: state.Arena, of_trees: Array) -> NDArray[np.float64]:
+    """Return the mean of what trees predict, (trees, n, classes), for the labels seen so far."""
+    n_labels = int(arena.settings["n_labels"][0])
+    proba: NDArray[np.float64] = of_trees[:, :, :n_labels].sum(axis=0)
+    proba /= proba.sum(axis=1, keepdims=True)
+    return proba
+
+
+def pooled(arena: state.Arena, of_trees: Array) -> NDArray[np.float64]:
+    """Return what the learned vote makes of the predictions of all trees, as `averaged`."""
+    n_labels = int(arena.settings["n_labels"][0])
+    votes = np.log(of_trees[:, :, :n_labels] + _kernels.FLOOR)
+    log_p = arena.bias[:n_labels] + np.tensordot(arena.trees["vote"], votes, axes=1)
+    proba: NDArray[np.float64] = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    proba /= proba.sum(axis=1, keepdims=True)
+    return proba
+
+
 def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:
     """Return the steps of one encoded sample (features,) down one tree."""
     trees, samples = np.array([tree]), values[None, :]

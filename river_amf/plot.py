@@ -12,22 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from river_amf.canvas import COLORS, Axes, check_axes, new_axes, plt
 from river_amf.evaluation import DriftHistory
 from river_amf.parameters import integer
+from river_amf.plot_surface import decision_surface
+from river_amf.plot_tree import tree
 
-try:
-    import matplotlib.pyplot as plt
-    from matplotlib.axes import Axes
-except ImportError as error:
-    raise ImportError(
-        "river_amf.plot needs matplotlib: pip install river-amf[plot]", name="matplotlib"
-    ) from error
+__all__ = ["decision_surface", "drift", "fading_share", "relevance", "tree", "weighted_depth"]
 
-__all__ = ["drift", "fading_share", "relevance"]
-
-# Told apart by the colour-blind too: Okabe, M., & Ito, K. (2008). Color universal design. Without
-# their yellow, which is too light for lines.
-_COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
 _DASHES = ["-", "--", ":", "-."]  # once the colours are used up
 _ROOM = 0.03  # below 0 and above 1, in parts of the axes, so that a line there is seen whole
 _OTHERS = {"color": "#d0d0d0", "linewidth": 0.8, "zorder": 1}
@@ -71,8 +63,8 @@ def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
         raise ValueError(
             "history has no fading share: the model has no fading_factor, or the stream no samples"
         )
-    ax = _axes(ax)
-    _line(ax, history.curve["fading_share"], color=_COLORS[0], label="fading share")
+    ax = new_axes(ax)
+    _line(ax, history.curve["fading_share"], color=COLORS[0], label="fading share")
     ax.set_ylim(-_ROOM, 1.0 + _ROOM)
     ax.set_ylabel("fading share")
     return ax
@@ -121,18 +113,18 @@ def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8
             "history has no relevance: the model's split_intensity is not 'relevance', "
             "or the stream has no samples"
         )
-    ax = _axes(ax)
+    ax = new_axes(ax)
     order = np.argsort(-table.max().to_numpy(), kind="stable")
     named = order[:n_features].tolist()
     for place in order[n_features:].tolist():
         _line(ax, table.iloc[:, place], label=str(table.columns[place]), **_OTHERS)
     for rank, place in enumerate(named):
-        cycle, color = divmod(rank, len(_COLORS))
+        cycle, color = divmod(rank, len(COLORS))
         _line(
             ax,
             table.iloc[:, place],
             label=str(table.columns[place]),
-            color=_COLORS[color],
+            color=COLORS[color],
             linestyle=_DASHES[cycle % len(_DASHES)],
         )
     ax.set_ylim(bottom=-_ROOM * ax.get_ylim()[1])
@@ -191,7 +183,7 @@ def drift(
         names = ", ".join(panel.__name__.strip("_") for panel in panels)
         raise ValueError(f"axes must be {len(panels)}, one each for {names}; got {len(given)}")
     for ax in given:
-        _check_axes("axes", ax)
+        check_axes("axes", ax)
     for panel, ax in zip(panels, given, strict=True):
         panel(history, ax)
         for place in drifts:
@@ -210,9 +202,61 @@ def drift(
     return given
 
 
+def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw how deep the trees of a forest predict along a stream, and their mean.
+
+    Parameters
+    ----------
+    history
+        From `evaluation.depth_history`.
+    ax
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    The axes.
+
+    Raises
+    ------
+    TypeError
+        If the history is no dataframe, or the axes are no axes.
+    ValueError
+        If it is not by `n_samples` and `tree`, or empty.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFClassifier, evaluation, plot
+    >>> stream = evaluation.load_stream("Bananas", limit=600)
+    >>> history = evaluation.depth_history(stream, AMFClassifier(n_estimators=2, seed=1))
+    >>> ax = plot.weighted_depth(history, ax=Figure().subplots())
+    >>> [line.get_label() for line in ax.lines]
+    ['tree 0', 'tree 1', 'mean']
+
+    """
+    wanted = "history must come from evaluation.depth_history"
+    if not isinstance(history, pd.DataFrame):
+        raise TypeError(f"{wanted}, got {type(history).__name__}")
+    if (history.index.name, history.columns.name) != ("n_samples", "tree"):
+        raise ValueError(
+            f"{wanted}, by n_samples and tree, got a table by {history.index.name!r} and "
+            f"{history.columns.name!r}"
+        )
+    if history.empty:
+        raise ValueError(f"{wanted} of a stream with samples, got one without")
+    ax = new_axes(ax)
+    for k, column in enumerate(history.columns):
+        _line(ax, history.iloc[:, k], label=f"tree {column}", **_OTHERS)
+    _line(ax, history.mean(axis=1), label="mean", color=COLORS[0], linewidth=2.0)
+    ax.set_ylim(bottom=0.0)
+    ax.set_ylabel("weighted depth")
+    ax.legend(handles=[ax.lines[-1], ax.lines[0]], labels=["mean", "each tree"], frameon=False)
+    return ax
+
+
 def _accuracy(history: DriftHistory, ax: Axes) -> None:
     """Draw the accuracy between the checkpoints."""
-    _line(ax, history.curve["accuracy"], color=_COLORS[0], label="accuracy")
+    _line(ax, history.curve["accuracy"], color=COLORS[0], label="accuracy")
     ax.set_ylabel("accuracy")
 
 
@@ -225,19 +269,6 @@ def _check_history(history: object) -> None:
 
 def _fades(history: DriftHistory) -> bool:
     return bool(history.curve["fading_share"].notna().any())
-
-
-def _axes(ax: Axes | None) -> Axes:
-    """Return the axes, or those of a new figure."""
-    if ax is None:
-        return plt.subplots(figsize=(8.0, 3.0), layout="constrained")[1]
-    _check_axes("ax", ax)
-    return ax
-
-
-def _check_axes(name: str, ax: object) -> None:
-    if not isinstance(ax, Axes):
-        raise TypeError(f"{name} must be Axes of matplotlib, got {type(ax).__name__}")
 
 
 def _new_column(n_axes: int) -> NDArray[Any]:

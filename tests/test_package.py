@@ -20,6 +20,8 @@ LAYERS = [
     {"cli"},
     {"__init__"},
     {"plot", "sklearn"},
+    {"plot_surface", "plot_tree"},
+    {"canvas"},
     {"evaluation"},
     {"history"},
     {"prequential", "progressive", "inspection"},

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from river_amf import plot
+from river_amf import AMFClassifier, canvas, evaluation, plot
 from river_amf.evaluation import DriftHistory
 
 PLACES = pd.Index([100, 200, 300, 350], name="n_samples")
@@ -217,6 +217,67 @@ def test_drift_needs_axes_for_each_panel():
     with pytest.raises(TypeError, match="axes must be Axes of matplotlib, got NoneType"):
         plot.drift(make_history(), axes=[*axes, None])
     assert not any(ax.lines for ax in axes)
+
+
+@pytest.mark.parametrize("n_labels", [1, 7, 8, 26])
+def test_labels_have_a_colour_each_whatever_their_order(n_labels):
+    labels = list(range(n_labels))
+    colors = canvas.label_colors(labels)
+    assert list(colors) == labels and len({*colors.values()}) == n_labels
+    assert canvas.label_colors(reversed(labels)) == colors
+
+
+def test_labels_of_several_types_have_colours():
+    assert [*canvas.label_colors([2, "a", (1, 2), 1])] == [1, 2, "a", (1, 2)]
+
+
+# Weighted depth
+
+
+def depths(values, places=PLACES):
+    table = pd.DataFrame(values, index=places)
+    return table.rename_axis("n_samples").rename_axis("tree", axis=1)
+
+
+def test_weighted_depth_has_a_line_for_each_tree_and_their_mean():
+    history = depths({0: [1.0, 2.0, 3.0, 4.0], 1: [np.nan, 4.0, 5.0, 5.0]})
+    ax = plot.weighted_depth(history)
+    assert [line.get_label() for line in ax.lines] == ["tree 0", "tree 1", "mean"]
+    assert_shows(line_of(ax, "tree 0"), history[0])
+    assert_shows(line_of(ax, "tree 1"), history[1])
+    assert_shows(line_of(ax, "mean"), [1.0, 3.0, 4.0, 4.5])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", "weighted depth")
+    assert ax.get_ylim()[0] == 0.0
+    legend = ax.get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["mean", "each tree"]
+    colors = [line.get_color() for line in legend.get_lines()]
+    assert colors == [line_of(ax, "mean").get_color(), line_of(ax, "tree 0").get_color()]
+
+
+def test_weighted_depth_draws_what_depth_history_recorded():
+    samples = [({"a": i % 7}, i % 7 > 3) for i in range(30)]
+    history = evaluation.depth_history(samples, AMFClassifier(n_estimators=2, seed=1), every=10)
+    ax = plt.subplots()[1]
+    assert plot.weighted_depth(history, ax) is ax
+    for tree in range(2):
+        line = line_of(ax, f"tree {tree}")
+        assert line.get_xdata().tolist() == [10, 20, 30]
+        np.testing.assert_array_equal(line.get_ydata(), history[tree])
+
+
+@pytest.mark.parametrize(
+    ("history", "error", "message"),
+    [
+        (5, TypeError, "got int"),
+        (make_history(), TypeError, "got DriftHistory"),
+        (pd.DataFrame({"a": [1.0]}), ValueError, "got a table by None and None"),
+        (depths({0: []}, []), ValueError, "a stream with samples, got one without"),
+    ],
+)
+def test_weighted_depth_needs_its_history(history, error, message):
+    with pytest.raises(error, match=rf"must come from evaluation.depth_history.*{message}"):
+        plot.weighted_depth(history)
+    assert not plt.get_fignums()
 
 
 def test_only_pictures_need_matplotlib():

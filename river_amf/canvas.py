@@ -1,0 +1,76 @@
+"""What all pictures share: matplotlib, colours and axes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+from river_amf.encoding import column_order
+from river_amf.explanation import name
+
+try:
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+    from matplotlib.patches import Patch, Rectangle
+except ImportError as error:
+    raise ImportError(
+        "river_amf.plot needs matplotlib: pip install river-amf[plot]", name="matplotlib"
+    ) from error
+
+__all__ = [
+    "COLORS",
+    "Axes",
+    "LinearSegmentedColormap",
+    "Rectangle",
+    "add_legend",
+    "check_axes",
+    "label_colors",
+    "new_axes",
+    "plt",
+    "to_rgb",
+]
+
+# Told apart by the colour-blind too: Okabe, M., & Ito, K. (2008). Color universal design. Without
+# their yellow, which is too light for lines.
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
+
+
+def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:
+    """Return the axes, or those of a new figure of so many inches."""
+    if ax is None:
+        return plt.subplots(figsize=size, layout="constrained")[1]
+    check_axes("ax", ax)
+    return ax
+
+
+def check_axes(name: str, ax: object) -> None:
+    """Raise TypeError unless ax is axes."""
+    if not isinstance(ax, Axes):
+        raise TypeError(f"{name} must be Axes of matplotlib, got {type(ax).__name__}")
+
+
+def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:
+    """Return a colour for each label, in ascending order of the labels, whatever came first.
+
+    Beyond seven they come from a scale.
+
+    >>> label_colors([True, False])
+    {False: '#0072b2', True: '#d55e00'}
+    """
+    try:
+        labels = sorted(labels)  # type: ignore[type-var]
+    except TypeError:  # of several types
+        labels = sorted(labels, key=column_order)
+    if len(labels) <= len(COLORS):
+        return dict(zip(labels, COLORS, strict=False))
+    scale = plt.get_cmap("turbo")
+    return {label: to_hex(scale(k / (len(labels) - 1))) for k, label in enumerate(labels)}
+
+
+def add_legend(ax: Axes, colors: dict[Hashable, str], **style: Any) -> None:
+    """Say which colour is which label."""
+    patches = [Patch(color=color, label=name(label)) for label, color in colors.items()]
+    legend = ax.legend(handles=patches, handlelength=1.0, **style)
+    for text in legend.get_texts():
+        text.set_parse_math(False)

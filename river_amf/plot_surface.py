@@ -1,0 +1,291 @@
+"""The decision surface of a classifier over two features; `plot` has it too."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from river import base
+
+from river_amf import columns, frames, paths, state
+from river_amf.canvas import (
+    Axes,
+    LinearSegmentedColormap,
+    add_legend,
+    label_colors,
+    new_axes,
+    to_rgb,
+)
+from river_amf.encoding import Number, as_number, is_missing, shown
+from river_amf.explanation import name
+from river_amf.forest import AMFClassifier
+from river_amf.parameters import integer
+
+Sample = tuple[dict[Any, Any], Hashable]
+
+_NOTHING = "model has learnt no sample yet, and has nothing to draw"
+_MARGIN = 0.05  # around the samples, in parts of their range
+_STRONGEST = 0.7  # of a colour, so that points of the same colour stand out
+_POINT: dict[str, Any] = {"s": 14.0, "linewidths": 0.6, "edgecolors": "white", "zorder": 2}
+
+
+def decision_surface(
+    model: base.Classifier,
+    features: Sequence[Hashable] | None = None,
+    samples: Iterable[Sample] = (),
+    *,
+    trees: int | Iterable[int] | None = None,
+    aggregated: bool | None = None,
+    fixed: dict[Hashable, Any] | None = None,
+    resolution: int = 100,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw what a classifier predicts over two numeric features.
+
+    Each point has the colour of its most probable label, the paler the less probable it is.
+
+    Parameters
+    ----------
+    model
+        A forest, or any other classifier of river, pipelines too.
+    features
+        The two features, for the horizontal and the vertical axis. By default those of the forest,
+        or of the samples, which must be two.
+    samples
+        Pairs of features and label, to be drawn over the surface; it is drawn as far as they go.
+        Without samples it is drawn over the ranges that the forest has seen.
+    trees
+        Index of a tree of the forest, or several, whose mean is drawn. With `None` what the whole
+        forest predicts, by a learned vote if it has one.
+    aggregated
+        Whether the trees predict by all their prunings (`True`) or by their leaves alone (`False`);
+        `None` as the model does.
+    fixed
+        Values of other features; those without one are missing.
+    resolution
+        Number of points along each axis.
+    ax
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    The axes. `ax.images[0]` is the surface. With two labels it holds the probability of the second
+    (of those in the legend), for `ax.figure.colorbar`; with more the colours.
+
+    Raises
+    ------
+    TypeError
+        If `trees` or `aggregated` is given and the model is no forest; if a parameter is of a type
+        that cannot serve.
+    ValueError
+        If the features are not two numeric ones, the resolution is no whole number from 2, or
+        nothing has been learnt yet.
+    IndexError
+        If there is no such tree.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river import datasets
+    >>> from river_amf import AMFClassifier, plot
+    >>> model, samples = AMFClassifier(seed=1), list(datasets.Bananas().take(200))
+    >>> for x, y in samples:
+    ...     model.learn_one(x, y)
+    >>> forest, leaves = Figure().subplots(1, 2)
+    >>> ax = plot.decision_surface(model, samples=samples, ax=forest)
+    >>> ax = plot.decision_surface(model, trees=0, aggregated=False, resolution=50, ax=leaves)
+    >>> ax.images[0].get_array().shape
+    (50, 50)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['False', 'True']
+
+    """
+    integer(2)("resolution", resolution)
+    samples = list(samples)
+    forest = _forest(model)
+    if forest is not None and forest._arena is None:
+        raise ValueError(_NOTHING)
+    horizontal, vertical = _two_features(model, features, samples)
+    sides = [_grid(model, feature, samples, resolution) for feature in (horizontal, vertical)]
+    points = _points(horizontal, vertical, sides, fixed or {})
+    if trees is None and aggregated is None:
+        labels, proba = _predict(model, points)
+    else:
+        labels, proba = _predict_by_trees(model, points, trees, aggregated)
+    if not labels:
+        raise ValueError(_NOTHING)
+    ax = new_axes(ax, (5.0, 4.2))
+    colors = label_colors({*labels, *(y for _, y in samples)})
+    known = [label for label in colors if label in labels]
+    surface = proba[:, [labels.index(label) for label in known]]
+    _draw_surface(ax, sides, surface, [colors[label] for label in known])
+    _draw_samples(ax, samples, horizontal, vertical, colors)
+    ax.set_xlabel(name(horizontal), parse_math=False)
+    ax.set_ylabel(name(vertical), parse_math=False)
+    add_legend(ax, colors, loc="best", ncols=-(-len(colors) // 10))
+    return ax
+
+
+def _forest(model: Any) -> AMFClassifier | None:
+    """Return the model if it is a forest; of a pipeline that ends in one isinstance is true too."""
+    return model if issubclass(type(model), AMFClassifier) else None
+
+
+def _two_features(
+    model: Any, features: Sequence[Hashable] | None, samples: list[Sample]
+) -> list[Hashable]:
+    """Return the features of the axes, or raise ValueError."""
+    known: list[Hashable] = list(dict.fromkeys(key for x, _ in samples for key in x))
+    forest = _forest(model)
+    if forest is not None and len(forest._features):
+        known = list(forest._features)
+    chosen = known if features is None else list(features)
+    if len(chosen) != 2:
+        way_out = "choose two of them" if len(chosen) > 2 else "name them, and give samples"
+        raise ValueError(
+            f"features must be two, got {shown(chosen)}; {way_out}: features=('a', 'b')"
+        )
+    for feature in chosen:
+        if known and feature not in known:
+            raise ValueError(f"features: {shown(feature)} is none of {shown(known)}")
+    return chosen
+
+
+def _grid(
+    model: Any, feature: Hashable, samples: list[Sample], resolution: int
+) -> NDArray[np.float64]:
+    """Return the values of a feature at which to predict, or raise ValueError."""
+    values = [x[feature] for x, _ in samples if not is_missing(x.get(feature))]
+    forest = _forest(model)
+    is_categorical = forest is not None and forest._features.categories(feature) is not None
+    if is_categorical or not all(isinstance(value, Number) for value in values):
+        raise ValueError(f"feature {shown(feature)} holds categories; a surface needs numbers")
+    if not values and forest is not None and forest._arena is not None:
+        values = forest._arena.ranges[:, forest._features.column(feature)].tolist()
+    if not values:
+        raise ValueError(f"feature {shown(feature)} has no values to draw over; give samples")
+    numbers = [as_number(feature, value) for value in values]
+    low, high = min(numbers), max(numbers)
+    margin = _MARGIN * (high - low) if high > low else 0.5
+    return np.linspace(low - margin, high + margin, int(resolution))
+
+
+def _points(
+    horizontal: Hashable,
+    vertical: Hashable,
+    sides: list[NDArray[np.float64]],
+    fixed: dict[Hashable, Any],
+) -> list[dict[Hashable, Any]]:
+    """Return the points of the grid as samples, row by row from the bottom."""
+    for feature in (horizontal, vertical):
+        if feature in fixed:
+            raise ValueError(f"fixed: {shown(feature)} is on an axis, and takes all its values")
+    across, up = (side.tolist() for side in sides)
+    return [{**fixed, horizontal: a, vertical: b} for b in up for a in across]
+
+
+def _frame(points: list[dict[Hashable, Any]]) -> pd.DataFrame:
+    """Return samples that have all the same features as a dataframe."""
+    names = list(points[0])
+    columns = [pd.Series([x[name] for x in points]) for name in names]
+    index = pd.Index(np.array([*names, None], object)[:-1], tupleize_cols=False)
+    return pd.concat(columns, axis=1).set_axis(index, axis=1)
+
+
+def _predict(
+    model: Any, points: list[dict[Hashable, Any]]
+) -> tuple[list[Hashable], NDArray[np.float64]]:
+    """Return the labels that a classifier knows, and its probabilities (points, labels)."""
+    forest = _forest(model)
+    if forest is not None:
+        return list(forest._labels), forest.predict_proba_many(_frame(points)).to_numpy()
+    answers = [model.predict_proba_one(x) for x in points]
+    labels = list(dict.fromkeys(label for answer in answers for label in answer))
+    return labels, np.array([[answer.get(label, 0.0) for label in labels] for answer in answers])
+
+
+def _predict_by_trees(
+    model: Any,
+    points: list[dict[Hashable, Any]],
+    trees: int | Iterable[int] | None,
+    aggregated: bool | None,
+) -> tuple[list[Hashable], NDArray[np.float64]]:
+    """Return what trees predict by themselves, as `_predict`."""
+    forest = _forest(model)
+    if forest is None:
+        raise TypeError(
+            "model must be a forest where trees or aggregated is given, "
+            f"got {type(model).__name__}; of a pipeline give the last step"
+        )
+    chosen = range(forest.n_estimators) if trees is None else trees
+    chosen = chosen if isinstance(chosen, Iterable) else [chosen]
+    indices = [paths.check_tree(forest.n_estimators, tree) for tree in chosen]
+    if not indices:
+        raise ValueError(f"trees must be one or more, got {shown(trees)}")
+    arena: state.Arena = forest._arena  # type: ignore[assignment]
+    table = frames.read_columns(frames.read_frame(_frame(points)))
+    values = columns.encode_to_predict(table, len(points), forest._features, False)
+    by_all = forest.use_aggregation if aggregated is None else bool(aggregated)
+    of_trees = np.array(
+        [paths.predict(arena, np.full(len(values), tree), values, by_all) for tree in indices]
+    )
+    votes = trees is None and forest.vote == "learned"
+    return list(forest._labels), (paths.pooled if votes else paths.averaged)(arena, of_trees)
+
+
+def _draw_surface(
+    ax: Axes,
+    sides: list[NDArray[np.float64]],
+    proba: NDArray[np.float64],
+    colors: list[str],
+) -> None:
+    """Draw probabilities (points, labels): those of the second of two labels, else colours.
+
+    A colour is the paler the nearer the largest probability is to chance; both ways agree in that.
+    """
+    left, right, bottom, top = (
+        float(edge + outwards * 0.5 * (side[1] - side[0]))
+        for side in sides
+        for edge, outwards in ((side[0], -1), (side[-1], 1))
+    )
+    shape = len(sides[1]), len(sides[0])
+    full = 1.0 + _STRONGEST * (np.array([to_rgb(color) for color in colors]) - 1.0)
+    style: dict[str, Any] = {}
+    if len(colors) == 2:
+        picture = proba[:, 1].reshape(shape)
+        scale = LinearSegmentedColormap.from_list("labels", [full[0], (1.0, 1.0, 1.0), full[1]])
+        style = {"cmap": scale, "vmin": 0.0, "vmax": 1.0}
+    else:
+        chance = 1.0 / len(colors) if len(colors) > 1 else 0.0
+        certainty = (proba.max(axis=1) - chance) / (1.0 - chance)
+        picture = 1.0 + certainty[:, None] * (full[proba.argmax(axis=1)] - 1.0)
+        picture = picture.reshape(*shape, 3).clip(0.0, 1.0)
+    ax.imshow(
+        picture,
+        origin="lower",
+        extent=(left, right, bottom, top),
+        aspect="auto",
+        interpolation="nearest",
+        **style,
+    )
+
+
+def _draw_samples(
+    ax: Axes,
+    samples: list[Sample],
+    horizontal: Hashable,
+    vertical: Hashable,
+    colors: dict[Hashable, str],
+) -> None:
+    """Draw the samples that have both values, in the colours of their labels."""
+    points = [
+        (float(x[horizontal]), float(x[vertical]), colors[y])
+        for x, y in samples
+        if not is_missing(x.get(horizontal)) and not is_missing(x.get(vertical))
+    ]
+    if points:
+        across, up, color = zip(*points, strict=True)
+        ax.scatter(across, up, c=color, **_POINT)

@@ -1,0 +1,236 @@
+"""A tree of a forest, drawn with its counts and shares; `plot` has it too."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from river_amf import inspection
+from river_amf.canvas import Axes, Rectangle, add_legend, label_colors, new_axes
+from river_amf.explanation import categories_text, counts_text, name, number
+from river_amf.forest import AMFClassifier
+from river_amf.parameters import integer
+
+# of a node, where the next depth is 1 to the right and the next row 1 down
+_WIDTH, _HEIGHT = 0.84, 0.84
+_BAR = 0.09  # the height of its counts
+_CUT = 0.4  # room for how many nodes are left out
+_LONGEST = 28  # characters of a line
+
+
+class _Box(NamedTuple):
+    """A node that is drawn: a row of `inspection.node_table`, and where it is."""
+
+    row: Any
+    place: float  # from the top, in rows
+    share: float
+    mass: float
+    n_below: int  # nodes below it that are not drawn
+
+
+def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
+    """Draw a tree of a forest, from its root on the left.
+
+    A node shows its split, its counts, its share of the mass that the nodes above it leave, and so
+    its mass in the prediction for samples that come to it (`inspection.path`). What a split is true
+    of goes up.
+
+    Parameters
+    ----------
+    model
+        The forest.
+    tree
+        Index of the tree, from 0.
+    max_depth
+        Number of splits above a node at most; of the nodes below it is said how many there are.
+    ax
+        Where to draw; by default on a new figure that is large enough.
+
+    Returns
+    -------
+    The axes.
+
+    Raises
+    ------
+    TypeError
+        If the model is no forest, `tree` no integer, or the axes are no axes.
+    ValueError
+        If the tree has no nodes, or `max_depth` is no whole number from 0.
+    IndexError
+        If there is no such tree.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFClassifier, plot
+    >>> model = AMFClassifier(n_estimators=1, seed=1)
+    >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long"), (4.5, "long")]:
+    ...     model.learn_one({"length": length}, label)
+    >>> ax = plot.tree(model, ax=Figure().subplots())
+    >>> print(ax.texts[0].get_text())
+    length <= 3.52
+    long 2, short 2
+    share 0.14, mass 0.14
+
+    """
+    integer(0)("max_depth", max_depth)
+    table = inspection.node_table(model, tree)
+    if table.empty:
+        raise ValueError(f"tree {tree} has no nodes: it has learnt no sample yet")
+    boxes = _lay_out(table, max_depth, model.use_aggregation)
+    n_levels = 1 + max(box.row.depth for box in boxes)
+    n_rows = 1.0 + max(box.place for box in boxes)
+    colors = label_colors(boxes[0].row.counts)
+    n_legend_rows = -(-len(colors) // n_levels)
+    height = 0.25 * n_legend_rows + max(1.0, 0.66 * n_rows)
+    ax = new_axes(ax, (0.5 + 2.4 * n_levels, height))
+    ax.set_axis_off()
+    ax.set_xlim(-0.05, n_levels - 1 + _WIDTH + (_CUT if any(b.n_below for b in boxes) else 0.05))
+    ax.set_ylim(n_rows - 0.5, -0.5)
+    above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+    add_legend(ax, colors, ncols=n_levels, frameon=False, **above)
+    size = _font_size(ax)
+    places = {box.row.node: box for box in boxes}
+    for box in boxes:
+        _draw_box(ax, box, colors, size)
+        for child in (box.row.left, box.row.right):
+            if child in places:
+                _draw_edge(ax, box, places[child], child == box.row.left, size)
+    return ax
+
+
+def _lay_out(table: pd.DataFrame, max_depth: int, use_aggregation: bool) -> list[_Box]:
+    """Return the nodes down to a depth, parents first, each with a row of its own at the end.
+
+    The last ones have rows of equal height, and a parent is in the middle of its children.
+    """
+    nodes: Iterable[Any] = table.itertuples()
+    rows = {row.node: row for row in nodes}
+    n_nodes = dict.fromkeys(rows, 1)
+    for row in sorted(rows.values(), key=lambda row: -row.depth):
+        if row.parent in rows:
+            n_nodes[row.parent] += n_nodes[row.node]
+    boxes: list[_Box] = []
+    n_ends = 0
+
+    def lay_out(node: int, remaining: float) -> float:
+        """Add a subtree, and return the place of its top."""
+        nonlocal n_ends
+        row = rows[node]
+        is_leaf = row.left < 0
+        share = 1.0 if is_leaf else 0.0
+        if use_aggregation and not is_leaf:
+            share = float(np.exp(-np.logaddexp(0.0, -row.log_odds)))
+        at = len(boxes)
+        boxes.append(_Box(row, 0.0, share, remaining * share, 0))
+        if is_leaf or row.depth == max_depth:
+            place = float(n_ends)
+            n_ends += 1
+        else:
+            rest = remaining * (1.0 - share)
+            place = 0.5 * (lay_out(row.left, rest) + lay_out(row.right, rest))
+        n_below = n_nodes[node] - 1 if row.depth == max_depth else 0
+        boxes[at] = boxes[at]._replace(place=place, n_below=n_below)
+        return place
+
+    lay_out(table.loc[table["parent"] < 0, "node"].iloc[0], 1.0)
+    return boxes
+
+
+def _font_size(ax: Axes) -> float:
+    """Return the size at which the texts of a node fit into its box, where the layout puts it."""
+    figure = ax.figure.canvas.figure
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    points = 72.0 / ax.figure.dpi
+    (left, bottom), (right, top) = ax.transData.transform([(0.0, 0.5 * _HEIGHT), (_WIDTH, 0.0)])
+    height, width = 2.0 * (top - bottom) * points, (right - left) * points
+    return float(min(9.0, height / 4.6, width / (0.64 * _LONGEST)))
+
+
+def _draw_box(ax: Axes, box: _Box, colors: dict[Hashable, str], size: float) -> None:
+    """Draw a node: its texts, and a bar of its counts below them."""
+    row = box.row
+    left, top = float(row.depth), box.place - 0.5 * _HEIGHT
+    border: dict[str, Any] = {"linewidth": 0.8 + 1.6 * box.mass, "edgecolor": "#444444"}
+    gid = f"node {row.node}"
+    ax.add_patch(
+        Rectangle((left, top), _WIDTH, _HEIGHT, facecolor="white", zorder=2, gid=gid, **border)
+    )
+    lines = [
+        _split_text(row),
+        _counts_text({label: row.counts[label] for label in colors}),
+        f"share {box.share:.2f}, mass {box.mass:.2f}",
+    ]
+    ax.text(
+        left + 0.5 * _WIDTH,
+        box.place - 0.5 * _BAR,
+        "\n".join(lines),
+        ha="center",
+        va="center",
+        size=size,
+        linespacing=1.15,
+        zorder=4,
+        gid=gid,
+        parse_math=False,
+    )
+    start = left
+    for label, color in colors.items():
+        width = _WIDTH * row.counts[label] / row.n_samples
+        bar = Rectangle((start, top + _HEIGHT - _BAR), width, _BAR, facecolor=color, zorder=3)
+        bar.set_gid(f"{gid} {label!r}")
+        ax.add_patch(bar)
+        start += width
+    if box.n_below:
+        text = f"+{box.n_below} nodes"
+        ax.text(left + _WIDTH + 0.03, box.place, text, va="center", size=size, color="#555555")
+
+
+def _draw_edge(ax: Axes, parent: _Box, child: _Box, is_true: bool, size: float) -> None:
+    """Draw the way from a node to its child, and whether the split is true of those who take it."""
+    start, end = parent.row.depth + _WIDTH, float(child.row.depth)
+    ax.plot([start, end], [parent.place, child.place], color="#888888", linewidth=1.0, zorder=1)
+    ax.text(
+        end - 0.02,
+        child.place + (-0.06 if is_true else 0.06),
+        "yes" if is_true else "no",
+        ha="right",
+        va="bottom" if is_true else "top",
+        size=0.85 * size,
+        color="#555555",
+    )
+
+
+def _split_text(row: Any) -> str:
+    """Return the split of a node."""
+    if row.left < 0:
+        return "leaf"
+    if row.categories_left is not None:
+        feature = name(row.feature, 10)
+        return _fitting(
+            f"{feature} in {categories_text(row.categories_left, most=most, widest=12)}"
+            for most in (3, 2, 1)
+        )
+    side = row.range_max[row.feature] - row.range_min[row.feature]
+    threshold = number(row.threshold, 0.01 * side)
+    return f"{name(row.feature, max(8, _LONGEST - 4 - len(threshold)))} <= {threshold}"
+
+
+def _counts_text(counts: dict[Hashable, float]) -> str:
+    """Return the counts of a node: of as many labels as there is room for."""
+    return _fitting(
+        counts_text(counts, most, lambda label: name(label, 12)) for most in (4, 3, 2, 1)
+    )
+
+
+def _fitting(texts: Iterable[str]) -> str:
+    """Return the first text that fits into a line, else the last one."""
+    text = ""
+    for text in texts:
+        if len(text) <= _LONGEST:
+            break
+    return text

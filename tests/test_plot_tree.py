@@ -1,0 +1,271 @@
+import itertools
+import random
+import re
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.colors import to_rgb
+from river import datasets, preprocessing
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, plot
+
+
+@pytest.fixture(autouse=True)
+def no_figures():
+    plt.close("all")
+    yield
+    plt.close("all")
+
+
+def learn(model, samples):
+    for x, y in samples:
+        model.learn_one(x, y)
+    return model
+
+
+def mixed(n=300, labels="abc"):
+    rng = random.Random(1)
+    for _ in range(n):
+        x = {"size": rng.random(), "color": rng.choice(["red", "green", "blue", "yellow"])}
+        yield x, labels[(x["size"] > 0.5) + (x["color"] in ("red", "green"))]
+
+
+@pytest.fixture
+def bananas():
+    return learn(AMFClassifier(n_estimators=2, seed=1), datasets.Bananas().take(200))
+
+
+def boxes(ax):
+    """The boxes by node."""
+    found = {}
+    for patch in ax.patches:
+        match = re.fullmatch(r"node (\d+)", patch.get_gid() or "")
+        if match:
+            found[int(match[1])] = patch
+    return found
+
+
+def texts(ax):
+    """The lines of the texts in the boxes by node."""
+    return {
+        int(text.get_gid().split()[1]): text.get_text().splitlines()
+        for text in ax.texts
+        if text.get_gid()
+    }
+
+
+def shown(model, tree, max_depth):
+    table = inspection.node_table(model, tree).set_index("node")
+    return table[table["depth"] <= max_depth]
+
+
+@pytest.mark.parametrize("tree", [0, 1])
+@pytest.mark.parametrize("max_depth", [0, 1, 4, 100])
+def test_there_is_a_box_for_each_node_down_to_the_depth(bananas, tree, max_depth):
+    ax = plot.tree(bananas, tree, max_depth, ax=plt.subplots()[1])
+    table = shown(bananas, tree, max_depth)
+    assert sorted(boxes(ax)) == sorted(texts(ax)) == sorted(table.index)
+    lefts = {node: box.get_x() for node, box in boxes(ax).items()}
+    assert all(lefts[node] == depth for node, depth in table["depth"].items())
+
+
+def test_no_two_boxes_overlap_and_a_parent_is_between_its_children(bananas):
+    ax = plot.tree(bananas, max_depth=100, ax=plt.subplots()[1])
+    table = inspection.node_table(bananas).set_index("node")
+    found = boxes(ax)
+    by_depth = {}
+    for node, box in found.items():
+        by_depth.setdefault(box.get_x(), []).append(box)
+        assert box.get_width() < 1.0
+        if table.loc[node, "left"] >= 0:
+            left, right = (found[table.loc[node, side]].get_y() for side in ("left", "right"))
+            assert left < box.get_y() < right
+    for column in by_depth.values():
+        tops = sorted(box.get_y() for box in column)
+        height = column[0].get_height()
+        assert all(b - a > height for a, b in itertools.pairwise(tops))
+    for box in found.values():
+        left, right = ax.get_xlim()
+        bottom, top = ax.get_ylim()
+        assert left < box.get_x() and box.get_x() + box.get_width() < right
+        assert top < box.get_y() and box.get_y() + box.get_height() < bottom  # it is upside down
+
+
+@pytest.mark.parametrize("use_aggregation", [True, False])
+def test_a_box_tells_split_counts_and_shares(use_aggregation):
+    model = AMFClassifier(n_estimators=1, seed=1, use_aggregation=use_aggregation)
+    learn(model, datasets.Bananas().take(200))
+    written = texts(plot.tree(model))
+    table = shown(model, 0, 4)
+    for node, row in table.iterrows():
+        split, counts, shares = written[node]
+        expected = [f"{label} {row['counts'][label]:.0f}" for label in (False, True)]
+        assert counts == ", ".join(text for text in expected if not text.endswith(" 0"))
+        if row["left"] < 0:
+            assert split == "leaf"
+            assert shares.startswith("share 1.00, mass ")
+        else:
+            feature, threshold = split.split(" <= ")
+            assert feature == str(row["feature"])
+            width = row["range_max"][row["feature"]] - row["range_min"][row["feature"]]
+            assert float(threshold) == pytest.approx(row["threshold"], abs=0.011 * width)
+            assert use_aggregation or shares == "share 0.00, mass 0.00"
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_the_shares_and_masses_are_those_of_the_path(kind):
+    samples = list(datasets.Bananas().take(200))
+    model = learn(kind(n_estimators=1, seed=1), samples)
+    written = texts(plot.tree(model, max_depth=100, ax=plt.subplots()[1]))
+    seen = set()
+    for x, _ in samples:
+        for step in inspection.path(model, x).itertuples():
+            assert written[step.node][2] == f"share {step.share:.2f}, mass {step.mass:.2f}"
+            seen.add(step.node)
+    assert len(seen) > 20
+
+
+def test_what_is_below_the_depth_is_counted(bananas):
+    ax = plot.tree(bananas, max_depth=2)
+    table = inspection.node_table(bananas).set_index("node")
+    more = [text.get_text() for text in ax.texts if text.get_text().startswith("+")]
+    assert len(more) == sum((table["depth"] == 2) & (table["left"] >= 0)) > 1
+    assert sum(int(re.findall(r"\d+", text)[0]) for text in more) == sum(table["depth"] > 2)
+    for text in ax.texts:
+        if text.get_text().startswith("+"):
+            assert text.get_position()[0] < ax.get_xlim()[1]
+    everything = plot.tree(bananas, max_depth=100, ax=plt.subplots()[1])
+    assert not any(text.get_text().startswith("+") for text in everything.texts)
+
+
+def test_a_bar_shows_the_counts_in_the_colours_of_the_legend(bananas):
+    ax = plot.tree(bananas)
+    legend = ax.get_legend()
+    names = [text.get_text() for text in legend.get_texts()]
+    colors = dict(
+        zip(names, [to_rgb(p.get_facecolor()) for p in legend.get_patches()], strict=True)
+    )
+    assert names == ["False", "True"]
+    table = shown(bananas, 0, 4)
+    bars = {p.get_gid(): p for p in ax.patches if p.get_gid() and p.get_gid().count(" ") == 2}
+    for node, box in boxes(ax).items():
+        counts = table.loc[node, "counts"]
+        edge = box.get_x()
+        for label in (False, True):
+            bar = bars[f"node {node} {label}"]
+            share = counts[label] / sum(counts.values())
+            assert bar.get_width() == pytest.approx(share * box.get_width())
+            assert bar.get_x() == pytest.approx(edge)
+            assert to_rgb(bar.get_facecolor()) == colors[str(label)]
+            assert box.get_y() < bar.get_y()
+            assert bar.get_y() + bar.get_height() == pytest.approx(box.get_y() + box.get_height())
+            edge += bar.get_width()
+
+
+def test_edges_lead_from_parents_to_children_and_up_is_yes(bananas):
+    ax = plot.tree(bananas, max_depth=3)
+    table, found = shown(bananas, 0, 3), boxes(ax)
+    middles = {node: box.get_y() + 0.5 * box.get_height() for node, box in found.items()}
+    lines = {tuple(map(tuple, line.get_xydata().round(9))) for line in ax.lines}
+    expected = {
+        (
+            (
+                round(found[parent].get_x() + found[parent].get_width(), 9),
+                round(middles[parent], 9),
+            ),
+            (round(found[node].get_x(), 9), round(middles[node], 9)),
+        )
+        for node, parent in table["parent"].items()
+        if parent >= 0
+    }
+    assert lines == expected
+    for word, sign in (("yes", -1), ("no", 1)):
+        places = [text.get_position()[1] for text in ax.texts if text.get_text() == word]
+        side = "left" if word == "yes" else "right"
+        children = [node for node in table[side] if node in found]
+        assert sorted(places) == pytest.approx(
+            sorted(middles[node] + sign * 0.06 for node in children)
+        )
+
+
+def test_a_categorical_split_names_categories_that_go_left():
+    model = learn(AMFClassifier(n_estimators=1, seed=1), mixed())
+    written, table = texts(plot.tree(model)), shown(model, 0, 4)
+    splits = table[table["feature"] == "color"]
+    assert len(splits)
+    for node, row in splits.iterrows():
+        text = written[node][0]
+        assert re.fullmatch(r"color in \{.*\}", text)
+        named = set(re.findall(r"'(\w+)'", text))
+        assert named <= row["categories_left"]
+        more = re.search(r"\+(\d+)", text)
+        assert len(named) + (int(more[1]) if more else 0) == len(row["categories_left"])
+
+
+def test_texts_fit_into_their_boxes_by_default_and_in_small_axes():
+    samples = [
+        ({"a feature with a long name": x["size"], "another, a category": x["color"]}, f"label {y}")
+        for x, y in mixed(labels=["first of all", "second", "the third one"])
+    ]
+    model = learn(AMFClassifier(n_estimators=1, seed=1), samples)
+    for ax in (None, plt.subplots(figsize=(6, 4))[1]):
+        ax = plot.tree(model, ax=ax)
+        ax.figure.canvas.draw()
+        found = boxes(ax)
+        for text in ax.texts:
+            if text.get_gid():
+                inner = text.get_window_extent()
+                outer = found[int(text.get_gid().split()[1])].get_window_extent()
+                assert outer.x0 < inner.x0 < inner.x1 < outer.x1, text.get_text()
+                assert outer.y0 < inner.y0 < inner.y1 < outer.y1, text.get_text()
+
+
+def test_the_tree_of_two_hundred_bananas_is_legible(bananas):
+    ax = plot.tree(bananas)
+    ax.figure.canvas.draw()
+    assert min(text.get_size() for text in ax.texts if text.get_gid()) >= 7.0
+    legend = ax.get_legend().get_window_extent()
+    assert not any(legend.overlaps(box.get_window_extent()) for box in boxes(ax).values())
+    assert legend.y1 <= ax.figure.bbox.y1
+    width, height = ax.figure.get_size_inches()
+    assert width < 14 and height < 12
+
+
+def test_many_labels_are_cut_to_the_most_frequent():
+    model = AMFClassifier(n_estimators=1, seed=1)
+    for i in range(210):
+        model.learn_one({"a": i % 20}, f"label {min(i % 20, 10)}")
+    (_, counts, _) = texts(plot.tree(model, max_depth=0))[
+        inspection.node_table(model).query("parent < 0").index[0]
+    ]
+    assert counts.startswith("label 0 11, label 10 10") or "label 10 100" in counts
+    assert re.search(r", \+\d+$", counts)
+
+
+def test_one_node_is_a_tree():
+    model = AMFClassifier(n_estimators=1)
+    model.learn_one({"a": 1.0}, "$x$")
+    ax = plot.tree(model)
+    assert texts(ax) == {0: ["leaf", "$x$ 1", "share 1.00, mass 1.00"]}
+    ax.figure.canvas.draw()
+    written = [*ax.texts, *ax.get_legend().get_texts()]
+    assert not any(text.get_parse_math() for text in written if "$" in text.get_text())
+
+
+def test_it_draws_on_the_axes_that_it_is_given(bananas):
+    ax = plt.subplots()[1]
+    assert plot.tree(bananas, ax=ax) is ax
+
+
+def test_bad_arguments_are_errors_and_make_no_figure(bananas):
+    with pytest.raises(ValueError, match="max_depth must be an integer >= 0, got -1"):
+        plot.tree(bananas, max_depth=-1)
+    with pytest.raises(IndexError, match="tree must be between 0 and 1, got 2"):
+        plot.tree(bananas, 2)
+    with pytest.raises(TypeError, match=r"model must be a forest, got Pipeline"):
+        plot.tree(preprocessing.StandardScaler() | bananas)
+    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
+        plot.tree(bananas, ax=5)
+    with pytest.raises(ValueError, match="tree 0 has no nodes"):
+        plot.tree(AMFClassifier())
+    assert not plt.get_fignums()
