@@ -74,7 +74,7 @@ def seen_by(arena: state.Arena, trees: Array, values: Array) -> Array:
     seen = np.where(seen > largest, high, seen)
     for j in np.flatnonzero(arena.is_categorical[:n_features]).tolist():
         for tree, code in {*zip(trees.tolist(), values[:, j].tolist(), strict=True)}:
-            if code == code:
+            if code == code:  # not missing
                 number = category_number(arena.trees["key"][tree], j, code)
                 seen[(trees == tree) & (values[:, j] == code), j] = number
     return seen

@@ -420,6 +420,26 @@ def test_depths_are_those_of_the_forest_at_the_end_of_a_pipeline(wrap):
     pd.testing.assert_frame_equal(piped, plain)
 
 
+def test_depths_are_those_of_what_the_pipeline_makes_of_a_sample():
+    def make():
+        forest = AMFClassifier(n_estimators=2, seed=1)
+        return compose.Pipeline(
+            preprocessing.StandardScaler(),
+            compose.Pipeline(compose.Prefixer("scaled "), forest),
+        )
+
+    history = depth_history(toggling(200), make(), every=200)
+    model, depths = make(), []
+    scaler, (prefixer, forest) = model["StandardScaler"], model["Pipeline"].steps.values()
+    for n, (x, y) in enumerate(toggling(200)):
+        if n:
+            scaled = prefixer.transform_one(scaler.transform_one(x))
+            depths.append(inspection.weighted_depth(forest, scaled))
+        model.learn_one(x, y)
+    np.testing.assert_allclose(history.loc[200], np.mean(depths, axis=0), rtol=1e-9)
+    assert history.loc[200].min() > 1.0
+
+
 def test_to_watch_the_depth_does_not_change_what_is_learnt():
     watched, alone = (AdaptiveAMFClassifier(n_estimators=2, seed=1) for _ in range(2))
     depth_history(toggling(200), watched)

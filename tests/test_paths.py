@@ -161,6 +161,22 @@ def test_a_walk_goes_where_the_table_of_nodes_says(parameters):
                 assert math.isnan(step.value) == (x.get(row["feature"]) is None)
 
 
+def test_a_value_that_equals_a_threshold_goes_left_as_in_the_prediction():
+    model = learn(AMFClassifier(n_estimators=1, seed=1), stream(400))
+    table = inspection.node_table(model)
+    thresholds = table.loc[table["feature"] == "size", "threshold"]
+    assert len(thresholds) > 10
+    met = 0
+    for threshold in thresholds:
+        x = {"size": threshold, "color": "r"}
+        assert_walks_explain(model, [x])
+        for step in paths.walk(model._arena, 0, encode(model, x)):
+            if step.value == step.threshold:
+                assert step.goes == "left"
+                met += 1
+    assert met
+
+
 def test_outliers_go_where_the_ends_of_the_range_do():
     model = learn(AMFClassifier(n_estimators=3, seed=1), stream(400))
     low, high = model._arena.ranges[:, model._features.column("size")]
@@ -171,6 +187,8 @@ def test_outliers_go_where_the_ends_of_the_range_do():
                 for size in (value, float(end))
             )
             assert [step.node for step in far] == [step.node for step in near]
+            is_size = {step.feature: step.value for step in far}
+            assert is_size[model._features.column("size")] == end
 
 
 def test_many_samples_walk_as_each_does_alone():

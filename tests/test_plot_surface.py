@@ -113,18 +113,20 @@ def test_one_label_has_one_colour():
     assert [*legend(ax)] == ["only"]
 
 
-@pytest.mark.parametrize("trees", [0, 3, [1, 2], range(4), None])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+@pytest.mark.parametrize("trees", [0, 3, [1, 2], range(4)])
 @pytest.mark.parametrize("aggregated", [True, False])
-def test_trees_are_drawn_as_they_walk_one_point_after_the_other(bananas, trees, aggregated):
-    ax = plot.decision_surface(bananas, trees=trees, aggregated=aggregated, resolution=6)
-    chosen = [trees] if isinstance(trees, int) else trees or range(4)
+def test_trees_are_drawn_as_they_walk_one_point_after_the_other(kind, trees, aggregated):
+    model = learn(kind(n_estimators=4, seed=1), SAMPLES)
+    ax = plot.decision_surface(model, trees=trees, aggregated=aggregated, resolution=6)
+    chosen = [trees] if isinstance(trees, int) else trees
     for i, j, x, y in grid(ax):
-        values = bananas._features.encode({1: x, 2: y}).values[0]
+        values = model._features.encode({1: x, 2: y}).values[0]
         expected = 0.0
         for tree in chosen:
-            steps = paths.walk(bananas._arena, tree, values)
+            steps = paths.walk(model._arena, tree, values)
             proba = sum(s.mass * s.proba for s in steps) if aggregated else steps[-1].proba
-            expected += proba[[*bananas._labels].index(True)] / len(chosen)
+            expected += proba[[*model._labels].index(True)] / len(chosen)
         assert ax.images[0].get_array()[i, j] == pytest.approx(expected, abs=1e-12)
 
 
