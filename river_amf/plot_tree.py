@@ -79,7 +79,7 @@ def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | Non
     integer(0)("max_depth", max_depth)
     table = inspection.node_table(model, tree)
     if table.empty:
-        raise ValueError(f"tree {tree} has no nodes: it has learnt no sample yet")
+        raise ValueError(f"tree {tree} has no nodes: it has not learnt since it started")
     boxes = _lay_out(table, max_depth, model.use_aggregation)
     n_levels = 1 + max(box.row.depth for box in boxes)
     n_rows = 1.0 + max(box.place for box in boxes)
@@ -178,16 +178,21 @@ def _draw_box(ax: Axes, box: _Box, colors: dict[Hashable, str], size: float) -> 
         gid=gid,
         parse_math=False,
     )
-    start = left
-    for label, color in colors.items():
-        width = _WIDTH * row.counts[label] / row.n_samples
-        bar = Rectangle((start, top + _HEIGHT - _BAR), width, _BAR, facecolor=color, zorder=3)
-        bar.set_gid(f"{gid} {label!r}")
-        ax.add_patch(bar)
-        start += width
+    _draw_counts(ax, row, top + _HEIGHT - _BAR, colors)
     if box.n_below:
         text = f"+{box.n_below} nodes"
         ax.text(left + _WIDTH + 0.03, box.place, text, va="center", size=size, color="#555555")
+
+
+def _draw_counts(ax: Axes, row: Any, top: float, colors: dict[Hashable, str]) -> None:
+    """Draw the counts of a node as a bar from side to side of its box."""
+    start = float(row.depth)
+    for label, color in colors.items():
+        width = _WIDTH * row.counts[label] / row.n_samples
+        bar = Rectangle((start, top), width, _BAR, facecolor=color, zorder=3)
+        bar.set_gid(f"node {row.node} {label!r}")
+        ax.add_patch(bar)
+        start += width
 
 
 def _draw_edge(ax: Axes, parent: _Box, child: _Box, is_true: bool, size: float) -> None:
