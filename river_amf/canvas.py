@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from river_amf.encoding import column_order
 from river_amf.explanation import name
 
@@ -25,8 +28,10 @@ __all__ = [
     "Rectangle",
     "add_legend",
     "check_axes",
+    "given_axes",
     "label_colors",
     "new_axes",
+    "new_column",
     "plt",
     "to_rgb",
 ]
@@ -48,6 +53,21 @@ def check_axes(name: str, ax: object) -> None:
     """Raise TypeError unless ax is axes."""
     if not isinstance(ax, Axes):
         raise TypeError(f"{name} must be Axes of matplotlib, got {type(ax).__name__}")
+
+
+def given_axes(axes: object) -> NDArray[Any]:
+    """Return the axes that a caller has given as an array."""
+    return np.ravel(np.asarray(axes, dtype=object))
+
+
+def new_column(n_axes: int, height: float = 1.8, sharex: bool = True) -> NDArray[Any]:
+    """Return the axes of a new figure, one under the other, with one scale below if shared."""
+    size = (8.0, 0.6 + height * n_axes)
+    figure, axes = plt.subplots(
+        n_axes, sharex=sharex, squeeze=False, figsize=size, layout="constrained"
+    )
+    figure.align_ylabels()
+    return axes[:, 0]
 
 
 def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:

@@ -1,8 +1,9 @@
-"""Test-then-train evaluation: streams and tracks, the loop over a stream, and what came of it.
+"""Test-then-train evaluation: streams and tracks, the loop over one, and models side by side.
 
 Everything to evaluate with, from the modules that hold one part each.
 """
 
+from river_amf.comparison import Comparison, compare
 from river_amf.history import DriftHistory, depth_history, drift_history
 from river_amf.prequential import (
     Checkpoint,
@@ -10,6 +11,7 @@ from river_amf.prequential import (
     even_checkpoints,
     iter_test_then_train,
     most_probable,
+    warm_up,
 )
 from river_amf.progressive import iter_progressive_val_score, progressive_val_score
 from river_amf.streams import (
@@ -29,6 +31,7 @@ __all__ = [
     "STREAMS",
     "TRACKS",
     "Checkpoint",
+    "Comparison",
     "DriftHistory",
     "DriftStream",
     "EvaluationError",
@@ -37,6 +40,7 @@ __all__ = [
     "OnPrediction",
     "Sample",
     "Stream",
+    "compare",
     "depth_history",
     "drift_history",
     "even_checkpoints",
@@ -47,4 +51,5 @@ __all__ = [
     "most_probable",
     "progressive_val_score",
     "suggest",
+    "warm_up",
 ]

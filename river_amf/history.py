@@ -16,8 +16,8 @@ from river_amf.encoding import shown
 from river_amf.forest import AMFClassifier
 from river_amf.inspection import feature_relevance, weighted_depth
 from river_amf.parameters import integer
-from river_amf.prequential import iter_test_then_train, most_probable
-from river_amf.streams import EvaluationError, Label, Sample
+from river_amf.prequential import check_pairs, iter_test_then_train
+from river_amf.streams import Label, Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +92,15 @@ def drift_history(
     forest = _last_forest(model)
     hits: list[bool] = []
 
-    def score(n: int, y: Label, proba: dict[Label, float]) -> None:
-        if proba:
-            hits.append(most_probable(proba) == y)
+    def score(n: int, y: Label, label: Label | None, proba: dict[Label, float]) -> None:
+        if label is not None:
+            hits.append(label == y)
 
     places: list[int] = []
     curve: list[tuple[float, float]] = []
     relevance: list[pd.Series] = []
     checkpoints = range(int(every), sys.maxsize, int(every))
-    for checkpoint in iter_test_then_train(_pairs(samples), model, (), checkpoints, score):
+    for checkpoint in iter_test_then_train(check_pairs(samples), model, (), checkpoints, score):
         places.append(checkpoint.n_samples)
         curve.append((sum(hits) / len(hits) if hits else math.nan, forest.fading_share))
         if forest.split_intensity == "relevance":
@@ -167,11 +167,11 @@ def depth_history(
     depths: list[Any] = []
 
     def remembered() -> Iterator[Sample]:
-        for x, y in _pairs(samples):
+        for x, y in check_pairs(samples):
             newest[0] = x
             yield x, y
 
-    def measure(n: int, y: Label, proba: dict[Label, float]) -> None:
+    def measure(n: int, y: Label, label: Label | None, proba: dict[Label, float]) -> None:
         depths.append(weighted_depth(forest, _as_seen(model, newest[0])))
 
     places: list[int] = []
@@ -204,15 +204,6 @@ def _last_forest(model: Any) -> AMFClassifier:
             f"model must be a forest, or a pipeline that ends in one, got {shown(model)}"
         )
     return last
-
-
-def _pairs(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Yield the samples, or raise where one is no pair."""
-    for n, sample in enumerate(samples, start=1):
-        if not isinstance(sample, tuple | list) or len(sample) != 2:
-            raise EvaluationError(f"sample {n}: must be a pair (x, y), got {shown(sample)}")
-        x, y = sample
-        yield x, y
 
 
 def _relevance_table(index: pd.Index, relevance: Sequence[pd.Series]) -> pd.DataFrame:

@@ -2,23 +2,28 @@
 
 Each sample is predicted first and learnt afterwards, so that no prediction has seen its label. The
 loop keeps the same figures as `river.evaluate.progressive_val_score`, several at a time, and counts
-the time that the model alone takes.
+the time that the model alone takes. As in river, a label is what `predict_one` says; a classifier
+without probabilities has no figure of what needs them.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from river import base
+from river import base, compose
 from river.metrics.base import ClassificationMetric
 
+from river_amf.encoding import shown
 from river_amf.streams import EvaluationError, Label, Sample
 
-OnPrediction = Callable[[int, Label, dict[Label, float]], None]
+OnPrediction = Callable[[int, Label, Label | None, dict[Label, float]], None]
+
+WARM_UP = 100  # samples; enough to meet every compiled function of an early stream
 
 
 @dataclass(frozen=True)
@@ -30,9 +35,10 @@ class Checkpoint:
     n_samples
         Samples predicted and learnt so far.
     metrics
-        Value of each metric over these samples, by class name.
+        Value of each metric over these samples, by class name; NaN if none of them was scored, or
+        it takes probabilities and the model has none.
     us_per_sample
-        Microseconds that the model took per sample, to predict and to learn.
+        Microseconds that the model took per sample, to predict once and to learn.
     memory
         Size of the model in bytes.
 
@@ -44,8 +50,10 @@ class Checkpoint:
     memory: int
 
 
-def even_checkpoints(n_samples: int) -> range:
-    """Return about ten sample counts up to `n_samples`, evenly spaced by a round number.
+def even_checkpoints(n_samples: int, n_checkpoints: int = 10) -> range:
+    """Return about ten sample counts up to `n_samples`, or as many as wanted, evenly spaced.
+
+    They are spaced by a round number, 1, 2 or 5 times a power of ten.
 
     Examples
     --------
@@ -56,7 +64,7 @@ def even_checkpoints(n_samples: int) -> range:
     [1, 2, 3]
 
     """
-    wanted = max(n_samples / 10, 1)
+    wanted = max(n_samples / n_checkpoints, 1)
     power = 10 ** math.floor(math.log10(wanted))
     round_numbers = (power, 2 * power, 5 * power, 10 * power)
     interval = min(round_numbers, key=lambda number: abs(math.log(number / wanted)))
@@ -81,17 +89,17 @@ def iter_test_then_train(
     model
         The classifier; it learns.
     measures
-        Metrics to update: with the most probable label, or with the probabilities if they take
-        these.
+        Metrics to update: with the label predicted, or with the probabilities if they take these.
     checkpoints
         Sample counts at which to yield, such as a range.
     on_prediction
-        Called for each sample with its number from 1, its label, and the probabilities predicted.
+        Called for each sample with its number from 1, its label, the label predicted (None if
+        nothing is known) and the probabilities predicted (empty if there are none).
 
     Raises
     ------
     EvaluationError
-        If the model refuses a sample.
+        If the model fails at a sample.
 
     Examples
     --------
@@ -107,25 +115,131 @@ def iter_test_then_train(
     """
     n = 0
     seconds = 0.0
+    predict = _Predictor(model)
     for n, (x, y) in enumerate(samples, start=1):
-        proba, predicting = _timed(n, model.predict_proba_one, x)
-        if proba:
-            label = most_probable(proba)
-            for measure in measures:
-                measure.update(y, label if measure.requires_labels else proba)
+        label, proba, predicting = predict(n, x)
+        for measure in measures:
+            if measure.requires_labels and label is not None:
+                measure.update(y, label)
+            elif proba and not measure.requires_labels:
+                measure.update(y, proba)
         if on_prediction is not None:
-            on_prediction(n, y, proba)
+            on_prediction(n, y, label, proba)
         _, learning = _timed(n, model.learn_one, x, y)
         seconds += predicting + learning
         if n in checkpoints:
-            yield _checkpoint(n, seconds, model, measures)
+            yield _checkpoint(n, seconds, model, measures, predict)
     if n and n not in checkpoints:
-        yield _checkpoint(n, seconds, model, measures)
+        yield _checkpoint(n, seconds, model, measures, predict)
+
+
+def warm_up(model: base.Classifier, samples: Iterable[Sample]) -> None:
+    """Let a model learn the first samples, so that what it compiles is compiled.
+
+    Parameters
+    ----------
+    model
+        A copy of the one whose time shall be taken, such as a clone.
+    samples
+        The stream; no more than the first hundred samples are taken.
+
+    Raises
+    ------
+    EvaluationError
+        If the model fails at a sample.
+
+    Examples
+    --------
+    >>> from river import naive_bayes
+    >>> from river_amf.evaluation import load_stream
+    >>> from river_amf.prequential import warm_up
+    >>> model = naive_bayes.GaussianNB()
+    >>> warm_up(model, load_stream("Phishing"))
+    >>> sum(model.class_counts.values())
+    100
+
+    """
+    for _ in iter_test_then_train(itertools.islice(samples, WARM_UP), model, (), ()):
+        pass
+
+
+def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
+    """Yield the samples, or raise where one is no pair.
+
+    Raises
+    ------
+    EvaluationError
+        If a sample is no pair of features and label.
+
+    Examples
+    --------
+    >>> from river_amf.prequential import check_pairs
+    >>> list(check_pairs([({"a": 1}, True), "xy"]))
+    Traceback (most recent call last):
+        ...
+    river_amf.streams.EvaluationError: sample 2: must be a pair (x, y), got 'xy'
+
+    """
+    for n, sample in enumerate(samples, start=1):
+        if not isinstance(sample, tuple | list) or len(sample) != 2:
+            raise EvaluationError(f"sample {n}: must be a pair (x, y), got {shown(sample)}")
+        x, y = sample
+        yield x, y
 
 
 def most_probable(proba: dict[Label, float]) -> Label | None:
     """Return the label predicted: the first of the most probable ones, None if there are none."""
     return max(proba, key=lambda label: proba[label], default=None)
+
+
+class _Predictor:
+    """Predicts a label and probabilities as river's evaluation does, for any classifier of river.
+
+    The label is that of `predict_one`, which most classifiers take from the probabilities.
+    """
+
+    def __init__(self, model: base.Classifier) -> None:
+        self._model = model
+        last: Any = model
+        while isinstance(last, compose.Pipeline):
+            last = next(reversed(last.steps.values()), None)
+        own = getattr(type(last), "predict_one", None)
+        self._labels_are_most_probable = own is base.Classifier.predict_one
+        self.knows_proba = True
+        self.scored_labels = self.scored_proba = False
+
+    def __call__(self, n: int, x: Any) -> tuple[Label | None, dict[Label, float], float]:
+        """Return the label, the probabilities, and the seconds that the one or the other took."""
+        proba: dict[Label, float] = {}
+        seconds = None
+        if self.knows_proba:
+            try:
+                proba, seconds = _timed(n, self._model.predict_proba_one, x)
+            except EvaluationError as error:
+                if not _says_no_proba(error.__cause__):
+                    raise
+                self.knows_proba = False
+        if self.knows_proba and self._labels_are_most_probable:
+            label = most_probable(proba) if proba else None
+        else:
+            label, alone = _timed(n, self._model.predict_one, x)
+            seconds = alone if seconds is None else seconds
+        self.scored_labels |= label is not None
+        self.scored_proba |= bool(proba)
+        return label, proba or {}, seconds or 0.0
+
+    def scores(self, measure: ClassificationMetric) -> bool:
+        """Whether a metric has had something to score."""
+        if measure.requires_labels:
+            return self.scored_labels
+        return self.knows_proba and self.scored_proba
+
+
+def _says_no_proba(error: BaseException | None) -> bool:
+    """Whether an error says that a classifier has no probabilities: river's, or scikit-learn's."""
+    return isinstance(error, NotImplementedError) or (
+        isinstance(error, AttributeError) and "predict_proba" in str(error)
+    )
 
 
 def _timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
@@ -137,6 +251,8 @@ def _timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
         raise EvaluationError(f"sample {n}: not enough memory for the model") from error
     except (TypeError, ValueError) as error:
         raise EvaluationError(f"sample {n}: {error}") from error
+    except Exception as error:  # of any classifier of river, none of which shall be a traceback
+        raise EvaluationError(f"sample {n}: {type(error).__name__}: {error}") from error
     return answer, time.perf_counter() - start
 
 
@@ -145,6 +261,10 @@ def _checkpoint(
     seconds: float,
     model: base.Classifier,
     measures: Sequence[ClassificationMetric],
+    predictor: _Predictor,
 ) -> Checkpoint:
-    values = {type(measure).__name__: float(measure.get()) for measure in measures}
+    values = {
+        type(measure).__name__: float(measure.get()) if predictor.scores(measure) else math.nan
+        for measure in measures
+    }
     return Checkpoint(n, values, 1e6 * seconds / n, model._raw_memory_usage)

@@ -218,6 +218,32 @@ def iter_progressive_val_score(
         yield state
 
 
+def iter_samples(dataset: Any) -> Iterable[Any]:
+    """Return the rows of a dataframe one by one, as river takes samples; anything else as it is.
+
+    Parameters
+    ----------
+    dataset
+        As in `progressive_val_score`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As in `progressive_val_score`, of a dataframe.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from river_amf.progressive import iter_samples
+    >>> list(iter_samples(pd.DataFrame({"size": [1.5, 4.0], "target": ["small", "big"]})))
+    [({'size': 1.5}, 'small'), ({'size': 4.0}, 'big')]
+
+    """
+    table = _read(dataset)
+    samples: Iterable[Any] = dataset if table is None else table.samples()
+    return samples
+
+
 @dataclass(frozen=True)
 class _Table:
     """Rows of features in a dataframe, with their labels and weights."""

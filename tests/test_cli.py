@@ -9,13 +9,19 @@ import signal
 import subprocess
 import sys
 
+import matplotlib
+import matplotlib.pyplot as plt
+import pandas as pd
 import pytest
 from river import evaluate, metrics
 
 import river_amf
-from river_amf import cli, evaluation
+from river_amf import baselines, cli, evaluation, plot
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AMFClassifier
+from river_amf.measures import known_metrics
+from river_amf.prequential import WARM_UP
+from river_amf.runs import Run
 
 COMMAND = [sys.executable, "-m", "river_amf"]
 MIXED = "size,colour,code,target\n1.5,red,2,yes\n,NA,10,no\n-3,None,,yes\n2.5,,2,no\n" + (
@@ -68,12 +74,12 @@ def test_table_has_the_figures_of_river(capsys):
 
 
 def test_every_metric_on_offer_can_be_printed(capsys):
-    names = ",".join(cli._known_metrics())
-    assert {"MacroF1", "CohenKappa", "ROCAUC"} <= cli._known_metrics().keys()
-    assert not {"MAE", "ConfusionMatrix", "FBeta", "Silhouette"} & cli._known_metrics().keys()
+    names = ",".join(known_metrics())
+    assert {"MacroF1", "CohenKappa", "ROCAUC"} <= known_metrics().keys()
+    assert not {"MAE", "ConfusionMatrix", "FBeta", "Silhouette"} & known_metrics().keys()
     assert cli.main(["evaluate", "--limit", "60", "--n-estimators", "1", "--metrics", names]) == 0
     columns = table_of(capsys.readouterr().out)[1]
-    assert len(columns) == 3 + len(cli._known_metrics())
+    assert len(columns) == 3 + len(known_metrics())
 
 
 def test_categories_and_missing_values(mixed, tmp_path, capsys):
@@ -99,6 +105,9 @@ def test_categories_and_missing_values(mixed, tmp_path, capsys):
         (["--model", "amf", "--n-estimators", "2"], "AMFClassifier(n_estimators=2, seed=None)"),
         (["--model", "adaptive", "--seed", "7"], "AdaptiveAMFClassifier(n_estimators=10, seed=7)"),
         (["--model", "dummy"], "OnlineDummyClassifier()"),
+        (["--model", "majority"], "PriorClassifier()"),
+        (["--model", "perceptron"], "perceptron, one for each label"),
+        (["--model", "bagging", "--seed", "7"], "bagging of ten Hoeffding trees"),
     ],
 )
 def test_models_go_by_name(arguments, described, capsys):
@@ -197,6 +206,8 @@ FAILURES = [
     (["--model", "forest"], "--model: invalid choice: 'forest'"),
     (["--model", "dummy", "--seed", "1"], "the model 'dummy' has no option --seed"),
     (["--model", "dummy", "--n-estimators", "1"], "has no option --n-estimators"),
+    (["--model", "majority", "--seed", "1"], "the model 'majority' has no option --seed"),
+    (["--model", "bagging", "--n-estimators", "1"], "'bagging' has no option --n-estimators"),
     (["--track", "abrubt"], "no track 'abrubt' (did you mean 'abrupt'?"),
     (["Bananas", "--track", "drift"], "STREAM 'Bananas' does not go with it"),
     (["--track", "drift", "--target", "a"], "--target does not go with it"),
@@ -214,14 +225,18 @@ def assert_one_line(message, error):
     assert message in lines[0]
 
 
-@pytest.mark.parametrize(("arguments", "message"), FAILURES)
-def test_a_failure_is_one_line(arguments, message, mixed, capsys):
+def assert_fails(arguments, message, capsys):
     with pytest.raises(SystemExit) as raised:
-        cli.main(["evaluate", *(mixed if a == "TABLE" else a for a in arguments)])
+        cli.main(arguments)
     assert raised.value.code == 2
     output, error = capsys.readouterr()
     assert output == ""
     assert_one_line(message, error)
+
+
+@pytest.mark.parametrize(("arguments", "message"), FAILURES)
+def test_a_failure_is_one_line(arguments, message, mixed, capsys):
+    assert_fails(["evaluate", *(mixed if a == "TABLE" else a for a in arguments)], message, capsys)
 
 
 @pytest.mark.parametrize(("arguments", "message"), IN_A_PROCESS)
@@ -302,7 +317,7 @@ def test_ctrl_c_within_a_sample_lets_it_finish(monkeypatch, capsys):
     def learn_and_interrupt(self, x, y, w=1.0):
         learn(self, x, y, w)
         calls.append(y)
-        if len(calls) == cli._WARM_UP + 23:
+        if len(calls) == WARM_UP + 23:
             signal.raise_signal(signal.SIGINT)
 
     before = signal.getsignal(signal.SIGINT)
@@ -323,7 +338,7 @@ def test_ctrl_c_ends_a_track(n_done, monkeypatch, capsys):
     def learn_and_interrupt(self, x, y, w=1.0):
         learn(self, x, y, w)
         calls.append(y)
-        if len(calls) == cli._WARM_UP + 200 + (n_done and cli._WARM_UP + n_done):
+        if len(calls) == WARM_UP + 200 + (n_done and WARM_UP + n_done):
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(OnlineDummyClassifier, "learn_one", learn_and_interrupt)
@@ -356,3 +371,200 @@ def test_a_reader_that_leaves_is_no_error(long_stream):
     process.stderr.close()
     assert process.wait(timeout=300) == 141
     assert not re.search("Traceback|Exception|error", error)
+
+
+# Many models
+
+
+def rows_of(output):
+    """Return the title and the rows (model -> column -> text) of a printed comparison."""
+    title, header, *lines = output.splitlines()
+    columns = header.split()
+    rows = {}
+    for line in lines:
+        cells = re.sub(r" ([KMG]?i?B) ", r"_\1 ", line).split(maxsplit=len(columns) - 1)
+        rows[cells[0]] = dict(zip(columns, cells, strict=True))
+    return title, rows
+
+
+def test_compare_prints_the_figures_of_river(capsys):
+    arguments = ["--limit", "230", "--seed", "7", "--metrics", "macrof1"]
+    models = ["amf", "gaussian-nb", "last-class"]
+    assert cli.main(["compare", "ImageSegments", *arguments, "--models", ",".join(models)]) == 0
+    title, rows = rows_of(capsys.readouterr().out)
+    assert title == "ImageSegments: 230 samples"
+    assert list(rows) == models
+    stream = evaluation.load_stream("ImageSegments", limit=230)
+    for name in models:
+        for column, metric in [
+            ("accuracy", metrics.Accuracy),
+            ("kappa", metrics.CohenKappa),
+            ("log-loss", metrics.CrossEntropy),
+            ("MacroF1", metrics.MacroF1),
+        ]:
+            model = baselines.classifiers(seed=7)[name]()
+            expected = evaluate.progressive_val_score(stream, model, metric()).get()
+            assert rows[name][column] == f"{expected:.4f}"
+        assert rows[name]["status"] == "ok"
+        assert float(rows[name]["us/sample"]) > 0
+
+
+def test_compare_runs_all_baselines_on_bananas_by_default(capsys):
+    assert cli.main(["compare", "--limit", "15"]) == 0
+    title, rows = rows_of(capsys.readouterr().out)
+    assert title == "Bananas: 15 samples"
+    assert list(rows) == list(baselines.classifiers())
+    assert {row["status"] for row in rows.values()} == {"ok"}
+
+
+def test_compare_writes_files(mixed, tmp_path, capsys):
+    paths = {name: tmp_path / name for name in ("csv", "curves", "markdown", "png")}
+    arguments = ["--models", "AMF,dummy,amf", "--window", "11", "--seed", "1"]
+    for name, path in paths.items():
+        arguments += [f"--{name}", str(path)]
+    assert cli.main(["compare", mixed, "--categorical", "code", *arguments]) == 0
+    title, rows = rows_of(capsys.readouterr().out)
+    assert title == "mixed.csv.gz: 44 samples"
+    table = pd.read_csv(paths["csv"], index_col="model")
+    assert table.index.tolist() == list(rows) == ["amf", "dummy"]
+    assert [f"{value:.4f}" for value in table["accuracy"]] == [
+        row["accuracy"] for row in rows.values()
+    ]
+    curves = pd.read_csv(paths["curves"])
+    assert curves["model"].tolist() == ["amf"] * 4 + ["dummy"] * 4
+    assert curves["n_samples"].tolist() == [11, 22, 33, 44] * 2
+    stream = evaluation.load_stream(mixed, categorical=["code"])
+    makers = {name: baselines.classifiers(seed=1)[name] for name in rows}
+    expected = evaluation.compare(stream, makers, window=11)
+    pd.testing.assert_frame_equal(curves, expected.curves, check_dtype=False)
+    lines = paths["markdown"].read_text().splitlines()
+    assert [line.split()[1] for line in lines[2:]] == ["amf", "dummy"]
+    assert paths["png"].read_bytes().startswith(b"\x89PNG\r\n")
+
+
+def test_compare_draws_a_line_for_each_model(tmp_path, monkeypatch):
+    drawn = []
+    draw = plot.comparison
+    monkeypatch.setattr(plot, "comparison", lambda run: drawn.append(draw(run)) or drawn[0])
+    path = tmp_path / "picture"
+    arguments = ["--models", "dummy,majority,last-class", "--limit", "60", "--png", str(path)]
+    assert cli.main(["compare", *arguments]) == 0
+    ((curves, times),) = drawn
+    names = ["dummy", "majority", "last-class"]
+    assert [line.get_label() for line in curves.lines] == names
+    assert [line.get_label() for line in times.lines] == names
+    height, width, _ = matplotlib.image.imread(str(path), format="png").shape
+    assert (width, height) == (1200, 990)
+    assert not plt.get_fignums()
+
+
+def test_compare_without_matplotlib_says_what_is_missing_and_runs_nothing(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "river_amf.plot")
+    monkeypatch.delattr(river_amf, "plot")
+    monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
+    assert_fails(["compare", "--png", "p.png"], "pip install river-amf[plot]", capsys)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere.csv"], "'nowhere.csv'"),
+        (["TABLE", "--target", "colr"], "did you mean 'colour'?"),
+        (["TABLE", "--metrics", "F1"], "F1 needs labels True/False or 0/1, not 'yes'"),
+        (["--metrics", "MacroF"], "did you mean 'MacroF1'?"),
+        (["--models", "amf,ganssian-nb"], "no model 'ganssian-nb' (did you mean 'gaussian-nb'?"),
+        (["--models", ","], "--models names no model"),
+        (["--window", "0"], "--window: must be a whole number from 1"),
+        (["--time-limit", "0"], "--time-limit: must be a number of seconds above 0, not '0'"),
+        (["--time-limit", "-3"], "--time-limit"),
+        (["--time-limit", "soon"], "'soon'"),
+        (["--time-limit", "nan"], "'nan'"),
+        (["--csv", "nowhere/t.csv"], "cannot write the table to nowhere/t.csv: No such file"),
+        (["--markdown", "nowhere/t.md"], "cannot write the table to nowhere/t.md"),
+        (["--curves", "."], "cannot write the curves to .: Is a directory"),
+        (["--png", "nowhere/p.png"], "cannot write the picture to nowhere/p.png"),
+        (["TABLE", "--csv", "TABLE"], "it is the stream"),
+        (["--csv", "FILE", "--curves", "FILE"], "--csv and --curves would both write to"),
+    ],
+)
+def test_compare_tells_what_is_wrong_before_it_runs(
+    arguments, message, mixed, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
+    names = {"TABLE": mixed, "FILE": str(tmp_path / "file")}
+    assert_fails(["compare", *(names.get(a, a) for a in arguments)], message, capsys)
+    assert not (tmp_path / "file").exists()
+
+
+def test_files_from_before_are_left_until_the_end(tmp_path, monkeypatch, capsys):
+    path = tmp_path / "table.csv"
+    path.write_text("precious")
+    assert_fails(["compare", "--csv", str(path), "--models", "no"], "no model 'no'", capsys)
+    assert path.read_text() == "precious"
+
+
+def fail(self, x, y, w=1.0):
+    raise ValueError("no such value")
+
+
+def test_a_model_that_fails_is_a_row_and_all_that_fail_are_status_1(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(AMFClassifier, "learn_one", fail)
+    arguments = ["compare", "--limit", "20", "--models"]
+    assert cli.main([*arguments, "amf,dummy"]) == 0
+    _, rows = rows_of(capsys.readouterr().out)
+    assert rows["amf"]["status"] == "sample 1: ValueError: no such value"
+    assert rows["amf"]["accuracy"] == "-"
+    assert rows["dummy"]["status"] == "ok"
+    path = tmp_path / "picture.png"
+    assert cli.main([*arguments, "amf,adaptive", "--png", str(path)]) == 1
+    output, error = capsys.readouterr()
+    assert set(rows_of(output)[1]) == {"amf", "adaptive"}
+    assert error.splitlines()[-1] == "no picture: comparison has no accuracy to draw"
+    assert not path.exists()
+
+
+def test_a_time_limit_is_a_row(monkeypatch, capsys):
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+
+    def learn(self, x, y):
+        now[0] += 1.0
+
+    monkeypatch.setattr(OnlineDummyClassifier, "learn_one", learn)
+    arguments = ["--models", "dummy,majority", "--limit", "20", "--time-limit", "5"]
+    assert cli.main(["compare", *arguments]) == 0
+    _, rows = rows_of(capsys.readouterr().out)
+    assert rows["dummy"]["status"] == "time limit of 5 s after 5 samples"
+    assert rows["dummy"]["us/sample"] == "1000000.0"
+    assert rows["majority"]["status"] == "ok"
+
+
+def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_path, capsys):
+    calls = []
+
+    def interrupt(self, x, y, w=1.0):
+        calls.append(y)
+        if len(calls) == 20 + 7:  # the first ones are to warm up
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(OnlineDummyClassifier, "learn_one", interrupt)
+    path = tmp_path / "table.csv"
+    arguments = ["--limit", "20", "--models", "majority,dummy,last-class", "--csv", str(path)]
+    assert cli.main(["compare", *arguments]) == 130
+    output, error = capsys.readouterr()
+    _, rows = rows_of(output)
+    statuses = ["ok", "interrupted after 6 samples", "not run"]
+    assert [row["status"] for row in rows.values()] == statuses
+    assert pd.read_csv(path)["status"].tolist() == statuses
+    assert error.splitlines()[-1] == "interrupted"
+
+
+def test_compare_runs_as_a_process(mixed):
+    done = start("compare", mixed, "--models", "majority,dummy")
+    assert done.returncode == 0
+    assert list(rows_of(done.stdout)[1]) == ["majority", "dummy"]
+    assert "0/88" in done.stderr  # the bar
+    done = start("compare", "--models", "nearest")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert_one_line("no model 'nearest'", done.stderr)

@@ -250,9 +250,13 @@ def test_predictions_are_handed_on_before_the_sample_is_learnt():
         dummy.PriorClassifier(),
         samples,
         [metrics.Accuracy()],
-        on_prediction=lambda n, y, proba: seen.append((n, y, dict(proba))),
+        on_prediction=lambda n, y, label, proba: seen.append((n, y, label, dict(proba))),
     )
-    assert seen == [(1, "yes", {}), (2, "no", {"yes": 1.0}), (3, "yes", {"yes": 0.5, "no": 0.5})]
+    assert seen == [
+        (1, "yes", None, {}),
+        (2, "no", "yes", {"yes": 1.0}),
+        (3, "yes", "yes", {"yes": 0.5, "no": 0.5}),
+    ]
     assert rows[-1].metrics["Accuracy"] == 0.5  # the first sample is not scored
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from river_amf import AMFClassifier, canvas, evaluation, plot
-from river_amf.evaluation import DriftHistory
+from river_amf.evaluation import Comparison, DriftHistory
 
 PLACES = pd.Index([100, 200, 300, 350], name="n_samples")
 
@@ -148,6 +148,140 @@ def test_drift_leaves_out_what_the_model_does_not_keep(missing, panels):
     assert len(axes[0].figure.axes) == len(panels)
 
 
+def box_of(text):
+    """Return the box of a label without the line that leads to it."""
+    return matplotlib.text.Text.get_window_extent(text)
+
+
+def make_comparison(names=("knn", "perceptron", "failed"), n_windows=4):
+    """Make a comparison: the perceptron has no probabilities, and the last model has failed."""
+    rows = []
+    for k, name in enumerate(names[:-1]):
+        for place in range(1, n_windows + 1):
+            loss = np.nan if name == "perceptron" else 0.1 * (k + place)
+            rows.append((name, 100 * place, 0.5 + 0.1 * place + 0.01 * k, loss))
+    curves = pd.DataFrame(rows, columns=["model", "n_samples", "accuracy", "log-loss"])
+    table = pd.DataFrame(
+        {
+            "accuracy": [*(0.7 + 0.02 * k for k in range(len(names) - 1)), np.nan],
+            "us_per_sample": [*(10.0 ** (k % 3) for k in range(len(names) - 1)), np.nan],
+        },
+        index=pd.Index(names, name="model"),
+    )
+    return Comparison("toy", table, curves)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "log-loss"])
+@pytest.mark.parametrize("take", [lambda c: c, lambda c: c.curves], ids=["comparison", "curves"])
+def test_learning_curves_are_those_of_the_table(metric, take):
+    comparison = make_comparison()
+    ax = plot.learning_curves(take(comparison), metric=metric)
+    drawn = ["knn", "perceptron"] if metric == "accuracy" else ["knn"]
+    assert [line.get_label() for line in ax.lines] == drawn
+    for name in drawn:
+        curve = comparison.curves[comparison.curves["model"] == name]
+        np.testing.assert_array_equal(line_of(ax, name).get_xdata(), curve["n_samples"])
+        np.testing.assert_array_equal(line_of(ax, name).get_ydata(), curve[metric])
+    assert sorted(names(ax)) == drawn
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", metric)
+
+
+def test_learning_curves_of_several_runs_are_one_picture():
+    history = make_history()
+    series = pd.Series([0.1, np.nan, 0.3], index=[10, 20, 30])
+    ax = plot.learning_curves(make_comparison(), {"table": history.curve, "series": series})
+    assert [line.get_label() for line in ax.lines] == ["knn", "perceptron", "table", "series"]
+    np.testing.assert_array_equal(line_of(ax, "table").get_ydata(), history.curve["accuracy"])
+    assert line_of(ax, "series").get_xydata().tolist() == [[10, 0.1], [30, 0.3]]
+    assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 4
+
+
+@pytest.mark.parametrize("end", [0.0, 0.2])
+def test_a_line_leads_from_the_end_of_each_curve_to_its_name(end):
+    curves = {f"m{k}": pd.Series([0.5, end + 0.001 * k], [1, 2]) for k in range(9)}
+    ax = plot.learning_curves(curves)
+    ax.figure.canvas.draw()
+    middles = []
+    for text in ax.texts:
+        line = line_of(ax, text.get_text())
+        assert text.get_color() == line.get_color()
+        assert text.arrow_patch.get_linestyle() == line.get_linestyle()
+        start = ax.transAxes.transform(text.xy)
+        np.testing.assert_allclose(start, ax.transData.transform(line.get_xydata()[-1]), atol=0.5)
+        middles.append(box_of(text).get_points()[:, 1].mean())
+    assert min(np.diff(sorted(middles))) > plt.rcParams["font.size"] * ax.figure.dpi / 72
+
+
+def test_accuracy_and_time_are_those_of_the_table():
+    comparison = make_comparison()
+    ax = plot.accuracy_and_time(comparison)
+    assert [point.get_label() for point in ax.lines] == ["knn", "perceptron"]  # none failed
+    for point in ax.lines:
+        row = comparison.table.loc[point.get_label()]
+        assert point.get_xydata().tolist() == [[row["us_per_sample"], row["accuracy"]]]
+    assert sorted(names(ax)) == ["knn", "perceptron"]
+    assert ax.get_xscale() == "log"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("microseconds a sample", "accuracy")
+
+
+def test_names_of_points_that_coincide_stand_apart():
+    comparison = make_comparison([f"model {k}" for k in range(9)])
+    comparison.table["accuracy"] = 0.5
+    ax = plot.accuracy_and_time(comparison)
+    ax.figure.canvas.draw()
+    boxes = [box_of(text) for text in ax.texts]
+    assert len(boxes) == 8
+    for k, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:k])
+
+
+def test_a_model_has_one_colour_in_both_panels():
+    comparison = make_comparison([f"model {k}" for k in range(20)])
+    curves, times = plot.comparison(comparison)
+    assert (len(curves.lines), len(times.lines)) == (19, 19)
+    for line, point in zip(curves.lines, times.lines, strict=True):
+        assert line.get_label() == point.get_label()
+        assert line.get_color() == point.get_color()
+    assert len({(line.get_color(), line.get_linestyle()) for line in curves.lines}) == 19
+    assert curves.get_title(loc="left") == "toy"
+    assert curves.figure is times.figure
+
+
+def test_comparison_draws_on_the_axes_that_are_given():
+    given = plt.subplots(1, 2)[1]
+    axes = plot.comparison(make_comparison(), axes=given)
+    assert all(a is b for a, b in zip(axes, given, strict=True))
+    assert plt.get_fignums() == [1]
+    with pytest.raises(ValueError, match="axes must be 2, for the curves and for the times; got 3"):
+        plot.comparison(make_comparison(), axes=plt.subplots(3)[1])
+
+
+@pytest.mark.parametrize("draw", [plot.accuracy_and_time, plot.comparison])
+def test_what_is_no_comparison_is_an_error(draw):
+    with pytest.raises(TypeError, match=r"comparison must come from .*compare, got DataFrame"):
+        draw(make_comparison().table)
+    with pytest.raises(ValueError, match="comparison has no accuracy to draw"):
+        draw(make_comparison(["failed"]))
+    assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize(
+    ("runs", "metric", "error", "message"),
+    [
+        ([5], "accuracy", TypeError, "runs must be comparisons .* or dicts of curves .* got int"),
+        ([make_history().curve], "accuracy", TypeError, "runs must be .* got DataFrame"),
+        ([{"a": [1, 2]}], "accuracy", TypeError, "a curve must be a series .* got list"),
+        ([make_comparison()], "acuracy", ValueError, "no metric 'acuracy' .* mean 'accuracy'"),
+        ([make_comparison(["failed"])], "accuracy", ValueError, "runs have no accuracy to draw"),
+        ([], "log-loss", ValueError, "runs have no log-loss to draw"),
+    ],
+)
+def test_what_has_no_learning_curve_is_an_error(runs, metric, error, message):
+    with pytest.raises(error, match=message):
+        plot.learning_curves(*runs, metric=metric)
+    assert not plt.get_fignums()
+
+
 @pytest.mark.parametrize("draw", [plot.fading_share, plot.relevance])
 def test_axes_that_are_given_are_drawn_on_and_else_those_of_a_new_figure(draw):
     given = plt.figure().add_subplot()
@@ -207,6 +341,16 @@ def test_n_features_must_be_a_count(n_features):
 def test_axes_must_be_axes(draw):
     with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
         draw(make_history(), 5)
+
+
+@pytest.mark.parametrize("draw", [plot.learning_curves, plot.accuracy_and_time])
+def test_axes_for_comparisons_are_used_if_given_and_must_be_axes(draw):
+    given = plt.figure().add_subplot()
+    assert draw(make_comparison(), ax=given) is given
+    assert given.lines
+    assert plt.get_fignums() == [1]
+    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
+        draw(make_comparison(), ax=5)
 
 
 def test_drift_needs_axes_for_each_panel():

@@ -1,0 +1,182 @@
+"""`river-amf compare`: every model on one stream, in one table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from river_amf import baselines, evaluation
+from river_amf.cli_options import (
+    DEFAULT_STREAM,
+    INTERRUPTED,
+    add_stream_arguments,
+    at_least,
+    check_output,
+    names,
+    seconds,
+)
+from river_amf.evaluation import Comparison, EvaluationError
+from river_amf.measures import find_metric
+from river_amf.runs import Maker
+
+Writer = Callable[[Comparison, str], object]
+
+_ALL_FAILED = 1
+_FILES = {
+    "csv": "the table",
+    "markdown": "the table",
+    "curves": "the curves",
+    "png": "the picture",
+}
+
+DESCRIPTION = (
+    "Run models over a stream side by side: each predicts every sample, then learns it"
+    " (test-then-train). A model that fails or runs out of time is a row that says so."
+)
+EPILOG = (
+    "Exit status: 0 if any model has run, out of time or not; 1 if all have failed; 2 after an"
+    " error in the arguments; 130 after Ctrl-C, which prints the table and writes the files with"
+    " what there is."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the subcommand.
+
+    Examples
+    --------
+    >>> import argparse
+    >>> from river_amf.cli_compare import add_arguments
+    >>> parser = argparse.ArgumentParser()
+    >>> add_arguments(parser)
+    >>> parser.parse_args(["Phishing", "--models", "knn,amf"]).models
+    ['knn', 'amf']
+
+    """
+    add_stream_arguments(parser)
+    add = parser.add_argument
+    add(
+        "--models",
+        type=names,
+        metavar="A,B",
+        help=f"some of these (default: all): {', '.join(baselines.DESCRIPTIONS)}",
+    )
+    add(
+        "--window",
+        type=at_least(1),
+        metavar="N",
+        help="samples of a window of the curves (default: about a thirtieth of the stream)",
+    )
+    add(
+        "--time-limit",
+        type=seconds,
+        metavar="SECONDS",
+        help="end the run of a model that takes longer; looked at between samples",
+    )
+    add("--csv", metavar="FILE", help="write the table to a CSV file")
+    add("--markdown", metavar="FILE", help="write the table to a Markdown file")
+    add("--curves", metavar="FILE", help="write accuracy and log-loss by window to a CSV file")
+    add(
+        "--png",
+        metavar="FILE",
+        help="draw the accuracy along the stream and against time (needs the extra `plot`)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prepare all that can fail, then run; return the exit status.
+
+    Examples
+    --------
+    >>> import argparse
+    >>> from river_amf.cli_compare import add_arguments, run
+    >>> parser = argparse.ArgumentParser()
+    >>> add_arguments(parser)
+    >>> run(parser.parse_args(["--limit", "100", "--models", "majority,dummy"]))
+    Bananas: 100 samples
+    model     samples  accuracy   kappa  log-loss  us/sample ...
+    majority      100    0...
+    dummy         100    0...
+    0
+
+    """
+    source = arguments.stream or DEFAULT_STREAM
+    makers = _choose(arguments.models, baselines.classifiers(arguments.seed))
+    measures = dict.fromkeys(map(find_metric, arguments.metrics))
+    writers = _writers(arguments, source)
+    stream = evaluation.load_stream(
+        source, arguments.target, arguments.categorical, arguments.limit
+    )
+    comparison = evaluation.compare(
+        stream,
+        makers,
+        measures,
+        window=arguments.window,
+        time_limit=arguments.time_limit,
+        progress=True,
+    )
+    print(f"{stream.name}: {stream.n_samples} samples", comparison, sep="\n", flush=True)
+    for write, path in writers:
+        write(comparison, path)
+    if comparison.interrupted:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    return _ALL_FAILED if comparison.table["us_per_sample"].isna().all() else 0
+
+
+def _choose(chosen: list[str] | None, makers: dict[str, Maker]) -> dict[str, Maker]:
+    """Return the models named, in that order, or all."""
+    if chosen is None:
+        return makers
+    if not chosen:
+        raise EvaluationError("--models names no model")
+    for name in chosen:
+        if name.lower() not in makers:
+            raise EvaluationError(f"no model {name!r} ({evaluation.suggest(name, list(makers))})")
+    return {name.lower(): makers[name.lower()] for name in chosen}
+
+
+def _writers(arguments: argparse.Namespace, source: str) -> list[tuple[Writer, str]]:
+    """Return what writes each file that was asked for, or raise if one cannot be written."""
+    paths = {option: path for option in _FILES if (path := getattr(arguments, option)) is not None}
+    options: dict[Path, str] = {}
+    for option, path in paths.items():
+        check_output(path, source, _FILES[option])
+        other = options.setdefault(Path(path).resolve(), option)
+        if other != option:
+            raise EvaluationError(f"--{other} and --{option} would both write to {path}")
+    write: dict[str, Writer] = {
+        "csv": Comparison.to_csv,
+        "markdown": Comparison.to_markdown,
+        "curves": _write_curves,
+    }
+    if "png" in paths:
+        write["png"] = _picture_writer()
+    return [(write[option], path) for option, path in paths.items()]
+
+
+def _write_curves(comparison: Comparison, path: str) -> None:
+    comparison.curves.to_csv(path, index=False, lineterminator="\n")
+
+
+def _picture_writer() -> Callable[[Comparison, str], None]:
+    """Return what draws the picture, or raise without matplotlib."""
+    try:
+        from river_amf import plot
+    except ImportError as error:
+        raise EvaluationError(f"--png: {error}") from error
+
+    from matplotlib import pyplot
+
+    def draw(comparison: Comparison, path: str) -> None:
+        try:
+            axes = plot.comparison(comparison)
+        except ValueError as error:  # where all have failed, say
+            print(f"no picture: {error}", file=sys.stderr)
+        else:
+            axes[0].figure.savefig(path, format="png", dpi=150)
+            pyplot.close(axes[0].figure)
+
+    return draw

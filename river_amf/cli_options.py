@@ -1,0 +1,160 @@
+"""What the subcommands share: the arguments that name a stream, and how values are read."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import signal
+from collections.abc import Callable
+
+from river_amf import evaluation
+from river_amf.evaluation import EvaluationError
+
+DEFAULT_STREAM = "Bananas"
+INTERRUPTED = 128 + signal.SIGINT
+
+_MAX_INTEGER = 2**31 - 1
+
+
+def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say which samples to run over, with which metrics.
+
+    Examples
+    --------
+    >>> import argparse
+    >>> from river_amf.cli_options import add_stream_arguments
+    >>> parser = argparse.ArgumentParser()
+    >>> add_stream_arguments(parser)
+    >>> parser.parse_args(["Phishing", "--limit", "100"]).limit
+    100
+
+    """
+    add = parser.add_argument
+    add(
+        "stream",
+        nargs="?",
+        metavar="STREAM",
+        help="CSV file, gzipped if it ends in .gz (an empty field is missing; any other text, NA"
+        " too, makes its column one of categories), a data"
+        f" set of river: {', '.join(evaluation.BUNDLED)} (default: {DEFAULT_STREAM}),"
+        " or a stream that `river-amf tracks` lists",
+    )
+    add("--target", metavar="COLUMN", help="the labels (default: 'target', else the last column)")
+    add(
+        "--categorical",
+        type=names,
+        default=[],
+        metavar="A,B",
+        help="columns of codes to take as categories; columns of text are in any case",
+    )
+    add(
+        "--seed", type=at_least(0, None), metavar="N", help="seed, for figures that can be repeated"
+    )
+    add("--limit", type=at_least(1), metavar="N", help="stop after N samples")
+    add(
+        "--metrics",
+        type=names,
+        default=[],
+        metavar="A,B",
+        help="more columns: classification metrics of river, such as MacroF1,CohenKappa",
+    )
+
+
+def names(text: str) -> list[str]:
+    """Return the names in a list with commas.
+
+    Examples
+    --------
+    >>> from river_amf.cli_options import names
+    >>> names("knn,amf")
+    ['knn', 'amf']
+
+    """
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def at_least(least: int, most: int | None = _MAX_INTEGER) -> Callable[[str], int]:
+    """Return a parser of whole numbers between two bounds.
+
+    Examples
+    --------
+    >>> from river_amf.cli_options import at_least
+    >>> at_least(1)("12")
+    12
+
+    """
+
+    def parse(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if number < least or (most is not None and number > most):
+            to = "" if most is None else f" to {most}"
+            message = f"must be a whole number from {least}{to}, not {text!r}"
+            raise argparse.ArgumentTypeError(message)
+        return number
+
+    return parse
+
+
+def seconds(text: str) -> float:
+    """Return a number of seconds above 0.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        If it is none.
+
+    Examples
+    --------
+    >>> from river_amf.cli_options import seconds
+    >>> seconds("2.5")
+    2.5
+
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, not {text!r}")
+    return number
+
+
+def check_output(path: str, source: str, what: str) -> None:
+    """Raise if a file cannot be written, before anything is run; it is left as it is.
+
+    Parameters
+    ----------
+    path
+        The file.
+    source
+        The stream, which is not to be overwritten.
+    what
+        What will be written, for the message.
+
+    Raises
+    ------
+    EvaluationError
+        If so, with the reason.
+
+    Examples
+    --------
+    >>> from river_amf.cli_options import check_output
+    >>> check_output("nowhere/table.csv", "Bananas", "the table")
+    Traceback (most recent call last):
+        ...
+    river_amf.streams.EvaluationError: cannot write the table to nowhere/table.csv: No such ...
+
+    """
+    exists = os.path.exists(path)
+    if exists and os.path.exists(source) and os.path.samefile(path, source):
+        raise EvaluationError(f"cannot write {what} to {path}: it is the stream")
+    try:
+        open(path, "a").close()
+        if not exists:
+            os.remove(path)
+    except OSError as error:
+        raise EvaluationError(f"cannot write {what} to {path}: {error.strerror}") from error

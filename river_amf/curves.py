@@ -1,0 +1,108 @@
+"""Lines along a stream, and their names where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from river_amf.canvas import COLORS, Axes, plt
+
+ROOM = 0.03  # below 0 and above 1, in parts of the axes, so that a line there is seen whole
+OTHERS = {"color": "#d0d0d0", "linewidth": 0.8, "zorder": 1}  # of lines without a name
+_DASHES = ["-", "--", ":", "-."]  # once the colours are used up
+
+
+def draw_line(ax: Axes, values: pd.Series, **style: Any) -> None:
+    """Draw what was recorded along the stream."""
+    ax.plot(values.index.to_numpy(), values.to_numpy(), **style)
+    ax.margins(x=0.0)
+    ax.set_xlabel("samples")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def line_style(place: int) -> dict[str, str]:
+    """Return the style of a line, other than that of all lines before."""
+    cycle, color = divmod(place, len(COLORS))
+    return {"color": COLORS[color], "linestyle": _DASHES[cycle % len(_DASHES)]}
+
+
+def height_for(n_names: int) -> float:
+    """Return the height of axes, in inches, beside which there is room for names."""
+    return max(3.0, 0.6 + 0.2 * n_names)
+
+
+def name_at_the_end(ax: Axes, lines: Sequence[Any], *, led: bool = False) -> None:
+    """Write the label of each line where it ends, as high but not over another label.
+
+    If led, a piece of the line, which shows its dashes, leads from its end to the label.
+    """
+    ax.autoscale_view()  # which else waits for the picture to be drawn
+    to_axes = ax.transData + ax.transAxes.inverted()
+    ends = [to_axes.transform(line.get_xydata()[-1])[1] for line in lines]
+    order = np.argsort(ends, kind="stable")
+    height = 72 * ax.bbox.height / ax.figure.dpi  # of the axes, in points
+    places = _spread([ends[k] for k in order], _label_height() / height)
+    for k, place in zip(order, places, strict=True):
+        start, offset = (ends[k], (24, (place - ends[k]) * height)) if led else (place, (4, 0))
+        _name(ax, lines[k], (1.0, start), offset, led, xycoords="axes fraction")
+
+
+def name_points(ax: Axes, points: Sequence[Any]) -> None:
+    """Write the label of each point beside it, or above another label with a line to the point."""
+    ax.autoscale_view()
+    scale = 72 / ax.figure.dpi
+    places = {point: scale * ax.transData.transform(point.get_xydata()[0]) for point in points}
+    written: list[tuple[float, float, float]] = []  # left, right and height of labels, in points
+    for point, (x, y) in sorted(places.items(), key=lambda item: item[1][1]):
+        left, right = x, x + 0.7 * plt.rcParams["font.size"] * (len(point.get_label()) + 1)
+        height = y
+        for other_left, other_right, other in sorted(written, key=lambda label: label[2]):
+            if left < other_right and other_left < right and height < other + _label_height():
+                height = max(height, other + _label_height())
+        written.append((left, right, height))
+        _name(ax, point, point.get_xydata()[0], (8, height - y), led=height > y)
+
+
+def _name(
+    ax: Axes, line: Any, end: Any, offset: tuple[float, float], led: bool, xycoords: str = "data"
+) -> None:
+    """Write the label of a line at an offset, in points, from its end."""
+    style = {"color": line.get_color(), "linestyle": line.get_linestyle()}
+    if style["linestyle"] == "None":  # a point
+        style |= {"linestyle": "-", "linewidth": 0.5}
+    ax.annotate(
+        line.get_label(),
+        end,
+        offset,
+        xycoords=xycoords,
+        textcoords="offset points",
+        va="center",
+        color=line.get_color(),
+        parse_math=False,
+        arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), **style} if led else None,
+    )
+
+
+def _label_height() -> float:
+    """Return the height of a line of text in points."""
+    return 1.25 * float(plt.rcParams["font.size"])
+
+
+def _spread(places: Sequence[float], gap: float) -> list[float]:
+    """Return places in ascending order, moved apart to a gap, up first and down from the top.
+
+    >>> _spread([0.0, 0.0, 0.5, 1.0, 1.0], 0.25)
+    [0.0, 0.25, 0.5, 0.75, 1.0]
+    """
+    gap = min(gap, 1.0 / max(len(places) - 1, 1))
+    spread: list[float] = []
+    for place in places:
+        spread.append(max(place, spread[-1] + gap) if spread else place)
+    top = 1.0
+    for k in reversed(range(len(spread))):
+        spread[k] = min(spread[k], top)
+        top = spread[k] - gap
+    return spread

@@ -1,0 +1,255 @@
+"""Pictures of what a forest went through along a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from river_amf.canvas import COLORS, Axes, check_axes, given_axes, new_axes, new_column
+from river_amf.curves import OTHERS, ROOM, draw_line, line_style, name_at_the_end
+from river_amf.history import DriftHistory
+from river_amf.parameters import integer
+
+_MARK = {"color": "#777777", "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 0}
+
+
+def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
+    """Draw the share of the faded counts along a stream: it rises where the old ones mislead.
+
+    Parameters
+    ----------
+    history
+        Of a forest with a `fading_factor`, from `evaluation.drift_history`.
+    ax
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    The axes.
+
+    Raises
+    ------
+    TypeError
+        If the history is none, or the axes are no axes.
+    ValueError
+        If it has no fading share.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFClassifier, evaluation, plot
+    >>> stream = evaluation.load_stream("sea_abrupt", limit=1000)
+    >>> history = evaluation.drift_history(stream, AMFClassifier(fading_factor=0.5))
+    >>> ax = plot.fading_share(history, ax=Figure().subplots())
+    >>> ax.lines[0].get_xdata().tolist()
+    [200, 400, 600, 800, 1000]
+
+    """
+    _check_history(history)
+    if not _fades(history):
+        raise ValueError(
+            "history has no fading share: the model has no fading_factor, or the stream no samples"
+        )
+    ax = new_axes(ax)
+    draw_line(ax, history.curve["fading_share"], color=COLORS[0], label="fading share")
+    ax.set_ylim(-ROOM, 1.0 + ROOM)
+    ax.set_ylabel("fading share")
+    return ax
+
+
+def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8) -> Axes:
+    """Draw the relevance of the features along a stream, each with its name at the end.
+
+    Parameters
+    ----------
+    history
+        Of a forest with `split_intensity="relevance"`, from `evaluation.drift_history`.
+    ax
+        Where to draw; by default on a new figure.
+    n_features
+        Number of features to name: those that were the most relevant at some time. The others are
+        grey.
+
+    Returns
+    -------
+    The axes.
+
+    Raises
+    ------
+    TypeError
+        If the history is none, or the axes are no axes.
+    ValueError
+        If it has no relevance, or `n_features` is no whole number from 1.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AdaptiveAMFClassifier, evaluation, plot
+    >>> stream = evaluation.load_stream("stagger_abrupt", limit=1000)
+    >>> history = evaluation.drift_history(stream, AdaptiveAMFClassifier(n_estimators=2, seed=1))
+    >>> ax = plot.relevance(history, ax=Figure().subplots(), n_features=2)
+    >>> sorted(text.get_text() for text in ax.texts)
+    ['color', 'size']
+
+    """
+    _check_history(history)
+    integer(1)("n_features", n_features)
+    table = history.relevance
+    if not table.size:
+        raise ValueError(
+            "history has no relevance: the model's split_intensity is not 'relevance', "
+            "or the stream has no samples"
+        )
+    ax = new_axes(ax)
+    order = np.argsort(-table.max().to_numpy(), kind="stable")
+    named = order[:n_features].tolist()
+    for place in order[n_features:].tolist():
+        draw_line(ax, table.iloc[:, place], label=str(table.columns[place]), **OTHERS)
+    for rank, place in enumerate(named):
+        draw_line(ax, table.iloc[:, place], label=str(table.columns[place]), **line_style(rank))
+    ax.set_ylim(bottom=-ROOM * ax.get_ylim()[1])
+    ax.set_ylabel("relevance")
+    name_at_the_end(ax, ax.lines[-len(named) :])
+    return ax
+
+
+def drift(
+    history: DriftHistory, drifts: Iterable[float] = (), axes: Sequence[Axes] | None = None
+) -> NDArray[Any]:
+    """Draw accuracy, fading share and relevance along a stream, one under the other.
+
+    Parameters
+    ----------
+    history
+        From `evaluation.drift_history`. What the model does not keep is left out.
+    drifts
+        Numbers of samples at which the stream is known to drift, such as `DriftStream.drifts`; they
+        are marked.
+    axes
+        Where to draw, one for each panel; by default on a new figure.
+
+    Returns
+    -------
+    Array of the axes, from the top.
+
+    Raises
+    ------
+    TypeError
+        If the history is none, or the axes are no axes.
+    ValueError
+        If there are not as many axes as panels.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AdaptiveAMFClassifier, evaluation, plot
+    >>> stream = evaluation.STREAMS["stagger_abrupt"]
+    >>> model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+    >>> history = evaluation.drift_history(stream.take(6000), model)
+    >>> axes = plot.drift(history, drifts=[5000], axes=Figure().subplots(3))
+    >>> [ax.get_ylabel() for ax in axes]
+    ['accuracy', 'fading share', 'relevance']
+
+    """
+    _check_history(history)
+    panels: list[Callable[[DriftHistory, Axes], object]] = [_accuracy]
+    if _fades(history):
+        panels.append(fading_share)
+    if history.relevance.size:
+        panels.append(relevance)
+    drifts = list(drifts)
+    given = new_column(len(panels)) if axes is None else given_axes(axes)
+    if len(given) != len(panels):
+        names = ", ".join(panel.__name__.strip("_") for panel in panels)
+        raise ValueError(f"axes must be {len(panels)}, one each for {names}; got {len(given)}")
+    for ax in given:
+        check_axes("axes", ax)
+    for panel, ax in zip(panels, given, strict=True):
+        panel(history, ax)
+        for place in drifts:
+            ax.axvline(place, label="drift", **_MARK)
+        ax.label_outer()
+    for place in drifts[:1]:
+        given[0].annotate(
+            "drift",
+            (place, 1.0),
+            (0, 3),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="center",
+            color=_MARK["color"],
+        )
+    return given
+
+
+def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw how deep the trees of a forest predict along a stream, and their mean.
+
+    Parameters
+    ----------
+    history
+        From `evaluation.depth_history`.
+    ax
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    The axes.
+
+    Raises
+    ------
+    TypeError
+        If the history is no dataframe, or the axes are no axes.
+    ValueError
+        If it is not by `n_samples` and `tree`, or empty.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFClassifier, evaluation, plot
+    >>> stream = evaluation.load_stream("Bananas", limit=600)
+    >>> history = evaluation.depth_history(stream, AMFClassifier(n_estimators=2, seed=1))
+    >>> ax = plot.weighted_depth(history, ax=Figure().subplots())
+    >>> [line.get_label() for line in ax.lines]
+    ['tree 0', 'tree 1', 'mean']
+
+    """
+    wanted = "history must come from evaluation.depth_history"
+    if not isinstance(history, pd.DataFrame):
+        raise TypeError(f"{wanted}, got {type(history).__name__}")
+    if (history.index.name, history.columns.name) != ("n_samples", "tree"):
+        raise ValueError(
+            f"{wanted}, by n_samples and tree, got a table by {history.index.name!r} and "
+            f"{history.columns.name!r}"
+        )
+    if history.empty:
+        raise ValueError(f"{wanted} of a stream with samples, got one without")
+    ax = new_axes(ax)
+    for k, column in enumerate(history.columns):
+        draw_line(ax, history.iloc[:, k], label=f"tree {column}", **OTHERS)
+    draw_line(ax, history.mean(axis=1), label="mean", color=COLORS[0], linewidth=2.0)
+    ax.set_ylim(bottom=0.0)
+    ax.set_ylabel("weighted depth")
+    ax.legend(handles=[ax.lines[-1], ax.lines[0]], labels=["mean", "each tree"], frameon=False)
+    return ax
+
+
+def _accuracy(history: DriftHistory, ax: Axes) -> None:
+    """Draw the accuracy between the checkpoints."""
+    draw_line(ax, history.curve["accuracy"], color=COLORS[0], label="accuracy")
+    ax.set_ylabel("accuracy")
+
+
+def _check_history(history: object) -> None:
+    if not isinstance(history, DriftHistory):
+        raise TypeError(
+            f"history must come from evaluation.drift_history, got {type(history).__name__}"
+        )
+
+
+def _fades(history: DriftHistory) -> bool:
+    return bool(history.curve["fading_share"].notna().any())

@@ -1,0 +1,671 @@
+from __future__ import annotations
+
+import html.parser
+import itertools
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from river import (
+    base,
+    compat,
+    compose,
+    datasets,
+    drift,
+    dummy,
+    evaluate,
+    linear_model,
+    metrics,
+    multiclass,
+    naive_bayes,
+    neighbors,
+    preprocessing,
+    tree,
+    utils,
+)
+from sklearn.linear_model import Perceptron
+
+from river_amf import AMFClassifier, baselines, evaluation, prequential, runs
+from river_amf.evaluation import EvaluationError, compare, load_stream
+
+FIGURES = ["accuracy", "kappa", "log-loss", "us_per_sample", "memory"]
+SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
+
+
+def three_labels(n_samples):
+    """Samples whose labels are words, of which the third one comes late."""
+    for i in range(n_samples):
+        x = {"a": float(i * 7 % 10), "b": i % 4}
+        yield x, "late" if i > 20 and x["b"] == 2 else ("high" if x["a"] > 4 else "low")
+
+
+class Majority(base.Classifier):
+    """A classifier that knows labels alone, and none at first."""
+
+    def __init__(self):
+        self.counts = {}
+
+    def predict_one(self, x, **kwargs):
+        return max(self.counts, key=self.counts.get, default=None)
+
+    def learn_one(self, x, y):
+        self.counts[y] = self.counts.get(y, 0) + 1
+
+
+class Odd(base.Classifier):
+    """Probabilities that do not sum to 1, lack labels and are 0, and a label that is not theirs."""
+
+    def __init__(self, proba=None):
+        self.proba = proba
+
+    def predict_one(self, x, **kwargs):
+        return "high"
+
+    def predict_proba_one(self, x, **kwargs):
+        return self.proba
+
+    def learn_one(self, x, y):
+        pass
+
+
+class Failing(base.Classifier):
+    """A classifier that knows a label at once, and fails."""
+
+    def __init__(self, error=None, n_good=16, when="learn_one"):
+        self.error = error
+        self.n_good = n_good
+        self.when = when
+        self.n = 0
+
+    def predict_proba_one(self, x, **kwargs):
+        if self.when == "predict_proba_one" and self.n == self.n_good:
+            raise self.error
+        return {True: 1.0}
+
+    def learn_one(self, x, y):
+        if self.when == "learn_one" and self.n == self.n_good:
+            raise self.error
+        self.n += 1
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that stands still until it is moved."""
+
+    class Clock:
+        now = 0.0
+
+    monkeypatch.setattr(runs.time, "perf_counter", lambda: Clock.now)
+    return Clock
+
+
+def slow(clock, seconds=1.0):
+    class Slow(Failing):
+        def learn_one(self, x, y):
+            clock.now += seconds
+
+    return Slow()
+
+
+# The figures are those of river
+
+
+def of_river(model, samples, metric):
+    return evaluate.progressive_val_score(samples, model, metric).get()
+
+
+MODELS = {
+    "forest": lambda: AMFClassifier(n_estimators=3, seed=1),
+    "bayes": naive_bayes.GaussianNB,
+    "last": dummy.NoChangeClassifier,
+    "prior": dummy.PriorClassifier,
+    "neighbours": lambda: neighbors.KNNClassifier(n_neighbors=3),
+    "tree": tree.HoeffdingTreeClassifier,
+    "one against one": lambda: multiclass.OneVsOneClassifier(linear_model.LogisticRegression()),
+    "perceptron": lambda: (
+        preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(linear_model.Perceptron())
+    ),
+    "labels alone": Majority,
+    "piped labels": lambda: compose.Discard("b") | Majority(),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_figures_are_those_of_river(name):
+    samples = list(three_labels(300))
+    others = [metrics.MacroF1(), metrics.CohenKappa, "weightedprecision"]
+    comparison = compare(samples, {name: MODELS[name]()}, others)
+    row = comparison.table.loc[name]
+    assert list(comparison.table.columns) == [
+        *("n_samples", "accuracy", "kappa", "log-loss", "MacroF1", "WeightedPrecision"),
+        *("us_per_sample", "memory", "status"),
+    ]
+    assert (row["n_samples"], row["status"]) == (300, "ok")
+    for column, metric in [
+        ("accuracy", metrics.Accuracy()),
+        ("kappa", metrics.CohenKappa()),
+        ("MacroF1", metrics.MacroF1()),
+        ("WeightedPrecision", metrics.WeightedPrecision()),
+    ]:
+        assert row[column] == of_river(MODELS[name](), samples, metric)
+    if name in ("labels alone", "piped labels", "one against one"):
+        assert math.isnan(row["log-loss"])
+    else:
+        assert row["log-loss"] == of_river(MODELS[name](), samples, metrics.CrossEntropy())
+
+
+@pytest.mark.parametrize("name", ["forest", "bayes", "tree"])
+def test_metrics_of_binary_labels_are_those_of_river(name):
+    chosen = ["F1", "ROCAUC", "LogLoss", "Precision"]
+    comparison = compare("Phishing", {name: MODELS[name]()}, chosen, limit=400)
+    samples = load_stream("Phishing", limit=400)
+    for metric in chosen:
+        expected = of_river(MODELS[name](), samples, getattr(metrics, metric)())
+        assert comparison.table[metric][name] == expected
+
+
+@pytest.mark.parametrize(
+    "proba",
+    [
+        {"low": 0.0, "high": 1.0},
+        {"low": 0.9, "high": 0.9},
+        {"nobody": 1.0},
+        {"low": -1.0, "high": 2.0},
+        {},
+        None,
+    ],
+)
+def test_odd_probabilities_are_scored_as_river_does(proba):
+    samples = list(three_labels(50))
+    row = compare(samples, {"odd": Odd(proba)}).table.loc["odd"]
+    assert row["status"] == "ok"
+    assert row["accuracy"] == of_river(Odd(proba), samples, metrics.Accuracy())
+    if proba:
+        assert row["log-loss"] == of_river(Odd(proba), samples, metrics.CrossEntropy())
+    else:
+        assert math.isnan(row["log-loss"])
+
+
+def test_a_classifier_of_scikit_learn_without_probabilities_has_no_log_loss():
+    model = compat.convert_sklearn_to_river(Perceptron(random_state=1), classes=[False, True])
+    row = compare(SAMPLES, {"perceptron": model}).table.loc["perceptron"]
+    expected = of_river(model.clone(), SAMPLES, metrics.Accuracy())
+    assert (row["status"], row["accuracy"]) == ("ok", expected)
+    assert math.isnan(row["log-loss"])
+
+
+def test_a_classifier_that_finds_out_late_that_it_has_no_probabilities_has_no_log_loss():
+    class Late(Majority):
+        def predict_proba_one(self, x, **kwargs):
+            if len(self.counts) > 1:
+                raise NotImplementedError
+            return dict.fromkeys(self.counts, 1.0)
+
+    row = compare(SAMPLES, [Late]).table.loc["Late"]
+    assert row["status"] == "ok"
+    assert row["accuracy"] == of_river(Majority(), SAMPLES, metrics.Accuracy())
+    assert math.isnan(row["log-loss"])
+
+
+def test_a_bug_is_not_taken_for_a_lack_of_probabilities():
+    class Buggy(Majority):
+        def predict_proba_one(self, x, **kwargs):
+            return self.no_such_thing
+
+    status = compare(SAMPLES, [Buggy]).table["status"]["Buggy"]
+    assert status.startswith("sample 1: AttributeError: ")
+    assert "no_such_thing" in status
+
+
+def test_memory_is_that_of_the_model_at_the_end():
+    model = AMFClassifier(n_estimators=2, seed=1)
+    comparison = compare(SAMPLES, {"forest": model})
+    evaluation.progressive_val_score(SAMPLES, model, metrics.Accuracy())
+    assert comparison.table["memory"]["forest"] == model._raw_memory_usage
+
+
+def test_only_the_model_is_timed(clock):
+    class Timed(Majority):
+        def predict_proba_one(self, x, **kwargs):
+            clock.now += 1e-6
+            return {True: 1.0}
+
+        def predict_one(self, x, **kwargs):  # a second prediction, which is not counted
+            clock.now += 1.0
+            return True
+
+        def learn_one(self, x, y):
+            clock.now += 2e-6
+
+    def samples():
+        for sample in SAMPLES:
+            clock.now += 1.0
+            yield sample
+
+    comparison = compare(samples(), [Timed])
+    assert comparison.table["us_per_sample"]["Timed"] == pytest.approx(3.0, rel=1e-6)
+
+
+def test_a_copy_has_warmed_up_before():
+    made = []
+
+    class Counted(Majority):
+        def __init__(self):
+            super().__init__()
+            made.append(self)
+
+    compare([({"a": 1}, True)] * 250, [Counted])
+    warm, model = made
+    assert sum(warm.counts.values()) == prequential.WARM_UP
+    assert sum(model.counts.values()) == 250
+
+
+# The curves
+
+
+@pytest.mark.parametrize("window", [1, 7, 40, 100])
+@pytest.mark.parametrize("name", ["forest", "labels alone", "last"])
+def test_windows_are_those_of_a_slow_loop(window, name):
+    samples = list(three_labels(40))
+    curves = compare(samples, {name: MODELS[name]()}, window=window).curves
+    model, expected = MODELS[name](), []
+    hits, losses = [], []
+    for n, (x, y) in enumerate(samples, start=1):
+        label = model.predict_one(x)
+        if label is not None:
+            hits.append(label == y)
+        if name != "labels alone" and (proba := model.predict_proba_one(x)):
+            losses.append(-math.log(min(max(proba.get(y, 1.0), 1e-15), 1 - 1e-15)))
+        if name != "labels alone" and proba and y not in proba:
+            losses[-1] = 0.0  # river's sum over the labels known
+        model.learn_one(x, y)
+        if n % window == 0 or n == len(samples):
+            means = [np.mean(values) if values else math.nan for values in (hits, losses)]
+            expected.append((name, n, *means))
+            hits, losses = [], []
+    columns = ["model", "n_samples", "accuracy", "log-loss"]
+    pd.testing.assert_frame_equal(curves, pd.DataFrame(expected, columns=columns), rtol=1e-12)
+
+
+def test_there_are_about_thirty_windows_by_default():
+    curves = compare("Bananas", [dummy.PriorClassifier()], limit=1234).curves
+    assert curves["n_samples"].tolist() == [*range(50, 1201, 50), 1234]
+
+
+# What is taken for a dataset
+
+
+DATASETS = {
+    "stream": lambda: evaluation.Stream("toy", len(SAMPLES), 2, 0, SAMPLES),
+    "list": lambda: SAMPLES,
+    "generator": lambda: (sample for sample in SAMPLES),
+    "tuple": lambda: tuple(SAMPLES),
+    "frame": lambda: pd.DataFrame([{**x, "target": y} for x, y in SAMPLES]),
+    "X, y": lambda: (pl.DataFrame([x for x, _ in SAMPLES]), [y for _, y in SAMPLES]),
+}
+
+
+@pytest.mark.parametrize("kind", DATASETS)
+@pytest.mark.parametrize("limit", [None, 25, 1000])
+def test_a_dataset_may_be_anything_that_has_samples(kind, limit):
+    models = {"forest": AMFClassifier(seed=1), "bayes": naive_bayes.GaussianNB()}
+    table = compare(DATASETS[kind](), models, limit=limit).table
+    for name, model in models.items():
+        expected = of_river(model.clone(), SAMPLES[:limit], metrics.Accuracy())
+        assert table["accuracy"][name] == expected
+    assert set(table["n_samples"]) == {min(limit or 1000, 40)}
+
+
+def test_streams_go_by_name_and_files_by_path(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,target\n" + "1,yes\n2,no\n" * 10)
+    for source in (path, str(path)):
+        assert compare(source, [Majority]).table["n_samples"]["Majority"] == 20
+        assert compare(source, [Majority]).name == "table.csv"
+    assert compare("bananas", [Majority], limit=7).table["n_samples"]["Majority"] == 7
+
+
+@pytest.mark.parametrize(
+    "dataset", [datasets.Phishing(), evaluation.STREAMS["sea_abrupt"], datasets.synth.SEA()]
+)
+def test_data_sets_of_river_are_read_once_and_each_model_sees_the_same(dataset):
+    models = {"one": naive_bayes.GaussianNB(), "two": naive_bayes.GaussianNB()}
+    comparison = compare(dataset, models, limit=200)
+    one, two = (comparison.table.loc[name, FIGURES[:3]] for name in models)
+    assert one.equals(two)
+    assert comparison.name in (type(dataset).__name__, "sea_abrupt")
+
+
+def test_what_a_model_does_to_a_sample_the_next_one_does_not_see():
+    class Greedy(Majority):
+        def learn_one(self, x, y):
+            x.clear()
+
+    samples = [(dict(x), y) for x, y in SAMPLES]
+    compare(samples, {"greedy": Greedy(), "bayes": naive_bayes.GaussianNB()})
+    assert samples == SAMPLES
+
+
+@pytest.mark.parametrize(
+    ("dataset", "options", "message"),
+    [
+        ([], {}, "list has no samples"),
+        (iter(()), {}, "has no samples; note that a generator has them once"),
+        (evaluation.Stream("toy", 0, 0, 0, []), {}, "toy has no samples"),
+        (pd.DataFrame({"a": [], "target": []}), {}, "DataFrame has no samples"),
+        ("Banana", {}, "did you mean 'Bananas'"),
+        (datasets.synth.SEA(), {}, "SEA has no end; give a limit"),
+        ([*SAMPLES[:2], "xy"], {}, r"sample 3: must be a pair \(x, y\), got 'xy'"),
+        ([({"a": 1}, True, {"w": 2.0})], {}, "sample 1: must be a pair"),
+        (5, {}, "dataset must be a stream or its name, .* got 5"),
+        (None, {}, "dataset must be a stream or its name, .* got None"),
+        (list(three_labels(30)), {"metrics": ["F1"]}, "F1 needs labels True/False or 0/1, not "),
+        (SAMPLES, {"metrics": ["MacroF"]}, "did you mean 'MacroF1'"),
+    ],
+)
+def test_a_dataset_that_does_not_do_is_told_before_any_run(dataset, options, message):
+    with pytest.raises(EvaluationError, match=message):
+        compare(dataset, [Majority], **options)
+
+
+def test_of_one_sample_nothing_is_scored():
+    comparison = compare(SAMPLES[:1], [Majority, dummy.PriorClassifier])
+    assert comparison.table["status"].tolist() == ["ok", "ok"]
+    assert comparison.table["n_samples"].tolist() == [1, 1]
+    assert comparison.table[["accuracy", "kappa", "log-loss"]].isna().all(axis=None)
+    assert comparison.curves["accuracy"].isna().all()
+    assert str(comparison)
+
+
+# The models
+
+
+def test_models_are_cloned_and_made_in_order():
+    model = AMFClassifier(seed=1)
+    model.learn_one({"a": 1}, True)
+    models = {"given": model, "class": Majority, "function": lambda: AMFClassifier(seed=2), 3: Odd}
+    comparison = compare(SAMPLES, models)
+    assert comparison.table.index.tolist() == ["given", "class", "function", "3"]
+    assert comparison.table.index.name == "model"
+    assert list(dict.fromkeys(comparison.curves["model"])) == ["given", "class", "function", "3"]
+    expected = of_river(AMFClassifier(seed=1), SAMPLES, metrics.Accuracy())
+    assert comparison.table["accuracy"]["given"] == expected
+    assert model.predict_proba_one({"a": 1}) == {True: 1.0}
+
+
+def test_models_of_a_list_are_named_by_class_each_by_its_own():
+    def my_tree():
+        return tree.HoeffdingTreeClassifier()
+
+    models = [Majority(), Majority, Majority(), my_tree, compose.Select("b") | Majority()]
+    table = compare(SAMPLES, iter(models)).table
+    assert table.index.tolist() == [
+        *("Majority", "Majority 2", "Majority 3", "my_tree", str(models[-1])),
+    ]
+
+
+def test_the_baselines_are_the_default():
+    comparison = compare(SAMPLES[:12], seed=1)
+    assert comparison.table.index.tolist() == list(baselines.classifiers())
+    assert set(comparison.table["status"]) == {"ok"}
+    again = compare(SAMPLES[:12], {"forest": AMFClassifier(seed=1)})
+    assert comparison.table["log-loss"]["amf"] == again.table["log-loss"]["forest"]
+
+
+@pytest.mark.parametrize(
+    ("models", "error", "message"),
+    [
+        ([], ValueError, "models is empty"),
+        ({}, ValueError, "models is empty"),
+        (Majority(), TypeError, "models must be a dict or a list of models, or None, got Majority"),
+        (Majority, TypeError, "models must be a dict or a list"),
+        ("knn", TypeError, "models must be a dict or a list"),
+        ({"a": 3}, TypeError, "model 'a' must be a classifier of river, or a function .* got 3"),
+        ([linear_model.LinearRegression()], TypeError, "model 'LinearRegression' must be"),
+        ([preprocessing.StandardScaler()], TypeError, "model 'StandardScaler' must be"),
+    ],
+)
+def test_models_that_are_none_are_told_before_any_run(models, error, message):
+    with pytest.raises(error, match=message):
+        compare(SAMPLES, models)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "error", "message"),
+    [
+        ("F1", TypeError, "metrics must be a list of metrics, or None, got 'F1'"),
+        ([metrics.MAE()], TypeError, "MAE must be a metric of classification that gives one"),
+        ([metrics.ConfusionMatrix], TypeError, "ConfusionMatrix must be a metric"),
+        ([3], TypeError, "int must be a metric"),
+        ([metrics.FBeta(0.5), metrics.FBeta(2.0)], ValueError, "there are two metrics FBeta"),
+    ],
+)
+def test_metrics_that_do_not_do_are_told_before_any_run(chosen, error, message):
+    with pytest.raises(error, match=message):
+        compare(SAMPLES, [Majority], chosen)
+
+
+def test_metrics_that_are_given_are_left_as_they_are():
+    given = [metrics.FBeta(0.5), utils.Rolling(metrics.MacroF1, window_size=5), metrics.Accuracy()]
+    table = compare(SAMPLES, [naive_bayes.GaussianNB, Majority], given).table
+    assert list(table.columns[4:6]) == ["FBeta", "Rolling"]
+    expected = of_river(naive_bayes.GaussianNB(), SAMPLES, metrics.FBeta(0.5))
+    assert table["FBeta"]["GaussianNB"] == expected
+    assert [metric.get() for metric in given] == [0.0] * 3
+
+
+def test_a_metric_with_a_positive_label_of_its_own_takes_any_labels():
+    samples = list(three_labels(60))
+    table = compare(samples, [naive_bayes.GaussianNB], [metrics.F1(pos_val="high")]).table
+    expected = of_river(naive_bayes.GaussianNB(), samples, metrics.F1(pos_val="high"))
+    assert table["F1"]["GaussianNB"] == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("window", [0, -5, 2.5, "7", True]),
+        ("limit", [0, -5, 2.5, True]),
+        ("time_limit", [0, 0.0, -1, math.nan, math.inf, "10", True]),
+        ("progress", [None, "yes", 2]),
+    ],
+)
+def test_numbers_out_of_range_are_told(option, values):
+    for value in values:
+        with pytest.raises(ValueError, match=f"{option} must be "):
+            compare(SAMPLES, [Majority], **{option: value})
+
+
+# What goes wrong is a row
+
+
+@pytest.mark.parametrize("when", ["learn_one", "predict_proba_one"])
+@pytest.mark.parametrize(
+    ("error", "described"),
+    [
+        (ValueError("no\n  such value"), "ValueError: no such value"),
+        (TypeError("odd"), "TypeError: odd"),
+        (KeyError("a"), "KeyError: 'a'"),
+        (MemoryError(), "MemoryError"),
+        (RecursionError("too deep"), "RecursionError: too deep"),
+        (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0"),
+        (EvaluationError("by itself"), "EvaluationError: by itself"),
+    ],
+)
+def test_a_model_that_fails_is_a_row_and_the_others_run_on(when, error, described):
+    models = {"before": Majority(), "failing": lambda: Failing(error, 16, when), "after": Majority}
+    comparison = compare(SAMPLES, models, window=5)
+    table = comparison.table
+    assert table["status"].tolist() == ["ok", f"sample 17: {described}", "ok"]
+    assert table["n_samples"].tolist() == [40, 16, 40]
+    assert table.loc["failing", FIGURES].isna().all()
+    assert table.loc["before", FIGURES[:2]].equals(table.loc["after", FIGURES[:2]])
+    failing = comparison.curves.query("model == 'failing'")
+    assert failing["n_samples"].tolist() == [5, 10, 15]
+    assert not comparison.interrupted
+
+
+@pytest.mark.parametrize(
+    ("make", "described"),
+    [
+        (lambda: 1 / 0, "cannot be made: ZeroDivisionError: division by zero"),
+        (lambda: 3, "cannot be made: TypeError: must be a classifier of river, got 3"),
+        (linear_model.LinearRegression, "cannot be made: TypeError: must be a classifier"),
+    ],
+)
+def test_a_model_that_cannot_be_made_is_a_row(make, described):
+    comparison = compare(SAMPLES, {"bad": make, "good": Majority})
+    assert comparison.table["status"]["bad"].startswith(described)
+    assert comparison.table["n_samples"].tolist() == [0, 40]
+    assert comparison.table.loc["bad", FIGURES].isna().all()
+
+
+def test_a_model_that_talks_nonsense_is_a_row():
+    models = {"list": lambda: Odd([0.5, 0.5]), "text": lambda: Odd({True: "much", False: "0"})}
+    table = compare(SAMPLES, models).table
+    assert table["status"]["list"].startswith("sample 1: ")
+    assert table["status"]["text"].startswith("sample 1: ")
+    assert table["accuracy"].isna().all()
+
+
+def test_a_page_of_an_error_is_cut():
+    table = compare(SAMPLES, {"long": lambda: Failing(ValueError("word " * 1000))}).table
+    assert table["status"]["long"].endswith(" wo...")
+    assert len(table["status"]["long"]) < 250
+
+
+def test_a_time_limit_ends_a_run_between_samples(clock):
+    models = {"slow": slow(clock), "fast": Failing(n_good=100), "just": slow(clock, 0.25)}
+    comparison = compare(SAMPLES, models, time_limit=10, window=4)
+    table = comparison.table
+    assert table["status"].tolist() == ["time limit of 10 s after 10 samples", "ok", "ok"]
+    assert table["n_samples"].tolist() == [10, 40, 40]
+    # the figures are those up to there
+    expected = of_river(Failing(n_good=100), SAMPLES[:10], metrics.Accuracy())
+    assert table["accuracy"]["slow"] == expected
+    assert table["us_per_sample"]["slow"] == pytest.approx(1e6)
+    assert table["memory"].notna().all()
+    slow_curve = comparison.curves.query("model == 'slow'")
+    assert slow_curve["n_samples"].tolist() == [4, 8, 10]
+
+
+def test_what_is_slow_at_once_still_has_a_sample(clock):
+    table = compare(SAMPLES, {"slow": slow(clock, 100.0)}, time_limit=0.5).table
+    assert table["status"]["slow"] == "time limit of 0.5 s after 1 samples"
+
+
+def test_warming_up_ends_with_the_time_limit_too(clock):
+    compare([({"a": 1}, True)] * 100, {"slow": slow(clock)}, time_limit=10)
+    assert clock.now == 20.0
+
+
+class Interrupting(Failing):
+    def learn_one(self, x, y):
+        super().learn_one(x, y)
+        if self.n == self.n_good:
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_ends_the_comparison_with_what_there_is(monkeypatch):
+    monkeypatch.setattr(prequential, "WARM_UP", 3)
+    models = {"done": Majority, "current": Interrupting(n_good=7), "never": Majority}
+    comparison = compare(SAMPLES, models, window=2)
+    table = comparison.table
+    assert table["status"].tolist() == ["ok", "interrupted after 6 samples", "not run"]
+    assert table["n_samples"].tolist() == [40, 6, 0]
+    assert table["accuracy"].notna().tolist() == [True, False, False]
+    assert set(comparison.curves["model"]) == {"done", "current"}
+    assert comparison.interrupted
+
+
+# What is shown and written
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    models = {
+        "forest": AMFClassifier(seed=1),
+        "labels | alone": Majority,
+        "<bad>": lambda: Failing(ValueError("a|b <c>")),
+    }
+    return compare(SAMPLES, models, ["MacroF1"])
+
+
+def test_the_table_is_printed_in_columns(mixed):
+    lines = str(mixed).splitlines()
+    assert lines[0].split() == [
+        *("model", "samples", "accuracy", "kappa", "log-loss", "MacroF1", "us/sample", "memory"),
+        "status",
+    ]
+    ends = [match.end() for match in re.finditer(r"\S+", lines[0])]
+    accuracy = mixed.table["accuracy"]["forest"]
+    assert lines[1][: ends[2]].split() == ["forest", "40", f"{accuracy:.4f}"]
+    assert lines[2].startswith("labels | alone       40  ")
+    assert lines[2][ends[3] : ends[4]].strip() == "-"  # no log-loss
+    assert lines[3].endswith("  sample 17: ValueError: a|b <c>")
+    assert all(line[ends[7] : ends[7] + 2] == "  " for line in lines)  # before the status
+    assert repr(mixed) == str(mixed)
+
+
+def test_html_has_the_same_cells(mixed):
+    class Cells(html.parser.HTMLParser):
+        rows = None
+
+        def handle_starttag(self, tag, attrs):
+            if tag == "tr":
+                self.rows = [*(self.rows or []), []]
+            elif tag in ("td", "th"):
+                self.rows[-1].append("")
+
+        def handle_data(self, data):
+            if self.rows and self.rows[-1] and data.strip():
+                self.rows[-1][-1] += data
+
+    parser = Cells()
+    parser.feed(mixed._repr_html_())
+    assert parser.rows == mixed._cells()
+    assert parser.rows[3][0] == "<bad>"
+
+
+def test_markdown_has_the_same_cells(mixed, tmp_path):
+    path = tmp_path / "table.md"
+    text = mixed.to_markdown(path)
+    assert path.read_text(encoding="utf-8") == text == mixed.to_markdown()
+    lines = text.splitlines()
+    assert len({len(line) for line in lines}) == 1  # aligned
+    rows = [
+        [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+        for line in lines
+    ]
+    assert [rows[0], *rows[2:]] == mixed._cells()
+    assert re.fullmatch(r"\| :-+ (\| -+: )+\| :-+ \|", lines[1])
+
+
+def test_csv_has_every_digit(mixed, tmp_path):
+    path = tmp_path / "table.csv"
+    mixed.to_csv(str(path))
+    read = pd.read_csv(path, index_col="model")
+    pd.testing.assert_frame_equal(read, mixed.table, check_dtype=False, check_exact=True)
+    assert "nan" not in path.read_text().lower()
+
+
+def test_a_bar_counts_the_samples_of_all_models(capsys):
+    models = {"first": Majority, "failing": lambda: Failing(ValueError("x")), "last": Majority}
+    compare(SAMPLES, models, progress=True)
+    error = capsys.readouterr().err
+    assert "0/120" in error
+    assert "first" in error
+    compare(SAMPLES, models)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_wrapped_model_of_river_runs_too():
+    wrapped = drift.DriftRetrainingClassifier(
+        AMFClassifier(n_estimators=2, seed=1), drift.binary.DDM()
+    )
+    samples = list(itertools.islice(three_labels(100), 100))
+    row = compare(samples, {"wrapped": wrapped}).table.loc["wrapped"]
+    assert row["accuracy"] == of_river(wrapped.clone(), samples, metrics.Accuracy())
