@@ -260,6 +260,30 @@ def test_predictions_are_handed_on_before_the_sample_is_learnt():
     assert rows[-1].metrics["Accuracy"] == 0.5  # the first sample is not scored
 
 
+class LastLabel(base.Classifier):
+    """A classifier that knows no probabilities."""
+
+    def __init__(self):
+        self.last = None
+
+    def predict_one(self, x, **kwargs):
+        return self.last
+
+    def learn_one(self, x, y):
+        self.last = y
+
+
+def test_a_label_is_that_of_predict_one_and_without_probabilities_their_metrics_are_nan():
+    seen = []
+    samples = [({"a": 1.0}, "yes"), ({"a": 2.0}, "yes"), ({"a": 3.0}, "no")]
+    measures = [metrics.Accuracy(), metrics.CrossEntropy()]
+    rows = run(LastLabel(), samples, measures, {1}, lambda n, y, *said: seen.append(said))
+    assert seen == [(None, {}), ("yes", {}), ("yes", {})]
+    assert math.isnan(rows[0].metrics["Accuracy"])  # nothing is scored yet
+    assert rows[1].metrics["Accuracy"] == 0.5
+    assert math.isnan(rows[1].metrics["CrossEntropy"])
+
+
 def test_most_probable_label_is_the_first_of_equals():
     assert evaluation.most_probable({"a": 0.5, "b": 0.5}) == "a"
     assert evaluation.most_probable({False: 0.4, True: 0.6}) is True
@@ -270,6 +294,32 @@ def test_a_sample_that_the_model_refuses_is_named():
     samples = [({"a": 1.0}, 0), ({"a": 2.0}, 1), ({"a": math.inf}, 1)]
     with pytest.raises(EvaluationError, match=r"^sample 3: .*inf"):
         run(AMFClassifier(n_estimators=1), samples)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyError("a"), "^sample 1: KeyError: 'a'$"),
+        (ValueError("odd"), "^sample 1: odd$"),
+        (MemoryError(), "^sample 1: not enough memory for the model$"),
+    ],
+)
+def test_whatever_a_model_raises_is_an_evaluation_error(error, message):
+    class Raising(LastLabel):
+        def learn_one(self, x, y):
+            raise error
+
+    with pytest.raises(EvaluationError, match=message) as raised:
+        run(Raising(), [({"a": 1.0}, 0)])
+    assert raised.value.__cause__ is error
+
+
+def test_warming_up_takes_no_more_than_the_first_samples():
+    model = dummy.PriorClassifier()
+    stream = iter(load_stream("Bananas"))
+    evaluation.warm_up(model, stream)
+    assert model.n == prequential.WARM_UP
+    assert sum(1 for _ in stream) == 5300 - prequential.WARM_UP
 
 
 # Drift
