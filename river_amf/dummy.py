@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import columns, frames, soundness, values
+from river_amf import columns, frames
 from river_amf.encoding import Features, Labels, check_dict, check_weight, shown
 from river_amf.parameters import (
     Check,
@@ -18,7 +18,7 @@ from river_amf.parameters import (
     integer,
     positive,
 )
-from river_amf.persistence import Saved
+from river_amf.persistence import Saved, soundness, values
 
 
 class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):

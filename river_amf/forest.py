@@ -12,17 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import (
-    _kernels,
-    blocks,
-    columns,
-    explanation,
-    frames,
-    paths,
-    soundness,
-    state,
-    values,
-)
+from river_amf import _kernels, blocks, columns, explanation, frames, paths, state
 from river_amf._kernels import START
 from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_weight, shown
 from river_amf.parameters import (
@@ -35,7 +25,7 @@ from river_amf.parameters import (
     one_of,
     positive,
 )
-from river_amf.persistence import Saved
+from river_amf.persistence import Saved, soundness, values
 
 # Samples that a pure leaf keeps at most (eight a feature, if that is more): to split a leaf of so
 # many takes milliseconds, and they tell its children's shares to a few percent.

@@ -14,6 +14,8 @@ from river_amf import _kernels, paths, state
 from river_amf.encoding import Features
 from river_amf.forest import AMFClassifier
 
+__all__ = ["feature_relevance", "node_table", "path", "weighted_depth"]
+
 _COLUMNS = [
     "node",
     "parent",

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import dummy, forest, frames, soundness, values
+from river_amf import dummy, forest, frames
 from river_amf.encoding import shown
 from river_amf.parameters import integer
-from river_amf.persistence import Saved
+from river_amf.persistence import Saved, soundness, values
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 import river_amf
-from river_amf import container
+from river_amf.persistence import container
 
 FLOATS = [np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 1e308, -1e308, 5e-324, 2.0**63, 1e18]
 INTEGERS = [-(2**31), -3, -2, -1, 0, 1, 2, 3, 5, 17, 64, 65, 1000, 2**31 - 1]

@@ -18,10 +18,10 @@ from river import evaluate, metrics
 import river_amf
 from river_amf import baselines, cli, evaluation, plot
 from river_amf.dummy import OnlineDummyClassifier
+from river_amf.evaluation.measures import known_metrics
+from river_amf.evaluation.prequential import WARM_UP
+from river_amf.evaluation.runs import Run
 from river_amf.forest import AMFClassifier
-from river_amf.measures import known_metrics
-from river_amf.prequential import WARM_UP
-from river_amf.runs import Run
 
 COMMAND = [sys.executable, "-m", "river_amf"]
 MIXED = "size,colour,code,target\n1.5,red,2,yes\n,NA,10,no\n-3,None,,yes\n2.5,,2,no\n" + (
@@ -460,7 +460,8 @@ def test_compare_draws_a_line_for_each_model(tmp_path, monkeypatch):
 
 def test_compare_without_matplotlib_says_what_is_missing_and_runs_nothing(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.delitem(sys.modules, "river_amf.plot")
+    for module in [name for name in sys.modules if name.startswith("river_amf.plot")]:
+        monkeypatch.delitem(sys.modules, module)
     monkeypatch.delattr(river_amf, "plot")
     monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
     assert_fails(["compare", "--png", "p.png"], "pip install river-amf[plot]", capsys)

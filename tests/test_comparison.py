@@ -28,8 +28,8 @@ from river import (
 )
 from sklearn.linear_model import Perceptron
 
-from river_amf import AMFClassifier, baselines, evaluation, prequential, runs
-from river_amf.evaluation import EvaluationError, compare, load_stream
+from river_amf import AMFClassifier, baselines, evaluation
+from river_amf.evaluation import EvaluationError, compare, load_stream, prequential, runs
 
 FIGURES = ["accuracy", "kappa", "log-loss", "us_per_sample", "memory"]
 SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]

@@ -12,8 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import base, compose, dummy, evaluate, metrics, naive_bayes, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, evaluation, inspection, prequential
-from river_amf.evaluation import EvaluationError, depth_history, drift_history, load_stream
+from river_amf import AdaptiveAMFClassifier, evaluation, inspection
+from river_amf.evaluation import (
+    EvaluationError,
+    depth_history,
+    drift_history,
+    load_stream,
+    prequential,
+)
 from river_amf.forest import AMFClassifier
 
 TABLE = """\

@@ -31,11 +31,9 @@ from river_amf import (
     AdaptiveAMFClassifier,
     AMFClassifier,
     OnlineDummyClassifier,
-    container,
     persistence,
-    soundness,
 )
-from river_amf.persistence import FileError
+from river_amf.persistence import FileError, container, soundness
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

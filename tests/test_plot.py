@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from river_amf import AMFClassifier, canvas, evaluation, plot
+from river_amf import AMFClassifier, evaluation, plot
 from river_amf.evaluation import Comparison, DriftHistory
+from river_amf.plot import canvas
 
 PLACES = pd.Index([100, 200, 300, 350], name="n_samples")
 

@@ -8,7 +8,7 @@ from matplotlib.colors import to_rgb
 from river import datasets, dummy, naive_bayes, preprocessing
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, paths, plot
-from river_amf.canvas import label_colors
+from river_amf.plot.canvas import label_colors
 
 SAMPLES = [({1: x["1"], 2: x["2"]}, y) for x, y in datasets.Bananas().take(150)]
 

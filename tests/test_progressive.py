@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from river import base, datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing, utils
 
-from river_amf import AMFClassifier, progressive
-from river_amf.progressive import iter_progressive_val_score, progressive_val_score
+from river_amf import AMFClassifier
+from river_amf.evaluation import progressive
+from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
 
 N_BLOCK = 100  # rows
 

@@ -27,8 +27,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 import river_amf
-from river_amf import container
 from river_amf import sklearn as face
+from river_amf.persistence import container
 from river_amf.sklearn import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
 
 FOREST = partial(AMFClassifier, n_estimators=3, random_state=3)

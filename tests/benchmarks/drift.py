@@ -9,9 +9,9 @@
 Test-then-train, one sample at a time, 10 members each. Every run is written to drift.csv beside
 this file as soon as it ends, and is not repeated unless `--again` says so: river's take hours, ours
 minutes. A run that fails, or whose model takes more than `--time-limit` seconds, becomes a row that
-says so. The tracks are those of `river_amf.tracks`; of the streams of ../shared/data the first
-50 000 rows are taken, of spam 8 000. Columns are encoded before the run, with all categories known
-as in the header of an ARFF file, at no cost to the model.
+says so. The tracks are those of `river_amf.evaluation.tracks`; of the streams of ../shared/data the
+first 50 000 rows are taken, of spam 8 000. Columns are encoded before the run, with all categories
+known as in the header of an ARFF file, at no cost to the model.
 
 What is measured:
 

@@ -22,7 +22,7 @@ from streams import SHARED, load
 
 import river_amf
 from river_amf.evaluation import BUNDLED, Sample, most_probable
-from river_amf.tracks import STREAMS as TRACKS
+from river_amf.evaluation.tracks import STREAMS as TRACKS
 
 TABLE = Path(__file__).with_name("drift.csv")
 CURVES = Path(__file__).with_name("drift_curves.csv")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from river import metrics
 from river.metrics.base import BinaryMetric, ClassificationMetric
 
-from river_amf.streams import EvaluationError, Sample, suggest
+from river_amf.evaluation.streams import EvaluationError, Sample, suggest
 
 
 @functools.cache
@@ -18,7 +18,7 @@ def known_metrics() -> dict[str, type[ClassificationMetric]]:
 
     Examples
     --------
-    >>> from river_amf.measures import known_metrics
+    >>> from river_amf.evaluation.measures import known_metrics
     >>> {"Accuracy", "MacroF1"} <= known_metrics().keys()
     True
 
@@ -42,7 +42,7 @@ def find_metric(name: str) -> type[ClassificationMetric]:
 
     Examples
     --------
-    >>> from river_amf.measures import find_metric
+    >>> from river_amf.evaluation.measures import find_metric
     >>> find_metric("macrof1").__name__
     'MacroF1'
 
@@ -78,11 +78,11 @@ def check_labels(
     Examples
     --------
     >>> from river import metrics
-    >>> from river_amf.measures import check_labels
+    >>> from river_amf.evaluation.measures import check_labels
     >>> check_labels([({"a": 1.0}, "yes")], [metrics.F1()], "toy")
     Traceback (most recent call last):
         ...
-    river_amf.streams.EvaluationError: metric F1 needs labels True/False or 0/1, not 'yes' ...
+    river_amf.evaluation.streams.EvaluationError: metric F1 needs labels True/False or 0/1, ...
 
     """
     binary = next((m for m in measures if isinstance(m, BinaryMetric) and _takes_true(m)), None)

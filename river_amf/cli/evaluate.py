@@ -19,7 +19,7 @@ from river.utils.pretty import humanize_bytes
 from tqdm import tqdm
 
 from river_amf import baselines, evaluation
-from river_amf.cli_options import (
+from river_amf.cli.options import (
     DEFAULT_STREAM,
     INTERRUPTED,
     add_stream_arguments,
@@ -33,8 +33,8 @@ from river_amf.evaluation import (
     Sample,
     Stream,
 )
+from river_amf.evaluation.measures import check_labels, find_metric
 from river_amf.forest import AMFClassifier
-from river_amf.measures import check_labels, find_metric
 
 _TITLES = {"Accuracy": "accuracy", "CrossEntropy": "log-loss"}
 _MIN_WIDTH = 10  # characters; "976.56 KiB" is the longest size below a gibibyte
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     Examples
     --------
     >>> import argparse
-    >>> from river_amf.cli_evaluate import add_arguments
+    >>> from river_amf.cli.evaluate import add_arguments
     >>> parser = argparse.ArgumentParser()
     >>> add_arguments(parser)
     >>> parser.parse_args(["--model", "knn"]).model
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     Examples
     --------
     >>> import argparse
-    >>> from river_amf.cli_evaluate import add_arguments, run
+    >>> from river_amf.cli.evaluate import add_arguments, run
     >>> parser = argparse.ArgumentParser()
     >>> add_arguments(parser)
     >>> run(parser.parse_args(["Bananas", "--limit", "20", "--model", "dummy"]))

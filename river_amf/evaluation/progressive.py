@@ -90,7 +90,7 @@ def progressive_val_score(
     >>> import pandas as pd
     >>> from river import datasets, metrics
     >>> from river_amf import AMFClassifier
-    >>> from river_amf.progressive import progressive_val_score
+    >>> from river_amf.evaluation.progressive import progressive_val_score
 
     >>> frame = pd.DataFrame([{**x, "target": y} for x, y in datasets.Bananas()])
     >>> metric = progressive_val_score(
@@ -176,7 +176,7 @@ def iter_progressive_val_score(
     >>> import pandas as pd
     >>> from river import datasets, metrics
     >>> from river_amf import AMFClassifier
-    >>> from river_amf.progressive import iter_progressive_val_score
+    >>> from river_amf.evaluation.progressive import iter_progressive_val_score
 
     >>> X, y = zip(*datasets.Bananas())
     >>> for state in iter_progressive_val_score(
@@ -234,7 +234,7 @@ def iter_samples(dataset: Any) -> Iterable[Any]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from river_amf.progressive import iter_samples
+    >>> from river_amf.evaluation.progressive import iter_samples
     >>> list(iter_samples(pd.DataFrame({"size": [1.5, 4.0], "target": ["small", "big"]})))
     [({'size': 1.5}, 'small'), ({'size': 4.0}, 'big')]
 

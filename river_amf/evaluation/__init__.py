@@ -3,9 +3,9 @@
 Everything to evaluate with, from the modules that hold one part each.
 """
 
-from river_amf.comparison import Comparison, compare
-from river_amf.history import DriftHistory, depth_history, drift_history
-from river_amf.prequential import (
+from river_amf.evaluation.comparison import Comparison, compare
+from river_amf.evaluation.history import DriftHistory, depth_history, drift_history
+from river_amf.evaluation.prequential import (
     Checkpoint,
     OnPrediction,
     even_checkpoints,
@@ -13,8 +13,8 @@ from river_amf.prequential import (
     most_probable,
     warm_up,
 )
-from river_amf.progressive import iter_progressive_val_score, progressive_val_score
-from river_amf.streams import (
+from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
+from river_amf.evaluation.streams import (
     EvaluationError,
     Features,
     Label,
@@ -24,7 +24,7 @@ from river_amf.streams import (
     load_track,
     suggest,
 )
-from river_amf.tracks import BUNDLED, STREAMS, TRACKS, DriftStream
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, TRACKS, DriftStream
 
 __all__ = [
     "BUNDLED",

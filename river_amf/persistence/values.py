@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from river_amf.container import FileError
 from river_amf.encoding import Features, Labels, is_missing, shown
+from river_amf.persistence.container import FileError
 
 _DEEPEST = 50  # tuples within one another
 _LARGEST_PLAIN = 2**63

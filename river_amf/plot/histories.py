@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf.canvas import COLORS, Axes, check_axes, given_axes, new_axes, new_column
-from river_amf.curves import OTHERS, ROOM, draw_line, line_style, name_at_the_end
-from river_amf.history import DriftHistory
+from river_amf.evaluation.history import DriftHistory
 from river_amf.parameters import integer
+from river_amf.plot.canvas import COLORS, Axes, check_axes, given_axes, new_axes, new_column
+from river_amf.plot.lines import OTHERS, ROOM, draw_line, line_style, name_at_the_end
 
 _MARK = {"color": "#777777", "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 0}
 

@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf.canvas import Axes, check_axes, given_axes, new_axes, new_column
-from river_amf.comparison import Comparison
-from river_amf.curves import draw_line, height_for, line_style, name_at_the_end, name_points
-from river_amf.streams import suggest
+from river_amf.evaluation.comparison import Comparison
+from river_amf.evaluation.streams import suggest
+from river_amf.plot.canvas import Axes, check_axes, given_axes, new_axes, new_column
+from river_amf.plot.lines import draw_line, height_for, line_style, name_at_the_end, name_points
 
 
 def learning_curves(

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from river_amf import _kernels
 from river_amf._kernels import NONE, UNLISTED
-from river_amf.container import FileError
 from river_amf.encoding import LARGEST_WEIGHT
+from river_amf.persistence.container import FileError
 from river_amf.state import DTYPES, FADED_COUNTS, FADED_SHARE, N_BUCKETS, N_RECENT, PARTS
 
 Array = NDArray[Any]
@@ -39,7 +39,7 @@ def demand(is_sound: Any, what: str) -> None:
 
     >>> demand(False, "links of nodes")
     Traceback (most recent call last):
-    river_amf.container.FileError: is damaged: its links of nodes cannot be
+    river_amf.persistence.container.FileError: is damaged: its links of nodes cannot be
     """
     if not is_sound:
         raise FileError(f"is damaged: its {what} cannot be")
@@ -113,7 +113,7 @@ def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
     >>> parts["nodes"]["feature"] = 5
     >>> check(parts, [None])
     Traceback (most recent call last):
-    river_amf.container.FileError: is damaged: its split features cannot be
+    river_amf.persistence.container.FileError: is damaged: its split features cannot be
     """
     _check_shapes(arrays)
     _check_trees(arrays)

@@ -3,10 +3,10 @@
 Every function draws on the axes that it is given, or on those of a new figure, and returns them.
 """
 
-from river_amf.plot_comparison import accuracy_and_time, comparison, learning_curves
-from river_amf.plot_history import drift, fading_share, relevance, weighted_depth
-from river_amf.plot_surface import decision_surface
-from river_amf.plot_tree import tree
+from river_amf.plot.histories import drift, fading_share, relevance, weighted_depth
+from river_amf.plot.models import accuracy_and_time, comparison, learning_curves
+from river_amf.plot.surfaces import decision_surface
+from river_amf.plot.trees import tree
 
 __all__ = [
     "accuracy_and_time",

@@ -19,7 +19,7 @@ from river import base, compose
 from river.metrics.base import ClassificationMetric
 
 from river_amf.encoding import shown
-from river_amf.streams import EvaluationError, Label, Sample
+from river_amf.evaluation.streams import EvaluationError, Label, Sample
 
 OnPrediction = Callable[[int, Label, Label | None, dict[Label, float]], None]
 
@@ -41,6 +41,15 @@ class Checkpoint:
         Microseconds that the model took per sample, to predict once and to learn.
     memory
         Size of the model in bytes.
+
+    Examples
+    --------
+    >>> from river import metrics
+    >>> from river_amf import AMFClassifier, evaluation
+    >>> stream, model = evaluation.load_stream("Bananas", limit=300), AMFClassifier(seed=1)
+    >>> run = evaluation.iter_test_then_train(stream, model, [metrics.Accuracy()], {100, 200, 300})
+    >>> [(checkpoint.n_samples, checkpoint.memory > 10_000) for checkpoint in run]
+    [(100, True), (200, True), (300, True)]
 
     """
 
@@ -152,7 +161,7 @@ def warm_up(model: base.Classifier, samples: Iterable[Sample]) -> None:
     --------
     >>> from river import naive_bayes
     >>> from river_amf.evaluation import load_stream
-    >>> from river_amf.prequential import warm_up
+    >>> from river_amf.evaluation.prequential import warm_up
     >>> model = naive_bayes.GaussianNB()
     >>> warm_up(model, load_stream("Phishing"))
     >>> sum(model.class_counts.values())
@@ -173,11 +182,11 @@ def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
 
     Examples
     --------
-    >>> from river_amf.prequential import check_pairs
+    >>> from river_amf.evaluation.prequential import check_pairs
     >>> list(check_pairs([({"a": 1}, True), "xy"]))
     Traceback (most recent call last):
         ...
-    river_amf.streams.EvaluationError: sample 2: must be a pair (x, y), got 'xy'
+    river_amf.evaluation.streams.EvaluationError: sample 2: must be a pair (x, y), got 'xy'
 
     """
     for n, sample in enumerate(samples, start=1):
@@ -188,7 +197,15 @@ def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
 
 
 def most_probable(proba: dict[Label, float]) -> Label | None:
-    """Return the label predicted: the first of the most probable ones, None if there are none."""
+    """Return the label predicted: the first of the most probable ones, None if there are none.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation import most_probable
+    >>> most_probable({"ham": 0.6, "spam": 0.4})
+    'ham'
+
+    """
     return max(proba, key=lambda label: proba[label], default=None)
 
 

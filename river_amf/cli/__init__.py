@@ -12,9 +12,12 @@ from typing import NoReturn
 from river import datasets
 
 import river_amf
-from river_amf import cli_compare, cli_evaluate, evaluation
-from river_amf.cli_options import INTERRUPTED
+from river_amf import evaluation
+from river_amf.cli import compare, evaluate
+from river_amf.cli.options import INTERRUPTED
 from river_amf.evaluation import DriftStream, EvaluationError
+
+__all__ = ["main"]
 
 _BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not know
 
@@ -75,21 +78,21 @@ def _make_parser() -> _Parser:
     parser = _Parser(prog="river-amf", description="Aggregated Mondrian Forests for data streams.")
     parser.add_argument("--version", action="version", version=f"river-amf {_version()}")
     commands = parser.add_subparsers(dest="command", title="commands")
-    evaluate = commands.add_parser(
+    of_evaluate = commands.add_parser(
         "evaluate",
         help="predict and learn a stream, sample by sample, and print the figures",
         description="Predict each sample of a stream, then learn it (test-then-train).",
     )
-    evaluate.set_defaults(run=cli_evaluate.run)
-    cli_evaluate.add_arguments(evaluate)
-    compare = commands.add_parser(
+    of_evaluate.set_defaults(run=evaluate.run)
+    evaluate.add_arguments(of_evaluate)
+    of_compare = commands.add_parser(
         "compare",
         help="run every model over one stream, and print one table",
-        description=cli_compare.DESCRIPTION,
-        epilog=cli_compare.EPILOG,
+        description=compare.DESCRIPTION,
+        epilog=compare.EPILOG,
     )
-    compare.set_defaults(run=cli_compare.run)
-    cli_compare.add_arguments(compare)
+    of_compare.set_defaults(run=compare.run)
+    compare.add_arguments(of_compare)
     tracks = commands.add_parser(
         "tracks",
         help="list the tracks, their streams and where these drift",

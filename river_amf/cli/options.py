@@ -23,7 +23,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     Examples
     --------
     >>> import argparse
-    >>> from river_amf.cli_options import add_stream_arguments
+    >>> from river_amf.cli.options import add_stream_arguments
     >>> parser = argparse.ArgumentParser()
     >>> add_stream_arguments(parser)
     >>> parser.parse_args(["Phishing", "--limit", "100"]).limit
@@ -66,7 +66,7 @@ def names(text: str) -> list[str]:
 
     Examples
     --------
-    >>> from river_amf.cli_options import names
+    >>> from river_amf.cli.options import names
     >>> names("knn,amf")
     ['knn', 'amf']
 
@@ -79,7 +79,7 @@ def at_least(least: int, most: int | None = _MAX_INTEGER) -> Callable[[str], int
 
     Examples
     --------
-    >>> from river_amf.cli_options import at_least
+    >>> from river_amf.cli.options import at_least
     >>> at_least(1)("12")
     12
 
@@ -109,7 +109,7 @@ def seconds(text: str) -> float:
 
     Examples
     --------
-    >>> from river_amf.cli_options import seconds
+    >>> from river_amf.cli.options import seconds
     >>> seconds("2.5")
     2.5
 
@@ -142,11 +142,11 @@ def check_output(path: str, source: str, what: str) -> None:
 
     Examples
     --------
-    >>> from river_amf.cli_options import check_output
+    >>> from river_amf.cli.options import check_output
     >>> check_output("nowhere/table.csv", "Bananas", "the table")
     Traceback (most recent call last):
         ...
-    river_amf.streams.EvaluationError: cannot write the table to nowhere/table.csv: No such ...
+    river_amf.evaluation.streams.EvaluationError: cannot write the table to nowhere/table.csv: ...
 
     """
     exists = os.path.exists(path)

@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 from river import base
 
 from river_amf import columns, frames, paths, state
-from river_amf.canvas import (
+from river_amf.encoding import Number, as_number, is_missing, shown
+from river_amf.explanation import name
+from river_amf.forest import AMFClassifier
+from river_amf.parameters import integer
+from river_amf.plot.canvas import (
     Axes,
     LinearSegmentedColormap,
     add_legend,
@@ -19,10 +23,6 @@ from river_amf.canvas import (
     new_axes,
     to_rgb,
 )
-from river_amf.encoding import Number, as_number, is_missing, shown
-from river_amf.explanation import name
-from river_amf.forest import AMFClassifier
-from river_amf.parameters import integer
 
 Sample = tuple[dict[Any, Any], Hashable]
 

@@ -22,15 +22,16 @@ from river.metrics.base import ClassificationMetric
 from river.utils.pretty import humanize_bytes
 from tqdm import tqdm
 
-from river_amf import baselines, tables
+from river_amf import baselines
 from river_amf.encoding import shown
-from river_amf.measures import check_labels, find_metric
+from river_amf.evaluation import tables
+from river_amf.evaluation.measures import check_labels, find_metric
+from river_amf.evaluation.prequential import check_pairs, even_checkpoints
+from river_amf.evaluation.progressive import iter_samples
+from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Maker, Run
+from river_amf.evaluation.streams import EvaluationError, Sample, Stream, load_stream
+from river_amf.evaluation.tracks import DriftStream
 from river_amf.parameters import flag, integer, positive
-from river_amf.prequential import check_pairs, even_checkpoints
-from river_amf.progressive import iter_samples
-from river_amf.runs import INTERRUPTED, NOT_RUN, Maker, Run
-from river_amf.streams import EvaluationError, Sample, Stream, load_stream
-from river_amf.tracks import DriftStream
 
 _METRICS = {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": CrossEntropy}
 _TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
@@ -58,6 +59,20 @@ class Comparison:
         the window), and the `accuracy` and the `log-loss` over the samples of the window; NaN where
         there was nothing to score. The last window of a stream may be shorter; that in which a
         model fails is left out.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier, OnlineDummyClassifier, evaluation
+    >>> models = {"forest": AMFClassifier(seed=1), "floor": OnlineDummyClassifier()}
+    >>> comparison = evaluation.compare("Bananas", models, limit=1000, window=500)
+    >>> bool(comparison.table.accuracy["forest"] > comparison.table.accuracy["floor"])
+    True
+    >>> comparison.curves[["model", "n_samples"]]
+        model  n_samples
+    0  forest        500
+    1  forest       1000
+    2   floor        500
+    3   floor       1000
 
     """
 

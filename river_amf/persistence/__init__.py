@@ -11,9 +11,9 @@ import importlib
 import os
 from typing import Any, ClassVar, Self
 
-from river_amf import container
-from river_amf.container import Array, FileError, Header
 from river_amf.encoding import shown
+from river_amf.persistence import container
+from river_amf.persistence.container import Array, FileError, Header
 
 __all__ = ["FileError", "PathLike", "Saved", "load", "save"]
 

@@ -86,7 +86,7 @@ class DriftStream(SyntheticDataset):
     Examples
     --------
     >>> from river.datasets import synth
-    >>> from river_amf.tracks import DriftStream
+    >>> from river_amf.evaluation.tracks import DriftStream
 
     >>> concepts = [synth.SEA(variant=2, seed=1), synth.SEA(variant=3, seed=2)]
     >>> stream = DriftStream("thresholds 7 and 9.5", concepts, period=1000)

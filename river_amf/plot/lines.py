@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.canvas import COLORS, Axes, plt
+from river_amf.plot.canvas import COLORS, Axes, plt
 
 ROOM = 0.03  # below 0 and above 1, in parts of the axes, so that a line there is seen whole
 OTHERS = {"color": "#d0d0d0", "linewidth": 0.8, "zorder": 1}  # of lines without a name

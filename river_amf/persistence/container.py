@@ -239,7 +239,7 @@ def read(path: str) -> tuple[Header, dict[str, Array]]:
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     read(file.name)
     Traceback (most recent call last):
-    river_amf.container.FileError: is empty
+    river_amf.persistence.container.FileError: is empty
     """
     with open(path, "rb") as file:
         source = _Source(file)

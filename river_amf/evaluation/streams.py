@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from river import base, datasets, evaluate, metrics
 
-from river_amf.tracks import BUNDLED, STREAMS, TRACKS, DriftStream
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, TRACKS, DriftStream
 
 Label = base.typing.ClfTarget
 Features = dict[base.typing.FeatureName, Any]
@@ -26,7 +26,18 @@ _MAX_LISTED = 40  # names in an error message, so that it stays one readable lin
 
 
 class EvaluationError(ValueError):
-    """A stream, track, column, metric or sample that cannot be used; the message says why."""
+    """A stream, track, column, metric or sample that cannot be used; the message says why.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation import EvaluationError, load_stream
+    >>> try:
+    ...     load_stream("banana")
+    ... except EvaluationError as error:
+    ...     print(str(error).partition("?")[0])
+    no file and no stream 'banana' (did you mean 'Bananas'
+
+    """
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from river_amf import baselines, evaluation
-from river_amf.cli_options import (
+from river_amf.cli.options import (
     DEFAULT_STREAM,
     INTERRUPTED,
     add_stream_arguments,
@@ -18,8 +18,8 @@ from river_amf.cli_options import (
     seconds,
 )
 from river_amf.evaluation import Comparison, EvaluationError
-from river_amf.measures import find_metric
-from river_amf.runs import Maker
+from river_amf.evaluation.measures import find_metric
+from river_amf.evaluation.runs import Maker
 
 Writer = Callable[[Comparison, str], object]
 
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     Examples
     --------
     >>> import argparse
-    >>> from river_amf.cli_compare import add_arguments
+    >>> from river_amf.cli.compare import add_arguments
     >>> parser = argparse.ArgumentParser()
     >>> add_arguments(parser)
     >>> parser.parse_args(["Phishing", "--models", "knn,amf"]).models
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     Examples
     --------
     >>> import argparse
-    >>> from river_amf.cli_compare import add_arguments, run
+    >>> from river_amf.cli.compare import add_arguments, run
     >>> parser = argparse.ArgumentParser()
     >>> add_arguments(parser)
     >>> run(parser.parse_args(["--limit", "100", "--models", "majority,dummy"]))

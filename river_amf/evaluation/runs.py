@@ -15,8 +15,8 @@ from river.metrics.base import ClassificationMetric
 from tqdm import tqdm
 
 from river_amf.encoding import shown
-from river_amf.prequential import iter_test_then_train, warm_up
-from river_amf.streams import EvaluationError, Label, Sample
+from river_amf.evaluation.prequential import iter_test_then_train, warm_up
+from river_amf.evaluation.streams import EvaluationError, Label, Sample
 
 Maker = Callable[[], base.Classifier]
 
@@ -51,7 +51,7 @@ class Run:
     --------
     >>> from river import metrics, naive_bayes
     >>> from river_amf.evaluation import load_stream
-    >>> from river_amf.runs import Run
+    >>> from river_amf.evaluation.runs import Run
     >>> run = Run({"accuracy": metrics.Accuracy()}, window=500)
     >>> run.go(naive_bayes.GaussianNB, load_stream("Phishing"))
     >>> run.status, run.n_samples, run.figures["accuracy"] > 0.8

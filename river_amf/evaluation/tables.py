@@ -17,7 +17,7 @@ def align(rows: Rows) -> str:
 
     Examples
     --------
-    >>> from river_amf.tables import align
+    >>> from river_amf.evaluation.tables import align
     >>> print(align([["model", "accuracy", "status"], ["tree", "0.9", "ok"]]))
     model  accuracy  status
     tree        0.9  ok
@@ -32,7 +32,7 @@ def to_markdown(rows: Rows) -> str:
 
     Examples
     --------
-    >>> from river_amf.tables import to_markdown
+    >>> from river_amf.evaluation.tables import to_markdown
     >>> print(to_markdown([["model", "accuracy", "status"], ["tree", "0.9", "ok"]]))
     | model | accuracy | status |
     | :---- | -------: | :----- |
@@ -55,7 +55,7 @@ def to_html(rows: Rows, caption: str) -> str:
 
     Examples
     --------
-    >>> from river_amf.tables import to_html
+    >>> from river_amf.evaluation.tables import to_html
     >>> print(to_html([["model", "accuracy", "status"], ["tree", "0.9", "ok"]], "Bananas"))
     <table><caption>Bananas</caption>
     <thead><tr><th>model</th><th>accuracy</th><th>status</th></tr></thead>

@@ -13,11 +13,11 @@ import pandas as pd
 from river import base, compose
 
 from river_amf.encoding import shown
+from river_amf.evaluation.prequential import check_pairs, iter_test_then_train
+from river_amf.evaluation.streams import Label, Sample
 from river_amf.forest import AMFClassifier
 from river_amf.inspection import feature_relevance, weighted_depth
 from river_amf.parameters import integer
-from river_amf.prequential import check_pairs, iter_test_then_train
-from river_amf.streams import Label, Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +33,14 @@ class DriftHistory:
         A row per checkpoint, with a column for each feature, in order of first appearance: its
         `inspection.feature_relevance`; NaN before it appeared. Without columns if the model keeps
         none.
+
+    Examples
+    --------
+    >>> from river_amf import AdaptiveAMFClassifier, evaluation
+    >>> stream = evaluation.load_stream("Phishing", limit=400)
+    >>> history = evaluation.drift_history(stream, AdaptiveAMFClassifier(seed=1), every=200)
+    >>> history.curve.shape, history.relevance.shape
+    ((2, 2), (2, 9))
 
     """
 
