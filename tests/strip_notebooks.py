@@ -1,0 +1,32 @@
+"""Strip the notebooks of all that running them leaves behind: `python tests/strip_notebooks.py`.
+
+They are kept in git without it: outputs, counts, and the metadata of whoever ran them, on what.
+"""
+
+from pathlib import Path
+
+import nbformat
+
+NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+# what makes them Python to whoever opens them
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def stripped(text: str) -> str:
+    """Return the text of a notebook without outputs, counts, and metadata of a machine."""
+    notebook = nbformat.reads(text, as_version=nbformat.NO_CONVERT)
+    notebook.metadata = nbformat.from_dict(_METADATA)
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict({})
+        if cell.cell_type == "code":
+            cell.outputs = []
+            cell.execution_count = None
+    return nbformat.writes(notebook) + "\n"
+
+
+if __name__ == "__main__":
+    for path in sorted(NOTEBOOKS.glob("*.ipynb")):
+        path.write_text(stripped(path.read_text(encoding="utf-8")), encoding="utf-8")

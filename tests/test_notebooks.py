@@ -1,0 +1,142 @@
+"""The notebooks run as they are in git: without an error, a warning, a download or a trace."""
+
+import io
+import os
+from base64 import b64decode
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+import pytest
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import AsyncKernelManager
+from matplotlib.image import imread
+from nbclient import NotebookClient
+from strip_notebooks import NOTEBOOKS, stripped
+
+import river_amf
+
+# run before a notebook: its warnings are errors, and there is no network
+ALONE = """
+import socket, warnings
+warnings.simplefilter("error")
+warnings.filterwarnings("ignore", module="ipykernel")  # that of its own shutdown
+socket.create_connection = None
+"""
+
+
+class RunningPython(AsyncKernelManager):
+    """Kernels of the Python that runs the tests, whatever others are installed as "python3"."""
+
+    def __init__(self, **options):
+        super().__init__(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]), **options)
+
+
+class Promise(NamedTuple):
+    """What a notebook must have shown at its end: so many pictures, and what its text says."""
+
+    n_pictures: int
+    facts: str
+
+
+PROMISES = {
+    "quickstart": Promise(
+        1,
+        """
+assert accuracy.get() > 0.89
+assert (comparison.table["status"] == "ok").all()
+assert comparison.table["accuracy"]["amf"] > comparison.table["accuracy"]["dummy"] + 0.3
+assert comparison.table["log-loss"].idxmin() == "amf"
+assert forest.score(X[4000:], y[4000:]) > 0.88
+""",
+    ),
+    "drift": Promise(
+        2,
+        """
+accuracy = comparison.table["accuracy"]
+assert (accuracy["adaptive AMF"] > accuracy.drop("adaptive AMF") + 0.02).all()
+assert (comparison.table["status"] == "ok").all()
+share = history.curve["fading_share"]
+assert share[RULE + 10 * HALF_HOURS] > share[RULE] + 0.05
+assert history.relevance["period"][END] > 2 * history.relevance["period"][SUN]
+late = by_phase.unstack()[["new rule", "sun"]]
+assert (late.loc["both"] >= late.drop("both").max() - 0.005).all()
+assert (late.loc["restarts"] > late.loc["fading"] + 0.02).all()
+assert (scores["AdaptiveAMFClassifier"] > scores["AMFClassifier"] + 0.03).all()
+""",
+    ),
+    "inside_the_forest": Promise(
+        7,
+        """
+assert len(table) == n_prunings(root, nodes)
+assert abs(table.prior.sum() - 1) < 1e-12
+assert abs(all_waits.mean() - 1) < 4 / len(all_waits) ** 0.5
+assert n_digits > 58  # the sun has some 1e57 atoms
+assert scores["all prunings"][1] < scores["leaves alone"][50]
+assert best_possible < scores["all prunings"][50] < best_possible + 0.02
+""",
+    ),
+}
+
+
+def read(name):
+    return (NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8")
+
+
+def execute(notebook, folder, monkeypatch):
+    """Run a notebook in an empty folder."""
+    for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        monkeypatch.setenv(variable, str(folder / "jupyter"))
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # which else hides the pictures
+    monkeypatch.setenv("TMPDIR", str(folder / "temporary"))
+    path = [str(Path(river_amf.__file__).parents[1]), os.environ.get("PYTHONPATH")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
+    for name in ("jupyter", "temporary", "work"):
+        (folder / name).mkdir()
+    client = NotebookClient(notebook, kernel_manager_class=RunningPython, kernel_name="python3")
+    client.timeout = 300  # seconds a cell; the first ones may compile
+    client.execute(cwd=str(folder / "work"))
+
+
+def pictures(cell):
+    """Return the pictures that a cell shows, as arrays."""
+    found = (output.get("data", {}).get("image/png") for output in cell.get("outputs", []))
+    return [imread(io.BytesIO(b64decode(png))) for png in found if png]
+
+
+def test_every_notebook_is_run():
+    assert sorted(PROMISES) == sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_a_notebook_is_kept_without_what_running_it_leaves(name):
+    is_stripped = read(name) == stripped(read(name))  # their difference would be pages
+    assert is_stripped, f"{name}.ipynb: run `python tests/strip_notebooks.py`"
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_a_notebook_is_valid_and_its_cells_have_names(name):
+    notebook = nbformat.reads(read(name), as_version=nbformat.NO_CONVERT)
+    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
+    nbformat.validate(notebook)
+    ids = [cell.id for cell in notebook.cells]
+    assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize("name", PROMISES)
+def test_a_notebook_runs_and_shows_what_it_says(name, tmp_path, monkeypatch):
+    notebook = nbformat.reads(read(name), as_version=4)
+    n_pictures, facts = PROMISES[name]
+    cells = notebook.cells
+    before, after = map(nbformat.v4.new_code_cell, (ALONE, facts))
+    notebook.cells = [before, *cells, after]
+    execute(notebook, tmp_path, monkeypatch)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert output.get("name") != "stderr", output.text
+    assert not [*(tmp_path / "work").iterdir(), *(tmp_path / "temporary").iterdir()]
+    shown = [(k, picture) for k, cell in enumerate(cells) for picture in pictures(cell)]
+    assert len(shown) == n_pictures
+    for k, picture in shown:
+        assert picture.std() > 0.01  # not blank
+        assert cells[k + 1].cell_type == "markdown", f"what is seen in {cells[k].id}?"
