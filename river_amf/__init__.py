@@ -5,7 +5,7 @@ from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.persistence import load, save
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "AMFClassifier",
