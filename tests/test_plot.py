@@ -296,7 +296,7 @@ def test_axes_that_are_given_are_drawn_on_and_else_those_of_a_new_figure(draw):
 @pytest.mark.parametrize("shape", [(3, 1), (1, 3)])
 def test_drift_draws_on_the_axes_that_are_given(shape):
     given = plt.subplots(*shape)[1]
-    axes = plot.drift(make_history(), axes=given)
+    axes = plot.drift(make_history(), ax=given)
     assert all(a is b for a, b in zip(axes, given, strict=True))
     assert plt.get_fignums() == [1]
 
@@ -356,11 +356,11 @@ def test_axes_for_comparisons_are_used_if_given_and_must_be_axes(draw):
 
 def test_drift_needs_axes_for_each_panel():
     axes = plt.subplots(2)[1]
-    message = "axes must be 3, one each for accuracy, fading_share, relevance; got 2"
+    message = "ax must be 3 axes, one each for accuracy, fading_share, relevance; got 2"
     with pytest.raises(ValueError, match=message):
-        plot.drift(make_history(), axes=axes)
-    with pytest.raises(TypeError, match="axes must be Axes of matplotlib, got NoneType"):
-        plot.drift(make_history(), axes=[*axes, None])
+        plot.drift(make_history(), ax=axes)
+    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got NoneType"):
+        plot.drift(make_history(), ax=[*axes, None])
     assert not any(ax.lines for ax in axes)
 
 

@@ -118,7 +118,7 @@ def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8
 
 
 def drift(
-    history: DriftHistory, drifts: Iterable[float] = (), axes: Sequence[Axes] | None = None
+    history: DriftHistory, drifts: Iterable[float] = (), ax: Sequence[Axes] | None = None
 ) -> NDArray[Any]:
     """Draw accuracy, fading share and relevance along a stream, one under the other.
 
@@ -129,8 +129,8 @@ def drift(
     drifts
         Numbers of samples at which the stream is known to drift, such as `DriftStream.drifts`; they
         are marked.
-    axes
-        Where to draw, one for each panel; by default on a new figure.
+    ax
+        Where to draw: an array of axes, one for each panel; by default on a new figure.
 
     Returns
     -------
@@ -150,8 +150,8 @@ def drift(
     >>> stream = evaluation.STREAMS["stagger_abrupt"]
     >>> model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
     >>> history = evaluation.drift_history(stream.take(6000), model)
-    >>> axes = plot.drift(history, drifts=[5000], axes=Figure().subplots(3))
-    >>> [ax.get_ylabel() for ax in axes]
+    >>> axes = plot.drift(history, drifts=[5000], ax=Figure().subplots(3))
+    >>> [panel.get_ylabel() for panel in axes]
     ['accuracy', 'fading share', 'relevance']
 
     """
@@ -162,17 +162,17 @@ def drift(
     if history.relevance.size:
         panels.append(relevance)
     drifts = list(drifts)
-    given = new_column(len(panels)) if axes is None else given_axes(axes)
+    given = new_column(len(panels)) if ax is None else given_axes(ax)
     if len(given) != len(panels):
-        names = ", ".join(panel.__name__.strip("_") for panel in panels)
-        raise ValueError(f"axes must be {len(panels)}, one each for {names}; got {len(given)}")
-    for ax in given:
-        check_axes("axes", ax)
-    for panel, ax in zip(panels, given, strict=True):
-        panel(history, ax)
+        names = ", ".join(draw.__name__.strip("_") for draw in panels)
+        raise ValueError(f"ax must be {len(panels)} axes, one each for {names}; got {len(given)}")
+    for panel in given:
+        check_axes("ax", panel)
+    for draw, panel in zip(panels, given, strict=True):
+        draw(history, panel)
         for place in drifts:
-            ax.axvline(place, label="drift", **_MARK)
-        ax.label_outer()
+            panel.axvline(place, label="drift", **_MARK)
+        panel.label_outer()
     for place in drifts[:1]:
         given[0].annotate(
             "drift",

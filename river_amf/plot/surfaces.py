@@ -14,7 +14,7 @@ from river_amf import columns, frames, paths, state
 from river_amf.encoding import Number, as_number, is_missing, shown
 from river_amf.explanation import name
 from river_amf.forest import AMFClassifier
-from river_amf.parameters import integer
+from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import (
     Axes,
     LinearSegmentedColormap,
@@ -104,11 +104,13 @@ def decision_surface(
 
     """
     integer(2)("resolution", resolution)
+    if aggregated is not None:
+        flag("aggregated", aggregated)
     samples = list(samples)
     forest = _forest(model)
     if forest is not None and forest._arena is None:
         raise ValueError(_NOTHING)
-    horizontal, vertical = _two_features(model, features, samples)
+    horizontal, vertical = _two_features(model, features, fixed or {}, samples)
     sides = [_grid(model, feature, samples, resolution) for feature in (horizontal, vertical)]
     points = _points(horizontal, vertical, sides, fixed or {})
     if trees is None and aggregated is None:
@@ -135,7 +137,10 @@ def _forest(model: Any) -> AMFClassifier | None:
 
 
 def _two_features(
-    model: Any, features: Sequence[Hashable] | None, samples: list[Sample]
+    model: Any,
+    features: Sequence[Hashable] | None,
+    fixed: dict[Hashable, Any],
+    samples: list[Sample],
 ) -> list[Hashable]:
     """Return the features of the axes, or raise ValueError."""
     known: list[Hashable] = list(dict.fromkeys(key for x, _ in samples for key in x))
@@ -143,14 +148,17 @@ def _two_features(
     if forest is not None and len(forest._features):
         known = list(forest._features)
     chosen = known if features is None else list(features)
-    if len(chosen) != 2:
+    if len(chosen) != 2 or chosen[0] == chosen[1]:
         way_out = "choose two of them" if len(chosen) > 2 else "name them, and give samples"
         raise ValueError(
-            f"features must be two, got {shown(chosen)}; {way_out}: features=('a', 'b')"
+            f"features must be two different ones, got {shown(chosen)}; {way_out}: features=('a', 'b')"
         )
     for feature in chosen:
         if known and feature not in known:
             raise ValueError(f"features: {shown(feature)} is none of {shown(known)}")
+    for feature in fixed if forest is not None else ():
+        if feature not in known:
+            raise ValueError(f"fixed: {shown(feature)} is none of {shown(known)}")
     return chosen
 
 
