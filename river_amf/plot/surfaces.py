@@ -151,7 +151,8 @@ def _two_features(
     if len(chosen) != 2 or chosen[0] == chosen[1]:
         way_out = "choose two of them" if len(chosen) > 2 else "name them, and give samples"
         raise ValueError(
-            f"features must be two different ones, got {shown(chosen)}; {way_out}: features=('a', 'b')"
+            f"features must be two different ones, got {shown(chosen)}; {way_out}: "
+            "features=('a', 'b')"
         )
     for feature in chosen:
         if known and feature not in known:
