@@ -1,3 +1,4 @@
+import dataclasses
 import subprocess
 import sys
 
@@ -250,11 +251,21 @@ def test_a_model_has_one_colour_in_both_panels():
 
 def test_comparison_draws_on_the_axes_that_are_given():
     given = plt.subplots(1, 2)[1]
-    axes = plot.comparison(make_comparison(), axes=given)
+    axes = plot.comparison(make_comparison(), ax=given)
     assert all(a is b for a, b in zip(axes, given, strict=True))
     assert plt.get_fignums() == [1]
-    with pytest.raises(ValueError, match="axes must be 2, for the curves and for the times; got 3"):
-        plot.comparison(make_comparison(), axes=plt.subplots(3)[1])
+    with pytest.raises(ValueError, match=r"ax must be 2 axes, .* and for the times; got 3"):
+        plot.comparison(make_comparison(), ax=plt.subplots(3)[1])
+    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got NoneType"):
+        plot.comparison(make_comparison(), ax=[given[0], None])
+
+
+@pytest.mark.parametrize("name", [r"$\foo$", "cost_$x_{$y.csv"])
+def test_the_name_of_a_stream_is_no_formula(name):
+    axes = plot.comparison(dataclasses.replace(make_comparison(), name=name))
+    axes[0].figure.canvas.draw()
+    title = axes[0].get_title(loc="left")
+    assert title == name
 
 
 @pytest.mark.parametrize("draw", [plot.accuracy_and_time, plot.comparison])

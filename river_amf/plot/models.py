@@ -130,15 +130,15 @@ def accuracy_and_time(comparison: Comparison, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def comparison(comparison: Comparison, axes: Sequence[Axes] | None = None) -> NDArray[Any]:
+def comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> NDArray[Any]:
     """Draw what was compared: accuracy along the stream, and accuracy against time below.
 
     Parameters
     ----------
     comparison
         From `evaluation.compare`.
-    axes
-        Where to draw, one for each panel; by default on a new figure.
+    ax
+        Where to draw: two axes, one for each panel; by default those of a new figure.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def comparison(comparison: Comparison, axes: Sequence[Axes] | None = None) -> ND
     Raises
     ------
     TypeError
-        If the comparison is none, or the axes are no axes.
+        If the comparison is none, or what is given is no axes.
     ValueError
         If there are not two axes, or nothing to draw.
 
@@ -157,7 +157,7 @@ def comparison(comparison: Comparison, axes: Sequence[Axes] | None = None) -> ND
     >>> from river_amf import AMFClassifier, OnlineDummyClassifier, evaluation, plot
     >>> models = [AMFClassifier(seed=1), OnlineDummyClassifier()]
     >>> comparison = evaluation.compare("Bananas", models, limit=1000)
-    >>> axes = plot.comparison(comparison, axes=Figure(layout="constrained").subplots(2))
+    >>> axes = plot.comparison(comparison, ax=Figure(layout="constrained").subplots(2))
     >>> [ax.get_xlabel() for ax in axes]
     ['samples', 'microseconds a sample']
 
@@ -165,18 +165,18 @@ def comparison(comparison: Comparison, axes: Sequence[Axes] | None = None) -> ND
     _check_comparison(comparison)
     if not comparison.table["accuracy"].notna().any():
         raise ValueError("comparison has no accuracy to draw")
-    new = axes is None
-    given = (
-        new_column(2, height_for(len(comparison.table)), sharex=False) if new else given_axes(axes)
-    )
-    if len(given) != 2:
-        raise ValueError(f"axes must be 2, for the curves and for the times; got {len(given)}")
-    for ax in given:
-        check_axes("axes", ax)
-    learning_curves(comparison, ax=given[0])
-    accuracy_and_time(comparison, ax=given[1])
-    given[0].set_title(comparison.name, loc="left")
-    return given
+    if ax is None:
+        axes = new_column(2, height_for(len(comparison.table)), sharex=False)
+    else:
+        axes = given_axes(ax)
+    if len(axes) != 2:
+        raise ValueError(f"ax must be 2 axes, for the curves and for the times; got {len(axes)}")
+    for panel in axes:
+        check_axes("ax", panel)
+    learning_curves(comparison, ax=axes[0])
+    accuracy_and_time(comparison, ax=axes[1])
+    axes[0].set_title(comparison.name, loc="left", parse_math=False)  # a file may be named $x
+    return axes
 
 
 def _check_comparison(comparison: object) -> None:
