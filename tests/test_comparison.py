@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import datetime as dt
 import html.parser
 import itertools
 import math
 import re
+import signal
+import sys
+import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -29,7 +34,7 @@ from river import (
 from sklearn.linear_model import Perceptron
 
 from river_amf import AMFClassifier, baselines, evaluation
-from river_amf.evaluation import EvaluationError, compare, load_stream, prequential, runs
+from river_amf.evaluation import EvaluationError, alarm, compare, load_stream, prequential, runs
 
 FIGURES = ["accuracy", "kappa", "log-loss", "us_per_sample", "memory"]
 SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
@@ -426,6 +431,7 @@ def test_the_baselines_are_the_default():
         ({"a": 3}, TypeError, "model 'a' must be a classifier of river, or a function .* got 3"),
         ([linear_model.LinearRegression()], TypeError, "model 'LinearRegression' must be"),
         ([preprocessing.StandardScaler()], TypeError, "model 'StandardScaler' must be"),
+        ({1: Majority, "1": Odd}, ValueError, "models 1 and '1' would both be '1' in the table"),
     ],
 )
 def test_models_that_are_none_are_told_before_any_run(models, error, message):
@@ -441,6 +447,11 @@ def test_models_that_are_none_are_told_before_any_run(models, error, message):
         ([metrics.ConfusionMatrix], TypeError, "ConfusionMatrix must be a metric"),
         ([3], TypeError, "int must be a metric"),
         ([metrics.FBeta(0.5), metrics.FBeta(2.0)], ValueError, "there are two metrics FBeta"),
+        (
+            [utils.TimeRolling(metrics.MacroF1, dt.timedelta(days=1))],
+            TypeError,
+            "TimeRolling of MacroF1 needs the time of each sample",
+        ),
     ],
 )
 def test_metrics_that_do_not_do_are_told_before_any_run(chosen, error, message):
@@ -455,6 +466,27 @@ def test_metrics_that_are_given_are_left_as_they_are():
     expected = of_river(naive_bayes.GaussianNB(), SAMPLES, metrics.FBeta(0.5))
     assert table["FBeta"]["GaussianNB"] == expected
     assert [metric.get() for metric in given] == [0.0] * 3
+
+
+@pytest.mark.parametrize("metric", ["MacroF1", "Accuracy", "CrossEntropy", "CohenKappa"])
+@pytest.mark.parametrize("name", ["bayes", "forest", "prior"])
+def test_a_rolling_metric_is_that_of_river(metric, name):
+    def rolling():
+        return utils.Rolling(getattr(metrics, metric), 50)
+
+    given, samples = rolling(), list(three_labels(230))
+    given.update("low", {"low": 1.0} if metric == "CrossEntropy" else "low")
+    table = compare(samples, {"one": MODELS[name], "two": MODELS[name]}, [given]).table
+    assert set(table["Rolling"]) == {of_river(MODELS[name](), samples, rolling())}
+    assert len(given.window) == 1
+
+
+def test_an_instance_that_rolls_is_that_of_river():
+    with pytest.warns(DeprecationWarning, match="Passing an instance"):
+        given, again = (utils.Rolling(metrics.FBeta(0.5), 50) for _ in range(2))
+    table = compare(load_stream("Phishing", limit=200), [naive_bayes.GaussianNB], [given]).table
+    stream = load_stream("Phishing", limit=200)
+    assert table["Rolling"]["GaussianNB"] == of_river(naive_bayes.GaussianNB(), stream, again)
 
 
 def test_a_metric_with_a_positive_label_of_its_own_takes_any_labels():
@@ -493,6 +525,11 @@ def test_numbers_out_of_range_are_told(option, values):
         (RecursionError("too deep"), "RecursionError: too deep"),
         (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0"),
         (EvaluationError("by itself"), "EvaluationError: by itself"),
+        (ValueError(), "ValueError"),
+        (SystemExit(1), "SystemExit: 1"),
+        (SystemExit(), "SystemExit"),
+        (GeneratorExit(), "GeneratorExit"),
+        (BaseException("of one's own"), "BaseException: of one's own"),
     ],
 )
 def test_a_model_that_fails_is_a_row_and_the_others_run_on(when, error, described):
@@ -508,12 +545,19 @@ def test_a_model_that_fails_is_a_row_and_the_others_run_on(when, error, describe
     assert not comparison.interrupted
 
 
+class Leaving(Majority):
+    def clone(self, *args, **kwargs):
+        raise SystemExit("no clone")
+
+
 @pytest.mark.parametrize(
     ("make", "described"),
     [
         (lambda: 1 / 0, "cannot be made: ZeroDivisionError: division by zero"),
         (lambda: 3, "cannot be made: TypeError: must be a classifier of river, got 3"),
         (linear_model.LinearRegression, "cannot be made: TypeError: must be a classifier"),
+        (sys.exit, "cannot be made: SystemExit"),
+        (Leaving(), "cannot be made: SystemExit: no clone"),
     ],
 )
 def test_a_model_that_cannot_be_made_is_a_row(make, described):
@@ -562,6 +606,102 @@ def test_warming_up_ends_with_the_time_limit_too(clock):
     assert clock.now == 20.0
 
 
+def test_the_time_is_looked_at_once_more_after_the_last_sample(clock):
+    class SlowAtLast(Failing):
+        def learn_one(self, x, y):
+            super().learn_one(x, y)
+            clock.now += 11.0 if self.n == 40 else 0.0
+
+    table = compare(SAMPLES, [SlowAtLast(n_good=100)], time_limit=10).table
+    row = table.loc["SlowAtLast"]
+    assert row["status"] == "time limit of 10 s after 40 samples"
+    assert row["accuracy"] == of_river(Failing(n_good=100), SAMPLES, metrics.Accuracy())
+
+
+def spin():
+    while True:
+        pass
+
+
+class Hanging(Majority):
+    """A classifier that comes to no end at its 17th sample."""
+
+    def __init__(self, hang=spin, when="learn_one"):
+        super().__init__()
+        self.hang = hang
+        self.when = when
+
+    def _hang(self, when):
+        if self.when == when and sum(self.counts.values()) == 16:
+            self.hang()
+
+    def predict_one(self, x, **kwargs):
+        self._hang("predict_one")
+        return super().predict_one(x)
+
+    def learn_one(self, x, y):
+        self._hang("learn_one")
+        super().learn_one(x, y)
+
+
+def swallow():
+    while True:
+        try:
+            time.sleep(3600)
+        except BaseException:
+            if swallow.rung:
+                raise
+            swallow.rung = True
+
+
+has_alarm = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the alarm of POSIX")
+
+
+@has_alarm
+@pytest.mark.parametrize("hang", [spin, lambda: time.sleep(3600), swallow])
+@pytest.mark.parametrize("when", ["learn_one", "predict_one"])
+def test_a_call_without_end_is_cut_off_and_the_figures_are_those_before(monkeypatch, when, hang):
+    monkeypatch.setattr(runs, "GRACE", 0.0)
+    monkeypatch.setattr(alarm, "_AGAIN", 0.1)
+    swallow.rung = False
+    models = {"hanging": lambda: Hanging(hang, when), "after": Majority}
+    comparison = compare(SAMPLES, models, ["MacroF1"], time_limit=0.2, window=10)
+    table = comparison.table
+    assert table["status"].tolist() == ["time limit of 0.2 s after 16 samples", "ok"]
+    assert table["n_samples"].tolist() == [16, 40]
+    for column, metric in [("accuracy", metrics.Accuracy()), ("MacroF1", metrics.MacroF1())]:
+        assert table[column]["hanging"] == of_river(Majority(), SAMPLES[:16], metric)
+    assert table["memory"]["hanging"] > 0
+    hanging = comparison.curves.query("model == 'hanging'")
+    assert hanging["n_samples"].tolist() == [10, 16]
+    hits = hanging["accuracy"].mul([9, 6]).sum()  # the first sample is not scored
+    assert hits == pytest.approx(15 * table["accuracy"]["hanging"])
+
+
+@has_alarm
+def test_a_constructor_without_end_is_a_row(monkeypatch):
+    monkeypatch.setattr(runs, "GRACE", 0.0)
+    table = compare(SAMPLES, {"bad": spin, "good": Majority}, time_limit=0.2).table
+    assert table["status"].tolist() == ["time limit of 0.2 s after 0 samples", "ok"]
+    assert table.loc["bad", FIGURES].isna().all()
+
+
+def test_in_another_thread_a_time_limit_is_looked_at_between_samples(clock):
+    tables = []
+
+    def run():
+        tables.append(compare(SAMPLES, {"slow": slow(clock)}, time_limit=10).table)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert tables[0]["status"]["slow"] == "time limit of 10 s after 10 samples"
+
+
+def test_a_time_limit_may_be_longer_than_any_alarm():
+    assert compare(SAMPLES, [Majority], time_limit=1e300).table["status"]["Majority"] == "ok"
+
+
 class Interrupting(Failing):
     def learn_one(self, x, y):
         super().learn_one(x, y)
@@ -576,9 +716,44 @@ def test_ctrl_c_ends_the_comparison_with_what_there_is(monkeypatch):
     table = comparison.table
     assert table["status"].tolist() == ["ok", "interrupted after 6 samples", "not run"]
     assert table["n_samples"].tolist() == [40, 6, 0]
-    assert table["accuracy"].notna().tolist() == [True, False, False]
+    expected = of_river(Failing(n_good=100), SAMPLES[:6], metrics.Accuracy())
+    assert table["accuracy"]["current"] == expected
+    assert table.loc["current", ["us_per_sample", "memory"]].notna().all()
+    assert table.loc["never", FIGURES].isna().all()
     assert set(comparison.curves["model"]) == {"done", "current"}
     assert comparison.interrupted
+
+
+def test_ctrl_c_in_a_model_that_cannot_tell_its_size_is_still_told(monkeypatch):
+    class Sizeless(Interrupting):
+        @property
+        def _raw_memory_usage(self):
+            raise ValueError("no size")
+
+    monkeypatch.setattr(prequential, "WARM_UP", 3)
+    table = compare(SAMPLES, [Sizeless(n_good=7)]).table
+    assert table["status"]["Sizeless"] == "interrupted after 6 samples"
+    assert table.loc["Sizeless", FIGURES].isna().all()
+
+
+@pytest.mark.parametrize("error", [OSError("disk gone"), ValueError(), SystemExit(3)])
+@pytest.mark.parametrize("n_good", [0, 5, 30])
+def test_a_stream_that_fails_midway_is_not_the_fault_of_a_model(error, n_good):
+    class Torn:
+        def __iter__(self):
+            yield from SAMPLES[:n_good]
+            raise error
+
+    stream = evaluation.Stream("torn", 40, 2, 0, Torn())
+    with pytest.raises(EvaluationError, match="the stream cannot be read: ") as raised:
+        compare(stream, [Majority, dummy.PriorClassifier])
+    assert raised.value.__cause__ is error
+
+
+def test_a_stream_with_a_sample_that_is_no_pair_is_told():
+    stream = evaluation.Stream("odd", 3, 2, 0, [*SAMPLES[:2], ({"a": 1}, True, 1.0)])
+    with pytest.raises(EvaluationError, match="sample 3: must be a pair"):
+        compare(stream, [Majority])
 
 
 # What is shown and written
@@ -642,6 +817,14 @@ def test_markdown_has_the_same_cells(mixed, tmp_path):
     ]
     assert [rows[0], *rows[2:]] == mixed._cells()
     assert re.fullmatch(r"\| :-+ (\| -+: )+\| :-+ \|", lines[1])
+
+
+def test_each_model_is_one_line_of_text_whatever_its_name():
+    comparison = compare(SAMPLES, {"two\nlines |\r\nof": Majority})
+    assert str(comparison).splitlines()[1].startswith("two lines | of  ")
+    lines = comparison.to_markdown().splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith(r"| two lines \| of |")
 
 
 def test_csv_has_every_digit(mixed, tmp_path):

@@ -302,12 +302,23 @@ def test_a_sample_that_the_model_refuses_is_named():
         run(AMFClassifier(n_estimators=1), samples)
 
 
+class Mute(ValueError):
+    """An error that cannot tell its text."""
+
+    def __str__(self):
+        raise RuntimeError
+
+
 @pytest.mark.parametrize(
     ("error", "message"),
     [
         (KeyError("a"), "^sample 1: KeyError: 'a'$"),
         (ValueError("odd"), "^sample 1: odd$"),
         (MemoryError(), "^sample 1: not enough memory for the model$"),
+        (ValueError(), "^sample 1: ValueError$"),
+        (Mute(), "^sample 1: Mute$"),
+        (SystemExit(2), "^sample 1: SystemExit: 2$"),
+        (GeneratorExit(), "^sample 1: GeneratorExit$"),
     ],
 )
 def test_whatever_a_model_raises_is_an_evaluation_error(error, message):
@@ -326,6 +337,41 @@ def test_warming_up_takes_no_more_than_the_first_samples():
     evaluation.warm_up(model, stream)
     assert model.n == prequential.WARM_UP
     assert sum(1 for _ in stream) == 5300 - prequential.WARM_UP
+
+
+def test_the_loop_tells_the_figures_of_the_samples_learnt_whatever_breaks_off():
+    class Breaking(dummy.PriorClassifier):
+        def learn_one(self, x, y):
+            if self.n == 30:
+                raise KeyboardInterrupt
+            super().learn_one(x, y)
+
+    names = ["Accuracy", "CrossEntropy", "MacroF1"]
+    samples = list(load_stream("Phishing", limit=50))
+    loop = prequential.TestThenTrain(Breaking(), [getattr(metrics, name)() for name in names])
+    with pytest.raises(KeyboardInterrupt):
+        for x, y in samples:
+            loop.step(x, y)
+    last = loop.checkpoint()
+    assert last.n_samples == 30
+    for name in names:
+        metric = getattr(metrics, name)()
+        evaluate.progressive_val_score(samples[:30], dummy.PriorClassifier(), metric)
+        assert last.metrics[name] == metric.get()
+
+
+def test_probabilities_are_scored_as_they_were_when_predicted():
+    shared = {"yes": 1.0, "no": 0.0}
+
+    class Sharing(LastLabel):
+        def predict_proba_one(self, x, **kwargs):
+            return shared
+
+        def learn_one(self, x, y):
+            shared.update({"yes": 0.0, "no": 1.0})
+
+    rows = run(Sharing(), [({"a": 1.0}, "yes")], [metrics.CrossEntropy()])
+    assert rows[-1].metrics["CrossEntropy"] == pytest.approx(0.0, abs=1e-12)
 
 
 # Drift

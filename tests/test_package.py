@@ -41,7 +41,7 @@ LAYERS = [
     {"evaluation.prequential", "evaluation.progressive", "inspection"},
     {"evaluation.measures"},
     {"evaluation.streams"},
-    {"evaluation.tracks", "evaluation.tables"},
+    {"evaluation.alarm", "evaluation.tracks", "evaluation.tables"},
     {"baselines"},
     {"forest", "dummy"},
     {"blocks", "columns", "explanation", "persistence.soundness", "persistence.values"},

@@ -51,14 +51,15 @@ class Comparison:
         A row per model, with the columns `n_samples` (learnt), `accuracy`, `kappa`, `log-loss`,
         those of further metrics by their class names, `us_per_sample` (microseconds to predict and
         to learn), `memory` (bytes) and `status`. The status is `"ok"` if the model has seen the
-        whole stream. After a time limit the figures are those up to it, and the status says when
-        it was; of a model that failed or was interrupted they are NaN, and the status says why.
-        The log-loss of a classifier without probabilities is NaN.
+        whole stream in time. After a time limit or Ctrl-C the figures are those over the samples
+        learnt, and the status says how many these were; of a model that failed, or had learnt
+        none, they are NaN, and the status says why. The log-loss of a classifier without
+        probabilities is NaN.
     curves
         A row per model and window of samples, with the columns `model`, `n_samples` (at the end of
         the window), and the `accuracy` and the `log-loss` over the samples of the window; NaN where
-        there was nothing to score. The last window of a stream may be shorter; that in which a
-        model fails is left out.
+        there was nothing to score. The last window of a run may be shorter; that in which a model
+        fails is left out.
 
     Examples
     --------
@@ -179,10 +180,13 @@ def compare(
 
     The figures are those of `river.evaluate.progressive_val_score`: the label is that of
     `predict_one`, and a sample of which a model knows nothing, such as the first one, is not
-    scored. Any exception of a model ends its run, and its row says so. So does the time limit,
-    which is looked at between samples: all runs in this process, and what a single call takes
-    cannot be cut off but by Ctrl-C. That ends the comparison, and what there is until then is
-    returned.
+    scored. Whatever a model raises ends its run, and its row says so, `SystemExit` too. Ctrl-C ends
+    the comparison, and what there is until then is returned.
+
+    The time limit is looked at between samples, and after the last one. A single call that goes on
+    for half a second more, of a constructor too, is cut off where there is an alarm signal (POSIX)
+    in the main thread; elsewhere it is waited for. All runs in this process: compiled code is cut
+    off only when it comes back to Python.
 
     Parameters
     ----------
@@ -195,14 +199,14 @@ def compare(
         list: these are named by their classes. A model is cloned and does not learn itself. By
         default all of `baselines.classifiers`.
     metrics
-        Further metrics of river: instances (cloned), classes or names.
+        Further metrics of river: instances (cloned), a `Rolling` one too, classes or names.
     window
         Number of samples of a window of the curves; by default a round number that gives about
         thirty windows.
     time_limit
         Seconds that a model may take, on the clock: whatever passes between its first sample and
         its last one. Time taken before that, for as many seconds at most, to let a copy compile
-        what it does is not counted.
+        what it does is not counted; nor is that to make the model, which is cut off alike.
     limit
         Number of samples to run over; by default all. An endless stream must have one.
     seed
@@ -217,12 +221,13 @@ def compare(
     Raises
     ------
     TypeError
-        If a model is neither a classifier nor callable, or a metric none of classification.
+        If a model is neither a classifier nor callable, or a metric none of classification, or one
+        that rolls over time.
     ValueError
-        If there are no models, or a number is out of range.
+        If there are no models, or two of one name, or a number is out of range.
     EvaluationError
-        If there is no such stream, it has no samples, one of them is no pair, or its labels do not
-        suit a metric.
+        If there is no such stream, it has no samples, one of them is no pair, its labels do not
+        suit a metric, or it fails while it is read.
 
     Examples
     --------
@@ -327,6 +332,7 @@ def _keep(dataset: Any, limit: int | None) -> list[Sample]:
 def _makers(models: Any) -> dict[str, Maker]:
     """Return what makes each model, by name."""
     if isinstance(models, Mapping):
+        _check_names(list(models))
         named = {str(name): model for name, model in models.items()}
     elif isinstance(models, Iterable) and not isinstance(models, str | base.Base):
         named = {}
@@ -346,6 +352,17 @@ def _makers(models: Any) -> dict[str, Maker]:
             )
         makers[name] = model.clone if is_model else model
     return makers
+
+
+def _check_names(names: list[Any]) -> None:
+    """Raise if two names are one in the table, where they are text."""
+    for place, name in enumerate(names):
+        for other in names[:place]:
+            if str(other) == str(name):
+                raise ValueError(
+                    f"models {other!r} and {name!r} would both be {str(name)!r} in the table;"
+                    " each must have a name of its own"
+                )
 
 
 def _name(model: Any) -> str:

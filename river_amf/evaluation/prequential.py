@@ -8,6 +8,7 @@ without probabilities has no figure of what needs them.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import time
@@ -19,6 +20,7 @@ from river import base, compose
 from river.metrics.base import ClassificationMetric
 
 from river_amf.encoding import shown
+from river_amf.evaluation.alarm import OutOfTime
 from river_amf.evaluation.streams import EvaluationError, Label, Sample
 
 OnPrediction = Callable[[int, Label, Label | None, dict[Label, float]], None]
@@ -122,24 +124,98 @@ def iter_test_then_train(
     1250 True
 
     """
-    n = 0
-    seconds = 0.0
-    predict = _Predictor(model)
-    for n, (x, y) in enumerate(samples, start=1):
-        label, proba, predicting = predict(n, x)
-        for measure in measures:
+    loop = TestThenTrain(model, measures)
+    for x, y in samples:
+        loop.step(x, y, on_prediction)
+        if loop.n_samples in checkpoints:
+            yield loop.checkpoint()
+    if loop.n_samples and loop.n_samples not in checkpoints:
+        yield loop.checkpoint()
+
+
+class TestThenTrain:
+    """The loop sample by sample, which can tell at any time where it stands.
+
+    A sample counts once it is learnt: whatever breaks off between, the figures are those of the
+    samples before.
+
+    Parameters
+    ----------
+    model
+        The classifier; it learns.
+    measures
+        Metrics to update, as in `iter_test_then_train`.
+
+    Attributes
+    ----------
+    n_samples
+        Number of samples predicted and learnt.
+
+    Examples
+    --------
+    >>> from river import metrics, naive_bayes
+    >>> from river_amf.evaluation import load_stream
+    >>> from river_amf.evaluation.prequential import TestThenTrain
+    >>> loop = TestThenTrain(naive_bayes.GaussianNB(), [metrics.Accuracy()])
+    >>> for x, y in load_stream("Phishing", limit=100):
+    ...     label, proba = loop.step(x, y)
+    >>> loop.checkpoint().n_samples
+    100
+
+    """
+
+    __test__ = False  # pytest would take it for tests
+
+    def __init__(self, model: base.Classifier, measures: Sequence[ClassificationMetric]) -> None:
+        self.n_samples = 0
+        self._seconds = 0.0
+        self._model = model
+        self._measures = measures
+        self._predict = _Predictor(model)
+
+    def step(
+        self, x: Any, y: Label, on_prediction: OnPrediction | None = None
+    ) -> tuple[Label | None, dict[Label, float]]:
+        """Predict, learn and score a sample; return what was predicted.
+
+        Parameters
+        ----------
+        x, y
+            The sample.
+        on_prediction
+            As in `iter_test_then_train`.
+
+        Raises
+        ------
+        EvaluationError
+            If the model fails.
+
+        """
+        n = self.n_samples + 1
+        label, proba, predicting = self._predict(n, x)
+        if on_prediction is not None:
+            on_prediction(n, y, label, proba)
+        proba = copy.copy(proba)  # which may be the model's own, to be changed as it learns
+        _, learning = _timed(n, self._model.learn_one, x, y)
+        for measure in self._measures:
             if measure.requires_labels and label is not None:
                 measure.update(y, label)
             elif proba and not measure.requires_labels:
                 measure.update(y, proba)
-        if on_prediction is not None:
-            on_prediction(n, y, label, proba)
-        _, learning = _timed(n, model.learn_one, x, y)
-        seconds += predicting + learning
-        if n in checkpoints:
-            yield _checkpoint(n, seconds, model, measures, predict)
-    if n and n not in checkpoints:
-        yield _checkpoint(n, seconds, model, measures, predict)
+        self._seconds += predicting + learning
+        self.n_samples = n
+        return label, proba
+
+    def checkpoint(self) -> Checkpoint:
+        """Return where the loop stands, from the first sample on."""
+        values = {
+            type(measure).__name__: (
+                float(measure.get()) if self._predict.scores(measure) else math.nan
+            )
+            for measure in self._measures
+        }
+        us_per_sample = 1e6 * self._seconds / self.n_samples
+        return Checkpoint(self.n_samples, values, us_per_sample, self._model._raw_memory_usage)
 
 
 def warm_up(model: base.Classifier, samples: Iterable[Sample]) -> None:
@@ -209,6 +285,36 @@ def most_probable(proba: dict[Label, float]) -> Label | None:
     return max(proba, key=lambda label: proba[label], default=None)
 
 
+def described(error: BaseException) -> str:
+    """Return the class of an error, and its text if there is one.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation.prequential import described
+    >>> described(ValueError("no such value")), described(ValueError())
+    ('ValueError: no such value', 'ValueError')
+
+    """
+    text = text_of(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def text_of(error: BaseException) -> str:
+    """Return the text of an error, which is empty if the error itself fails to give it.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation.prequential import text_of
+    >>> text_of(ValueError("no such value"))
+    'no such value'
+
+    """
+    try:
+        return str(error).strip()
+    except Exception:
+        return ""
+
+
 class _Predictor:
     """Predicts a label and probabilities as river's evaluation does, for any classifier of river.
 
@@ -266,22 +372,10 @@ def _timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
         answer = call(*args)
     except MemoryError as error:
         raise EvaluationError(f"sample {n}: not enough memory for the model") from error
+    except (KeyboardInterrupt, OutOfTime):  # not the model's
+        raise
     except (TypeError, ValueError) as error:
-        raise EvaluationError(f"sample {n}: {error}") from error
-    except Exception as error:  # of any classifier of river, none of which shall be a traceback
-        raise EvaluationError(f"sample {n}: {type(error).__name__}: {error}") from error
+        raise EvaluationError(f"sample {n}: {text_of(error) or type(error).__name__}") from error
+    except BaseException as error:  # of any classifier of river, none of which shall be a traceback
+        raise EvaluationError(f"sample {n}: {described(error)}") from error
     return answer, time.perf_counter() - start
-
-
-def _checkpoint(
-    n: int,
-    seconds: float,
-    model: base.Classifier,
-    measures: Sequence[ClassificationMetric],
-    predictor: _Predictor,
-) -> Checkpoint:
-    values = {
-        type(measure).__name__: float(measure.get()) if predictor.scores(measure) else math.nan
-        for measure in measures
-    }
-    return Checkpoint(n, values, 1e6 * seconds / n, model._raw_memory_usage)

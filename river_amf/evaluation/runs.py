@@ -9,19 +9,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from river import base
+from river import base, utils
 from river.metrics import CrossEntropy
 from river.metrics.base import ClassificationMetric
 from tqdm import tqdm
 
 from river_amf.encoding import shown
-from river_amf.evaluation.prequential import iter_test_then_train, warm_up
+from river_amf.evaluation.alarm import OutOfTime, at_most
+from river_amf.evaluation.prequential import TestThenTrain, check_pairs, described, warm_up
 from river_amf.evaluation.streams import EvaluationError, Label, Sample
 
 Maker = Callable[[], base.Classifier]
 
+OK = "ok"
 NOT_RUN = "not run"
 INTERRUPTED = "interrupted"
+OUT_OF_TIME = "time limit"
+
+GRACE = 0.5  # seconds beyond a time limit, within which a call may end by itself
 
 _LONGEST_STATUS = 200  # characters; some errors are pages
 
@@ -40,10 +45,9 @@ class Run:
     ----------
     status
         `"ok"`, or why the run is not whole.
-    n_samples
-        Number of samples learnt.
     figures
-        The value of each metric, `us_per_sample` and `memory`; NaN where they are not known.
+        The value of each metric over the samples learnt, `us_per_sample` and `memory`; NaN where
+        they are not known, and all NaN if the model has failed.
     rows
         Of each window the number of samples at its end, its accuracy and its log-loss.
 
@@ -62,11 +66,11 @@ class Run:
     """
 
     def __init__(self, measures: Mapping[str, ClassificationMetric], window: int) -> None:
-        self._measures = {name: measure.clone() for name, measure in measures.items()}
+        self._measures = {name: fresh(measure) for name, measure in measures.items()}
+        self._loop: TestThenTrain | None = None
         self._windows = _Windows(window)
         self.rows = self._windows.rows
         self.status = NOT_RUN
-        self.n_samples = 0
         names = (*measures, "us_per_sample", "memory")
         self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
 
@@ -77,7 +81,7 @@ class Run:
         time_limit: float | None = None,
         bar: tqdm[Any] | None = None,
     ) -> None:
-        """Run; any exception of the model is told by the status, and Ctrl-C is raised as well.
+        """Run; whatever the model raises is told by the status, and Ctrl-C is raised as well.
 
         Parameters
         ----------
@@ -86,44 +90,123 @@ class Run:
         samples
             The stream; it is iterated twice.
         time_limit
-            Seconds from the first sample on; as many at most are taken before, to warm up.
+            Seconds from the first sample on; as many at most are taken before, to warm up. A call
+            that goes on for longer is cut off, with a grace of half a second, where `at_most` can.
         bar
             A progress bar, which counts the samples.
 
+        Raises
+        ------
+        EvaluationError
+            If the stream itself fails, which is not the model's fault.
+
         """
         watched = _Watched(samples, time_limit, bar)
+        longest = None if time_limit is None else time_limit + GRACE
         try:
-            with suppress(Exception):  # the run itself will meet it
-                warm_up(_make(make), _Watched(samples, time_limit))
-            self._score(_make(make), watched)
+            _try_to_warm_up(make, _Watched(samples, time_limit), longest)
+            self._learn(make, watched, longest)
+            self._keep_figures()
         except KeyboardInterrupt:
-            self._end_early(watched)
+            with suppress(Exception):  # of a model that cannot tell its size
+                self._keep_figures()
             self.status = f"{INTERRUPTED} after {self.n_samples} samples"
             raise
-        except Exception as error:
-            self._end_early(watched)
+        except StreamFailure:
+            raise
+        except BaseException as error:  # even SystemExit is but a model's failure
             self.status = _describe(error, watched.n_begun)
         else:
-            self.status = "ok"
+            self.status = OK
             if watched.is_late:
-                self.status = f"time limit of {time_limit:g} s after {self.n_samples} samples"
+                self.status = f"{OUT_OF_TIME} of {time_limit:g} s after {self.n_samples} samples"
 
-    def _end_early(self, watched: _Watched) -> None:
-        """Count the samples learnt: all but the one at which the run broke off."""
-        self.n_samples = max(watched.n_begun - 1, 0)
+    @property
+    def n_samples(self) -> int:
+        """Number of samples learnt."""
+        return self._loop.n_samples if self._loop else 0
 
-    def _score(self, model: base.Classifier, samples: Iterable[Sample]) -> None:
-        """Take the figures of a model over the samples."""
-        measures = list(self._measures.values())
-        for last in iter_test_then_train(samples, model, measures, (), self._windows.add):
-            values = (last.metrics[type(measure).__name__] for measure in measures)
-            self.figures = {
-                **dict(zip(self._measures, values, strict=True)),
-                "us_per_sample": last.us_per_sample,
-                "memory": last.memory,
-            }
-            self.n_samples = last.n_samples
+    def _learn(self, make: Maker, watched: _Watched, longest: float | None) -> None:
+        """Make the model and run it, until the samples or the time have run out."""
+        try:
+            with at_most(longest):
+                model = _make(make)
+            loop = self._loop = TestThenTrain(model, list(self._measures.values()))
+            with at_most(longest):
+                for x, y in watched:
+                    label, proba = loop.step(x, y)
+                    self._windows.add(loop.n_samples, y, label, proba)
+        except OutOfTime:
+            watched.is_late = True
+
+    def _keep_figures(self) -> None:
+        """Take the figures over the samples learnt, if there are any."""
+        if self._loop is None or not self.n_samples:
+            return
         self._windows.close()
+        last = self._loop.checkpoint()
+        self.figures = {
+            **{name: last.metrics[type(m).__name__] for name, m in self._measures.items()},
+            "us_per_sample": last.us_per_sample,
+            "memory": last.memory,
+        }
+
+
+class StreamFailure(EvaluationError):
+    """A stream that fails while it is read: an error of the caller, not of a model.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation import EvaluationError
+    >>> from river_amf.evaluation.runs import StreamFailure
+    >>> issubclass(StreamFailure, EvaluationError)
+    True
+
+    """
+
+
+def has_failed(status: str) -> bool:
+    """Whether a status is that of a model that failed.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation.runs import has_failed
+    >>> has_failed("sample 7: ValueError: no such value"), has_failed("time limit of 1 s after 0")
+    (True, False)
+
+    """
+    return status not in (OK, NOT_RUN) and not status.startswith((OUT_OF_TIME, INTERRUPTED))
+
+
+def fresh(measure: Any) -> Any:
+    """Return a metric of the same kind that has seen nothing; a rolling one too.
+
+    The `clone` of a rolling metric of river is that of the metric within, without the window.
+
+    Raises
+    ------
+    TypeError
+        If it rolls over time, which samples do not tell.
+
+    Examples
+    --------
+    >>> from river import metrics, utils
+    >>> from river_amf.evaluation.runs import fresh
+    >>> fresh(utils.Rolling(metrics.MacroF1, window_size=50)).window_size
+    50
+
+    """
+    if isinstance(measure, utils.TimeRolling):
+        raise TypeError(
+            f"TimeRolling of {type(measure.obj).__name__} needs the time of each sample; a metric"
+            " may be a Rolling over a number of samples"
+        )
+    if not isinstance(measure, utils.Rolling):
+        return measure.clone()
+    rolling = copy.deepcopy(measure)
+    rolling.obj = fresh(measure.obj)
+    rolling.window.clear()
+    return rolling
 
 
 class _Watched:
@@ -140,7 +223,7 @@ class _Watched:
 
     def __iter__(self) -> Iterator[Sample]:
         start = time.perf_counter()
-        for x, y in self._samples:
+        for x, y in _read(self._samples):
             if time.perf_counter() - start >= self._time_limit:
                 self.is_late = True
                 return
@@ -148,6 +231,17 @@ class _Watched:
             yield copy.copy(x), y  # a copy: what a model does to it shall not be seen by the next
             if self._bar is not None:
                 self._bar.update()
+        self.is_late = time.perf_counter() - start > self._time_limit
+
+
+def _read(samples: Iterable[Sample]) -> Iterator[Sample]:
+    """Yield the samples; what goes wrong with them is a failure of the stream."""
+    try:
+        yield from check_pairs(samples)
+    except (GeneratorExit, OutOfTime, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise StreamFailure(f"the stream cannot be read: {described(error)}") from error
 
 
 class _Windows:
@@ -187,13 +281,23 @@ class _Windows:
         self._clear()
 
 
-def _describe(error: Exception, n: int) -> str:
+def _describe(error: BaseException, n: int) -> str:
     """Return what went wrong in one line, and at which sample; 0 is before the first one."""
     cause = error.__cause__ if isinstance(error, EvaluationError) else None
-    cause = error if cause is None else cause
     where = f"sample {n}" if n else "cannot be made"
-    text = " ".join(f"{where}: {type(cause).__name__}: {cause}".split()).removesuffix(":")
+    text = " ".join(f"{where}: {described(error if cause is None else cause)}".split())
     return text if len(text) <= _LONGEST_STATUS else f"{text[:_LONGEST_STATUS]}..."
+
+
+def _try_to_warm_up(make: Maker, samples: Iterable[Sample], longest: float | None) -> None:
+    """Let a copy learn the first samples; what goes wrong, the run itself will meet."""
+    try:
+        with at_most(longest):
+            warm_up(_make(make), samples)
+    except (KeyboardInterrupt, StreamFailure):
+        raise
+    except BaseException:
+        return
 
 
 def _make(make: Maker) -> base.Classifier:

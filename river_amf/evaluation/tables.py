@@ -1,7 +1,7 @@
 """Tables of text: aligned for a terminal, in Markdown, in HTML.
 
 A table is a list of rows of cells, the titles first. The first column and the last one are text,
-the others are numbers.
+the others are numbers. As text, each row is one line, whatever is in its cells.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ def align(rows: Rows) -> str:
     tree        0.9  ok
 
     """
+    rows = [[_on_one_line(cell) for cell in cells] for cells in rows]
     widths = _widths(rows)
     return "\n".join("  ".join(_pad(cells, widths)).rstrip() for cells in rows)
 
@@ -95,4 +96,8 @@ def _pad(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 def _escape(cell: str) -> str:
-    return cell.replace("\\", "\\\\").replace("|", "\\|")
+    return _on_one_line(cell).replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _on_one_line(cell: str) -> str:
+    return " ".join(cell.splitlines())
