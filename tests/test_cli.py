@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import importlib.metadata
+import itertools
 import random
 import re
 import signal
@@ -521,8 +523,63 @@ def test_a_model_that_fails_is_a_row_and_all_that_fail_are_status_1(monkeypatch,
     assert cli.main([*arguments, "amf,adaptive", "--png", str(path)]) == 1
     output, error = capsys.readouterr()
     assert set(rows_of(output)[1]) == {"amf", "adaptive"}
-    assert error.splitlines()[-1] == "no picture: comparison has no accuracy to draw"
+    told = "no picture, {} is {}: comparison has no accuracy to draw"
+    assert error.splitlines()[-1] == told.format(path, "not written")
     assert not path.exists()
+    path.write_bytes(b"older")
+    assert cli.main([*arguments, "amf", "--png", str(path)]) == 1
+    assert capsys.readouterr().err.splitlines()[-1] == told.format(path, "left as it was")
+    assert path.read_bytes() == b"older"
+
+
+def test_out_of_time_before_the_first_sample_is_not_failed(monkeypatch, capsys):
+    now = itertools.count()
+    monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))
+    arguments = ["--models", "dummy,majority", "--limit", "20", "--time-limit", "0.5"]
+    assert cli.main(["compare", *arguments]) == 0
+    _, rows = rows_of(capsys.readouterr().out)
+    statuses = {row["status"] for row in rows.values()}
+    assert statuses == {"time limit of 0.5 s after 0 samples"}
+
+
+def test_a_model_that_exits_does_not_end_the_command(monkeypatch, capsys):
+    monkeypatch.setattr(AMFClassifier, "learn_one", lambda *_: sys.exit(5))
+    assert cli.main(["compare", "--limit", "20", "--models", "amf,dummy"]) == 0
+    _, rows = rows_of(capsys.readouterr().out)
+    assert [row["status"] for row in rows.values()] == ["sample 1: SystemExit: 5", "ok"]
+
+
+def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
+    monkeypatch, tmp_path, capsys
+):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", full)
+    paths = {name: tmp_path / name for name in ("csv", "curves", "png", "markdown")}
+    arguments = [part for name, path in paths.items() for part in (f"--{name}", str(path))]
+    with pytest.raises(SystemExit) as exit_:
+        cli.main(["compare", "--limit", "60", "--models", "dummy", *arguments])
+    assert exit_.value.code == 2
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
+    for name, what in [("csv", "table"), ("curves", "curves"), ("png", "picture")]:
+        assert f"cannot write the {what} to {paths[name]}: No space left on device" in line
+    assert "dummy" in paths["markdown"].read_text()
+    assert not plt.get_fignums()
+
+
+def test_a_picture_too_large_to_draw_is_told(monkeypatch, tmp_path, capsys):
+    def refuse(*_, **__):
+        raise ValueError("Image size is too large")
+
+    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", refuse)
+    path = tmp_path / "picture.png"
+    arguments = ["--limit", "60", "--models", "dummy", "--png", str(path)]
+    assert cli.main(["compare", *arguments]) == 0
+    told = f"no picture, {path} is not written: Image size is too large"
+    assert capsys.readouterr().err.splitlines()[-1] == told
+    assert not plt.get_fignums()
 
 
 def test_a_time_limit_is_a_row(monkeypatch, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from river_amf.cli.options import (
 )
 from river_amf.evaluation import Comparison, EvaluationError
 from river_amf.evaluation.measures import find_metric
-from river_amf.evaluation.runs import Maker
+from river_amf.evaluation.runs import GRACE, Maker, has_failed
 
 Writer = Callable[[Comparison, str], object]
 
@@ -37,8 +38,10 @@ DESCRIPTION = (
 )
 EPILOG = (
     "Exit status: 0 if any model has run, out of time or not; 1 if all have failed; 2 after an"
-    " error in the arguments; 130 after Ctrl-C, which prints the table and writes the files with"
-    " what there is."
+    " error in the arguments, in the stream or in writing a file; 130 after Ctrl-C, which prints"
+    " the table and writes the files with what there is. Figures of a model that ran out of time or"
+    " was interrupted are those over the samples it has learnt; one that failed has none. A picture"
+    " for which there is nothing to draw is told on stderr, and its file left as it was."
 )
 
 
@@ -73,7 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="end the run of a model that takes longer; looked at between samples",
+        help="end the run of a model that takes longer; looked at between samples, and a single"
+        f" call is cut off {GRACE} s later (not on Windows)",
     )
     add("--csv", metavar="FILE", help="write the table to a CSV file")
     add("--markdown", metavar="FILE", help="write the table to a Markdown file")
@@ -118,12 +122,11 @@ def run(arguments: argparse.Namespace) -> int:
         progress=True,
     )
     print(f"{stream.name}: {stream.n_samples} samples", comparison, sep="\n", flush=True)
-    for write, path in writers:
-        write(comparison, path)
+    _write(comparison, writers)
     if comparison.interrupted:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
-    return _ALL_FAILED if comparison.table["us_per_sample"].isna().all() else 0
+    return _ALL_FAILED if all(map(has_failed, comparison.table["status"])) else 0
 
 
 def _choose(chosen: list[str] | None, makers: dict[str, Maker]) -> dict[str, Maker]:
@@ -138,8 +141,8 @@ def _choose(chosen: list[str] | None, makers: dict[str, Maker]) -> dict[str, Mak
     return {name.lower(): makers[name.lower()] for name in chosen}
 
 
-def _writers(arguments: argparse.Namespace, source: str) -> list[tuple[Writer, str]]:
-    """Return what writes each file that was asked for, or raise if one cannot be written."""
+def _writers(arguments: argparse.Namespace, source: str) -> dict[str, tuple[Writer, str]]:
+    """Return by option what writes each file asked for, and its path, or raise if it cannot."""
     paths = {option: path for option in _FILES if (path := getattr(arguments, option)) is not None}
     options: dict[Path, str] = {}
     for option, path in paths.items():
@@ -154,7 +157,19 @@ def _writers(arguments: argparse.Namespace, source: str) -> list[tuple[Writer, s
     }
     if "png" in paths:
         write["png"] = _picture_writer()
-    return [(write[option], path) for option, path in paths.items()]
+    return {option: (write[option], path) for option, path in paths.items()}
+
+
+def _write(comparison: Comparison, writers: dict[str, tuple[Writer, str]]) -> None:
+    """Write all the files that can be, and raise for those that cannot."""
+    errors = []
+    for option, (write, path) in writers.items():
+        try:
+            write(comparison, path)
+        except OSError as error:
+            errors.append(f"cannot write {_FILES[option]} to {path}: {error.strerror or error}")
+    if errors:
+        raise EvaluationError("; ".join(errors))
 
 
 def _write_curves(comparison: Comparison, path: str) -> None:
@@ -171,12 +186,15 @@ def _picture_writer() -> Callable[[Comparison, str], None]:
     from matplotlib import pyplot
 
     def draw(comparison: Comparison, path: str) -> None:
+        figure = None
         try:
-            axes = plot.comparison(comparison)
+            figure = plot.comparison(comparison)[0].figure
+            figure.savefig(path, format="png", dpi=150)
         except ValueError as error:  # where all have failed, say
-            print(f"no picture: {error}", file=sys.stderr)
-        else:
-            axes[0].figure.savefig(path, format="png", dpi=150)
-            pyplot.close(axes[0].figure)
+            state = "left as it was" if os.path.exists(path) else "not written"
+            print(f"no picture, {path} is {state}: {error}", file=sys.stderr)
+        finally:
+            if figure is not None:
+                pyplot.close(figure)
 
     return draw
