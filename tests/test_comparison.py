@@ -736,15 +736,35 @@ def test_ctrl_c_in_a_model_that_cannot_tell_its_size_is_still_told(monkeypatch):
     assert table.loc["Sizeless", FIGURES].isna().all()
 
 
+def test_ctrl_c_while_the_size_is_taken_leaves_the_windows_as_they_were():
+    class Large(Majority):
+        asked = 0
+
+        @property
+        def _raw_memory_usage(self):
+            Large.asked += 1
+            if Large.asked == 2:  # the first one is to warm up
+                raise KeyboardInterrupt
+            return 1000
+
+    comparison = compare(SAMPLES, [Large], window=15)
+    assert comparison.table["status"]["Large"] == "interrupted after 40 samples"
+    assert comparison.table["memory"]["Large"] == 1000
+    assert comparison.curves["n_samples"].tolist() == [15, 30, 40]
+
+
 @pytest.mark.parametrize("error", [OSError("disk gone"), ValueError(), SystemExit(3)])
 @pytest.mark.parametrize("n_good", [0, 5, 30])
-def test_a_stream_that_fails_midway_is_not_the_fault_of_a_model(error, n_good):
+@pytest.mark.parametrize(
+    "wrap", [lambda torn: evaluation.Stream("torn", 40, 2, 0, torn), iter], ids=["stream", "pairs"]
+)
+def test_a_stream_that_fails_midway_is_not_the_fault_of_a_model(error, n_good, wrap):
     class Torn:
         def __iter__(self):
             yield from SAMPLES[:n_good]
             raise error
 
-    stream = evaluation.Stream("torn", 40, 2, 0, Torn())
+    stream = wrap(Torn())
     with pytest.raises(EvaluationError, match="the stream cannot be read: ") as raised:
         compare(stream, [Majority, dummy.PriorClassifier])
     assert raised.value.__cause__ is error

@@ -26,9 +26,9 @@ from river_amf import baselines
 from river_amf.encoding import shown
 from river_amf.evaluation import tables
 from river_amf.evaluation.measures import check_labels, find_metric
-from river_amf.evaluation.prequential import check_pairs, even_checkpoints
+from river_amf.evaluation.prequential import even_checkpoints
 from river_amf.evaluation.progressive import iter_samples
-from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Maker, Run
+from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Maker, Run, read_pairs
 from river_amf.evaluation.streams import EvaluationError, Sample, Stream, load_stream
 from river_amf.evaluation.tracks import DriftStream
 from river_amf.parameters import flag, integer, positive
@@ -206,7 +206,8 @@ def compare(
     time_limit
         Seconds that a model may take, on the clock: whatever passes between its first sample and
         its last one. Time taken before that, for as many seconds at most, to let a copy compile
-        what it does is not counted; nor is that to make the model, which is cut off alike.
+        what it does is not counted; nor is that to make the model, which is cut off alike. A limit
+        shorter than the compilation, which some libraries keep for the next process, cuts that off.
     limit
         Number of samples to run over; by default all. An endless stream must have one.
     seed
@@ -325,8 +326,8 @@ def _keep(dataset: Any, limit: int | None) -> list[Sample]:
         )
     is_file = isinstance(dataset, datasets.base.FileDataset)
     if is_file and not isinstance(dataset, datasets.base.RemoteDataset):
-        return list(check_pairs(samples))[:limit]  # whole, as river closes the file at its end only
-    return list(itertools.islice(check_pairs(samples), limit))
+        return list(read_pairs(samples))[:limit]  # whole, as river closes the file at its end only
+    return list(itertools.islice(read_pairs(samples), limit))
 
 
 def _makers(models: Any) -> dict[str, Maker]:

@@ -1,12 +1,14 @@
-"""Metrics of river by name, and which of them suit a stream."""
+"""Metrics of river: by name, afresh for each run, and which of them suit a stream."""
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
-from river import metrics
+from river import metrics, utils
 from river.metrics.base import BinaryMetric, ClassificationMetric
 
 from river_amf.evaluation.streams import EvaluationError, Sample, suggest
@@ -54,6 +56,37 @@ def find_metric(name: str) -> type[ClassificationMetric]:
         hint = suggest(name, sorted(known))
         raise EvaluationError(f"no classification metric {name!r} without arguments ({hint})")
     return known[by_lower[lower]]
+
+
+def fresh(measure: Any) -> Any:
+    """Return a metric of the same kind that has seen nothing; a rolling one too.
+
+    The `clone` of a rolling metric of river is that of the metric within, without the window.
+
+    Raises
+    ------
+    TypeError
+        If it rolls over time, which samples do not tell.
+
+    Examples
+    --------
+    >>> from river import metrics, utils
+    >>> from river_amf.evaluation.measures import fresh
+    >>> fresh(utils.Rolling(metrics.MacroF1, window_size=50)).window_size
+    50
+
+    """
+    if isinstance(measure, utils.TimeRolling):
+        raise TypeError(
+            f"TimeRolling of {type(measure.obj).__name__} needs the time of each sample; a metric"
+            " may be a Rolling over a number of samples"
+        )
+    if not isinstance(measure, utils.Rolling):
+        return measure.clone()
+    rolling = copy.deepcopy(measure)
+    rolling.obj = fresh(measure.obj)
+    rolling.window.clear()
+    return rolling
 
 
 def check_labels(

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from river import base, utils
+from river import base
 from river.metrics import CrossEntropy
 from river.metrics.base import ClassificationMetric
 from tqdm import tqdm
 
 from river_amf.encoding import shown
 from river_amf.evaluation.alarm import OutOfTime, at_most
+from river_amf.evaluation.measures import fresh
 from river_amf.evaluation.prequential import TestThenTrain, check_pairs, described, warm_up
 from river_amf.evaluation.streams import EvaluationError, Label, Sample
 
@@ -165,6 +166,33 @@ class StreamFailure(EvaluationError):
     """
 
 
+def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
+    """Yield the samples of a stream.
+
+    Raises
+    ------
+    StreamFailure
+        Where a sample is no pair, or the stream raises whatever it is.
+
+    Examples
+    --------
+    >>> from river_amf.evaluation.runs import read_pairs
+    >>> list(read_pairs(({"a": 1 / n}, True) for n in [1, 0]))
+    Traceback (most recent call last):
+        ...
+    river_amf.evaluation.runs.StreamFailure: the stream cannot be read: ZeroDivisionError: ...
+
+    """
+    try:
+        yield from check_pairs(samples)
+    except (GeneratorExit, KeyboardInterrupt, OutOfTime):  # not the stream's
+        raise
+    except EvaluationError as error:
+        raise StreamFailure(str(error)) from error
+    except BaseException as error:
+        raise StreamFailure(f"the stream cannot be read: {described(error)}") from error
+
+
 def has_failed(status: str) -> bool:
     """Whether a status is that of a model that failed.
 
@@ -176,37 +204,6 @@ def has_failed(status: str) -> bool:
 
     """
     return status not in (OK, NOT_RUN) and not status.startswith((OUT_OF_TIME, INTERRUPTED))
-
-
-def fresh(measure: Any) -> Any:
-    """Return a metric of the same kind that has seen nothing; a rolling one too.
-
-    The `clone` of a rolling metric of river is that of the metric within, without the window.
-
-    Raises
-    ------
-    TypeError
-        If it rolls over time, which samples do not tell.
-
-    Examples
-    --------
-    >>> from river import metrics, utils
-    >>> from river_amf.evaluation.runs import fresh
-    >>> fresh(utils.Rolling(metrics.MacroF1, window_size=50)).window_size
-    50
-
-    """
-    if isinstance(measure, utils.TimeRolling):
-        raise TypeError(
-            f"TimeRolling of {type(measure.obj).__name__} needs the time of each sample; a metric"
-            " may be a Rolling over a number of samples"
-        )
-    if not isinstance(measure, utils.Rolling):
-        return measure.clone()
-    rolling = copy.deepcopy(measure)
-    rolling.obj = fresh(measure.obj)
-    rolling.window.clear()
-    return rolling
 
 
 class _Watched:
@@ -223,7 +220,7 @@ class _Watched:
 
     def __iter__(self) -> Iterator[Sample]:
         start = time.perf_counter()
-        for x, y in _read(self._samples):
+        for x, y in read_pairs(self._samples):
             if time.perf_counter() - start >= self._time_limit:
                 self.is_late = True
                 return
@@ -232,16 +229,6 @@ class _Watched:
             if self._bar is not None:
                 self._bar.update()
         self.is_late = time.perf_counter() - start > self._time_limit
-
-
-def _read(samples: Iterable[Sample]) -> Iterator[Sample]:
-    """Yield the samples; what goes wrong with them is a failure of the stream."""
-    try:
-        yield from check_pairs(samples)
-    except (GeneratorExit, OutOfTime, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        raise StreamFailure(f"the stream cannot be read: {described(error)}") from error
 
 
 class _Windows:
@@ -257,6 +244,7 @@ class _Windows:
         self._hits: list[bool] = []
         self._log_loss: ClassificationMetric = CrossEntropy()  # type: ignore[no-untyped-call]
         self._n_proba = 0
+        self._n_open = 0
 
     def add(self, n: int, y: Label, label: Label | None, proba: dict[Label, float]) -> None:
         """Score a prediction; with the last one of a window its row is complete."""
@@ -266,15 +254,14 @@ class _Windows:
             self._log_loss.update(y, proba)
             self._n_proba += 1
         self._n = n
+        self._n_open += 1
         if n % self._every == 0:
-            self._close()
+            self.close()
 
     def close(self) -> None:
-        """Complete the last window, if there is a part of one."""
-        if self._n % self._every:
-            self._close()
-
-    def _close(self) -> None:
+        """Complete the row of the window, if it has a sample."""
+        if not self._n_open:
+            return
         accuracy = sum(self._hits) / len(self._hits) if self._hits else math.nan
         log_loss = self._log_loss.get() if self._n_proba else math.nan
         self.rows.append((self._n, accuracy, log_loss))
