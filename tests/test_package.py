@@ -49,8 +49,10 @@ LAYERS = [
     {"frames", "paths", "persistence.container"},
     {"parameters"},
     {"encoding", "_kernels"},
-    {"state"},
+    {"state", "_version"},
 ]
+# what is imported by a name found in a file, and so at any depth: module -> the modules it may be
+BY_NAME = {"persistence": set(river_amf.persistence._MODULES.values())}
 
 
 def imports(module):
@@ -80,8 +82,18 @@ def test_every_module_has_its_layer():
 def test_imports_point_downwards(module):
     (depth,) = (i for i, layer in enumerate(LAYERS) if module in layer)
     below = {name for layer in LAYERS[depth + 1 :] for name in layer}
-    below |= {None} if module != "persistence.container" else {None, "__init__"}  # for its version
-    assert {own(name) for name in imports(module)} <= below
+    assert {own(name) for name in imports(module)} <= below | {None}
+
+
+def test_the_only_imports_by_name_are_of_what_a_file_may_hold():
+    calls = [m for m in MODULES if "import_module(" in FILES[m].read_text()]
+    assert calls == [*BY_NAME]
+    assert BY_NAME["persistence"] == {"river_amf.sklearn"}
+
+
+def test_the_version_is_that_of_the_package_s_lowest_module():
+    assert river_amf.__version__ == river_amf._version.__version__
+    assert not [*imports("_version")]
 
 
 def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():

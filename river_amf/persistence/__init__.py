@@ -11,6 +11,7 @@ import importlib
 import os
 from typing import Any, ClassVar, Self
 
+from river_amf._version import __version__
 from river_amf.encoding import shown
 from river_amf.persistence import container
 from river_amf.persistence.container import Array, FileError, Header
@@ -186,8 +187,7 @@ def save(model: Any, path: PathLike) -> None:
             "river_amf.persistence.Saved"
         )
     header, arrays = model._to_file()
-    version = container.package_version()
-    container.write(name, {"river_amf": version, "kind": kind, "model": header}, arrays)
+    container.write(name, {"river_amf": __version__, "kind": kind, "model": header}, arrays)
 
 
 def load(path: PathLike) -> Any:

@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import state
+from river_amf._version import __version__
 
 MAGIC = b"\x89AMF\r\n\x1a\n"  # neither text nor what a transfer as text would leave alone
 FORMAT = 1
@@ -318,7 +319,7 @@ def _too_new(text: bytes, format_: int) -> str:
         version = _parsed(text)["river_amf"]
     return (
         f"was saved by river_amf {version} in format {format_}; this is river_amf "
-        f"{package_version()}, which reads up to format {FORMAT}: upgrade river_amf"
+        f"{__version__}, which reads up to format {FORMAT}: upgrade river_amf"
     )
 
 
@@ -372,16 +373,3 @@ def _shape(shape: Any) -> tuple[int, ...]:
     ):
         raise ValueError(f"impossible shape {json.dumps(shape)[:99]}")
     return lengths
-
-
-def package_version() -> str:
-    """Return the version of the package, which is known once all of it has been imported.
-
-    Examples
-    --------
-    >>> package_version()
-    '0.1...'
-    """
-    import river_amf
-
-    return river_amf.__version__
