@@ -338,7 +338,8 @@ def _check_forest(model: object) -> None:
     if not hasattr(model, "_arena"):
         raise TypeError(
             f"model must be a forest, got {type(model).__name__}; "
-            "of a pipeline give the last step, such as pipeline['AMFClassifier']"
+            "of a pipeline give the last step, such as pipeline['AMFClassifier'], "
+            "of a scikit-learn estimator its model_"
         )
 
 

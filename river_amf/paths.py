@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import _kernels, state
-from river_amf.encoding import Features
+from river_amf.encoding import Features, shown
 
 Array = NDArray[Any]
 
@@ -56,7 +56,13 @@ class Step(NamedTuple):
 
 def check_tree(n_trees: int, tree: Any) -> int:
     """Return the index of a tree, or raise TypeError or IndexError."""
-    index = operator.index(tree)
+    try:
+        index = operator.index(tree)
+    except TypeError:
+        raise TypeError(
+            f"tree must be an integer between 0 and {n_trees - 1}, got {shown(tree)} "
+            f"of type {type(tree).__name__}"
+        ) from None
     if not 0 <= index < n_trees:
         raise IndexError(f"tree must be between 0 and {n_trees - 1}, got {index}")
     return index

@@ -8,7 +8,7 @@ import pytest
 import tables
 from river import preprocessing
 
-from river_amf import AMFClassifier, inspection
+from river_amf import AMFClassifier, inspection, sklearn
 
 
 @pytest.fixture
@@ -104,10 +104,20 @@ def test_a_pipeline_is_told_where_its_forest_is(mixed):
         inspection.node_table(preprocessing.StandardScaler() | mixed)
 
 
-@pytest.mark.parametrize("tree", [1.5, "0", None])
+def test_an_estimator_of_scikit_learn_is_told_where_its_forest_is():
+    estimator = sklearn.AMFClassifier(n_estimators=1).fit([[1.0], [2.0]], [0, 1])
+    for look in (inspection.node_table, inspection.feature_relevance):
+        with pytest.raises(TypeError, match="of a scikit-learn estimator its model_"):
+            look(estimator)
+    assert len(inspection.node_table(estimator.model_)) == 3
+
+
+@pytest.mark.parametrize("tree", [1.0, "0", None])
 @pytest.mark.parametrize("has_learnt", [False, True])
 def test_a_tree_that_is_no_number_is_an_error(mixed, tree, has_learnt):
-    with pytest.raises(TypeError):
+    last = mixed.n_estimators - 1
+    message = f"tree must be an integer between 0 and {last}, got {tree!r} of type"
+    with pytest.raises(TypeError, match=message):
         inspection.node_table(mixed if has_learnt else mixed.clone(), tree)
 
 
