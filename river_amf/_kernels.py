@@ -807,6 +807,12 @@ def log_score(settings: Record, count: float, n_samples: float, weight: float) -
     )
 
 
+@hot
+def tempered(settings: Record, log_p: float) -> float:
+    """The eta log p of a score or a weight; an infinite one as a very large one, as of odds."""
+    return min(max(settings["step"] * log_p, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
+
+
 @part
 def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
     """Log weight log w_v = -eta L_v, with L_v in closed form from the counts (design 2, loss)."""
@@ -816,7 +822,7 @@ def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
     for c in range(settings["n_classes"]):
         if counts[c] > 0.0:
             loss -= math.lgamma(counts[c] + settings["dirichlet"]) - settings["lgamma_dirichlet"]
-    return -settings["step"] * loss
+    return tempered(settings, -loss)
 
 
 @hot
@@ -832,7 +838,7 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
         return known[index, 0]
     loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
     loss -= math.lgamma(n_samples + settings["dirichlet"]) - settings["lgamma_dirichlet"]
-    log_w = -settings["step"] * loss if n_samples > 0.0 else 0.0
+    log_w = tempered(settings, -loss) if n_samples > 0.0 else 0.0
     if index == n_samples:
         known[index, 0] = log_w
     return log_w
@@ -1494,7 +1500,7 @@ def weigh_cell(
         tree.faded[index, FADED_SHARE] = share
         tree.faded[index, FADED_SUM] = faded_sum
         tree.faded[index, FADED_COUNTS + label] = faded_sum
-    return settings["step"] * log_w
+    return tempered(settings, log_w)
 
 
 @part
@@ -1676,7 +1682,7 @@ def aggregate_any_weight(
         if tree.settings["fades"]:
             share = tree.faded[index, FADED_SHARE]
             log_p = learn_faded_weight(tree.settings, tree.faded[index], label, log_p, weight)
-        log_p *= tree.settings["step"]
+        log_p = tempered(tree.settings, log_p)
         if is_leaf(node):
             log_g = log_p
             faded_share = share

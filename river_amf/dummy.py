@@ -12,6 +12,7 @@ from river import base
 from river_amf import columns, frames
 from river_amf.encoding import Features, Labels, check_dict, check_weight, shown
 from river_amf.parameters import (
+    LEAST_DIRICHLET,
     Check,
     CheckedParameters,
     automatic_dirichlet,
@@ -33,7 +34,8 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         Number of classes that the prior counts from the start; one more label than that raises
         `ValueError`. With `None` the classes seen so far count.
     dirichlet
-        Pseudo-count a > 0 of each class. `None` takes 0.5 up to two classes and 0.01 beyond.
+        Pseudo-count a of each class, from 1e-300 on. `None` takes 0.5 up to two classes and 0.01
+        beyond.
 
     Examples
     --------
@@ -52,7 +54,7 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
     _file_kind = "OnlineDummyClassifier"
     _checks: ClassVar[dict[str, Check]] = {
         "n_classes": integer(1, optional=True),
-        "dirichlet": positive(optional=True),
+        "dirichlet": positive(least=LEAST_DIRICHLET, optional=True),
     }
 
     def __init__(self, n_classes: int | None = None, dirichlet: float | None = None) -> None:

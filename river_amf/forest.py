@@ -16,6 +16,7 @@ from river_amf import _kernels, blocks, columns, explanation, frames, paths, sta
 from river_amf._kernels import START
 from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_weight, shown
 from river_amf.parameters import (
+    LEAST_DIRICHLET,
     Check,
     CheckedParameters,
     automatic_dirichlet,
@@ -68,8 +69,8 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     use_aggregation
         Whether a tree predicts by all its prunings (`True`) or by its leaf alone.
     dirichlet
-        Pseudo-count a > 0 of each class in a node, which predicts (count + a) / (n + n_classes a).
-        `None` takes 0.5 up to two classes and 0.01 beyond.
+        Pseudo-count a of each class in a node, which predicts (count + a) / (n + n_classes a); from
+        1e-300 on. `None` takes 0.5 up to two classes and 0.01 beyond.
     split_pure
         Whether to split cells in which all samples bear one label at once, as in the figures of the
         paper. By default they are split when another label arrives, by the same law, which takes
@@ -160,7 +161,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         "loss": one_of("log"),
         "split_prior": positive(below=1),
         "use_aggregation": flag,
-        "dirichlet": positive(optional=True),
+        "dirichlet": positive(least=LEAST_DIRICHLET, optional=True),
         "split_pure": flag,
         "max_nodes": integer(1, optional=True),
         "split_intensity": one_of("range", "relevance", "unit"),

@@ -13,6 +13,7 @@ import numpy as np
 from river_amf.encoding import shown
 
 LARGEST = 1e300  # of a number without another bound: products with counts stay finite
+LEAST_DIRICHLET = 1e-300  # shares and products of smaller ones would lose their digits, or be 0
 
 Check = Callable[[str, Any], None]
 
@@ -31,8 +32,13 @@ def integer(low: int, *, optional: bool = False) -> Check:
     return check
 
 
-def positive(*, below: float | None = None, optional: bool = False) -> Check:
-    """Check for a number > 0 and, where there is a bound, < below (or None, if optional)."""
+def positive(
+    *, least: float | None = None, below: float | None = None, optional: bool = False
+) -> Check:
+    """Check for a number > 0 and, where there is a bound, < below (or None, if optional).
+
+    Where there is a least one, it is from that on.
+    """
 
     def check(name: str, value: Any) -> None:
         if optional and value is None:
@@ -41,7 +47,10 @@ def positive(*, below: float | None = None, optional: bool = False) -> Check:
         if isinstance(value, numbers.Real) and not isinstance(value, bool):
             with suppress(OverflowError):
                 number = float(value)
-        if below is None:
+        if least is not None:
+            bounds = f"from {least:g} to {LARGEST:g}"
+            is_good = least <= number <= LARGEST
+        elif below is None:
             bounds = f"> 0 and at most {LARGEST:g}"
             is_good = 0 < number <= LARGEST
         else:

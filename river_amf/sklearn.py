@@ -524,7 +524,8 @@ class OnlineDummyClassifier(_OnlineClassifier):
         Number of classes that the prior counts from the start, and at most; with `None` the classes
         seen so far count.
     dirichlet
-        Pseudo-count a > 0 of each class. `None` takes 0.5 up to two classes and 0.01 beyond.
+        Pseudo-count a of each class, from 1e-300 on. `None` takes 0.5 up to two classes and 0.01
+        beyond.
 
     Examples
     --------

@@ -270,7 +270,7 @@ def test_bits_of_a_weight_fade_like_the_whole(weight):
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("fading_factor", [5e-324, 1e-300, 1e-10, 0.5, 1 - 1e-16])
-@pytest.mark.parametrize("dirichlet", [5e-324, 1e-300, 1e-30, 1.0, 1e17, 1e300])
+@pytest.mark.parametrize("dirichlet", [1e-300, 1e-30, 1.0, 1e17, 1e300])
 @pytest.mark.parametrize("weights", [[1.0], [1e300, 1.0], [1e-300], [0.3, 1e6]], ids=str)
 def test_parameters_and_weights_of_any_size_give_probabilities(
     seed, fading_factor, dirichlet, weights

@@ -27,7 +27,8 @@ PARAMETERS = [
 NOT_INTEGERS = [1.0, "1", True, math.nan, [1], fractions.Fraction(2), np.array(2), pd.NA, -1]
 NOT_NUMBERS = [0, -1.0, "1", True, math.nan, math.inf, -math.inf, [1.0], 1j, np.array(0.5), pd.NA]
 NOT_CHOICES = ["", "Log", 0, True, math.nan, [1], np.array([1, 2]), pd.NA]
-SMALL_NUMBERS = [0.1, 0.9, np.float32(0.5), np.float64(0.5), fractions.Fraction(1, 3), 5e-324]
+PLAIN_NUMBERS = [0.1, 0.9, np.float32(0.5), np.float64(0.5), fractions.Fraction(1, 3)]
+SMALL_NUMBERS = [*PLAIN_NUMBERS, 5e-324]
 
 # name -> (good values, bad values, what an error says is right)
 OF_THE_DUMMY = {
@@ -36,7 +37,11 @@ OF_THE_DUMMY = {
         [*NOT_INTEGERS, 0],
         "integer >= 1 or None",
     ),
-    "dirichlet": ([None, 1, 1e300, *SMALL_NUMBERS], NOT_NUMBERS, "> 0 and at most 1e+300, or None"),
+    "dirichlet": (
+        [None, 1, 1e300, 1e-300, *PLAIN_NUMBERS],
+        [*NOT_NUMBERS, 9.9e-301, 5e-324, fractions.Fraction(1, 10**400)],
+        "from 1e-300 to 1e+300, or None",
+    ),
 }
 OF_THE_FOREST = OF_THE_DUMMY | {
     "n_estimators": ([1, 10, np.int64(3)], [*NOT_INTEGERS, 0, None], "integer >= 1"),

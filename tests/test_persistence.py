@@ -125,7 +125,7 @@ def test_the_dummy_has_the_same_future(path, cut):
         {"n_jobs": -1},
         {"seed": 10**6000},
         {"step": np.float32(0.5), "n_classes": np.int64(3), "use_aggregation": np.bool_(True)},
-        {"max_nodes": 3, "split_prior": 0.1 + 0.2, "dirichlet": 5e-324},
+        {"max_nodes": 3, "split_prior": 0.1 + 0.2, "dirichlet": 1e-300, "step": 5e-324},
     ],
 )
 def test_parameters_come_back_as_they_were(path, parameters):
@@ -134,6 +134,49 @@ def test_parameters_come_back_as_they_were(path, parameters):
     for name, value in model._get_params().items():
         assert getattr(twin, name) == value
         assert type(getattr(twin, name)) is type(value)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    parameters=st.fixed_dictionaries(
+        {
+            "dirichlet": st.sampled_from([None, 1e-300, 1e-9, 1e300]) | st.floats(1e-300, 1e300),
+            "step": st.sampled_from([5e-324, 1e-300, 1.0, 1e9, 1e300]) | st.floats(5e-324, 1e300),
+            "split_prior": st.sampled_from([5e-324, 0.5, 1 - 1e-16]),
+            "fading_factor": st.sampled_from([None, 5e-324, 0.5, 1 - 1e-16]),
+            "restart_threshold": st.sampled_from([None, 5e-324, 1.0, 1e300]),
+            "n_classes": st.sampled_from([None, 3, 100]),
+            "max_nodes": st.sampled_from([None, 1, 9]),
+            "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
+            "vote": st.sampled_from(["mean", "learned"]),
+            "use_aggregation": st.booleans(),
+            "split_pure": st.booleans(),
+        }
+    ),
+    weights=st.lists(st.sampled_from([5e-324, 1e-300, 1e-9, 1.0, 1e9, 1e300]), min_size=1),
+    n_samples=st.sampled_from([1, 2, 40]),
+)
+def test_a_model_of_any_parameters_and_weights_predicts_and_comes_back(
+    tmp_path_factory, parameters, weights, n_samples
+):
+    model = AMFClassifier(n_estimators=2, seed=1, **parameters)
+    rng = random.Random(1)
+    for i in range(n_samples):
+        x = {"a": rng.random(), "b": rng.random(), "c": rng.choice("uvw")}
+        model.learn_one(x, rng.choice([x["a"] > 0.5, "other"]), w=weights[i % len(weights)])
+        assert sum(model.predict_proba_one(x).values()) == pytest.approx(1.0)
+    twin = reloaded(model, tmp_path_factory.mktemp("extreme") / "model.amf")
+    assert pickle.dumps(twin) == pickle.dumps(model)
+
+
+def test_the_smallest_dirichlet_predicts_with_the_smallest_weight(path):
+    for kind in (AMFClassifier, OnlineDummyClassifier):
+        model = kind(dirichlet=1e-300)
+        model.learn_one({"a": 1.0}, "u", w=5e-324)
+        assert model.predict_proba_one({"a": 1.0}) == {"u": 1.0}
+        assert reloaded(model, path).predict_proba_one({"a": 1.0}) == {"u": 1.0}
+        with pytest.raises(ValueError, match=r"dirichlet must be a number from 1e-300 .* 1e-310"):
+            kind(dirichlet=1e-310)
 
 
 def test_a_fraction_comes_back_as_a_float_and_changes_nothing(path):
