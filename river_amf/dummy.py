@@ -20,6 +20,7 @@ from river_amf.parameters import (
     positive,
 )
 from river_amf.persistence import Saved, soundness, values
+from river_amf.persistence.container import take
 
 
 class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
@@ -80,8 +81,9 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        model = cls(**values.parameters_from_json(header.pop("parameters"), cls._checks))
-        model._labels = values.labels_from_json(header.pop("labels"))
+        model = cls(**values.parameters_from_json(take(header, "parameters"), cls._checks))
+        model._labels = values.labels_from_json(take(header, "labels"))
+        soundness.demand("counts" in arrays, "list of arrays")
         counts = arrays.pop("counts")
         n_labels = len(model._labels)
         soundness.demand(model.n_classes is None or n_labels <= model.n_classes, "number of labels")

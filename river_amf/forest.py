@@ -27,6 +27,7 @@ from river_amf.parameters import (
     positive,
 )
 from river_amf.persistence import Saved, soundness, values
+from river_amf.persistence.container import take
 
 # Samples that a pure leaf keeps at most (eight a feature, if that is more): to split a leaf of so
 # many takes milliseconds, and they tell its children's shares to a few percent.
@@ -300,9 +301,9 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        model = cls(**values.parameters_from_json(header.pop("parameters"), cls._checks))
-        model._labels = values.labels_from_json(header.pop("labels"))
-        model._features = values.features_from_json(header.pop("features"))
+        model = cls(**values.parameters_from_json(take(header, "parameters"), cls._checks))
+        model._labels = values.labels_from_json(take(header, "labels"))
+        model._features = values.features_from_json(take(header, "features"))
         if arrays:
             model._arena = model._arena_of(header, arrays)
         soundness.demand(not header, f"entries {shown([*header])}")
@@ -315,16 +316,19 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         n_labels, is_categorical = len(self._labels), self._features.is_categorical
         n_classes = max(n_labels, self.n_classes or 1)
         soundness.demand(self.n_classes in (None, n_classes), "number of labels")
-        soundness.demand(len(arrays["trees"]) == self.n_estimators, "number of trees")
         settings = self._settings(n_classes)
         settings["n_labels"] = n_labels
         settings["n_features"] = len(is_categorical)
         settings["has_categories"] = any(is_categorical)
-        settings["n_rows"] = len(arrays["samples"])
-        settings["n_stored"] = header.pop("n_stored")
-        settings["newest_weight"] = header.pop("newest_weight")
+        n_stored, newest_weight = take(header, "n_stored"), take(header, "newest_weight")
+        soundness.demand(type(n_stored) is int, "number of samples")
+        soundness.demand(type(newest_weight) is float, "weight of the newest sample")
+        settings["n_stored"], settings["newest_weight"] = n_stored, newest_weight
         own = {"settings": settings, "is_categorical": np.array(is_categorical, np.uint8)}
         parts = soundness.parts_of(arrays, own)
+        soundness.demand(parts["trees"].shape == (self.n_estimators,), "number of trees")
+        soundness.demand(parts["samples"].ndim == 1, "number of samples")
+        settings["n_rows"] = len(parts["samples"])
         soundness.check(parts, self._features.n_categories)
         return state.Arena.of(parts)
 

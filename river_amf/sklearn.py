@@ -19,6 +19,7 @@ from river_amf import dummy, forest, frames
 from river_amf.encoding import shown
 from river_amf.parameters import integer
 from river_amf.persistence import Saved, soundness, values
+from river_amf.persistence.container import take
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -209,21 +210,51 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         names = cls._get_param_names()
-        estimator = cls(**values.parameters_from_json(header.pop("parameters"), names))
+        estimator = cls(**values.parameters_from_json(take(header, "parameters"), names))
         fitted = header.pop("fitted", None)
         if fitted is not None:
-            estimator.model_ = cls._river._from_file(fitted.pop("model"), arrays)
-            estimator._parameters = values.parameters_from_json(fitted.pop("parameters"), names)
-            estimator.classes_ = _classes_of([*map(values.from_json, fitted.pop("classes"))])
-            estimator._has_all_classes = bool(fitted.pop("has_all_classes"))
-            estimator._columns = [*map(values.from_json, fitted.pop("columns"))]
-            estimator.n_features_in_ = len(estimator._columns)
-            if fitted.pop("names"):
-                estimator.feature_names_in_ = np.array(estimator._columns, dtype=object)
-            is_known = np.isin([*estimator.model_._labels], estimator.classes_)
-            soundness.demand(is_known.all(), "classes")
-        soundness.demand(not (header or fitted), f"entries {shown([*header, *(fitted or ())])}")
+            estimator._set_fitted(fitted, arrays)
+        surplus = [*header, *(arrays if fitted is None else fitted)]
+        soundness.demand(not surplus, f"entries {shown(surplus)}")
         return estimator
+
+    def _set_fitted(self, fitted: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Set what learning has left in a file, or raise FileError if it does not fit together."""
+        names = self._get_param_names()
+        self.model_ = self._river._from_file(take(fitted, "model"), arrays)
+        self._parameters = values.parameters_from_json(take(fitted, "parameters"), names)
+        self.classes_ = _classes_of(values.distinct_from_json(take(fitted, "classes"), "class"))
+        self._has_all_classes = take(fitted, "has_all_classes")
+        self._columns = values.distinct_from_json(take(fitted, "columns"), "column")
+        self.n_features_in_ = len(self._columns)
+        has_names = take(fitted, "names")
+        soundness.demand(type(self._has_all_classes) is type(has_names) is bool, "flags")
+        if has_names:
+            are_texts = all(isinstance(name, str) for name in self._columns)
+            soundness.demand(are_texts, "names of columns")
+            self.feature_names_in_ = np.array(self._columns, dtype=object)
+        self._check_model()
+
+    def _check_model(self) -> None:
+        """Raise FileError unless the model of a file is one that these columns and classes made."""
+        model, n_classes = self.model_, self.model_.n_classes
+        soundness.demand(model._has_learnt, "model, which has learnt nothing,")
+        soundness.demand(np.isin([*model._labels], self.classes_).all(), "classes")
+        soundness.demand(n_classes is None or len(self.classes_) <= n_classes, "number of classes")
+        known = getattr(model, "_features", ())  # a dummy has none
+        soundness.demand(self._columns and {*known} <= {*self._columns}, "columns")
+        for name, value in self._parameters.items():
+            soundness.demand(self._is_of_model(name, value), f"{name} of the fitted model")
+
+    def _is_of_model(self, name: str, value: Any) -> bool:
+        """Whether learning can have started with this parameter; raise ValueError if none could."""
+        if name == "random_state":
+            return value is None or _seed(value) == self.model_.seed
+        if name in self._river._always_writable:
+            self._river._checks[name](name, _as_river_takes(name, value))
+            return True
+        own = getattr(self.model_, name)
+        return type(value) is type(own) and value == own
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         with self._unchanged_on_error():
@@ -245,7 +276,7 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _start(self) -> None:
         """Make a model that has learnt nothing; its class checks the parameters."""
         self._parameters = self.get_params(deep=False)
-        parameters = self._parameters.copy()
+        parameters = {name: _as_river_takes(name, v) for name, v in self._parameters.items()}
         if "random_state" in parameters:
             parameters["seed"] = _seed(parameters.pop("random_state"))
         self.model_ = self._river(**parameters)
@@ -265,7 +296,7 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _set_writable(self) -> None:
         """Hand on the parameters that may change at any time."""
         for name in self._river._always_writable:
-            setattr(self.model_, name, getattr(self, name))
+            setattr(self.model_, name, _as_river_takes(name, getattr(self, name)))
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, is_first: bool) -> Self:
         frame = self._read_frame(X, is_first=is_first)
@@ -373,8 +404,8 @@ class AMFClassifier(_OnlineClassifier):
     split_intensity, fading_factor, restart_threshold, vote
         As of `river_amf.AMFClassifier`.
     n_jobs
-        Number of threads, -1 for as many as there are cores. The result does not depend on it, and
-        it may be changed at any time.
+        Number of threads, -1 for as many as there are cores; `None` is 1, as elsewhere in
+        scikit-learn. The result does not depend on it, and it may be changed at any time.
     random_state
         Seed: an integer >= 0, a `RandomState` or `None`, numpy's global one, of both of which an
         integer is drawn when the forest starts.
@@ -424,7 +455,7 @@ class AMFClassifier(_OnlineClassifier):
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
         vote: str = "mean",
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_classes = n_classes
@@ -491,7 +522,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
         vote: str = "learned",
-        n_jobs: int = 1,
+        n_jobs: int | None = 1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         super().__init__(
@@ -622,6 +653,11 @@ class OnlineDummyClassifier(_OnlineClassifier):
         return np.tile(list(self.model_.predict_proba_one({}).values()), (len(frame), 1))
 
 
+def _as_river_takes(name: str, value: Any) -> Any:
+    """Return a parameter as river's class takes it: scikit-learn has `n_jobs=None` mean 1."""
+    return 1 if name == "n_jobs" and value is None else value
+
+
 def _seed(random_state: Any) -> int:
     """Return a seed as scikit-learn means its `random_state`, or raise ValueError."""
     if isinstance(random_state, numbers.Integral):
@@ -647,7 +683,7 @@ def _classes_of(labels: list[Any]) -> NDArray[Any]:
     """Return `classes_` of the labels of a file, or raise FileError."""
     are_scalars = all(isinstance(label, np.generic) for label in labels)
     classes = np.array(labels, dtype=None if are_scalars else object)
-    soundness.demand(labels and classes.ndim == 1, "classes")
+    soundness.demand(labels and classes.ndim == 1, "list of classes")
     soundness.demand(np.array_equal(classes, np.unique(classes)), "classes")
     return classes
 

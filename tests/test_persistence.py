@@ -444,6 +444,11 @@ def test_errors_of_the_system_are_those_of_open(tmp_path):
     assert caught.value.filename == str(missing)
     with pytest.raises(FileNotFoundError):
         river_amf.load(missing)
+    for empty in ("", b""):
+        for call in (AMFClassifier().save, river_amf.load):
+            with pytest.raises(FileNotFoundError) as caught:
+                call(empty)
+            assert caught.value.filename == ""
     with pytest.raises(IsADirectoryError):
         AMFClassifier().save(tmp_path)
     with pytest.raises(IsADirectoryError):
@@ -622,9 +627,25 @@ def test_the_helper_writes_as_the_package_does(path):
 def test_a_newer_file_says_so(path, header):
     path.write_bytes(file_of(header, format_=container.FORMAT + 1))
     message = error_of(path)
-    assert f"was saved by river_amf {'7.3.1' if isinstance(header, dict) else 'of'}" in message
+    assert (
+        f"was saved by river_amf {repr('7.3.1') if isinstance(header, dict) else 'of'}" in message
+    )
     assert f"format {container.FORMAT + 1}; this is river_amf {river_amf.__version__}" in message
     assert "upgrade" in message
+
+
+def test_the_version_of_a_newer_file_is_shown_cut_and_harmless(path):
+    version = "\x1b]0;\u202e" + "9" * 10**6
+    path.write_bytes(file_of({"river_amf": version}, format_=container.FORMAT + 1))
+    message = error_of(path)
+    assert ascii(version[:40]) in message
+    assert message.isascii() and message.isprintable()
+    assert len(message) < 400
+
+
+def test_format_0_is_unknown(path):
+    path.write_bytes(file_of({"river_amf": "0.1"}, format_=0))
+    assert error_of(path).endswith("is damaged: it is of the unknown format 0")
 
 
 HEADER = {"river_amf": "0.1.0", "kind": "OnlineDummyClassifier", "model": {}}
@@ -668,6 +689,66 @@ HEADER = {"river_amf": "0.1.0", "kind": "OnlineDummyClassifier", "model": {}}
 def test_a_header_that_makes_no_sense_is_refused(path, header):
     path.write_bytes(file_of(header))
     assert "is damaged" in error_of(path)
+
+
+MODEL = {"parameters": {"n_classes": None, "dirichlet": None}, "labels": []}
+COUNTS = ["counts", "<f8", [0]]
+
+
+@pytest.mark.parametrize(
+    "header, message",
+    [
+        ({"arrays": [COUNTS]} | HEADER, "its header lacks 'parameters'"),
+        ({"arrays": [COUNTS], "river_amf": "0.1"}, "its header lacks 'kind'"),
+        ({"arrays": [COUNTS], "river_amf": "0.1", "kind": "AMFClassifier"}, "lacks 'model'"),
+        (HEADER, "its header lacks 'arrays'"),
+        (HEADER | {"arrays": [], "model": 0.5}, "0.5 stands where 'parameters' and more should"),
+        (HEADER | {"arrays": [], "model": MODEL}, "its list of arrays cannot be"),
+        (HEADER | {"arrays": [["a", [["x", "O"]], [0]]]}, 'unknown type [["x", "O"]]'),
+    ],
+)
+def test_what_a_header_lacks_is_named(path, header, message):
+    path.write_bytes(file_of(header))
+    assert message in error_of(path)
+
+
+def test_parts_that_do_not_fit_together_are_called_so(path, monkeypatch):
+    OnlineDummyClassifier().save(path)
+    monkeypatch.setattr(persistence.values, "labels_from_json", refuse(KeyError("left")))
+    assert "its parts do not fit together (KeyError: 'left')" in error_of(path)
+
+
+def test_no_header_is_held_before_its_checksum_agrees(path):
+    length = 300_000_000
+    with open(path, "wb") as file:
+        prefix = struct.pack("<8sIQQ", container.MAGIC, container.FORMAT, length, length + 92)
+        file.write(prefix)
+        file.truncate(length + 92)  # sparse: it takes a block of the disk
+    tracemalloc.start()
+    try:
+        assert "has been changed" in error_of(path)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * container._PIECE_BYTES
+
+
+def test_a_header_that_is_too_long_is_neither_saved_nor_read(path, monkeypatch):
+    model = learn(OnlineDummyClassifier(), [({}, "a" * 1000, 1.0)])
+    model.save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr(container, "LONGEST_HEADER", 1000)
+    assert "its header should take 1" in error_of(path)
+    with pytest.raises(ValueError, match=r"labels, categories and names take 1\d\d\d bytes"):
+        model.save(path)
+    assert path.read_bytes() == before
+
+
+def test_a_long_header_comes_back(path, monkeypatch):
+    monkeypatch.setattr(container, "_PIECE_BYTES", 1000)
+    labels = [f"label {i}" for i in range(3000)]
+    model = learn(OnlineDummyClassifier(), [({}, label, 1.0) for label in labels])
+    assert [*reloaded(model, path)._labels] == labels
 
 
 @pytest.mark.parametrize("tag", ["", '"tuple",', '"str",', '"int8",'])
@@ -767,6 +848,12 @@ def edited_error(path, header, arrays):
         (lambda p, a: a.update(bias=a["bias"][:-1]), "shape of bias"),
         (lambda p, a: p.update(n_stored=3), "number of samples"),
         (lambda p, a: p.update(newest_weight=0.0), "newest"),
+        (lambda p, a: p.update(newest_weight="a"), "weight of the newest sample cannot be"),
+        (lambda p, a: p.update(n_stored=0.5), "number of samples cannot be"),
+        (lambda p, a: p.pop("n_stored"), "its header lacks 'n_stored'"),
+        (lambda p, a: a.pop("trees"), "list of arrays"),
+        (lambda p, a: a.update(trees=a["trees"][0].reshape(())), "number of trees"),
+        (lambda p, a: a.update(samples=a["samples"].reshape(-1, 1)), "number of samples"),
         (lambda p, a: p.update(more=1), "more"),
         (lambda p, a: p["parameters"].update(step=-1.0), "step must be"),
         (lambda p, a: p["parameters"].update(n_estimators=3), "number of trees"),

@@ -248,6 +248,19 @@ def test_the_number_of_threads_does_not_matter_and_may_change_at_any_time():
     np.testing.assert_array_equal(estimator.predict_proba(X), twin.predict_proba(X))
 
 
+def test_no_number_of_threads_is_one_as_in_scikit_learn(tmp_path):
+    estimator, twin = FOREST(n_jobs=None), FOREST()
+    np.testing.assert_array_equal(estimator.fit(X, Y).predict(X), twin.fit(X, Y).predict(X))
+    assert (estimator.n_jobs, estimator.model_.n_jobs) == (None, 1)
+    estimator.partial_fit(X, Y).save(tmp_path / "model.amf")
+    loaded = river_amf.load(tmp_path / "model.amf")
+    assert (loaded.n_jobs, clone(loaded).n_jobs, loaded.model_.n_jobs) == (None, None, 1)
+    estimator.set_params(n_jobs=2).predict(X)
+    estimator.set_params(n_jobs=None).predict(X)
+    assert estimator.model_.n_jobs == 1
+    np.testing.assert_array_equal(loaded.predict_proba(X), estimator.predict_proba(X))
+
+
 def test_the_label_seen_first_is_predicted_in_a_tie_and_of_a_dummy_the_first_of_classes():
     forest = FOREST().fit([[1.0], [1.0]], ["b", "a"])
     assert forest.predict_proba([[1.0]]).tolist() == [[0.5, 0.5]]
@@ -309,7 +322,7 @@ BAD_PARAMETERS = {
     "step": -1.0,
     "split_prior": 1.0,
     "vote": "loud",
-    "n_jobs": None,
+    "n_jobs": 0,
 }
 
 
@@ -761,26 +774,100 @@ def test_a_random_state_is_no_part_of_a_file(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+# what is put into the fitted part -> what is said of it
 EDITS = {
-    "classes in disorder": {"classes": [["str", "tall"], ["str", "deep"], ["str", "broad"]]},
-    "no classes": {"classes": []},
-    "other classes": {"classes": [["str", "x"], ["str", "y"], ["str", "z"]]},
-    "tuples as classes": {"classes": [["tuple", [1]], ["tuple", [2]]]},
-    "one entry more": {"surplus": 1},
-    "no model": {"model": None},
-    "other parameters": {"parameters": {}},
-    "columns that are none": {"columns": 3},
+    "classes in disorder": ({"classes": [["str", "tall"], ["str", "deep"]]}, "classes cannot be"),
+    "no classes": ({"classes": []}, "list of classes cannot be"),
+    "other classes": ({"classes": [["str", c] for c in "xyz"]}, "classes cannot be"),
+    "tuples as classes": ({"classes": [["tuple", [1]], ["tuple", [2]]]}, "list of classes"),
+    "classes that are none": ({"classes": 3}, "a list of one class each is none"),
+    "one entry more": ({"surplus": 1}, "entries ['surplus']"),
+    "no model": ({"model": None}, "None stands where 'parameters' and more should"),
+    "other parameters": ({"parameters": {}}, "its parameters are not dirichlet,"),
+    "columns that are none": ({"columns": 3}, "a list of one column each is none"),
+    "no columns": ({"columns": []}, "columns cannot be"),
+    "too few columns": ({"columns": [0, 1, 2]}, "columns cannot be"),
+    "other columns": ({"columns": ["a", "b", "c", "d"]}, "columns cannot be"),
+    "a column twice": ({"columns": [0, 1, 2, 3, 3]}, "a column comes twice"),
+    "names that are no texts": ({"names": True}, "names of columns cannot be"),
+    "a flag that is none": ({"names": 0}, "flags cannot be"),
+    "another flag that is none": ({"has_all_classes": "yes"}, "flags cannot be"),
 }
 
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-def test_a_damaged_file_says_so(edit, tmp_path):
-    header, arrays = FOREST().fit(X, Y)._to_file()
-    header["fitted"] |= edit
-    kind = {"river_amf": "0.1", "kind": "sklearn.AMFClassifier"}
-    container.write(str(tmp_path / "model.amf"), kind | {"model": header}, arrays)
-    with pytest.raises(river_amf.persistence.FileError, match="is damaged"):
-        AMFClassifier.load(tmp_path / "model.amf")
+def error_of_edited(estimator, edit, path):
+    """Return what is said of the file of an estimator once its parts have been edited."""
+    header, arrays = estimator._to_file()
+    edit(header, arrays)
+    kind = {"river_amf": "0.1", "kind": estimator._file_kind}
+    container.write(str(path), kind | {"model": header}, arrays)
+    with pytest.raises(river_amf.persistence.FileError, match="is damaged: ") as caught:
+        river_amf.load(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("edit", "message"), EDITS.values(), ids=EDITS)
+def test_a_damaged_file_says_so(edit, message, tmp_path):
+    estimator = FOREST().fit(X, Y)
+    said = error_of_edited(estimator, lambda h, _: h["fitted"].update(edit), tmp_path / "model.amf")
+    assert message in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("loss", ["tuple", ["a"]], "loss of the fitted model cannot be"),
+        ("loss", "other", "loss of the fitted model cannot be"),
+        ("step", 2.0, "step of the fitted model cannot be"),
+        ("step", 1, "step of the fitted model cannot be"),
+        ("n_classes", 9, "n_classes of the fitted model cannot be"),
+        ("dirichlet", True, "dirichlet of the fitted model cannot be"),
+        ("n_jobs", "two", "n_jobs must be"),
+        ("random_state", 4, "random_state of the fitted model cannot be"),
+        ("random_state", "three", "'three' cannot be used to seed"),
+    ],
+)
+def test_fitted_parameters_that_are_not_the_model_s_are_refused(name, value, message, tmp_path):
+    def edit(header, _):
+        header["fitted"]["parameters"][name] = value
+
+    assert message in error_of_edited(FOREST().fit(X, Y), edit, tmp_path / "model.amf")
+
+
+@every_kind
+@pytest.mark.parametrize("name", ["classes", "columns", "parameters", "names", "model"])
+def test_a_file_that_lacks_something_names_it(kind, name, tmp_path):
+    def edit(header, _):
+        del header["fitted"][name]
+
+    said = error_of_edited(kind().fit(X, Y), edit, tmp_path / "model.amf")
+    assert said.endswith(f"its header lacks {name!r}")
+
+
+def test_a_fitted_estimator_whose_model_has_learnt_nothing_is_refused(tmp_path):
+    def edit(header, arrays):
+        header["fitted"]["model"] = {"parameters": header["fitted"]["model"]["parameters"]}
+        header["fitted"]["model"] |= {"labels": [], "features": []}
+        arrays.clear()
+
+    said = error_of_edited(FOREST().fit(X, Y), edit, tmp_path / "model.amf")
+    assert "learnt nothing" in said
+
+
+def test_more_classes_than_n_classes_are_refused(tmp_path):
+    def edit(header, _):
+        header["fitted"]["classes"].append(["str", "wide"])
+
+    estimator = FOREST(n_classes=3).fit(X, Y)
+    assert "number of classes" in error_of_edited(estimator, edit, tmp_path / "model.amf")
+
+
+def test_arrays_of_an_estimator_that_is_not_fitted_are_refused(tmp_path):
+    def edit(_, arrays):
+        arrays["counts"] = np.zeros(3)
+
+    said = error_of_edited(FOREST(), edit, tmp_path / "model.amf")
+    assert "entries ['counts']" in said
 
 
 # The module

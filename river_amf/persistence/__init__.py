@@ -24,7 +24,7 @@ _KINDS: dict[str, type[Saved]] = {}
 # where kinds with a dot are defined, by what is before it
 _MODULES = {"sklearn": "river_amf.sklearn"}
 # what reading the contents of a file that is not ours may meet
-_MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+_MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError)
 
 
 class Saved:
@@ -86,6 +86,8 @@ class Saved:
             If the file cannot be written, as `open` would.
         TypeError
             If a label, a category or a feature's name is of a type that files do not take.
+        ValueError
+            If all of these take more than 1 GiB.
 
         Examples
         --------
@@ -164,6 +166,8 @@ def save(model: Any, path: PathLike) -> None:
     TypeError
         If the model is none of this package. Or if a label, a category or the name of a feature is
         neither str, bool, int, float, None, a numpy scalar of these, nor a tuple of them.
+    ValueError
+        If labels, categories and names of features take more than 1 GiB.
 
     Examples
     --------
@@ -222,11 +226,17 @@ def load(path: PathLike) -> Any:
     name = os.fsdecode(path)
     try:
         header, arrays = container.read(name)
-        return _class_of(header["kind"])._from_file(header["model"], arrays)
+        kind, model = container.take(header, "kind"), container.take(header, "model")
+        return _class_of(kind)._from_file(model, arrays)
     except FileError as error:
         raise FileError(f"the file {name!r} {error}") from None
-    except _MISFITS as error:
+    except ValueError as error:  # of a parameter, say
         raise FileError(f"the file {name!r} is damaged: {error}") from error
+    except _MISFITS as error:
+        raise FileError(
+            f"the file {name!r} is damaged: its parts do not fit together "
+            f"({type(error).__name__}: {error})"
+        ) from error
 
 
 def _class_of(kind: Any) -> type[Saved]:

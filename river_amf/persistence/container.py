@@ -4,7 +4,7 @@ All numbers are little-endian.
 
 ====================== ===========================================================================
 8 bytes                `MAGIC`
-4, 8, 8 bytes          the format (a number), the length of the header, that of the file (unsigned)
+4, 8, 8 bytes          the format (from 1 on), the length of the header, that of the file (unsigned)
 header                 JSON in ASCII: an object with `river_amf`, the version that wrote it, and
                        `arrays`, a list of [name, type, shape]; a type is "<f8", "<i8", "<i4",
                        "<u8", or a list of [field, type] for records without padding
@@ -14,11 +14,14 @@ arrays                 one after the other, each in C order
 ====================== ===========================================================================
 
 These lines hold for every format to come, so that an older release can say what wrote a newer file.
-Nothing in a file is run, and no size in it is believed before it agrees with that of the file.
+A header takes `LONGEST_HEADER` bytes, 1 GiB, at most: some ten million names. Nothing in a file is
+run, no size in it is believed before it agrees with that of the file, and no header is held in
+memory before its checksum agrees.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -36,14 +39,17 @@ from numpy.typing import NDArray
 
 from river_amf import state
 from river_amf._version import __version__
+from river_amf.encoding import shown
 
 MAGIC = b"\x89AMF\r\n\x1a\n"  # neither text nor what a transfer as text would leave alone
 FORMAT = 1
+LONGEST_HEADER = 2**30
 
 _PREFIX = struct.Struct("<8sIQQ")
 _DIGEST_SIZE = 32
-_PIECE_BYTES = 2**22  # of an array that are copied at once
+_PIECE_BYTES = 2**22  # of an array or a header that are handled at once
 _LONGEST_SHAPE = 8
+_LONGEST_VERSION = 40  # that a message shows
 _SCALARS = {name: np.dtype(name) for name in ("<f8", "<i8", "<i4", "<u8")}
 
 Array = NDArray[Any]
@@ -66,6 +72,20 @@ class FileError(ValueError):
     ...         print("is no file of river_amf" in str(error))
     True
     """
+
+
+def take(header: Any, name: str) -> Any:
+    """Take an entry out of a header, or out of an object in it; raise FileError if it is not there.
+
+    >>> take({"river_amf": "0.1"}, "kind")
+    Traceback (most recent call last):
+    river_amf.persistence.container.FileError: is damaged: its header lacks 'kind'
+    """
+    if type(header) is not dict:
+        raise FileError(f"is damaged: {shown(header)} stands where {name!r} and more should")
+    if name not in header:
+        raise FileError(f"is damaged: its header lacks {name!r}")
+    return header.pop(name)
 
 
 def describe(dtype: np.dtype[Any]) -> str | list[list[str]]:
@@ -109,6 +129,8 @@ def write(path: str, header: Header, arrays: dict[str, Array]) -> None:
     ------
     OSError
         If it cannot be written, as `open` would.
+    ValueError
+        If the header is longer than `LONGEST_HEADER`.
 
     Examples
     --------
@@ -119,8 +141,15 @@ def write(path: str, header: Header, arrays: dict[str, Array]) -> None:
     >>> header["river_amf"], arrays["a"].tolist()
     ('0.1', [0.0, 1.0, 2.0])
     """
+    if not path:  # which realpath would take for this folder
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     shapes = [[name, describe(array.dtype), array.shape] for name, array in arrays.items()]
     text = json.dumps(header | {"arrays": shapes}, allow_nan=False, separators=(",", ":")).encode()
+    if len(text) > LONGEST_HEADER:
+        raise ValueError(
+            f"cannot save to {path!r}: labels, categories and names take {len(text)} bytes, and a "
+            f"file holds {LONGEST_HEADER} at most"
+        )
     length = _PREFIX.size + len(text) + 2 * _DIGEST_SIZE
     length += sum(array.nbytes for array in arrays.values())
     prefix = _PREFIX.pack(MAGIC, FORMAT, len(text), length)
@@ -255,6 +284,9 @@ def read(path: str) -> tuple[Header, dict[str, Array]]:
     return header, arrays
 
 
+_CHANGED = "has been changed since it was saved (its checksum differs)"
+
+
 class _Source:
     """A file that is read, and hashed on the way."""
 
@@ -285,7 +317,16 @@ class _Source:
         """Compare the digest that comes next with that of all before it."""
         expected = self._digest.digest()
         if self.take(_DIGEST_SIZE) != expected:
-            raise FileError("has been changed since it was saved (its checksum differs)")
+            raise FileError(_CHANGED)
+
+    def check_ahead(self, length: int) -> None:
+        """Compare the digest after so many bytes with theirs, in pieces, and read nothing yet."""
+        digest = self._digest.copy()
+        for start in range(0, length, _PIECE_BYTES):
+            digest.update(self._file.read(min(_PIECE_BYTES, length - start)))
+        if self._file.read(_DIGEST_SIZE) != digest.digest():
+            raise FileError(_CHANGED)
+        self._file.seek(self.position)
 
 
 def _read_header(source: _Source) -> tuple[Header, int]:
@@ -300,10 +341,18 @@ def _read_header(source: _Source) -> tuple[Header, int]:
     _, format_, header_length, length = _PREFIX.unpack(prefix)
     if source.position + header_length + _DIGEST_SIZE > source.size:
         raise FileError(f"is truncated: it has {source.size} bytes of {length}")
+    if header_length > LONGEST_HEADER:
+        raise FileError(
+            f"is damaged: its header should take {header_length} bytes, and {LONGEST_HEADER} are "
+            "the most"
+        )
+    source.check_ahead(header_length)
     text = source.take(header_length)
+    source.check_digest()  # again, lest it has been changed meanwhile
     if format_ > FORMAT:
         raise FileError(_too_new(text, format_))
-    source.check_digest()
+    if format_ < 1:
+        raise FileError(f"is damaged: it is of the unknown format {format_}")
     header = _parsed(text)
     if source.size < length:
         raise FileError(f"is truncated: it has {source.size} bytes of {length}")
@@ -316,7 +365,7 @@ def _too_new(text: bytes, format_: int) -> str:
     """Say what has written a file of a format to come, as far as its header tells."""
     version = "of a later release"
     with suppress(FileError):
-        version = _parsed(text)["river_amf"]
+        version = ascii(_parsed(text)["river_amf"][:_LONGEST_VERSION])
     return (
         f"was saved by river_amf {version} in format {format_}; this is river_amf "
         f"{__version__}, which reads up to format {FORMAT}: upgrade river_amf"
@@ -342,11 +391,14 @@ def _read_shapes(header: Header) -> list[tuple[str, np.dtype[Any], tuple[int, ..
     """Return name, dtype and shape of each array."""
     try:
         shapes = [
-            (_name(name), _dtype(kind), _shape(shape)) for name, kind, shape in header.pop("arrays")
+            (_name(name), _dtype(kind), _shape(shape))
+            for name, kind, shape in take(header, "arrays")
         ]
         if len({name for name, _, _ in shapes}) != len(shapes):
             raise ValueError("a name comes twice")
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+    except FileError:
+        raise
+    except (TypeError, ValueError, RecursionError) as error:
         raise FileError(f"is damaged: its list of arrays is none of ours ({error})") from None
     return shapes
 
@@ -361,7 +413,7 @@ def _dtype(kind: Any) -> np.dtype[Any]:
     own = _OWN.get(json.dumps(kind))
     if own is not None:
         return own
-    if type(kind) is not list:
+    if type(kind) is not list or any(scalar not in _SCALARS for _, scalar in kind):
         raise ValueError(f"unknown type {json.dumps(kind)[:99]}")
     return np.dtype([(_name(name), _SCALARS[scalar]) for name, scalar in kind]).newbyteorder("=")
 

@@ -225,7 +225,7 @@ def labels_from_json(items: Any) -> Labels:
     ['spam', (1, 2)]
     """
     labels = Labels()
-    for label in _distinct(items, "label"):
+    for label in distinct_from_json(items, "label"):
         if is_missing(label):
             raise FileError(f"is damaged: it has the label {shown(label)}")
         labels.add(label)
@@ -263,17 +263,23 @@ def features_from_json(items: Any) -> Features:
         raise FileError("is damaged: its features are no list of names and categories")
     if any(categories == [] for _, categories in items):
         raise FileError("is damaged: a feature of categories has none")
-    names = _distinct([name for name, _ in items], "feature")
+    names = distinct_from_json([name for name, _ in items], "feature")
     codes = {
-        name: {value: code for code, value in enumerate(_distinct(categories, "category"))}
+        name: {value: code for code, value in enumerate(distinct_from_json(categories, "category"))}
         for name, (_, categories) in zip(names, items, strict=True)
         if categories is not None
     }
     return Features.of({name: column for column, name in enumerate(names)}, codes)
 
 
-def _distinct(items: Any, what: str) -> list[Hashable]:
-    """Return the values of a list in which no two are equal."""
+def distinct_from_json(items: Any, what: str) -> list[Hashable]:
+    """Return the values of a list in which no two are equal, or raise FileError.
+
+    Examples
+    --------
+    >>> distinct_from_json(["red", ["int64", 7]], "category")
+    ['red', np.int64(7)]
+    """
     if type(items) is not list:
         raise FileError(f"is damaged: what should be a list of one {what} each is none")
     values = [from_json(item) for item in items]
