@@ -3,6 +3,7 @@
 import enum
 import gzip
 import hashlib
+import importlib
 import io
 import json
 import math
@@ -1016,24 +1017,66 @@ def fixture_answers(model):
     return [list(model.predict_proba_one(x).values()) for x in questions]
 
 
-def make_fixtures(release, n_samples=120):
-    """Write the files that later releases must read, with what their models predict.
+FIXTURE_ESTIMATORS = {  # name -> class, parameters and given classes
+    "sklearn_forest": ("AMFClassifier", {"n_estimators": 2, "random_state": 5}, None),
+    "sklearn_adaptive": (
+        "AdaptiveAMFClassifier",
+        {"n_estimators": 2, "max_nodes": 41, "random_state": 5, "n_jobs": None},
+        ["broad", "deep", "tall", "wide"],
+    ),
+    "sklearn_dummy": ("OnlineDummyClassifier", {"n_classes": 5}, None),
+}
 
-    Once for a release, by hand: `python -c "import test_persistence as t; t.make_fixtures('0.1')"`
-    in this folder. Those of earlier releases stay as they are.
-    """
-    FIXTURES.mkdir(exist_ok=True)
+
+def fixture_table(n_rows):
+    """Columns of numbers with gaps and of categories, and labels that are strings."""
+    rng = random.Random(12)
+    table = pd.DataFrame(
+        {
+            "size": [rng.choice([rng.gauss(0, 1), math.nan]) for _ in range(n_rows)],
+            "color": [rng.choice(["red", "tan", None]) for _ in range(n_rows)],
+        }
+    )
+    kinds = (table["size"].fillna(0.0) > 0.0) + (table["color"] == "tan").astype(int)
+    return table, [("deep", "broad", "tall")[kind] for kind in kinds]
+
+
+def fixture_models(n_samples):
+    """Yield the name of each fixture, its model and what that predicts."""
     for name, parameters in FIXTURE_PARAMETERS.items():
         parameters = dict(parameters)
         kind = parameters.pop("kind")
         seed = {} if kind is OnlineDummyClassifier else {"seed": 5}
         model = learn(kind(**parameters, **seed), fixture_stream(n_samples))
-        model.save(FIXTURES / f"{name}-{release}.amf")
-        expected = FIXTURES / f"{name}-{release}.json"
-        expected.write_text(json.dumps(fixture_answers(model), indent=0) + "\n")
+        yield name, model, fixture_answers(model)
+    face = importlib.import_module("river_amf.sklearn")
+    for name, (kind, parameters, classes) in FIXTURE_ESTIMATORS.items():
+        estimator = getattr(face, kind)(**parameters)
+        estimator.partial_fit(*fixture_table(n_samples), classes=classes)
+        yield name, estimator, estimator.predict_proba(fixture_table(40)[0]).tolist()
 
 
-@pytest.mark.parametrize("file", sorted(FIXTURES.glob("*.amf")), ids=lambda file: file.stem)
+def make_fixtures(release, n_samples=120):
+    """Write the files that later releases must read, with what their models predict.
+
+    Once for a release, by hand: `python -c "import test_persistence as t; t.make_fixtures('0.1')"`
+    in this folder. Those that are there stay as they are.
+    """
+    FIXTURES.mkdir(exist_ok=True)
+    for name, model, expected in fixture_models(n_samples):
+        file = FIXTURES / f"{name}-{release}.amf"
+        if not file.exists():
+            model.save(file)
+            file.with_suffix(".json").write_text(json.dumps(expected, indent=0) + "\n")
+
+
+def fixtures_of(names):
+    """Parametrize a test by the files of such names, of every release."""
+    files = [file for file in FIXTURES.glob("*.amf") if file.stem.partition("-")[0] in names]
+    return pytest.mark.parametrize("file", sorted(files), ids=lambda file: file.stem)
+
+
+@fixtures_of(FIXTURE_PARAMETERS)
 def test_files_of_every_release_are_read(file):
     model = river_amf.load(file)
     name = file.stem.partition("-")[0]
@@ -1048,7 +1091,25 @@ def test_files_of_every_release_are_read(file):
     assert sum(model.predict_proba_one({}).values()) == pytest.approx(1)
 
 
+@fixtures_of(FIXTURE_ESTIMATORS)
+def test_estimators_of_every_release_are_read(file):
+    pytest.importorskip("sklearn", reason="the file holds an estimator of scikit-learn")
+    estimator = river_amf.load(file)
+    kind, parameters, classes = FIXTURE_ESTIMATORS[file.stem.partition("-")[0]]
+    assert type(estimator) is getattr(importlib.import_module("river_amf.sklearn"), kind)
+    assert parameters.items() <= estimator.get_params().items()
+    assert estimator.classes_.tolist() == (classes or ["broad", "deep", "tall"])
+    assert estimator.feature_names_in_.tolist() == ["size", "color"]
+    table, labels = fixture_table(40)
+    expected = json.loads(file.with_suffix(".json").read_text())
+    np.testing.assert_allclose(estimator.predict_proba(table), expected, rtol=1e-12, atol=1e-12)
+    estimator.partial_fit(table, labels)
+    assert set(estimator.predict(table)) <= set(estimator.classes_)
+
+
 def test_there_is_a_fixture_of_each_class():
-    assert {file.stem for file in FIXTURES.glob("*.amf")} >= {
-        f"{name}-0.1" for name in FIXTURE_PARAMETERS
-    }
+    names = {file.stem.removesuffix("-0.1") for file in FIXTURES.glob("*-0.1.amf")}
+    assert names == {*FIXTURE_PARAMETERS, *FIXTURE_ESTIMATORS}
+    kinds = {container.read(str(file))[0]["kind"] for file in FIXTURES.glob("*-0.1.amf")}
+    names = ("AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier")
+    assert kinds == {*names, *(f"sklearn.{name}" for name in names)}
