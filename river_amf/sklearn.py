@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, ClassVar, Self
 
 import narwhals.stable.v2 as nw
@@ -196,6 +196,12 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         parameters = values.parameters_to_json(self.get_params(deep=False))
         if not hasattr(self, "model_"):
             return {"parameters": parameters}, {}
+        strangers = self._strangers()
+        if strangers:
+            raise ValueError(
+                f"cannot save the estimator: model_ has learnt {shown(strangers)} by itself, which "
+                "are no columns or classes; save model_"
+            )
         model, arrays = self.model_._to_file()
         fitted = {
             "model": model,
@@ -239,12 +245,19 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         """Raise FileError unless the model of a file is one that these columns and classes made."""
         model, n_classes = self.model_, self.model_.n_classes
         soundness.demand(model._has_learnt, "model, which has learnt nothing,")
-        soundness.demand(np.isin([*model._labels], self.classes_).all(), "classes")
         soundness.demand(n_classes is None or len(self.classes_) <= n_classes, "number of classes")
-        known = getattr(model, "_features", ())  # a dummy has none
-        soundness.demand(self._columns and {*known} <= {*self._columns}, "columns")
+        soundness.demand(self._columns, "number of columns")
+        strangers = self._strangers()
+        soundness.demand(not strangers, f"{shown(strangers)}, no column or class,")
         for name, value in self._parameters.items():
             soundness.demand(self._is_of_model(name, value), f"{name} of the fitted model")
+
+    def _strangers(self) -> list[Any]:
+        """Return what `model_` knows as features and labels that are no columns and classes."""
+        columns, classes = {*self._columns}, {*self.classes_.tolist()}
+        features = getattr(self.model_, "_features", ())  # a dummy has none
+        strangers = [name for name in features if name not in columns]
+        return strangers + [label for label in self.model_._labels if label not in classes]
 
     def _is_of_model(self, name: str, value: Any) -> bool:
         """Whether learning can have started with this parameter; raise ValueError if none could."""
@@ -416,7 +429,7 @@ class AMFClassifier(_OnlineClassifier):
         Labels, sorted: those given to `partial_fit`, else those seen so far.
     model_
         The `river_amf.AMFClassifier`, as for `river_amf.inspection`. What it learns by itself is
-        not known here.
+        not known here, and an estimator whose model knows other columns or classes cannot be saved.
     n_features_in_, feature_names_in_
         Number of features, and their names where X was a dataframe with names of text.
 
@@ -684,7 +697,10 @@ def _classes_of(labels: list[Any]) -> NDArray[Any]:
     are_scalars = all(isinstance(label, np.generic) for label in labels)
     classes = np.array(labels, dtype=None if are_scalars else object)
     soundness.demand(labels and classes.ndim == 1, "list of classes")
-    soundness.demand(np.array_equal(classes, np.unique(classes)), "classes")
+    are_sorted = False
+    with suppress(TypeError):  # text among numbers
+        are_sorted = np.array_equal(classes, np.unique(classes))
+    soundness.demand(are_sorted, "order of classes")
     return classes
 
 

@@ -229,7 +229,7 @@ def test_any_float_is_a_fading_factor_or_is_refused(value):
 @pytest.mark.parametrize("model", MODELS)
 @given(FLOATS)
 def test_any_float_is_a_dirichlet_parameter_or_is_refused(model, value):
-    if 0.0 < value < math.inf:
+    if 1e-300 <= value < math.inf:
         assert model(dirichlet=value).dirichlet == value
     else:
         with pytest.raises(ValueError, match="dirichlet"):
@@ -252,7 +252,7 @@ def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
         optional={
             "step": st.floats(0.0, 1e3, exclude_min=True),
             "split_prior": st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
-            "dirichlet": st.floats(0.0, 1e3, exclude_min=True),
+            "dirichlet": st.floats(1e-300, 1e3),
             "max_nodes": st.integers(1, 100),
             "n_classes": st.integers(2, 9),
             "use_aggregation": st.booleans(),

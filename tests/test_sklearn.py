@@ -768,6 +768,17 @@ def test_a_file_of_river_s_class_is_none_of_scikit_learn_s(tmp_path):
         AMFClassifier.load(tmp_path / "model.amf")
 
 
+@pytest.mark.parametrize(("x", "y"), [({0: 1.0, "new": 2.0}, "tall"), ({0: 1.0}, ("new", 1))])
+def test_what_the_model_has_learnt_by_itself_is_not_saved(x, y, tmp_path):
+    estimator = FOREST().fit(X, Y)
+    estimator.model_.learn_one({0: 1.0}, "tall")
+    estimator.save(tmp_path / "model.amf")
+    assert river_amf.load(tmp_path / "model.amf").model_.predict_one({0: 1.0})
+    estimator.model_.learn_one(x, y)
+    with pytest.raises(ValueError, match=r"new.* by itself, which are no columns"):
+        estimator.save(tmp_path / "model.amf")
+
+
 def test_a_random_state_is_no_part_of_a_file(tmp_path):
     with pytest.raises(TypeError, match="cannot save random_state RandomState"):
         FOREST(random_state=np.random.RandomState(1)).save(tmp_path / "model.amf")
@@ -776,18 +787,19 @@ def test_a_random_state_is_no_part_of_a_file(tmp_path):
 
 # what is put into the fitted part -> what is said of it
 EDITS = {
-    "classes in disorder": ({"classes": [["str", "tall"], ["str", "deep"]]}, "classes cannot be"),
+    "classes in disorder": ({"classes": [["str", "tall"], ["str", "deep"]]}, "order of classes"),
+    "classes of two kinds": ({"classes": [["str", "tall"], 1]}, "order of classes cannot be"),
     "no classes": ({"classes": []}, "list of classes cannot be"),
-    "other classes": ({"classes": [["str", c] for c in "xyz"]}, "classes cannot be"),
+    "other classes": ({"classes": [["str", c] for c in "xyz"]}, ", no column or class, cannot be"),
     "tuples as classes": ({"classes": [["tuple", [1]], ["tuple", [2]]]}, "list of classes"),
     "classes that are none": ({"classes": 3}, "a list of one class each is none"),
     "one entry more": ({"surplus": 1}, "entries ['surplus']"),
     "no model": ({"model": None}, "None stands where 'parameters' and more should"),
     "other parameters": ({"parameters": {}}, "its parameters are not dirichlet,"),
     "columns that are none": ({"columns": 3}, "a list of one column each is none"),
-    "no columns": ({"columns": []}, "columns cannot be"),
-    "too few columns": ({"columns": [0, 1, 2]}, "columns cannot be"),
-    "other columns": ({"columns": ["a", "b", "c", "d"]}, "columns cannot be"),
+    "no columns": ({"columns": []}, "number of columns cannot be"),
+    "too few columns": ({"columns": [0, 1, 2]}, "[3], no column or class, cannot be"),
+    "other columns": ({"columns": ["a", "b", "c", "d"]}, "[0, 1, 2, 3], no column"),
     "a column twice": ({"columns": [0, 1, 2, 3, 3]}, "a column comes twice"),
     "names that are no texts": ({"names": True}, "names of columns cannot be"),
     "a flag that is none": ({"names": 0}, "flags cannot be"),

@@ -87,7 +87,8 @@ class Saved:
         TypeError
             If a label, a category or a feature's name is of a type that files do not take.
         ValueError
-            If all of these take more than 1 GiB.
+            If all of these take more than 1 GiB, or `model_` of a scikit-learn estimator has learnt
+            other columns or classes by itself.
 
         Examples
         --------
@@ -167,7 +168,8 @@ def save(model: Any, path: PathLike) -> None:
         If the model is none of this package. Or if a label, a category or the name of a feature is
         neither str, bool, int, float, None, a numpy scalar of these, nor a tuple of them.
     ValueError
-        If labels, categories and names of features take more than 1 GiB.
+        If labels, categories and names of features take more than 1 GiB, or `model_` of a
+        scikit-learn estimator has learnt other columns or classes by itself.
 
     Examples
     --------
