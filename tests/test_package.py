@@ -32,6 +32,8 @@ LAYERS = [
     {"cli.options"},
     {"__init__"},
     {"plot", "sklearn"},
+    {"sklearn.online"},
+    {"sklearn.targets"},
     {"plot.histories", "plot.models", "plot.surfaces", "plot.trees"},
     {"plot.lines"},
     {"plot.canvas"},

@@ -1,48 +1,32 @@
-"""The classifiers as scikit-learn estimators: `pip install river-amf[sklearn]`.
-
-They hold a model of river's kind in `model_` and feed it blocks of rows.
-"""
+"""What the scikit-learn estimators share: blocks of rows, and a model of river's kind for them."""
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from river_amf import dummy, forest, frames
 from river_amf.encoding import shown
-from river_amf.parameters import integer
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
-
-try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
-    from sklearn.utils.multiclass import check_classification_targets, type_of_target
-    from sklearn.utils.validation import (
-        check_consistent_length,
-        check_is_fitted,
-        check_non_negative,
-        validate_data,
-    )
-except ImportError as error:
-    raise ImportError(
-        "river_amf.sklearn needs scikit-learn 1.6 or later: pip install river-amf[sklearn]",
-        name="sklearn",
-    ) from error
-
-__all__ = ["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"]
-
-_LARGEST_DRAW = np.iinfo(np.int32).max  # of a seed, from a RandomState
+from river_amf.sklearn.targets import (
+    classes_of,
+    draw_seed,
+    merged_classes,
+    read_labels,
+    read_weights,
+)
 
 
-class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
+class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     """What the estimators share: a model of `_river` in `model_`, and blocks for it."""
 
     _river: ClassVar[type[forest.AMFClassifier] | type[dummy.OnlineDummyClassifier]]
@@ -229,7 +213,7 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         names = self._get_param_names()
         self.model_ = self._river._from_file(take(fitted, "model"), arrays)
         self._parameters = values.parameters_from_json(take(fitted, "parameters"), names)
-        self.classes_ = _classes_of(values.distinct_from_json(take(fitted, "classes"), "class"))
+        self.classes_ = classes_of(values.distinct_from_json(take(fitted, "classes"), "class"))
         self._has_all_classes = take(fitted, "has_all_classes")
         self._columns = values.distinct_from_json(take(fitted, "columns"), "column")
         self.n_features_in_ = len(self._columns)
@@ -262,7 +246,7 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _is_of_model(self, name: str, value: Any) -> bool:
         """Whether learning can have started with this parameter; raise ValueError if none could."""
         if name == "random_state":
-            return value is None or _seed(value) == self.model_.seed
+            return value is None or draw_seed(value) == self.model_.seed
         if name in self._river._always_writable:
             self._river._checks[name](name, _as_river_takes(name, value))
             return True
@@ -291,7 +275,7 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         self._parameters = self.get_params(deep=False)
         parameters = {name: _as_river_takes(name, v) for name, v in self._parameters.items()}
         if "random_state" in parameters:
-            parameters["seed"] = _seed(parameters.pop("random_state"))
+            parameters["seed"] = draw_seed(parameters.pop("random_state"))
         self.model_ = self._river(**parameters)
         self._has_all_classes = False
 
@@ -313,9 +297,9 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
 
     def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, is_first: bool) -> Self:
         frame = self._read_frame(X, is_first=is_first)
-        labels = _read_labels(y)
+        labels = read_labels(y)
         check_consistent_length(X, labels)
-        weights = _read_weights(sample_weight, len(labels))
+        weights = read_weights(sample_weight, len(labels))
         if is_first and not weights.any():
             raise ValueError("sample_weight is zero everywhere, and nothing has been learnt before")
         known = None if is_first else self.classes_
@@ -323,14 +307,14 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
             self.classes_ = known = self._declared(classes, known)
             self._has_all_classes = True
         if self._has_all_classes:
-            unknown = np.setdiff1d(_merged(known, labels), self.classes_)
+            unknown = np.setdiff1d(merged_classes(known, labels), self.classes_)
             if len(unknown):
                 raise ValueError(
                     f"y has the labels {shown(unknown.tolist())}, which are not among the classes "
                     f"{shown(self.classes_.tolist())} that were given"
                 )
         else:
-            self.classes_ = _merged(known, labels[weights > 0.0])
+            self.classes_ = merged_classes(known, labels[weights > 0.0])
         self._learn_frame(frame, labels, weights)
         return self
 
@@ -338,14 +322,14 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         """Return `classes_` as given in this call, or raise ValueError if that cannot be."""
         if np.ndim(classes) != 1 or not len(classes):
             raise ValueError(f"classes must be a list or an array of labels, got {shown(classes)}")
-        given = _merged(None, _read_labels(classes))
+        given = merged_classes(None, read_labels(classes))
         if self.n_classes is not None and len(given) > self.n_classes:
             raise ValueError(
                 f"classes has {len(given)} labels, {shown(given.tolist())}, but "
                 f"n_classes={self.n_classes}; raise n_classes or leave it None"
             )
         if known is not None:
-            everything = _merged(known, given)
+            everything = merged_classes(known, given)
             if len(everything) > len(given):
                 raise ValueError(
                     f"classes lacks some of those before, {shown(known.tolist())}, "
@@ -401,333 +385,6 @@ class _OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return frame
 
 
-class AMFClassifier(_OnlineClassifier):
-    """Aggregated Mondrian Forest classifier.
-
-    As `river_amf.AMFClassifier`, which `model_` holds, fed the same rows in the same order: its
-    predictions are the same to the last bit. The order matters, as the forest learns online.
-
-    Parameters
-    ----------
-    n_classes
-        Number of classes that the prior counts from the start, and at most; with `None` the classes
-        seen so far count.
-    n_estimators, step, loss, split_prior, use_aggregation, dirichlet, split_pure, max_nodes
-        As of `river_amf.AMFClassifier`.
-    split_intensity, fading_factor, restart_threshold, vote
-        As of `river_amf.AMFClassifier`.
-    n_jobs
-        Number of threads, -1 for as many as there are cores; `None` is 1, as elsewhere in
-        scikit-learn. The result does not depend on it, and it may be changed at any time.
-    random_state
-        Seed: an integer >= 0, a `RandomState` or `None`, numpy's global one, of both of which an
-        integer is drawn when the forest starts.
-
-    Attributes
-    ----------
-    classes_
-        Labels, sorted: those given to `partial_fit`, else those seen so far.
-    model_
-        The `river_amf.AMFClassifier`, as for `river_amf.inspection`. What it learns by itself is
-        not known here, and an estimator whose model knows other columns or classes cannot be saved.
-    n_features_in_, feature_names_in_
-        Number of features, and their names where X was a dataframe with names of text.
-
-    Notes
-    -----
-    Parameters are checked when learning starts. `partial_fit` refuses a change of them, `n_jobs`
-    excepted; `fit` starts afresh.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.model_selection import cross_val_score
-    >>> from river_amf.sklearn import AMFClassifier
-
-    >>> X, y = load_iris(return_X_y=True)
-    >>> bool(cross_val_score(AMFClassifier(random_state=1), X, y).mean() > 0.9)
-    True
-    """
-
-    _file_kind = "sklearn.AMFClassifier"
-    _river = forest.AMFClassifier
-
-    def __init__(
-        self,
-        n_classes: int | None = None,
-        *,
-        n_estimators: int = 10,
-        step: float = 1.0,
-        loss: str = "log",
-        split_prior: float = 0.5,
-        use_aggregation: bool = True,
-        dirichlet: float | None = None,
-        split_pure: bool = False,
-        max_nodes: int | None = None,
-        split_intensity: str = "range",
-        fading_factor: float | None = None,
-        restart_threshold: float | None = None,
-        vote: str = "mean",
-        n_jobs: int | None = 1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_classes = n_classes
-        self.n_estimators = n_estimators
-        self.step = step
-        self.loss = loss
-        self.split_prior = split_prior
-        self.use_aggregation = use_aggregation
-        self.dirichlet = dirichlet
-        self.split_pure = split_pure
-        self.max_nodes = max_nodes
-        self.split_intensity = split_intensity
-        self.fading_factor = fading_factor
-        self.restart_threshold = restart_threshold
-        self.vote = vote
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-
-class AdaptiveAMFClassifier(AMFClassifier):
-    """Aggregated Mondrian Forest classifier for rows whose concept drifts.
-
-    An `AMFClassifier` with other defaults, as `river_amf.AdaptiveAMFClassifier`, which `model_`
-    holds. Late rows count for more than early ones: do not shuffle them.
-
-    Parameters
-    ----------
-    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, n_jobs
-        As of `AMFClassifier`.
-    random_state
-        As of `AMFClassifier`.
-    split_prior, max_nodes, split_intensity, fading_factor, restart_threshold, vote
-        As of `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from river_amf.sklearn import AdaptiveAMFClassifier
-
-    >>> X = np.random.default_rng(1).random((1000, 2))
-    >>> y = X[:, 0] > 0.5
-    >>> y[500:] = ~y[500:]  # an abrupt drift
-    >>> model = AdaptiveAMFClassifier(random_state=1).fit(X, y)
-    >>> model.score(X[500:], y[500:]) > 0.9
-    True
-    """
-
-    _file_kind = "sklearn.AdaptiveAMFClassifier"
-    _river = forest.AdaptiveAMFClassifier
-
-    def __init__(
-        self,
-        n_classes: int | None = None,
-        *,
-        n_estimators: int = 10,
-        step: float = 1.0,
-        loss: str = "log",
-        split_prior: float = 0.7,
-        use_aggregation: bool = True,
-        dirichlet: float | None = None,
-        split_pure: bool = False,
-        max_nodes: int | None = 5000,
-        split_intensity: str = "relevance",
-        fading_factor: float | None = 0.45,
-        restart_threshold: float | None = 4.0,
-        vote: str = "learned",
-        n_jobs: int | None = 1,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        super().__init__(
-            n_classes,
-            n_estimators=n_estimators,
-            step=step,
-            loss=loss,
-            split_prior=split_prior,
-            use_aggregation=use_aggregation,
-            dirichlet=dirichlet,
-            split_pure=split_pure,
-            max_nodes=max_nodes,
-            split_intensity=split_intensity,
-            fading_factor=fading_factor,
-            restart_threshold=restart_threshold,
-            vote=vote,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-
-
-class OnlineDummyClassifier(_OnlineClassifier):
-    """Predict the label frequencies so far and ignore the features: the baseline.
-
-    As `river_amf.OnlineDummyClassifier`, which `model_` holds.
-
-    Parameters
-    ----------
-    n_classes
-        Number of classes that the prior counts from the start, and at most; with `None` the classes
-        seen so far count.
-    dirichlet
-        Pseudo-count a of each class, from 1e-300 on. `None` takes 0.5 up to two classes and 0.01
-        beyond.
-
-    Examples
-    --------
-    >>> from river_amf.sklearn import OnlineDummyClassifier
-
-    >>> model = OnlineDummyClassifier().fit([[0], [0], [0]], ["ham", "spam", "ham"])
-    >>> model.predict_proba([[0]])
-    array([[0.625, 0.375]])
-    """
-
-    _file_kind = "sklearn.OnlineDummyClassifier"
-    _river = dummy.OnlineDummyClassifier
-    _finite = False
-
-    def __init__(self, n_classes: int | None = None, dirichlet: float | None = None) -> None:
-        self.n_classes = n_classes
-        self.dirichlet = dirichlet
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.classifier_tags.poor_score = True
-        return tags
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count the labels, starting afresh.
-
-        Parameters
-        ----------
-        X
-            Array or dataframe of shape (n_samples, n_features), whose values are ignored.
-        y
-            Labels of shape (n_samples,): strings, integers or bools.
-        sample_weight
-            A weight from 0 to 1e300 for each row, 1 by default; 0 changes nothing.
-
-        Returns
-        -------
-        The estimator itself.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter, y or the weights cannot serve, or X is no table with a row for each
-            label. The estimator is as it was.
-
-        Examples
-        --------
-        >>> from river_amf.sklearn import OnlineDummyClassifier
-        >>> model = OnlineDummyClassifier()
-        >>> model.fit([[0], [0]], ["ham", "spam"], sample_weight=[1, 2]).predict([[0]])
-        array(['spam'], dtype='<U4')
-        """
-        return self._fit(X, y, sample_weight)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most frequent class, the first of `classes_` in a tie.
-
-        Parameters
-        ----------
-        X
-            As in `fit`.
-
-        Returns
-        -------
-        Array of shape (n_samples,).
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError, TypeError, ValueError
-            As `predict_proba`.
-
-        Notes
-        -----
-        The model of river's kind takes the label seen first. scikit-learn's checks, whose classes
-        are equally frequent, want the first maximum of `predict_proba`.
-
-        Examples
-        --------
-        >>> from river_amf.sklearn import OnlineDummyClassifier
-        >>> OnlineDummyClassifier().fit([[0], [0]], ["spam", "ham"]).predict([[0]])
-        array(['ham'], dtype='<U4')
-        """
-        proba = self.predict_proba(X)
-        predicted: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
-        return predicted
-
-    def _learn_frame(
-        self, frame: nw.DataFrame[Any], labels: NDArray[Any], weights: NDArray[np.float64]
-    ) -> None:
-        self.model_._learn_labels(labels, weights)
-
-    def _predict_frame(self, frame: nw.DataFrame[Any]) -> NDArray[np.float64]:
-        return np.tile(list(self.model_.predict_proba_one({}).values()), (len(frame), 1))
-
-
 def _as_river_takes(name: str, value: Any) -> Any:
     """Return a parameter as river's class takes it: scikit-learn has `n_jobs=None` mean 1."""
     return 1 if name == "n_jobs" and value is None else value
-
-
-def _seed(random_state: Any) -> int:
-    """Return a seed as scikit-learn means its `random_state`, or raise ValueError."""
-    if isinstance(random_state, numbers.Integral):
-        integer(0)("random_state", random_state)
-        return int(random_state)
-    return int(check_random_state(random_state).randint(_LARGEST_DRAW))
-
-
-def _read_labels(y: Any) -> NDArray[Any]:
-    """Return labels of a classification as an array, or raise TypeError or ValueError."""
-    labels: NDArray[Any] = column_or_1d(y, warn=True)
-    if labels.dtype == object and pd.isna(labels).any():
-        raise ValueError("a label is missing (None or NaN); learn only from samples with a label")
-    if labels.dtype == object and pd.api.types.infer_dtype(labels) in ("mixed", "mixed-integer"):
-        raise ValueError(f"labels must be all strings or all numbers, got {shown(labels.tolist())}")
-    assert_all_finite(labels, input_name="y")
-    if type_of_target(labels, input_name="y") not in ("binary", "multiclass"):
-        check_classification_targets(labels)  # raises; small blocks of many classes it would blame
-    return labels
-
-
-def _classes_of(labels: list[Any]) -> NDArray[Any]:
-    """Return `classes_` of the labels of a file, or raise FileError."""
-    are_scalars = all(isinstance(label, np.generic) for label in labels)
-    classes = np.array(labels, dtype=None if are_scalars else object)
-    soundness.demand(labels and classes.ndim == 1, "list of classes")
-    are_sorted = False
-    with suppress(TypeError):  # text among numbers
-        are_sorted = np.array_equal(classes, np.unique(classes))
-    soundness.demand(are_sorted, "order of classes")
-    return classes
-
-
-def _read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return sample weights, 1 for each row if there are none, or raise ValueError."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    weights: NDArray[np.float64] = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight must have the shape ({n_rows},), a weight for each row, "
-            f"got {weights.shape}"
-        )
-    check_non_negative(weights, "sample_weight")
-    return weights
-
-
-def _merged(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
-    """Return all labels, sorted; raise ValueError for strings among numbers."""
-    if known is None:
-        return np.unique(labels)
-    if (known.dtype.kind in "OU") != (labels.dtype.kind in "OU"):  # numpy would make all of it text
-        raise ValueError(
-            f"labels must be all strings or all numbers, got {shown(np.unique(labels).tolist())} "
-            f"beside {shown(known.tolist())}"
-        )
-    merged: NDArray[Any] = np.union1d(known, labels)
-    return merged if len(merged) > len(known) else known

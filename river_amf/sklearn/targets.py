@@ -1,0 +1,82 @@
+"""Labels, weights and seeds as scikit-learn's users give them, checked."""
+
+from __future__ import annotations
+
+import numbers
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_non_negative
+
+from river_amf.encoding import shown
+from river_amf.parameters import integer
+from river_amf.persistence import soundness
+
+_LARGEST_DRAW = np.iinfo(np.int32).max  # of a seed, from a RandomState
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return a seed as scikit-learn means its `random_state`, or raise ValueError."""
+    if isinstance(random_state, numbers.Integral):
+        integer(0)("random_state", random_state)
+        return int(random_state)
+    return int(check_random_state(random_state).randint(_LARGEST_DRAW))
+
+
+def read_labels(y: Any) -> NDArray[Any]:
+    """Return labels of a classification as an array, or raise TypeError or ValueError."""
+    labels: NDArray[Any] = column_or_1d(y, warn=True)
+    if labels.dtype == object and pd.isna(labels).any():
+        raise ValueError("a label is missing (None or NaN); learn only from samples with a label")
+    if labels.dtype == object and pd.api.types.infer_dtype(labels) in ("mixed", "mixed-integer"):
+        raise ValueError(f"labels must be all strings or all numbers, got {shown(labels.tolist())}")
+    assert_all_finite(labels, input_name="y")
+    if type_of_target(labels, input_name="y") not in ("binary", "multiclass"):
+        check_classification_targets(labels)  # raises; small blocks of many classes it would blame
+    return labels
+
+
+def classes_of(labels: list[Any]) -> NDArray[Any]:
+    """Return `classes_` of the labels of a file, or raise FileError."""
+    are_scalars = all(isinstance(label, np.generic) for label in labels)
+    classes = np.array(labels, dtype=None if are_scalars else object)
+    soundness.demand(labels and classes.ndim == 1, "list of classes")
+    are_sorted = False
+    with suppress(TypeError):  # text among numbers
+        are_sorted = np.array_equal(classes, np.unique(classes))
+    soundness.demand(are_sorted, "order of classes")
+    return classes
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return sample weights, 1 for each row if there are none, or raise ValueError."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights: NDArray[np.float64] = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have the shape ({n_rows},), a weight for each row, "
+            f"got {weights.shape}"
+        )
+    check_non_negative(weights, "sample_weight")
+    return weights
+
+
+def merged_classes(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
+    """Return all labels, sorted; raise ValueError for strings among numbers."""
+    if known is None:
+        return np.unique(labels)
+    if (known.dtype.kind in "OU") != (labels.dtype.kind in "OU"):  # numpy would make all of it text
+        raise ValueError(
+            f"labels must be all strings or all numbers, got {shown(np.unique(labels).tolist())} "
+            f"beside {shown(known.tolist())}"
+        )
+    merged: NDArray[Any] = np.union1d(known, labels)
+    return merged if len(merged) > len(known) else known
