@@ -7,6 +7,7 @@ and a file from a stranger can do no more than raise an error or predict badly.
 
 from __future__ import annotations
 
+import abc
 import importlib
 import os
 from typing import Any, ClassVar, Self
@@ -63,14 +64,14 @@ class Saved:
             )
         _KINDS[kind] = cls  # a class may be defined again, in a notebook
 
+    @abc.abstractmethod
     def _to_file(self) -> tuple[Header, dict[str, Array]]:
         """Return what makes the model, as JSON and arrays."""
-        raise NotImplementedError
 
     @classmethod
+    @abc.abstractmethod
     def _from_file(cls, header: Header, arrays: dict[str, Array]) -> Self:
         """Return the model that `_to_file` has made these of, or raise FileError."""
-        raise NotImplementedError
 
     def save(self, path: PathLike) -> None:
         """Save the model to a file, as `river_amf.save` does.
