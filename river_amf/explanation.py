@@ -184,7 +184,7 @@ def _votes(
     rows = [
         [
             str(t),
-            *[f"{arena.trees['vote'][t]:.4f}"] * learns,
+            *[f"{arena.trees['vote_weight'][t]:.4f}"] * learns,
             *(f"{p:.4f}" for p in of_trees[t, columns]),
             f"{depths[t]:.2f}",
         ]
@@ -246,7 +246,7 @@ def _rule(
     key = arena.trees["key"][tree]
     left = paths.categories_left(features, feature, step.feature, key, step.threshold)
     if left is None:
-        box = arena.boxes[tree, arena.nodes[tree, step.node]["place"], :, step.feature]
+        box = arena.boxes[tree, arena.nodes[tree, step.node]["slot"], :, step.feature]
         tolerance = 0.01 * float(box[1] - box[0])
         text = number(step.threshold, tolerance, step.value)
         text = f"{name(feature)} {'<=' if step.goes == 'left' else '>'} {text}"

@@ -6,20 +6,19 @@ import copy
 import math
 import sys
 from collections.abc import Hashable
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import _kernels, blocks, columns, explanation, frames, paths, state
-from river_amf._kernels import START
-from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_weight, shown
+from river_amf import explanation, frames, paths, state
+from river_amf.encoding import Features, Labels, check_weight, shown
+from river_amf.engine import BlockAnswers, Engine
 from river_amf.parameters import (
     LEAST_DIRICHLET,
     Check,
     CheckedParameters,
-    automatic_dirichlet,
     cores,
     flag,
     integer,
@@ -29,12 +28,7 @@ from river_amf.parameters import (
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
 
-# Samples that a pure leaf keeps at most (eight a feature, if that is more): to split a leaf of so
-# many takes milliseconds, and they tell its children's shares to a few percent.
-LONGEST_LIST = 2048
-SHORTER_LIST = 512  # at least, where a budget of nodes says that memory is short
 _ONE = 1.0  # the weight that needs no check
-_NO_LIMIT = 2**31 - 1  # 32-bit links
 
 
 class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
@@ -208,13 +202,23 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         self.vote = vote
         self.n_jobs = n_jobs
         self.seed = seed
-        self._features = Features()
-        self._labels = Labels()
-        self._arena: state.Arena | None = None
+        self._engine = Engine()
 
     @property
     def _has_learnt(self) -> bool:
-        return getattr(self, "_arena", None) is not None
+        return hasattr(self, "_engine") and self._engine.arena is not None
+
+    @property
+    def _features(self) -> Features:
+        return self._engine.features
+
+    @property
+    def _labels(self) -> Labels:
+        return self._engine.labels
+
+    @property
+    def _arena(self) -> state.Arena | None:
+        return self._engine.arena
 
     @property
     def _multiclass(self) -> bool:
@@ -257,8 +261,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         >>> 10_000 < model.memory_usage < 200_000
         True
         """
-        usage = self._features.nbytes + self._labels.nbytes
-        return usage if self._arena is None else usage + self._arena.nbytes
+        return self._engine.nbytes
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -272,11 +275,10 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes, once the store of samples has been closed up.
 
-        Its gaps depend on the room that it had: models that are equal would not be pickled equal.
-        Nor would they if "mean" were one string here, as a field's name too, and two there.
+        Models that are equal would not be pickled equal if "mean" were one string here, as a
+        field's name too, and two there.
         """
-        if self._arena is not None:
-            _kernels.compact_rows(self._arena.address)
+        self._engine.close_gaps()
         return {
             name: sys.intern(value) if type(value) is str else value
             for name, value in self.__dict__.items()
@@ -290,47 +292,20 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
             "labels": values.labels_to_json(self._labels),
             "features": values.features_to_json(self._features),
         }
+        self._engine.close_gaps()
         if self._arena is not None:
-            _kernels.compact_rows(self._arena.address)
-            arrays = self._arena.parts()
-            del arrays["is_categorical"]
-            settings = arrays.pop("settings")[0]
-            header["n_stored"] = int(settings["n_stored"])
-            header["newest_weight"] = float(settings["newest_weight"])
+            arrays = self._arena.used_arrays()
+            del arrays["settings"], arrays["is_categorical"]
         return header, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = cls(**values.parameters_from_json(take(header, "parameters"), cls._checks))
-        model._labels = values.labels_from_json(take(header, "labels"))
-        model._features = values.features_from_json(take(header, "features"))
-        if arrays:
-            model._arena = model._arena_of(header, arrays)
+        labels = values.labels_from_json(take(header, "labels"))
+        features = values.features_from_json(take(header, "features"))
         soundness.demand(not header, f"entries {shown([*header])}")
-        soundness.demand(arrays or not model._labels, "labels without a tree")
-        soundness.demand(arrays or not model._features, "features without a tree")
+        model._engine = Engine.of(model, features, labels, arrays)
         return model
-
-    def _arena_of(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> state.Arena:
-        """Return the arena of a file, once nothing in it can lead the kernels astray."""
-        n_labels, is_categorical = len(self._labels), self._features.is_categorical
-        n_classes = max(n_labels, self.n_classes or 1)
-        soundness.demand(self.n_classes in (None, n_classes), "number of labels")
-        settings = self._settings(n_classes)
-        settings["n_labels"] = n_labels
-        settings["n_features"] = len(is_categorical)
-        settings["has_categories"] = any(is_categorical)
-        n_stored, newest_weight = take(header, "n_stored"), take(header, "newest_weight")
-        soundness.demand(type(n_stored) is int, "number of samples")
-        soundness.demand(type(newest_weight) is float, "weight of the newest sample")
-        settings["n_stored"], settings["newest_weight"] = n_stored, newest_weight
-        own = {"settings": settings, "is_categorical": np.array(is_categorical, np.uint8)}
-        parts = soundness.parts_of(arrays, own)
-        soundness.demand(parts["trees"].shape == (self.n_estimators,), "number of trees")
-        soundness.demand(parts["samples"].ndim == 1, "number of samples")
-        settings["n_rows"] = len(parts["samples"])
-        soundness.check(parts, self._features.n_categories)
-        return state.Arena.of(parts)
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = _ONE) -> None:
         """Learn one sample.
@@ -361,112 +336,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         >>> model.predict_one({"length": 2.0})
         'short'
         """
-        weight = w if w is _ONE else check_weight(w)
-        sample = self._features.encode_known(x)
-        try:
-            label = self._labels.index.get(y)
-        except TypeError:
-            label = self._labels.find(y)  # raises
-        if sample is None or label is None or weight == 0.0:
-            new = self._features.check(x)
-            if label is None:
-                self._labels.check_new(y, self.n_classes)
-            if weight == 0.0:
-                return
-            if label is None or any(new):
-                self._admit([y] if label is None else [], new)
-                label = self._labels.add(y)
-            sample = self._features.encode(x)
-        arena: state.Arena = self._arena  # type: ignore[assignment]
-        output = arena.output.proba[1]
-        status = _kernels.learn_sample(arena.address, sample.address, label, weight, START, output)
-        if status != _kernels.DONE:
-            self._resume(status, x, sample, label, weight)
-
-    def _admit(self, labels: list[Hashable], new: NewFeatures) -> None:
-        """Take in the label, if any, the features and the categories that a checked sample brings.
-
-        Room comes first, for the sample as well: where there is none, nothing has changed.
-        """
-        arena = self._start() if self._arena is None else self._arena
-        nothing = EncodedSample(len(self._features))
-        output = arena.output.proba[1]
-        ask = (arena.address, nothing.address, 0, 1.0, _kernels.ONLY_ROOM, output)
-        while (status := _kernels.learn_sample(*ask)) != _kernels.DONE:
-            self._make_room(arena, status)
-        n_labels = len(self._labels) + len(labels)
-        n_features = len(self._features) + len(new.numeric) + len(new.categorical)
-        arena.reserve(n_features, n_labels)
-        self._arena = arena
-        self._features.add(new)
-        arena.set_features(self._features.is_categorical)
-        for label in labels:
-            self._labels.add(label)
-        arena.settings["n_labels"] = n_labels
-        if n_labels > arena.settings["n_classes"][0]:
-            arena.set_prior(n_labels, self._dirichlet_for(n_labels))
-            if self.fading_factor is None:  # else there is no closed form, and the odds stay
-                _kernels.weigh_forest(arena.address)
-
-    def _start(self) -> state.Arena:
-        """Make the arena of a forest without samples."""
-        words = np.random.SeedSequence(self.seed).generate_state(2 * self.n_estimators, np.uint64)
-        trees = np.zeros(self.n_estimators, state.TREE)
-        trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
-        trees["root"] = _kernels.NONE
-        trees["faded_share"] = 0.5
-        trees["vote"] = 1.0 / self.n_estimators
-        return state.Arena(self._settings(self.n_classes or 1), trees)
-
-    def _settings(self, n_classes: int) -> NDArray[Any]:
-        """Return what follows from the parameters, for so many classes."""
-        settings = np.zeros(1, state.SETTINGS)
-        settings["step"] = self.step
-        settings["log_split"] = math.log(self.split_prior)
-        settings["log_stop"] = math.log1p(-self.split_prior)
-        state.set_prior(settings, n_classes, self._dirichlet_for(n_classes))
-        settings["max_nodes"] = min(self.max_nodes or _NO_LIMIT, _NO_LIMIT)
-        settings["longest_list"] = LONGEST_LIST
-        if self.max_nodes is not None:
-            settings["longest_list"] = min(LONGEST_LIST, max(SHORTER_LIST, self.max_nodes // 8))
-        settings["use_aggregation"] = self.use_aggregation
-        settings["fades"] = self.fading_factor is not None
-        settings["fading_factor"] = self.fading_factor or 0.0
-        settings["split_pure"] = self.split_pure
-        settings["range_intensity"] = self.split_intensity != "unit"
-        settings["relevance"] = self.split_intensity == "relevance"
-        settings["newest_weight"] = 1.0
-        settings["restart_threshold"] = self.restart_threshold or 0.0
-        settings["learns_vote"] = self.vote == "learned"
-        return settings
-
-    def _dirichlet_for(self, n_classes: int) -> float:
-        return automatic_dirichlet(n_classes) if self.dirichlet is None else self.dirichlet
-
-    def _resume(
-        self, status: int, x: dict[Any, Any], sample: EncodedSample, label: int, weight: float
-    ) -> None:
-        """Do what the kernel asks for until it is done with the sample."""
-        arena = cast(state.Arena, self._arena)
-        if status == _kernels.INFINITE:
-            self._features.check(x)  # raises
-        while status not in (_kernels.DONE, _kernels.RELEASED):
-            first_tree = self._make_room(arena, status)
-            output = arena.output.proba[1]
-            status = _kernels.learn_sample(
-                arena.address, sample.address, label, weight, first_tree, output
-            )
-        if status == _kernels.RELEASED:
-            blocks.drop_rows(arena)
-
-    def _make_room(self, arena: state.Arena, status: int) -> int:
-        """Give a kernel the room that it lacks; returns the tree to go on with."""
-        if status in _kernels.ALL_FULL:
-            blocks.make_room(arena, status)
-            return START
-        lack, first_tree = divmod(status, self.n_estimators)
-        blocks.make_room(arena, _kernels.FULL[lack])
-        return first_tree
+        self._engine.learn(x, y, w if w is _ONE else check_weight(w), self)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label seen so far.
@@ -495,19 +365,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        arena = self._arena
-        if arena is None:
-            self._features.check(x)
-            return {}
-        sample = self._features.encode_known(x)
-        if sample is None:
-            sample = self._features.encode(x)
-        proba, address = arena.output.proba
-        status = _kernels.predict_sample(arena.address, sample.address, address)
-        if status == _kernels.INFINITE:
-            self._features.check(x)  # raises
-        # classes that have not been seen have no label yet
-        return dict(zip(self._labels.index, proba.tolist()))  # noqa: B905
+        return self._engine.predict(x)
 
     def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
         """Explain the prediction for one sample in text.
@@ -599,7 +457,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         >>> model.predict_many(X).tolist()
         ['short', 'long', 'short']
         """
-        self._learn_block(X, y, w, tests=False)
+        self._learn_block(X, y, w, predicts=False)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row.
@@ -706,70 +564,19 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     def _predict_block(self, frame: Any) -> NDArray[np.float64]:
         """Return the probabilities (rows, labels seen so far)."""
-        arena, n_rows = self._arena, len(frame)
-        table = frames.read_columns(frame)
-        values = columns.encode_to_predict(table, n_rows, self._features, arena is None)
-        weights, labels = np.zeros(n_rows), np.zeros(n_rows, np.int64)
-        block = state.Block(values, labels, weights, len(self._labels))
-        if arena is not None:
-            blocks.run(arena, block, 0, n_rows, tests=True, learns=False, n_jobs=self.n_jobs)
-        return block.proba
+        return self._engine.predict_block(frames.read_columns(frame), len(frame), self.n_jobs)
 
-    def _test_then_train(
-        self, X: Any, y: Any, w: Any
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], list[Hashable]]:
-        """Predict and learn row by row.
+    def _test_then_train(self, X: Any, y: Any, w: Any) -> BlockAnswers:
+        """Predict and learn row by row."""
+        return self._learn_block(X, y, w, predicts=True)
 
-        Returns the probabilities (rows, labels known at the end), how many of these labels were
-        known at each row, and the labels.
-        """
-        return self._learn_block(X, y, w, tests=True)
-
-    def _learn_block(
-        self, X: Any, y: Any, w: Any, *, tests: bool
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64], list[Hashable]]:
-        """Learn a block, each row after it has been predicted if `tests` says so."""
+    def _learn_block(self, X: Any, y: Any, w: Any, *, predicts: bool) -> BlockAnswers:
+        """Learn a block, each row after it has been predicted if `predicts` says so."""
         frame = frames.read_frame(X)
         weights = frames.read_weights(w, len(frame))
         labels = frames.read_labels(y, len(frame))
-        encoded = columns.encode_to_learn(
-            frames.read_columns(frame),
-            labels,
-            weights,
-            self._features,
-            self._labels,
-            self.n_classes,
-        )
-        n_labels = len(self._labels) + sum(len(arrival.label) for arrival in encoded.arrivals)
-        block = state.Block(encoded.values, encoded.labels, weights, n_labels)
-        n_known = np.zeros(len(frame), np.int64)
-        self._features.add(NewFeatures([], [], encoded.categories))
-        start = 0
-        for arrival in encoded.arrivals:
-            self._run(block, start, arrival.row, tests, True, n_known)
-            self._run(block, arrival.row, arrival.row + 1, tests, False, n_known)
-            self._admit(arrival.label, arrival.new)
-            self._run(block, arrival.row, arrival.row + 1, False, True, n_known)
-            start = arrival.row + 1
-        self._run(block, start, len(frame), tests, True, n_known)
-        return block.proba, n_known, list(self._labels)
-
-    def _run(
-        self,
-        block: state.Block,
-        start: int,
-        stop: int,
-        tests: bool,
-        learns: bool,
-        n_known: NDArray[np.int64],
-    ) -> None:
-        """Predict or learn the rows from `start` to `stop`, which bring nothing unknown."""
-        if tests:
-            n_known[start:stop] = len(self._labels)
-        if self._arena is not None:
-            blocks.run(
-                self._arena, block, start, stop, tests=tests, learns=learns, n_jobs=self.n_jobs
-            )
+        table = frames.read_columns(frame)
+        return self._engine.learn_block(table, labels, weights, self, predicts=predicts)
 
 
 class AdaptiveAMFClassifier(AMFClassifier):

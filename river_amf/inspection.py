@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import _kernels, paths, state
+from river_amf import kernels, paths, state
 from river_amf.encoding import Features
 from river_amf.forest import AMFClassifier
 
@@ -108,7 +108,7 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
     if arena is None or n_nodes == 0:
         return pd.DataFrame({name: [] for name in _COLUMNS})
     nodes = arena.nodes[tree, :n_nodes]
-    is_leaf = nodes["left"] == _kernels.NONE
+    is_leaf = nodes["left"] == kernels.NONE
     names = list(model._features)
     boxes = [_box(arena, tree, node) for node in nodes]
     table = {
@@ -118,7 +118,7 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
         "right": nodes["right"].astype(np.int64),
         "depth": _depths(nodes, int(arena.trees["root"][tree])),
         "feature": [
-            None if node["left"] == _kernels.NONE else names[node["feature"]] for node in nodes
+            None if node["left"] == kernels.NONE else names[node["feature"]] for node in nodes
         ],
         "threshold": np.where(is_leaf, math.nan, nodes["threshold"]),
         "time": np.where(nodes["parent"] < 0, 0.0, nodes["split_time"][nodes["parent"]]),
@@ -355,7 +355,7 @@ def _depths(nodes: NDArray[Any], root: int) -> NDArray[np.int64]:
     while pending:
         index = pending.pop()
         for child in (int(nodes["left"][index]), int(nodes["right"][index])):
-            if child != _kernels.NONE:
+            if child != kernels.NONE:
                 depths[child] = depths[index] + 1
                 pending.append(child)
     return depths
@@ -365,15 +365,15 @@ def _box(arena: state.Arena, tree: int, node: Any) -> NDArray[np.float64]:
     """Return a node's box, (2, n_features); that of a waiting leaf follows from its samples."""
     n_features = int(arena.settings["n_features"][0])
     if not node["n_rows"]:
-        return arena.boxes[tree, node["place"], :, :n_features]
+        return arena.boxes[tree, node["slot"], :, :n_features]
     box = np.full((2, n_features), math.nan)
-    _kernels.hull_of_rows(
+    kernels.hull_of_rows(
         arena.is_categorical,
         n_features,
         arena.trees["key"][tree],
         arena.rows,
         arena.links[tree],
-        node["place"],
+        node["slot"],
         box,
     )
     return box
@@ -389,7 +389,7 @@ def _categories_left(
     features: Features, names: list[Hashable], key: np.uint64, node: Any
 ) -> set[Hashable] | None:
     """Return the categories that go left at a categorical split."""
-    if node["left"] == _kernels.NONE:
+    if node["left"] == kernels.NONE:
         return None
     column = int(node["feature"])
     return paths.categories_left(features, names[column], column, key, node["threshold"])

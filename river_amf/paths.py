@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import _kernels, state
+from river_amf import kernels, state
 from river_amf.encoding import Features, shown
 
 Array = NDArray[Any]
@@ -88,15 +88,15 @@ def seen_by(arena: state.Arena, trees: Array, values: Array) -> Array:
 
 def category_number(key: np.uint64, column: int, code: float) -> float:
     """Return the number of a category in a tree; of the types that it is compiled for already."""
-    return float(_kernels.category_number(key, np.int32(column), code))  # type: ignore[arg-type]
+    return float(kernels.category_number(key, np.int32(column), code))  # type: ignore[arg-type]
 
 
 def own_shares(nodes: Array) -> tuple[Array, Array]:
     """Return sigma(r_v) and the rest sigma(-r_v) of nodes, both exact; a leaf takes all."""
-    is_leaf = nodes["left"] == _kernels.NONE
+    is_leaf = nodes["left"] == kernels.NONE
     odds = np.where(is_leaf, math.inf, nodes["odds"])
     scale = np.where(is_leaf, 0.0, nodes["odds_scale"])
-    exponent = 512 * scale.clip(-_kernels.FEW_SCALES, _kernels.FEW_SCALES).astype(np.int32)
+    exponent = 512 * scale.clip(-kernels.FEW_SCALES, kernels.FEW_SCALES).astype(np.int32)
     with np.errstate(over="ignore", under="ignore", divide="ignore"):
         odds = np.ldexp(odds, exponent)  # a SCALE of the kernels is 2**512
         return 1.0 / (1.0 + 1.0 / odds), 1.0 / (1.0 + odds)
@@ -104,8 +104,8 @@ def own_shares(nodes: Array) -> tuple[Array, Array]:
 
 def log_odds(nodes: Array) -> NDArray[np.float64]:
     """Return the log-odds r_v of nodes, NaN at a leaf."""
-    odds = np.where(nodes["left"] == _kernels.NONE, math.nan, nodes["odds"])
-    return np.log(odds) + nodes["odds_scale"] * _kernels.LOG_SCALE
+    odds = np.where(nodes["left"] == kernels.NONE, math.nan, nodes["odds"])
+    return np.log(odds) + nodes["odds_scale"] * kernels.LOG_SCALE
 
 
 def descend(arena: state.Arena, trees: Array, values: Array, aggregated: bool) -> Iterator[Level]:
@@ -113,13 +113,13 @@ def descend(arena: state.Arena, trees: Array, values: Array, aggregated: bool) -
 
     Without aggregation a leaf takes all the mass. In a tree without nodes there is no walk.
     """
-    walkers = np.flatnonzero(arena.trees["root"][trees] != _kernels.NONE)
+    walkers = np.flatnonzero(arena.trees["root"][trees] != kernels.NONE)
     index = arena.trees["root"][trees[walkers]].astype(np.int64)
     remaining = np.ones(len(walkers))
     while len(walkers):
         tree = trees[walkers]
         nodes = arena.nodes[tree, index]
-        is_leaf = nodes["left"] == _kernels.NONE
+        is_leaf = nodes["left"] == kernels.NONE
         share, rest = own_shares(nodes)
         if not aggregated:
             share, rest = np.where(is_leaf, 1.0, 0.0), np.where(is_leaf, 0.0, 1.0)
@@ -129,7 +129,7 @@ def descend(arena: state.Arena, trees: Array, values: Array, aggregated: bool) -
         following = np.where(value <= nodes["threshold"], nodes["left"], nodes["right"])
         missing = inner[np.isnan(value[inner])]
         following[missing] = _heavier_child(arena, tree[missing], nodes[missing])
-        following[is_leaf] = _kernels.NONE
+        following[is_leaf] = kernels.NONE
         yield Level(walkers, tree, index, nodes, value, following, share, remaining * share)
         walkers, index = walkers[inner], following[inner].astype(np.int64)
         remaining = (remaining * rest)[inner]
@@ -170,7 +170,7 @@ def predict(
     """
     n_classes = int(arena.settings["n_classes"][0])
     proba = np.zeros((len(values), n_classes))
-    proba[arena.trees["root"][trees] == _kernels.NONE] = 1.0 / n_classes
+    proba[arena.trees["root"][trees] == kernels.NONE] = 1.0 / n_classes
     for level in descend(arena, trees, seen_by(arena, trees, values), aggregated):
         proba[level.walkers] += level.mass[:, None] * own_predictions(arena, level)
     return proba
@@ -187,8 +187,8 @@ def averaged(arena: state.Arena, of_trees: Array) -> NDArray[np.float64]:
 def pooled(arena: state.Arena, of_trees: Array) -> NDArray[np.float64]:
     """Return what the learned vote makes of the predictions of all trees, as `averaged`."""
     n_labels = int(arena.settings["n_labels"][0])
-    votes = np.log(of_trees[:, :, :n_labels] + _kernels.FLOOR)
-    log_p = arena.bias[:n_labels] + np.tensordot(arena.trees["vote"], votes, axes=1)
+    votes = np.log(of_trees[:, :, :n_labels] + kernels.VOTE_FLOOR)
+    log_p = arena.bias[:n_labels] + np.tensordot(arena.trees["vote_weight"], votes, axes=1)
     proba: NDArray[np.float64] = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     proba /= proba.sum(axis=1, keepdims=True)
     return proba
@@ -202,12 +202,12 @@ def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:
     steps = []
     for level in descend(arena, trees, seen_by(arena, trees, samples), aggregated):
         node, following = level.nodes[0], level.following[0]
-        is_leaf = following == _kernels.NONE
+        is_leaf = following == kernels.NONE
         goes = "left" if following == node["left"] else "right"
         steps.append(
             Step(
                 node=int(level.numbers[0]),
-                feature=_kernels.NONE if is_leaf else int(node["feature"]),
+                feature=kernels.NONE if is_leaf else int(node["feature"]),
                 value=float(level.values[0]),
                 threshold=math.nan if is_leaf else float(node["threshold"]),
                 goes=None if is_leaf else goes,
@@ -229,7 +229,7 @@ def weighted_depths(arena: state.Arena, values: Array) -> NDArray[np.float64]:
     trees = np.arange(len(arena.trees))
     samples = seen_by(arena, trees, np.tile(values, (len(trees), 1)))
     aggregated = bool(arena.settings["use_aggregation"][0])
-    depths = np.where(arena.trees["root"] == _kernels.NONE, math.nan, 0.0)
+    depths = np.where(arena.trees["root"] == kernels.NONE, math.nan, 0.0)
     for depth, level in enumerate(descend(arena, trees, samples, aggregated)):
         depths[level.walkers] += depth * level.mass
     return depths

@@ -1,8 +1,8 @@
-"""The memory of a forest: dtypes and one arena of plain numpy arrays for all trees.
+"""The memory of a forest: records, one table of its arrays, and the arena that holds these.
 
 Everything that the trees have learnt is in these arrays, so that a copy of them is a copy of the
 forest. The kernels fill them and never allocate nodes; this module gives them room. It knows
-nothing of what the numbers mean beyond their shapes, hence it has no sentinels.
+nothing of what the numbers mean beyond their shapes.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from __future__ import annotations
 import math
 import threading
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 # All records are aligned and without padding, whose bytes would be undefined in a copy.
 
-# What is constant between two samples, in one record (so that kernels take few arguments).
+# What follows from the parameters, and from the features and labels that are known; the kernels
+# never write it.
 SETTINGS = np.dtype(
     [
         ("step", "f8"),
@@ -33,8 +34,6 @@ SETTINGS = np.dtype(
         ("n_classes", "i8"),  # classes that the prior counts
         ("n_labels", "i8"),  # labels seen so far, at most n_classes
         ("n_features", "i8"),
-        ("n_rows", "i8"),  # rows in use in the store of samples
-        ("n_stored", "i8"),  # samples ever stored
         ("longest_list", "i8"),  # how many samples a pure leaf keeps at most
         ("max_nodes", "i8"),
         ("use_aggregation", "i8"),
@@ -44,8 +43,17 @@ SETTINGS = np.dtype(
         ("range_intensity", "i8"),
         ("relevance", "i8"),
         ("restart_threshold", "f8"),  # 0 for never
-        ("newest_weight", "f8"),  # of the next sample in the statistics of relevance
         ("has_categories", "i8"),
+    ],
+    align=True,
+)
+
+# What the kernels count along the stream, for all trees together.
+COUNTERS = np.dtype(
+    [
+        ("n_rows", "i8"),  # rows in use in the store of samples
+        ("n_stored", "i8"),  # samples ever stored
+        ("newest_weight", "f8"),  # of the next sample in the statistics of relevance
     ],
     align=True,
 )
@@ -59,7 +67,7 @@ TREE = np.dtype(
         ("n_nodes", "i4"),
         ("n_boxes", "i8"),
         ("faded_share", "f8"),  # running mean, of the faded estimators in its predictions
-        ("vote", "f8"),  # its weight in a learned vote
+        ("vote_weight", "f8"),  # in a learned vote
         ("n_heard", "i8"),  # predictions that the two means of its losses are of
         ("recent_loss", "f8"),
         ("usual_loss", "f8"),
@@ -81,7 +89,7 @@ NODE = np.dtype(
         ("left", "i4"),
         ("right", "i4"),
         ("parent", "i4"),
-        ("place", "i4"),  # of its box; of the newest row where a leaf keeps its samples
+        ("slot", "i4"),  # of its box; of the newest row where a leaf keeps its samples
         ("n_rows", "i4"),  # how many samples a leaf keeps, 0 where there is a box
     ],
     align=True,
@@ -124,54 +132,72 @@ N_BINS = 16
 
 N_PURE = 256  # cells of one label of fewer samples than that have what follows in a table
 
-# How the kernels find an arena: the addresses of its arrays, and the room in them. Each array that
-# is an argument of a call costs as much as some nodes of a walk; the address of this record costs
-# next to nothing.
-ARRAYS = (
-    "settings",
-    "ranges",
-    "limits",
-    "intensity",
-    "is_categorical",
-    "features",
-    "recent",
-    "moments",
-    "buckets",
-    "bias",
-    "votes",
-    "trees",
-    "nodes",
-    "counts",
-    "faded",
-    "boxes",
-    "rows",
-    "samples",
-    "links",
-    "pure",
-)
+Array = NDArray[Any]
+
+
+class Field(NamedTuple):
+    """An array of a forest: its dtype, what its axes run over, and what its room to grow holds.
+
+    An axis is one of `AXES`, of which a forest has more or less, or a fixed length.
+    """
+
+    dtype: Any
+    axes: tuple[str | int, ...]
+    fill: float = 0.0
+    is_copied: bool = True  # into pickles, copies and files; the rest kernels fill as they go
+
+
+# What axes run over. Those of `moment` are the classes, if there is relevance; those of `faded` are
+# the classes and two more, if there is fading.
+AXES = ("tree", "feature", "class", "moment", "faded", "node", "box", "row")
+_UNDEFINED = {"node", "box"}  # room that holds nothing until a kernel adds one: to fill it costs
+
+# The arrays of a forest. To add one, name it here and in `kernels.arrays.Forest`.
+FIELDS = {
+    "settings": Field(SETTINGS, (1,)),
+    "counters": Field(COUNTERS, (1,)),
+    "ranges": Field(np.float64, (2, "feature"), np.nan),
+    "limits": Field(np.float64, (2, "feature"), np.nan),
+    "intensity": Field(np.float64, ("feature",)),
+    "is_categorical": Field(np.uint8, ("feature",)),
+    "features": Field(FEATURE, ("feature",)),
+    "recent": Field(np.float64, ("feature", N_RECENT), np.nan),
+    "moments": Field(np.float64, ("feature", "moment", 2)),
+    "buckets": Field(np.float64, ("feature", N_BUCKETS, "moment")),
+    "bias": Field(np.float64, ("class",)),
+    "trees": Field(TREE, ("tree",)),
+    "nodes": Field(NODE, ("tree", "node")),
+    "counts": Field(np.float64, ("tree", "node", "class")),
+    "faded": Field(np.float64, ("tree", "node", "faded")),
+    "boxes": Field(np.float64, ("tree", "box", 2, "feature"), np.nan),
+    "rows": Field(np.float64, ("row", "feature"), np.nan),
+    "samples": Field(SAMPLE, ("row",)),
+    "links": Field(np.int32, ("tree", "row")),
+    "votes": Field(np.float64, ("tree", 1, "class"), is_copied=False),
+    "pooled": Field(np.float64, ("class",), is_copied=False),
+    "pure": Field(np.float64, (N_PURE, 3), np.nan, is_copied=False),
+}
+
+# How the kernels find an arena: the addresses of its arrays, and the room along each axis. Each
+# array that is an argument of a call costs as much as some nodes of a walk; the address of this
+# record costs next to nothing.
 HANDLE = np.dtype(
-    [(name, "i8") for name in ARRAYS]
+    [(name, "i8") for name in FIELDS]
+    + [(f"{axis}_room", "i8") for axis in AXES]
     + [
-        ("n_trees", "i8"),
-        ("n_learnt", "i8"),  # changes whenever predictions may have changed
-        ("feature_room", "i8"),
-        ("class_room", "i8"),
-        ("moment_room", "i8"),
-        ("faded_room", "i8"),
-        ("node_room", "i8"),
-        ("box_room", "i8"),
-        ("row_room", "i8"),
+        ("version", "i8"),  # changes whenever predictions may have changed
+        ("next_tree", "i8"),  # to go on with in the middle of a sample, else -1
     ]
 )
 
-# And how they find a block of samples.
+# And how they find a block of samples, and what to do with it.
 BLOCK_ARRAYS = (
     "values",
     "labels",
     "weights",
     "proba",
-    "parts",
-    "tame",
+    "votes",
+    "clipped",
     "intensities",
     "rows",
     "coded",
@@ -180,31 +206,45 @@ BLOCK_ARRAYS = (
 BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_ARRAYS]
     + [("n_samples", "i8"), ("n_columns", "i8"), ("n_labels", "i8"), ("chunk", "i8")]
+    + [("predicts", "i8"), ("learns", "i8")]
 )
 
-# Compiled code in a cache must not be found for other records than it was compiled for: the file of
-# the kernels names the layout that it is written for, and so changes with it.
-_RECORDS = (SETTINGS, TREE, NODE, FEATURE, SAMPLE, HANDLE, BLOCK)
-LAYOUT = f"{zlib.crc32(repr([record.descr for record in _RECORDS]).encode()):08x}"
+# A pickle holds arrays as they are, so that another layout cannot read it.
+_LAYOUT = [(name, np.dtype(f.dtype).descr, f.axes) for name, f in FIELDS.items() if f.is_copied]
+LAYOUT = f"{zlib.crc32(repr(_LAYOUT).encode()):08x}"
 
-PARTS = tuple(name for name in ARRAYS if name not in ("votes", "pure"))  # what a copy is made of
-
-Array = NDArray[Any]
-
-# of the arrays that are not float64
-DTYPES: dict[str, Any] = {
-    "settings": SETTINGS,
-    "trees": TREE,
-    "nodes": NODE,
-    "features": FEATURE,
-    "samples": SAMPLE,
-    "links": np.int32,
-    "is_categorical": np.uint8,
-}
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
 _SMALL = 2**20  # bytes that are moved without much ado
 _CHUNK_BYTES = 2**22  # of what is in hand for a chunk of a block: half of a second-level cache
+
+
+def shapes(lengths: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each array of a forest, given the length of each axis."""
+    return {
+        name: tuple(axis if isinstance(axis, int) else lengths[axis] for axis in field.axes)
+        for name, field in FIELDS.items()
+    }
+
+
+def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
+    """Return the lengths of the axes that follow from a number of classes."""
+    return {
+        "class": n_classes,
+        "moment": n_classes if settings["relevance"][0] else 0,
+        "faded": FADED_COUNTS + n_classes if settings["fades"][0] else 0,
+    }
+
+
+def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, int]:
+    """Return the length of each axis that a forest uses: that of its arrays without room."""
+    return lengths_of_classes(settings, int(settings["n_classes"][0])) | {
+        "tree": len(trees),
+        "feature": int(settings["n_features"][0]),
+        "node": int(trees["n_nodes"].max()),
+        "box": int(trees["n_boxes"].max()),
+        "row": int(counters["n_rows"][0]),
+    }
 
 
 class Block:
@@ -235,14 +275,14 @@ class Block:
         self.record = np.zeros(1, BLOCK)
         self.address: int = self.record.ctypes.data
 
-    def prepare(self, arena: Arena, n_samples: int) -> None:
+    def prepare(self, arena: Arena, n_samples: int, *, predicts: bool, learns: bool) -> None:
         """Make room for chunks of a run of so many samples, as the arena is now."""
         n_trees, n_classes = len(arena.trees), int(arena.settings["n_classes"][0])
         n_features = int(arena.settings["n_features"][0])
         bytes_a_sample = 8 * (n_trees * n_classes + 2 * n_features + 1)
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
-        self.parts = np.empty((n_trees, self.chunk, n_classes))
-        self.tame = np.empty((self.chunk, n_features))
+        self.votes = np.empty((n_trees, self.chunk, n_classes))
+        self.clipped = np.empty((self.chunk, n_features))
         self.intensities = np.empty((self.chunk, n_features))
         self.rows = np.empty(self.chunk, np.int64)
         self.coded = np.empty((n_trees, n_features))
@@ -252,23 +292,31 @@ class Block:
         self.record["n_samples"], self.record["n_columns"] = self.values.shape
         self.record["n_labels"] = self.proba.shape[1]
         self.record["chunk"] = self.chunk
+        self.record["predicts"], self.record["learns"] = predicts, learns
+
+
+class Room(NamedTuple):
+    """Where a prediction is written: `address` is that of `proba` and of what lies behind it."""
+
+    proba: Array
+    address: int
 
 
 class _Output(threading.local):
     """Room for a prediction, one for each thread: models predict in several at once.
 
-    The forest's class probabilities; a row for each tree; and the sample, as predicted when the
-    forest had learnt so many, for whoever learns it next.
+    The forest's class probabilities; a row for each tree; and the sample, as predicted at some
+    version of the forest, for whoever learns it next.
     """
 
     def __init__(self, n_trees: int, class_room: int, feature_room: int) -> None:
         room = np.zeros((1 + n_trees) * class_room + 1 + feature_room)
         room[(1 + n_trees) * class_room] = -1.0
-        self.proba = room[:class_room], room.ctypes.data
+        self.room = Room(room[:class_room], room.ctypes.data)
 
 
 class Arena:
-    """All arrays of a forest.
+    """All arrays of a forest, those of `FIELDS`, as attributes.
 
     Parameters
     ----------
@@ -279,99 +327,105 @@ class Arena:
 
     Notes
     -----
-    With T trees, C classes and d features, the shapes are nodes (T, nodes), counts (T, nodes, C),
-    faded (T, nodes, 2 + C; 0 without fading), boxes (T, boxes, 2, d), rows (samples, d), samples
-    (samples,), links (T, samples), ranges and limits (2, d), intensity (d,), is_categorical (d,),
-    features (d,), recent (d, 64), moments (d, C, 2), buckets (d, 64, C), the two of them with 0 for
-    C unless there is relevance, and bias (C,). Copies leave out pure (256, 3) and votes (T + 1, C),
-    which kernels fill as they go.
-
     Where a count of things in use is smaller than the array, the rest is room to grow, left out of
     pickles. Room for features is NaN, "never seen", and room for classes zero; room for nodes and
     boxes is undefined until a kernel adds one.
     """
 
-    def __init__(self, settings: Array, trees: Array) -> None:
-        n_trees, n_classes = len(trees), int(settings["n_classes"][0])
-        self.settings = settings
-        self.trees = trees
-        self.ranges = np.empty((2, 0))
-        self.limits = np.empty((2, 0))
-        self.intensity = np.zeros(0)
-        self.is_categorical = np.zeros(0, "u1")
-        self.features = np.zeros(0, FEATURE)
-        self.recent = np.empty((0, N_RECENT))
-        self.moments = np.zeros((0, self._moment_width(n_classes), 2))
-        self.buckets = np.zeros((0, N_BUCKETS, self._moment_width(n_classes)))
-        self.bias = np.zeros(n_classes)
-        capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
-        self.nodes = np.empty((n_trees, capacity), NODE)
-        self.counts = np.empty((n_trees, capacity, n_classes))
-        self.faded = np.empty((n_trees, capacity, self._faded_width(n_classes)))
-        self.boxes = np.empty((n_trees, capacity, 2, 0))
-        self.rows = np.empty((0, 0))
-        self.samples = np.zeros(0, SAMPLE)
-        self.links = np.zeros((n_trees, 0), "i4")
-        self._begin()
+    settings: Array
+    counters: Array
+    ranges: Array
+    limits: Array
+    intensity: Array
+    is_categorical: Array
+    features: Array
+    recent: Array
+    moments: Array
+    buckets: Array
+    bias: Array
+    trees: Array
+    nodes: Array
+    counts: Array
+    faded: Array
+    boxes: Array
+    rows: Array
+    samples: Array
+    links: Array
+    votes: Array
+    pooled: Array
+    pure: Array
 
-    def _begin(self) -> None:
-        """Make what is no part of a copy."""
-        self.pure = np.full((N_PURE, 3), np.nan)
-        self.votes = np.empty((0, 0))
+    def __init__(self, settings: Array, trees: Array) -> None:
+        capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
+        rooms = lengths_of_classes(settings, int(settings["n_classes"][0]))
+        rooms |= {"tree": len(trees), "feature": 0, "node": capacity, "box": capacity, "row": 0}
+        counters = np.zeros(1, COUNTERS)
+        counters["newest_weight"] = 1.0
+        given = {"settings": settings, "counters": counters, "trees": trees}
+        self._begin(given | _allocated(rooms, FIELDS.keys() - given))
+
+    def _begin(self, arrays: dict[str, Array]) -> None:
+        """Take arrays in, and make what is no part of a copy."""
+        self.__dict__.update(arrays)
+        self.rooms: dict[str, int] = {}
+        for name, array in arrays.items():
+            self.rooms.update(_named_lengths(name, array))
+        self.__dict__.update(_allocated(self.rooms, FIELDS.keys() - arrays))
         self.handle = np.zeros(1, HANDLE)
+        self.handle["next_tree"] = -1
         self.address: int = self.handle.ctypes.data
-        self._rooms = (0, 0)
+        self.output = self._new_output()
         self._collect()
+
+    def _new_output(self) -> _Output:
+        return _Output(self.rooms["tree"], self.rooms["class"], self.rooms["feature"])
 
     def _collect(self) -> None:
         """Tell where the arrays are, after any of them has moved."""
-        handle = self.handle
-        rooms = self.counts.shape[2], len(self.intensity)
-        if self._rooms != rooms:
-            self._rooms = rooms
-            self.output = _Output(len(self.trees), *rooms)
-            self.votes = np.empty((len(self.trees) + 1, rooms[0]))
-        self.arrays = tuple(getattr(self, name) for name in ARRAYS)
-        for name, array in zip(ARRAYS, self.arrays, strict=True):
-            handle[name] = array.ctypes.data
-        handle["n_trees"], handle["node_room"], handle["class_room"] = self.counts.shape
-        handle["faded_room"] = self.faded.shape[2]
-        handle["box_room"], handle["feature_room"] = self.boxes.shape[1], len(self.intensity)
-        handle["row_room"] = len(self.rows)
-        handle["moment_room"] = self.moments.shape[1]
+        self.arrays = tuple(getattr(self, name) for name in FIELDS)
+        for name, array in zip(FIELDS, self.arrays, strict=True):
+            self.handle[name] = array.ctypes.data
+        for axis, room in self.rooms.items():
+            self.handle[f"{axis}_room"] = room
 
     def set_prior(self, n_classes: int, dirichlet: float) -> None:
         """Change the prior of a node's prediction, and forget what followed from the old one."""
         set_prior(self.settings, n_classes, dirichlet)
         self.pure[:] = np.nan
-        self.handle["n_learnt"] += 1
+        self.handle["version"] += 1
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, room to grow included."""
         return sum(array.nbytes for array in self.arrays)
 
-    def _replace(self, **arrays: Array) -> None:
-        """Put new arrays in the place of old ones; all of them are there by now, or none is put."""
-        for name, array in arrays.items():
-            setattr(self, name, array)
+    def _resize(self, **rooms: int) -> None:
+        """Give axes other lengths: all arrays are there before the first is put in its place."""
+        changed = {axis for axis, room in rooms.items() if room != self.rooms[axis]}
+        new_rooms = self.rooms | rooms
+        new_shapes = shapes(new_rooms)
+        arrays = {
+            name: _resized(name, getattr(self, name), new_shapes[name])
+            for name, field in FIELDS.items()
+            if changed.intersection(field.axes)
+        }
+        self.__dict__.update(arrays)
+        self.rooms = new_rooms
+        if "class" in changed or "feature" in changed:
+            self.output = self._new_output()
         self._collect()
 
     def grow_nodes(self, factor: float = 2.0) -> None:
         """Make `factor` times as much room for nodes, within `max_nodes`."""
-        capacity = self._grown(self.nodes.shape[1], factor)
-        self._replace(
-            nodes=_lengthened(self.nodes, capacity),
-            counts=_lengthened(self.counts, capacity),
-            faded=_lengthened(self.faded, capacity),
-        )
+        self._resize(node=self._grown("node", factor))
 
     def grow_boxes(self, factor: float = 2.0) -> None:
         """Make `factor` times as much room for boxes, of which a node has at most one."""
-        self._replace(boxes=_lengthened(self.boxes, self._grown(self.boxes.shape[1], factor)))
+        self._resize(box=self._grown("box", factor))
 
-    def _grown(self, capacity: int, factor: float) -> int:
-        return min(max(int(factor * capacity), _FIRST_NODES), int(self.settings["max_nodes"][0]))
+    def _grown(self, axis: str, factor: float) -> int:
+        wanted = max(int(factor * self.rooms[axis]), _FIRST_NODES)
+        return min(wanted, int(self.settings["max_nodes"][0]))
 
     def fit_rows(self) -> None:
         """Give the store of samples room for twice the rows in use.
@@ -379,21 +433,14 @@ class Arena:
         And for some more where there are many nodes, which all have to be gone through whenever the
         store is full; but for an eighth more only where it is large already.
         """
-        n_rows = int(self.settings["n_rows"][0])
+        n_rows = int(self.counters["n_rows"][0])
         more = n_rows if self.rows.nbytes < _SMALL else n_rows // 8
-        self._resize_rows(n_rows + max(_FIRST_ROWS, more, self.nodes.shape[1] // 4))
+        self._resize(row=n_rows + max(_FIRST_ROWS, more, self.rooms["node"] // 4))
 
     def drop_rows(self) -> None:
         """Give back the room of the store of samples that is not in use, if there is memory to."""
         with suppress(MemoryError):
-            self._resize_rows(int(self.settings["n_rows"][0]))
-
-    def _resize_rows(self, capacity: int) -> None:
-        self._replace(
-            rows=_resized(self.rows, 0, capacity, np.nan),
-            samples=_resized(self.samples, 0, capacity),
-            links=_resized(self.links, 1, capacity),
-        )
+            self._resize(row=int(self.counters["n_rows"][0]))
 
     def reserve(self, n_features: int, n_classes: int) -> None:
         """Make room for so many features and classes, changing nothing else.
@@ -402,42 +449,12 @@ class Arena:
         for half as many again, or a stream that brings new ones all the time would cost squares.
         """
         is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
-        n_had, width = int(self.settings["n_features"][0]), len(self.intensity)
-        if n_features > width:
-            is_exact = is_small or n_had == 0
-            self._resize_features(n_features if is_exact else n_features + n_features // 2)
-        width = self.counts.shape[2]
-        if n_classes > width:
-            room = n_classes if is_small else n_classes + width // 2
-            self._replace(
-                counts=_resized(self.counts, 2, room),
-                faded=_resized(self.faded, 2, self._faded_width(room)),
-                moments=_resized(self.moments, 1, self._moment_width(room)),
-                buckets=_resized(self.buckets, 2, self._moment_width(room)),
-                bias=_resized(self.bias, 0, room),
-            )
-
-    def _faded_width(self, n_classes: int) -> int:
-        """Return the length of what fading keeps of a node, if anything."""
-        return FADED_COUNTS + n_classes if self.settings["fades"][0] else 0
-
-    def _moment_width(self, n_classes: int) -> int:
-        """Return for how many classes relevance keeps statistics, if it does."""
-        return n_classes if self.settings["relevance"][0] else 0
-
-    def _resize_features(self, width: int) -> None:
-        self._replace(
-            intensity=_resized(self.intensity, 0, width),
-            is_categorical=_resized(self.is_categorical, 0, width),
-            features=_resized(self.features, 0, width),
-            recent=_resized(self.recent, 0, width, np.nan),
-            moments=_resized(self.moments, 0, width),
-            buckets=_resized(self.buckets, 0, width),
-            ranges=_resized(self.ranges, 1, width, np.nan),
-            limits=_resized(self.limits, 1, width, np.nan),
-            boxes=_resized(self.boxes, 3, width, np.nan),
-            rows=_resized(self.rows, 1, width, np.nan),
-        )
+        if n_features > self.rooms["feature"]:
+            is_exact = is_small or self.settings["n_features"][0] == 0
+            self._resize(feature=n_features if is_exact else n_features + n_features // 2)
+        if n_classes > self.rooms["class"]:
+            room = n_classes if is_small else n_classes + self.rooms["class"] // 2
+            self._resize(**lengths_of_classes(self.settings, room))
 
     def set_features(self, is_categorical: Sequence[bool]) -> None:
         """Say which of all features are categorical; there must be room for them.
@@ -453,53 +470,34 @@ class Arena:
         self.intensity[new] = np.where(by_range, 0.0, 1.0)
         settings["n_features"] = len(is_categorical)
         settings["has_categories"] = any(is_categorical)
-        self.handle["n_learnt"] += 1
+        self.handle["version"] += 1
 
-    def parts(self) -> dict[str, Array]:
-        """Return views of the arrays without their room to grow.
+    def used_arrays(self) -> dict[str, Array]:
+        """Return views of the arrays that a copy is made of, without their room to grow.
 
         Some trees are smaller than the others: what these have room for becomes zero.
         """
-        settings = self.settings[0]
-        n_features, n_rows = int(settings["n_features"]), int(settings["n_rows"])
-        n_classes = int(settings["n_classes"])
-        n_nodes, n_boxes = int(self.trees["n_nodes"].max()), int(self.trees["n_boxes"].max())
-        for t, tree in enumerate(self.trees):
-            for array in (self.nodes, self.counts, self.faded):
-                array[t, int(tree["n_nodes"]) : n_nodes] = 0
-            self.boxes[t, int(tree["n_boxes"]) : n_boxes] = 0
+        lengths = lengths_in_use(self.settings, self.counters, self.trees)
+        for axis, count in (("node", "n_nodes"), ("box", "n_boxes")):
+            for name in (name for name, field in FIELDS.items() if axis in field.axes):
+                for t, n_used in enumerate(self.trees[count].tolist()):
+                    getattr(self, name)[t, n_used : lengths[axis]] = 0
         return {
-            "settings": self.settings,
-            "trees": self.trees,
-            "ranges": self.ranges[:, :n_features],
-            "limits": self.limits[:, :n_features],
-            "intensity": self.intensity[:n_features],
-            "is_categorical": self.is_categorical[:n_features],
-            "features": self.features[:n_features],
-            "recent": self.recent[:n_features],
-            "moments": self.moments[:n_features, : self._moment_width(n_classes)],
-            "buckets": self.buckets[:n_features, :, : self._moment_width(n_classes)],
-            "bias": self.bias[:n_classes],
-            "nodes": self.nodes[:, :n_nodes],
-            "counts": self.counts[:, :n_nodes, :n_classes],
-            "faded": self.faded[:, :n_nodes, : self._faded_width(n_classes)],
-            "boxes": self.boxes[:, :n_boxes, :, :n_features],
-            "rows": self.rows[:n_rows, :n_features],
-            "samples": self.samples[:n_rows],
-            "links": self.links[:, :n_rows],
+            name: getattr(self, name)[tuple(map(slice, shape))]
+            for name, shape in shapes(lengths).items()
+            if FIELDS[name].is_copied
         }
 
     @classmethod
-    def of(cls, parts: dict[str, Array]) -> Arena:
-        """Return an arena of such parts, which from now on are its own."""
+    def of(cls, arrays: dict[str, Array]) -> Arena:
+        """Return an arena of all arrays that are copied, which from now on are its own."""
         arena = cls.__new__(cls)
-        arena.__dict__.update(parts)
-        arena._begin()
+        arena._begin(arrays)
         return arena
 
     def __getstate__(self) -> dict[str, Any]:
         """Return copies of the arrays without their room to grow, and the layout they follow."""
-        copies: dict[str, Any] = {name: part.copy() for name, part in self.parts().items()}
+        copies: dict[str, Any] = {name: array.copy() for name, array in self.used_arrays().items()}
         return copies | {"layout": LAYOUT}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -510,11 +508,10 @@ class Arena:
                 f"arrays, {LAYOUT} here); load it with that release"
             )
         # arrays of our own dtypes: those of a pickle are equal, yet would make other pickles
-        for name, part in state.items():
-            array = np.empty(part.shape, DTYPES.get(name, np.float64))
-            array[...] = part
-            setattr(self, name, array)
-        self._begin()
+        arrays = {name: np.empty(array.shape, FIELDS[name].dtype) for name, array in state.items()}
+        for name, array in state.items():
+            arrays[name][...] = array
+        self._begin(arrays)
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
@@ -526,21 +523,34 @@ def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
     settings["lgamma_total"] = math.lgamma(n_classes * dirichlet)
 
 
-def _lengthened(array: Array, length: int) -> Array:
-    """Copy the parts of the trees into arrays of so many entries; what is in the room is undefined.
-
-    Zeros would cost more than the copy.
-    """
-    result = np.empty((len(array), length, *array.shape[2:]), array.dtype)
-    result[:, : array.shape[1]] = array
-    return result
+def _named_lengths(name: str, array: Array) -> dict[str, int]:
+    """Return the lengths of those axes of an array that have a name."""
+    pairs = zip(FIELDS[name].axes, array.shape, strict=True)
+    return {axis: length for axis, length in pairs if isinstance(axis, str)}
 
 
-def _resized(array: Array, axis: int, length: int, fill: float = 0) -> Array:
-    """Copy `array` with `length` entries along `axis`, cut or filled up with `fill`."""
-    shape = list(array.shape)
-    shape[axis] = length
-    result = np.full(shape, fill, array.dtype) if fill else np.zeros(shape, array.dtype)
+def _allocated(rooms: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
+    """Return arrays that hold nothing, in the order of the table."""
+    chosen = set(names)
+    return {
+        name: _empty(name, shape, FIELDS[name].axes)
+        for name, shape in shapes(rooms).items()
+        if name in chosen
+    }
+
+
+def _empty(name: str, shape: tuple[int, ...], axes: Iterable[str | int]) -> Array:
+    """Return an array of room to grow along these axes: filled, unless that room is undefined."""
+    field = FIELDS[name]
+    if _UNDEFINED.issuperset(axes):
+        return np.empty(shape, field.dtype)
+    return np.full(shape, field.fill, field.dtype) if field.fill else np.zeros(shape, field.dtype)
+
+
+def _resized(name: str, array: Array, shape: tuple[int, ...]) -> Array:
+    """Copy an array into one of another shape, cut, or with room to grow."""
+    lengths = zip(FIELDS[name].axes, array.shape, shape, strict=True)
+    result = _empty(name, shape, [axis for axis, old, new in lengths if old != new])
     kept = tuple(slice(min(old, new)) for old, new in zip(array.shape, shape, strict=True))
     result[kept] = array[kept]
     return result

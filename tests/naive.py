@@ -40,7 +40,7 @@ CREDIT_LOST = 0.05  # with each value inside the range
 # relevance
 RELEVANCE_FLOOR = 0.003  # EPS
 RELEVANCE_MEMORY = 400.0  # delta = 1 - 1 / RELEVANCE_MEMORY
-LARGEST_WEIGHT = 1e6  # of a sample in the statistics of relevance
+LARGEST_TRUST = 1e6  # of a sample in the statistics of relevance
 N_BINS = 16  # for the values of a number
 N_BUCKETS = 64  # for the categories of a feature
 ONE_CLASS = 1e-12  # if G is as near to 1, there is nothing to explain
@@ -547,7 +547,7 @@ class Column:
             return 0.0
         remembered = 1 - 1 / RELEVANCE_MEMORY
         weights = [
-            min(o.weight, LARGEST_WEIGHT) * remembered ** (n_learnt - o.number)
+            min(o.weight, LARGEST_TRUST) * remembered ** (n_learnt - o.number)
             for o in self.observations
         ]
         labels = [o.label for o in self.observations]

@@ -98,7 +98,7 @@ def test_the_streams_make_everything_grow_several_times():
     arena = trained(STREAM)._arena
     assert arena.trees["n_nodes"].min() > 4 * 64
     assert arena.trees["n_boxes"].min() > 4 * 64
-    assert arena.settings["n_rows"][0] > 4 * 64
+    assert arena.counters["n_rows"][0] > 4 * 64
     assert arena.settings["n_features"][0] > 8
     assert arena.settings["n_classes"][0] > 3
 
@@ -192,7 +192,7 @@ def test_a_pickle_of_the_unpickled_is_the_same_pickle(parameters):
 def test_a_pickle_carries_no_spare_capacity(parameters):
     arena = pickle.loads(pickle.dumps(trained(STREAM, **parameters)))._arena
     n_trees, n_nodes = 3, arena.trees["n_nodes"].max()
-    n_boxes, n_rows = arena.trees["n_boxes"].max(), arena.settings["n_rows"][0]
+    n_boxes, n_rows = arena.trees["n_boxes"].max(), arena.counters["n_rows"][0]
     n_features, n_classes = arena.settings["n_features"][0], arena.settings["n_classes"][0]
     assert arena.nodes.shape == (n_trees, n_nodes)
     assert arena.counts.shape == (n_trees, n_nodes, n_classes)

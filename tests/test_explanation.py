@@ -76,7 +76,7 @@ def test_it_tells_the_weights_of_a_learned_vote():
     labels = [text.strip("'") for text in cells([header])[0][2:-1]]
     table = {row[0]: [float(number) for number in row[1:]] for row in cells(rows)}
     weights = [table[tree][0] for tree in "01"]
-    assert weights == pytest.approx(model._arena.trees["vote"].tolist(), abs=1e-4)
+    assert weights == pytest.approx(model._arena.trees["vote_weight"].tolist(), abs=1e-4)
     powers = [
         math.exp(
             table["bias"][c]

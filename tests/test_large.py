@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import tables
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, _kernels, forest, inspection
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, engine, inspection, kernels
 
 DEPTH = 10_000
 MANY = 2**31 + 7
@@ -30,15 +30,15 @@ def deep_forest(n_samples=1.0):
     tree, nodes, counts, boxes = arena.trees[0], arena.nodes[0], arena.counts[0], arena.boxes[0]
     n_nodes = 2 * DEPTH + 1
     nodes[:n_nodes] = np.zeros((), nodes.dtype)
-    nodes["left"][:n_nodes] = nodes["right"][:n_nodes] = nodes["feature"][:n_nodes] = _kernels.NONE
+    nodes["left"][:n_nodes] = nodes["right"][:n_nodes] = nodes["feature"][:n_nodes] = kernels.NONE
     nodes["split_time"][:n_nodes] = math.inf
-    nodes["place"][:n_nodes] = np.arange(n_nodes)
+    nodes["slot"][:n_nodes] = np.arange(n_nodes)
     for k in range(DEPTH):
         above = nodes[2 * k]
         above["threshold"], above["feature"], above["split_time"] = k + 0.5, 0, (k + 1.0) / DEPTH
         above["left"], above["right"] = 2 * k + 1, 2 * k + 2
         nodes["parent"][2 * k + 1] = nodes["parent"][2 * k + 2] = 2 * k
-    nodes["parent"][0] = _kernels.NONE
+    nodes["parent"][0] = kernels.NONE
     counts[:n_nodes] = 0.0
     for k in range(DEPTH, -1, -1):
         leaf = 2 * k + 1 if k < DEPTH else 2 * k
@@ -49,8 +49,8 @@ def deep_forest(n_samples=1.0):
             boxes[2 * k, :, 0] = k, DEPTH
     nodes["n_samples"][:n_nodes] = counts[:n_nodes].sum(axis=1)
     tree["root"], tree["n_nodes"], tree["n_boxes"] = 0, n_nodes, n_nodes
-    arena.settings["n_stored"] = MANY
-    _kernels.weigh_forest(arena.address)
+    arena.counters["n_stored"] = MANY
+    kernels.recompute_all_odds(arena.address)
     return model
 
 
@@ -107,9 +107,9 @@ def test_numbers_of_stored_samples_go_beyond_32_bits():
     model = deep_forest()
     for i in range(200):
         model.learn_one({"a": DEPTH + 1.0 + i}, True)
-    settings = model._arena.settings
-    assert settings["n_stored"][0] == MANY + 200
-    kept = model._arena.samples["number"][: settings["n_rows"][0]]
+    counters = model._arena.counters
+    assert counters["n_stored"][0] == MANY + 200
+    kept = model._arena.samples["number"][: counters["n_rows"][0]]
     assert kept.min() >= MANY
 
 
@@ -144,7 +144,7 @@ def test_parameters_and_weights_of_any_size_give_probabilities(parameters, weigh
 
 
 def test_a_thinned_list_of_weights_of_all_sizes(monkeypatch):
-    monkeypatch.setattr(forest, "LONGEST_LIST", 64)
+    monkeypatch.setattr(engine, "LONGEST_LIST", 64)
     model = AMFClassifier(n_estimators=2, seed=1)
     for i, a in enumerate(np.random.default_rng(1).random(500).tolist()):
         model.learn_one({"a": a}, "often", w=1e300 if i < 20 else 1e-300)

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import tables
 
-from river_amf import AMFClassifier, forest, inspection
+from river_amf import AMFClassifier, engine, inspection
 
 LONGEST = 64
 
 
 @pytest.fixture(autouse=True)
 def short_lists(monkeypatch):
-    monkeypatch.setattr(forest, "LONGEST_LIST", LONGEST)
+    monkeypatch.setattr(engine, "LONGEST_LIST", LONGEST)
 
 
 def points(n_samples, seed=1):

@@ -244,7 +244,7 @@ def test_the_forest_is_a_mini_batch_classifier_of_river():
 def test_the_stream_makes_everything_grow_and_spends_the_budget():
     arena = trained(1000)._arena
     assert arena.trees["n_nodes"].min() > 4 * 64
-    assert arena.settings["n_rows"][0] > 2 * 64
+    assert arena.counters["n_rows"][0] > 2 * 64
     assert arena.settings["n_labels"][0] == 4
     budget = trained(1000, max_nodes=151)._arena
     assert budget.trees["n_nodes"].tolist() == [151] * 3

@@ -6,7 +6,7 @@ from generated import PARAMETERS, streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_amf import AMFClassifier, inspection
+from river_amf import AMFClassifier, engine, inspection
 
 ADAPTIVE = {
     "fading_factor": 0.5,
@@ -21,7 +21,7 @@ ADAPTIVE = {
 def pair(n_estimators=2, **parameters):
     """Make a compiled and a naive forest that will draw the same numbers."""
     model = AMFClassifier(n_estimators=n_estimators, seed=5, **parameters)
-    trees = model._start().trees
+    trees = engine.begin(model).trees
     random_states = [int(state) for state in trees["random_state"]]
     keys = [int(key) for key in trees["key"]]
     return model, naive.NaiveForest(random_states, keys, **parameters)

@@ -82,7 +82,7 @@ def combined(model, of_trees):
         proba = of_trees.sum(axis=0)
     else:
         arena = model._arena
-        log_p = arena.bias[:n_labels] + arena.trees["vote"] @ np.log(of_trees + FLOOR)
+        log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + FLOOR)
         proba = np.exp(log_p - log_p.max())
     return proba / proba.sum()
 

@@ -279,7 +279,7 @@ def test_a_stream_long_enough_for_weights_to_be_made_smaller():
     for start in range(0, n_samples, 20_000):
         block = slice(start, start + 20_000)
         model.learn_many(pd.DataFrame({k: v[block] for k, v in columns.items()}), y[block])
-        newest.append(float(model._arena.settings["newest_weight"][0]))
+        newest.append(float(model._arena.counters["newest_weight"][0]))
     assert sum(later < earlier for earlier, later in itertools.pairwise(newest)) == 2
     assert max(newest) <= 1e60
     last = slice(n_samples - 20_000, None)  # e^-50 of the weight of others

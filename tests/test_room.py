@@ -93,7 +93,7 @@ def test_a_sample_that_needs_room_in_the_middle_is_stored_once(n_trees):
     for k in range(120):
         model.learn_one({"a": 2.0**-k}, "far")
     model.learn_one({"a": 0.0}, "near")
-    assert model._arena.settings["n_stored"] == 121
+    assert model._arena.counters["n_stored"] == 121
 
 
 @pytest.mark.parametrize("period", [17, 18, 19])  # the first sample needs 13
@@ -111,8 +111,7 @@ def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameter
 
         return call
 
-    for name in ("_resized", "_lengthened"):
-        monkeypatch.setattr(state, name, failing_now_and_then(getattr(state, name)))
+    monkeypatch.setattr(state, "_resized", failing_now_and_then(state._resized))
     model, reference = pair(**parameters)
     for x, y in stream():
         is_learnt = False
@@ -121,7 +120,7 @@ def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameter
                 model.learn_one(x, y)
                 is_learnt = True
             if model._arena is not None:
-                for name in state.ARRAYS:
+                for name in state.FIELDS:
                     assert model._arena.handle[name] == getattr(model._arena, name).ctypes.data
         reference.learn_one(x, y)
     assert len(calls) > 2 * period

@@ -1,15 +1,13 @@
 """The arena: records without padding, and a handle that always tells where the arrays are."""
 
-from pathlib import Path
-
 import pytest
 from test_naive import ADAPTIVE
 
-from river_amf import AMFClassifier, _kernels, state
+from river_amf import AMFClassifier, state
 
 
 @pytest.mark.parametrize(
-    "dtype", [state.SETTINGS, state.TREE, state.NODE, state.FEATURE, state.SAMPLE]
+    "dtype", [state.SETTINGS, state.COUNTERS, state.TREE, state.NODE, state.FEATURE, state.SAMPLE]
 )
 def test_records_are_aligned_and_have_no_padding(dtype):
     assert dtype.isalignedstruct
@@ -30,14 +28,14 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
         model.learn_one(x, i * i % 7 if i < 250 else i * i % 11)
         arena = model._arena
         handles.add(arena.handle.tobytes())
-        for name in state.ARRAYS:
+        for name in state.FIELDS:
             array = getattr(arena, name)
             assert arena.handle[name] == array.ctypes.data
             assert array.flags.c_contiguous
         rooms = {
-            "n_trees": {arena.nodes.shape[0], arena.boxes.shape[0], arena.links.shape[0]},
+            "tree_room": {*map(len, (arena.nodes, arena.boxes, arena.links, arena.votes))},
             "node_room": {arena.nodes.shape[1], arena.counts.shape[1], arena.faded.shape[1]},
-            "class_room": {arena.counts.shape[2], len(arena.bias), arena.votes.shape[1]},
+            "class_room": {arena.counts.shape[2], len(arena.bias), arena.votes.shape[2]},
             "faded_room": {arena.faded.shape[2], (2 + arena.counts.shape[2]) * fades},
             "moment_room": {arena.moments.shape[1], arena.buckets.shape[2]},
             "box_room": {arena.boxes.shape[1]},
@@ -55,8 +53,3 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
         for name, lengths in rooms.items():
             assert lengths == {arena.handle[name][0]}
     assert len(handles) > 10
-
-
-def test_the_kernels_name_the_layout_of_the_records_in_their_own_file():
-    # Compiled code in a cache is found by that file.
-    assert state.LAYOUT in Path(_kernels.__file__).read_text()

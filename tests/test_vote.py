@@ -85,7 +85,7 @@ def test_each_sample_moves_the_vote_along_the_gradient():
     model = learnt(150, vote="learned")
     for x, y, w in STREAM[150:]:
         arena = model._arena
-        weights = arena.trees["vote"].copy()
+        weights = arena.trees["vote_weight"].copy()
         n_labels = len(model._labels)
         before = model.predict_proba_one(x)
         if y not in before or any(name not in model._features for name in x):
@@ -97,7 +97,7 @@ def test_each_sample_moves_the_vote_along_the_gradient():
         is_label = np.array([label == y for label in before])
         expected = bias + 0.02 * min(w, 1.0) * (is_label - p)
         assert model._arena.bias[:n_labels] == pytest.approx(expected, abs=1e-12)
-        assert not np.array_equal(model._arena.trees["vote"], weights)
+        assert not np.array_equal(model._arena.trees["vote_weight"], weights)
 
 
 def test_weights_above_one_take_one_step():
@@ -106,7 +106,7 @@ def test_weights_above_one_take_one_step():
     x, y, _ = STREAM[100]
     heavy.learn_one(x, y, w=1e6)
     light.learn_one(x, y, w=1.0)
-    assert heavy._arena.trees["vote"].tolist() == light._arena.trees["vote"].tolist()
+    assert heavy._arena.trees["vote_weight"].tolist() == light._arena.trees["vote_weight"].tolist()
     assert heavy._arena.bias.tolist() == light._arena.bias.tolist()
 
 
@@ -119,7 +119,7 @@ def test_trees_that_see_less_lose_their_say():
         model.learn_one(x, x["a"] > 0.5)
         counts = model._arena.counts[1]
         counts[:, :] = counts.mean(axis=1, keepdims=True)
-    weights = model._arena.trees["vote"]
+    weights = model._arena.trees["vote_weight"]
     assert weights[1] < weights[0] and weights[1] < weights[2]
 
 

@@ -104,7 +104,7 @@ _OWN = {
     json.dumps(describe(dtype)): dtype
     for dtype in (
         *(np.dtype(name) for name in ("f8", "i8", "i4", "u8")),
-        *(state.TREE, state.NODE, state.FEATURE, state.SAMPLE),
+        *(state.COUNTERS, state.TREE, state.NODE, state.FEATURE, state.SAMPLE),
     )
 }
 

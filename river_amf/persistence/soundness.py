@@ -13,19 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import _kernels
-from river_amf._kernels import NONE, UNLISTED
+from river_amf import kernels
 from river_amf.encoding import LARGEST_WEIGHT
+from river_amf.kernels import NONE, UNLISTED
 from river_amf.persistence.container import FileError
-from river_amf.state import DTYPES, FADED_COUNTS, FADED_SHARE, N_BUCKETS, N_RECENT, PARTS
+from river_amf.state import FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
 
 Array = NDArray[Any]
 Record = Any
 
 _LARGEST_COUNT = 2**62  # an int64 that can go on counting
-_LARGEST_ODDS = 2.0**300  # _kernels.LARGEST_ODDS, with room for rounding
-_ANY = _kernels.LARGEST  # no bound but that it is finite
-_LARGEST_NEWEST = 2 * _kernels.LARGEST_NEWEST
+_LARGEST_ODDS = 2.0**300  # kernels.LARGEST_ODDS, with room for rounding
+_ANY = kernels.LARGEST_FLOAT  # no bound but that it is finite
+_LARGEST_NEWEST = 2 * kernels.LARGEST_NEWEST
 _FEW_VOTES = 2**20
 _FACTOR = 1e300  # products with counts and sums stay finite
 
@@ -60,7 +60,7 @@ def fitted(name: str, array: Array) -> Array:
     >>> fitted("counts", np.zeros(3)).dtype
     dtype('float64')
     """
-    dtype = np.dtype(DTYPES.get(name, np.float64))
+    dtype = np.dtype(FIELDS[name].dtype)
     if array.dtype == dtype:
         return array
     added = ADDED.get(name, {})
@@ -77,14 +77,15 @@ def fitted(name: str, array: Array) -> Array:
     return result
 
 
-def parts_of(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
-    """Return the parts of an arena, in order: its own, and those of a file.
+def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
+    """Return all arrays of a forest, in order: its own, and those of a file.
 
     Raises FileError if the file lacks one, has others, or one is of a type that cannot be.
     """
     named = arrays | own
-    demand(named.keys() == set(PARTS) and not arrays.keys() & own.keys(), "list of arrays")
-    return {name: fitted(name, named[name]) for name in PARTS}
+    names = [name for name, field in FIELDS.items() if field.is_copied]
+    demand(named.keys() == set(names) and not arrays.keys() & own.keys(), "list of arrays")
+    return {name: fitted(name, named[name]) for name in names}
 
 
 def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
@@ -93,8 +94,8 @@ def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
     Parameters
     ----------
     arrays
-        All that `state.Arena.parts` has. The settings are trusted; they follow from the parameters
-        of the model, and say how many labels, classes, features and rows there are.
+        All that `state.Arena.used_arrays` has. The settings are trusted; they follow from the
+        parameters of the model, and say how many labels, classes and features there are.
     n_categories
         For each feature how many categories it has, None of a numeric one.
 
@@ -108,10 +109,10 @@ def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
     >>> from river_amf import AMFClassifier
     >>> model = AMFClassifier()
     >>> model.learn_one({"length": 2.5}, "short")
-    >>> parts = model._arena.parts()
-    >>> check(parts, [None])
-    >>> parts["nodes"]["feature"] = 5
-    >>> check(parts, [None])
+    >>> arrays = model._arena.used_arrays()
+    >>> check(arrays, [None])
+    >>> arrays["nodes"]["feature"] = 5
+    >>> check(arrays, [None])
     Traceback (most recent call last):
     river_amf.persistence.container.FileError: is damaged: its split features cannot be
     """
@@ -130,35 +131,17 @@ def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
 
 
 def _check_shapes(arrays: dict[str, Array]) -> None:
-    settings, trees = arrays["settings"][0], arrays["trees"]
+    settings, counters, trees = arrays["settings"], arrays["counters"], arrays["trees"]
     demand(trees.ndim == 1 and len(trees) > 0, "number of trees")
-    n_trees, n_rows = len(trees), int(settings["n_rows"])
-    n_features, n_classes = int(settings["n_features"]), int(settings["n_classes"])
-    n_nodes, n_boxes = int(trees["n_nodes"].max()), int(trees["n_boxes"].max())
-    of_relevance = n_classes if settings["relevance"] else 0
-    of_fading = FADED_COUNTS + n_classes if settings["fades"] else 0
-    shapes = {
-        "ranges": (2, n_features),
-        "limits": (2, n_features),
-        "intensity": (n_features,),
-        "is_categorical": (n_features,),
-        "features": (n_features,),
-        "recent": (n_features, N_RECENT),
-        "moments": (n_features, of_relevance, 2),
-        "buckets": (n_features, N_BUCKETS, of_relevance),
-        "bias": (n_classes,),
-        "nodes": (n_trees, n_nodes),
-        "counts": (n_trees, n_nodes, n_classes),
-        "faded": (n_trees, n_nodes, of_fading),
-        "boxes": (n_trees, n_boxes, 2, n_features),
-        "rows": (n_rows, n_features),
-        "samples": (n_rows,),
-        "links": (n_trees, n_rows),
-    }
-    for name, shape in shapes.items():
-        demand(arrays[name].shape == shape, f"shape of {name}, which should be {shape},")
+    demand(counters.shape == (1,), "shape of counters, which should be (1,),")
+    lengths = lengths_in_use(settings, counters, trees)
+    demand(lengths["row"] >= 0, "number of rows")
+    for name, shape in shapes(lengths).items():
+        if name in arrays:
+            demand(arrays[name].shape == shape, f"shape of {name}, which should be {shape},")
     # votes take a number for each tree and class: as many as counts, where there are nodes
-    demand(n_nodes > 0 or n_trees * n_classes <= _FEW_VOTES, "number of empty trees")
+    n_votes = lengths["tree"] * lengths["class"]
+    demand(lengths["node"] > 0 or n_votes <= _FEW_VOTES, "number of empty trees")
 
 
 def _check_trees(arrays: dict[str, Array]) -> None:
@@ -172,7 +155,7 @@ def _check_trees(arrays: dict[str, Array]) -> None:
     demand((trees["root"] < np.maximum(n_nodes, 1)).all(), "roots")
     demand((trees["key"] < 2**32).all(), "keys of trees")
     demand(lies(trees["faded_share"], 0, 1), "shares of trees")
-    demand(lies(trees["vote"], -_FACTOR, _FACTOR), "votes of trees")
+    demand(lies(trees["vote_weight"], -_FACTOR, _FACTOR), "votes of trees")
     demand(lies(trees["n_heard"], 0, _LARGEST_COUNT), "numbers of predictions heard")
     for name in ("recent_loss", "usual_loss"):
         demand(lies(trees[name], -_ANY, _ANY), "losses of trees")
@@ -202,13 +185,14 @@ def _are_ranges(ends: Array, largest: float) -> bool:
 
 
 def _check_rows(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
-    settings, samples, rows = arrays["settings"][0], arrays["samples"], arrays["rows"]
-    demand(0 <= len(samples) <= settings["n_stored"] <= _LARGEST_COUNT, "number of samples")
-    demand(1 <= settings["newest_weight"] <= _LARGEST_NEWEST, "weight of the newest sample")
+    settings, counters = arrays["settings"][0], arrays["counters"][0]
+    samples, rows = arrays["samples"], arrays["rows"]
+    demand(0 <= len(samples) <= counters["n_stored"] <= _LARGEST_COUNT, "number of samples")
+    demand(1 <= counters["newest_weight"] <= _LARGEST_NEWEST, "weight of the newest sample")
     demand(lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
     demand((samples["weight"] > 0).all(), "weights of samples")
     demand(lies(samples["weight"], 0, LARGEST_WEIGHT), "weights of samples")
-    demand(lies(samples["number"], 0, settings["n_stored"] - 1), "numbers of samples")
+    demand(lies(samples["number"], 0, counters["n_stored"] - 1), "numbers of samples")
     for column, n_codes in enumerate(n_categories):
         values = rows[:, column]
         values = values[~np.isnan(values)]
@@ -253,7 +237,7 @@ def _check_splits(nodes: Array, n_features: int) -> None:
     times = np.zeros(len(inner))
     times[is_below] = nodes["split_time"][inner["parent"][is_below]]
     demand((inner["split_time"] >= times).all(), "split times")
-    demand((leaves["split_time"] == _kernels.NEVER).all(), "split times")
+    demand((leaves["split_time"] == kernels.NEVER).all(), "split times")
     demand(lies(inner["odds"], 1 / _LARGEST_ODDS, _LARGEST_ODDS), "odds of nodes")
     scale = inner["odds_scale"]
     demand(lies(scale, -_FACTOR, _FACTOR) and (scale == np.floor(scale)).all(), "odds of nodes")
@@ -272,9 +256,9 @@ def _check_counts(arrays: dict[str, Array], t: int) -> None:
 
 def _check_boxes(boxes: Array, nodes: Array) -> None:
     """Check the boxes, and that each belongs to one node that keeps no samples."""
-    places = nodes["place"][nodes["n_rows"] == 0]
-    demand(lies(places, 0, len(boxes) - 1), "places of boxes")
-    demand((np.bincount(places, minlength=len(boxes)) == 1).all(), "places of boxes")
+    slots = nodes["slot"][nodes["n_rows"] == 0]
+    demand(lies(slots, 0, len(boxes) - 1), "slots of boxes")
+    demand((np.bincount(slots, minlength=len(boxes)) == 1).all(), "slots of boxes")
     demand(_are_ranges(boxes.swapaxes(0, 1), _ANY), "boxes")
 
 
@@ -291,7 +275,7 @@ def _check_lists(arrays: dict[str, Array], t: int) -> None:
     demand(lies(links, UNLISTED, len(links) - 1), "lists of samples")
     following = links[listed]
     demand((following < listed).all(), "lists of samples")  # so that no list is a circle
-    heads = keeping["place"]
+    heads = keeping["slot"]
     demand(lies(heads, 0, len(links) - 1), "lists of samples")
     times = np.bincount(np.concatenate([heads, following[following != NONE]]), minlength=len(links))
     demand((times == (links != UNLISTED)).all(), "lists of samples")

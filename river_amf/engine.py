@@ -1,0 +1,387 @@
+"""What a forest does between Python and the kernels: begin, admit, make room, take blocks.
+
+An engine holds all that a forest has learnt. The class of a model has the parameters and the
+documents, and hands them on where they are needed.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from collections.abc import Callable, Hashable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf import kernels, state
+from river_amf.columns import encode_to_learn, encode_to_predict
+from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures
+from river_amf.frames import Column
+from river_amf.kernels import DONE, INFINITE, learn_sample, predict_sample
+from river_amf.parameters import automatic_dirichlet
+from river_amf.persistence import soundness
+from river_amf.state import Arena, Block
+
+# Samples that a pure leaf keeps at most (eight a feature, if that is more): to split a leaf of so
+# many takes milliseconds, and they tell its children's shares to a few percent.
+LONGEST_LIST = 2048
+SHORTER_LIST = 512  # at least, where a budget of nodes says that memory is short
+
+_NO_LIMIT = 2**31 - 1  # 32-bit links
+_LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # of the room for nodes at once
+_WORTH_THREADS = 32  # samples; to start a thread takes as long as to learn some
+
+Parameters = Any  # a model, whose attributes they are
+Rows = NDArray[np.int64]
+Probabilities = NDArray[np.float64]
+
+
+class BlockAnswers(NamedTuple):
+    """What a block has been told: probabilities (rows, labels known at its end).
+
+    `n_known` is how many of these labels were known at each row.
+    """
+
+    proba: Probabilities
+    n_known: Rows
+    labels: list[Hashable]
+
+
+class Engine:
+    """The features and labels that a forest knows, and its arena; None before the first sample."""
+
+    def __init__(self) -> None:
+        self.features = Features()
+        self.labels = Labels()
+        self.arena: Arena | None = None
+
+    @classmethod
+    def of(
+        cls,
+        parameters: Parameters,
+        features: Features,
+        labels: Labels,
+        arrays: dict[str, NDArray[Any]],
+    ) -> Self:
+        """Return an engine of what is known and of the arrays of a file; FileError if unsound."""
+        engine = cls()
+        engine.features, engine.labels = features, labels
+        soundness.demand(arrays or not labels, "labels without a tree")
+        soundness.demand(arrays or not features, "features without a tree")
+        if arrays:
+            n_classes = max(len(labels), parameters.n_classes or 1)
+            soundness.demand(parameters.n_classes in (None, n_classes), "number of labels")
+            settings = settings_of(parameters, n_classes)
+            settings["n_labels"] = len(labels)
+            settings["n_features"] = len(features)
+            settings["has_categories"] = any(features.is_categorical)
+            own = {
+                "settings": settings,
+                "is_categorical": np.array(features.is_categorical, np.uint8),
+            }
+            whole = soundness.whole(arrays, own)
+            soundness.demand(whole["trees"].shape == (parameters.n_estimators,), "number of trees")
+            soundness.check(whole, features.n_categories)
+            engine.arena = Arena.of(whole)
+        return engine
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays, room to grow included, and of names, labels and categories."""
+        arrays = 0 if self.arena is None else self.arena.nbytes
+        return arrays + self.features.nbytes + self.labels.nbytes
+
+    def close_gaps(self) -> None:
+        """Close the gaps in the store of samples.
+
+        They depend on the room that it had: models that are equal would not be pickled equal.
+        """
+        if self.arena is not None:
+            kernels.compact_rows(self.arena.address)
+
+    # One sample
+
+    def learn(self, x: dict[Any, Any], y: Hashable, weight: float, parameters: Parameters) -> None:
+        """Learn a sample of a checked weight."""
+        sample = self.features.encode_known(x)
+        try:
+            label = self.labels.index.get(y)
+        except TypeError:
+            label = self.labels.find(y)  # raises
+        if sample is None or label is None or weight == 0.0:
+            new = self.features.check(x)
+            if label is None:
+                self.labels.check_new(y, parameters.n_classes)
+            if weight == 0.0:
+                return
+            if label is None or any(new):
+                self.admit([y] if label is None else [], new, parameters)
+                label = self.labels.add(y)
+            sample = self.features.encode(x)
+        arena: Arena = self.arena  # type: ignore[assignment]
+        status = learn_sample(
+            arena.address, sample.address, label, weight, arena.output.room.address
+        )
+        if status != DONE:
+            if status == INFINITE:
+                self.features.check(x)  # raises
+            _resume(arena, sample, label, weight, status)
+
+    def predict(self, x: dict[Any, Any]) -> dict[Any, float]:
+        """Return label -> probability for the labels seen so far."""
+        arena = self.arena
+        if arena is None:
+            self.features.check(x)
+            return {}
+        sample = self.features.encode_known(x)
+        if sample is None:
+            sample = self.features.encode(x)
+        proba, address = arena.output.room
+        status = predict_sample(arena.address, sample.address, address)
+        if status == INFINITE:
+            self.features.check(x)  # raises
+        # classes that have not been seen have no label yet
+        return dict(zip(self.labels.index, proba.tolist()))  # noqa: B905
+
+    # What was unknown
+
+    def admit(self, new_labels: list[Hashable], new: NewFeatures, parameters: Parameters) -> None:
+        """Take in the label, if any, the features and the categories that a checked sample brings.
+
+        Room comes first, for the sample as well: where there is none, nothing has changed.
+        """
+        arena = begin(parameters) if self.arena is None else self.arena
+        _count_ready(arena, 1)
+        n_labels = len(self.labels) + len(new_labels)
+        n_features = len(self.features) + len(new.numeric) + len(new.categorical)
+        arena.reserve(n_features, n_labels)
+        self.arena = arena
+        self.features.add(new)
+        arena.set_features(self.features.is_categorical)
+        for label in new_labels:
+            self.labels.add(label)
+        arena.settings["n_labels"] = n_labels
+        if n_labels > arena.settings["n_classes"][0]:
+            arena.set_prior(n_labels, dirichlet_of(parameters, n_labels))
+            if parameters.fading_factor is None:  # else there is no closed form: the odds stay
+                kernels.recompute_all_odds(arena.address)
+
+    # Blocks of samples
+
+    def predict_block(self, table: list[Column], n_rows: int, n_jobs: int) -> Probabilities:
+        """Return the probabilities (rows, labels seen so far)."""
+        values = encode_to_predict(table, n_rows, self.features, self.arena is None)
+        weights, labels = np.zeros(n_rows), np.zeros(n_rows, np.int64)
+        block = Block(values, labels, weights, len(self.labels))
+        if self.arena is not None:
+            _run(self.arena, block, 0, n_rows, predicts=True, learns=False, n_jobs=n_jobs)
+        return block.proba
+
+    def learn_block(
+        self,
+        table: list[Column],
+        labels: Column,
+        weights: NDArray[np.float64],
+        parameters: Parameters,
+        *,
+        predicts: bool,
+    ) -> BlockAnswers:
+        """Learn a block, each row after it has been predicted if `predicts` says so."""
+        encoded = encode_to_learn(
+            table, labels, weights, self.features, self.labels, parameters.n_classes
+        )
+        n_rows = len(weights)
+        n_labels = len(self.labels) + sum(len(arrival.label) for arrival in encoded.arrivals)
+        block = Block(encoded.values, encoded.labels, weights, n_labels)
+        n_known = np.zeros(n_rows, np.int64)
+
+        def run(start: int, stop: int, *, predicts: bool, learns: bool) -> None:
+            """Take the rows from `start` to `stop`, which bring nothing unknown."""
+            if predicts:
+                n_known[start:stop] = len(self.labels)
+            if self.arena is not None:
+                jobs = parameters.n_jobs
+                _run(self.arena, block, start, stop, predicts=predicts, learns=learns, n_jobs=jobs)
+
+        self.features.add(NewFeatures([], [], encoded.categories))
+        start = 0
+        for row, new_labels, new in encoded.arrivals:
+            run(start, row, predicts=predicts, learns=True)
+            run(row, row + 1, predicts=predicts, learns=False)
+            self.admit(new_labels, new, parameters)
+            run(row, row + 1, predicts=False, learns=True)
+            start = row + 1
+        run(start, n_rows, predicts=predicts, learns=True)
+        return BlockAnswers(block.proba, n_known, list(self.labels))
+
+
+# --------------------------------------------------------------------------------------- beginning
+
+
+def begin(parameters: Parameters) -> Arena:
+    """Return the arena of a forest without samples."""
+    n_trees = parameters.n_estimators
+    words = np.random.SeedSequence(parameters.seed).generate_state(2 * n_trees, np.uint64)
+    trees = np.zeros(n_trees, state.TREE)
+    trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
+    trees["root"] = kernels.NONE
+    trees["faded_share"] = 0.5
+    trees["vote_weight"] = 1.0 / n_trees
+    return Arena(settings_of(parameters, parameters.n_classes or 1), trees)
+
+
+def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
+    """Return what follows from the parameters, for so many classes."""
+    settings = np.zeros(1, state.SETTINGS)
+    settings["step"] = parameters.step
+    settings["log_split"] = math.log(parameters.split_prior)
+    settings["log_stop"] = math.log1p(-parameters.split_prior)
+    state.set_prior(settings, n_classes, dirichlet_of(parameters, n_classes))
+    settings["max_nodes"] = min(parameters.max_nodes or _NO_LIMIT, _NO_LIMIT)
+    settings["longest_list"] = LONGEST_LIST
+    if parameters.max_nodes is not None:
+        shorter = max(SHORTER_LIST, parameters.max_nodes // 8)
+        settings["longest_list"] = min(LONGEST_LIST, shorter)
+    settings["use_aggregation"] = parameters.use_aggregation
+    settings["fades"] = parameters.fading_factor is not None
+    settings["fading_factor"] = parameters.fading_factor or 0.0
+    settings["split_pure"] = parameters.split_pure
+    settings["range_intensity"] = parameters.split_intensity != "unit"
+    settings["relevance"] = parameters.split_intensity == "relevance"
+    settings["restart_threshold"] = parameters.restart_threshold or 0.0
+    settings["learns_vote"] = parameters.vote == "learned"
+    return settings
+
+
+def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
+    """Return the Dirichlet parameter in force for so many classes."""
+    if parameters.dirichlet is None:
+        return automatic_dirichlet(n_classes)
+    return float(parameters.dirichlet)
+
+
+# -------------------------------------------------------------------------------------------- room
+
+
+def _count_ready(arena: Arena, wanted: int, factor: float = 2.0) -> int:
+    """Make room for about so many samples; returns how many."""
+    while (n_ready := kernels.ready_samples(arena.address, wanted)) < 0:
+        _make_room(arena, n_ready, factor)
+    return n_ready
+
+
+def _make_room(arena: Arena, lack: int, factor: float = 2.0) -> None:
+    """Give an arena the room that a kernel says is lacking, `factor` times what it has."""
+    if lack == kernels.STORE_FULL:
+        kernels.compact_rows(arena.address)
+        arena.fit_rows()
+    elif lack == kernels.NODES_FULL:
+        arena.grow_nodes(factor)
+    else:
+        arena.grow_boxes(factor)
+
+
+def _drop_rows(arena: Arena) -> None:
+    """Give back the room of samples that no tree keeps any more."""
+    kernels.compact_rows(arena.address)
+    arena.drop_rows()
+
+
+def _resume(arena: Arena, sample: EncodedSample, label: int, weight: float, status: int) -> None:
+    """Do what the kernel asks for until it is done with the sample."""
+    try:
+        while status < 0:
+            _make_room(arena, status)
+            status = learn_sample(
+                arena.address, sample.address, label, weight, arena.output.room.address
+            )
+    finally:
+        arena.handle["next_tree"] = kernels.NONE  # where memory is short, the sample is given up
+    if status == kernels.RELEASED:
+        _drop_rows(arena)
+
+
+# ------------------------------------------------------------------------------------------ blocks
+
+
+def _run(
+    arena: Arena,
+    block: Block,
+    start: int,
+    stop: int,
+    *,
+    predicts: bool,
+    learns: bool,
+    n_jobs: int,
+) -> None:
+    """Predict, learn, or predict and learn the samples from `start` to `stop`.
+
+    The trees are cut over `n_jobs` threads, -1 for as many as there are cores.
+    """
+    if start == stop:
+        return
+    block.prepare(arena, stop - start, predicts=predicts, learns=learns)
+    arena.handle["version"] += learns
+    n_trees = len(arena.trees)
+    n_threads = min(n_trees, _n_cores() if n_jobs == -1 else n_jobs)
+    n_threads = n_threads if stop - start >= _WORTH_THREADS else 1
+    cuts = [n_trees * k // n_threads for k in range(n_threads + 1)]
+    done = start
+    with ExitStack() as stack:
+        pool = stack.enter_context(ThreadPoolExecutor(n_threads - 1)) if n_threads > 1 else None
+        each = functools.partial(_map, pool) if pool else map
+        while done < stop:
+            wanted = min(block.chunk, stop - done)
+            if learns:
+                wanted = _count_ready(arena, wanted, _growth(arena, stop - done))
+            _run_chunk(arena, (arena.address, block.address, done, done + wanted), cuts, each)
+            done += wanted
+
+
+def _run_chunk(
+    arena: Arena,
+    chunk: tuple[int, int, int, int],
+    cuts: list[int],
+    each: Callable[..., Iterable[int]],
+) -> None:
+    """Let each thread's trees take a chunk, as often as they lack room."""
+    n_late = kernels.open_chunk(*chunk)
+
+    def run_trees(first: int, end: int) -> int:
+        return kernels.run_chunk(*chunk, first, end)
+
+    while lacks := set(each(run_trees, cuts[:-1], cuts[1:])) - {DONE}:
+        for lack in lacks:
+            _make_room(arena, lack)
+    if kernels.close_chunk(*chunk, n_late) == kernels.RELEASED:
+        _drop_rows(arena)
+
+
+def _map(pool: ThreadPoolExecutor, call: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
+    """Map in all threads of a pool and in this one."""
+    first, *others = zip(*columns, strict=False)
+    futures = [pool.submit(call, *arguments) for arguments in others]
+    return [call(*first), *(future.result() for future in futures)]
+
+
+def _n_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _growth(arena: Arena, to_come: int) -> float:
+    """Return how much more room to make when there is none left, and so many samples to come.
+
+    About as much as they will take, to move the trees seldom: these grow a little slower than the
+    stream.
+    """
+    root = int(arena.trees["root"][0])
+    n_seen = 0.0 if root == kernels.NONE else float(arena.nodes["n_samples"][0, root])
+    growth = math.pow(1.0 + to_come / max(n_seen, 1.0), 0.8)
+    return min(max(_LEAST_GROWTH, growth), _MOST_GROWTH)

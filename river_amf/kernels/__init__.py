@@ -1,0 +1,71 @@
+"""Every compiled function of the package, and nothing else is compiled: a file for each idea.
+
+From the lowest to the highest:
+
+- `cache`, `compilation`: how functions are compiled, and where the result is kept;
+- `answers`, `arrays`: what kernels answer, and the arrays as they see them;
+- `random_numbers`, `boxes`, `intensity`: what the Mondrian process is made of;
+- `estimates`, `structure`: the nodes, what they predict and how they hang together;
+- `store`, `room`: the samples that pure leaves keep, and room for what comes;
+- `growth`, `expansion`: how trees grow, by extension and in pure cells;
+- `aggregation`, `voting`: the average over prunings, and over trees;
+- `learning`, `blocks`: the calls from Python, for one sample and for a block of them.
+
+They follow sections 2 and 3 of the project's design and the papers named there: [AMF] Mourtada,
+Gaiffas, Scornet, *AMF: Aggregated Mondrian Forests for Online Learning* (2021); [MF]
+Lakshminarayanan, Roy, Teh, *Mondrian Forests* (2014); [CTW] Willems, Shtarkov, Tjalkens, *The
+Context-Tree Weighting Method* (1995); [FS] Herbster, Warmuth, *Tracking the Best Expert* (1998).
+
+Notation: a node v with counts n_v(c), their sum N_v, C classes, Dirichlet parameter a, step eta and
+split prior b; log_odds is r_v, log g the growth of log wbar that a child hands to its parent.
+"""
+
+from river_amf.kernels.aggregation import recompute_all_odds
+from river_amf.kernels.answers import (
+    BOXES_FULL,
+    DONE,
+    INFINITE,
+    NODES_FULL,
+    NOTHING,
+    RELEASED,
+    STORE_FULL,
+)
+from river_amf.kernels.arrays import LARGEST_FLOAT, NEVER, NONE, UNLISTED
+from river_amf.kernels.blocks import close_chunk, open_chunk, run_chunk
+from river_amf.kernels.boxes import hull_of_rows
+from river_amf.kernels.estimates import FEW_SCALES, LARGEST_ODDS, LOG_SCALE
+from river_amf.kernels.intensity import LARGEST_NEWEST
+from river_amf.kernels.learning import learn_sample, predict_sample
+from river_amf.kernels.random_numbers import category_number
+from river_amf.kernels.room import ready_samples
+from river_amf.kernels.store import compact_rows
+from river_amf.kernels.voting import VOTE_FLOOR
+
+__all__ = [
+    "BOXES_FULL",
+    "DONE",
+    "FEW_SCALES",
+    "INFINITE",
+    "LARGEST_FLOAT",
+    "LARGEST_NEWEST",
+    "LARGEST_ODDS",
+    "LOG_SCALE",
+    "NEVER",
+    "NODES_FULL",
+    "NONE",
+    "NOTHING",
+    "RELEASED",
+    "STORE_FULL",
+    "UNLISTED",
+    "VOTE_FLOOR",
+    "category_number",
+    "close_chunk",
+    "compact_rows",
+    "hull_of_rows",
+    "learn_sample",
+    "open_chunk",
+    "predict_sample",
+    "ready_samples",
+    "recompute_all_odds",
+    "run_chunk",
+]

@@ -1,0 +1,112 @@
+"""The calls from Python for a block of samples, which goes through the forest in chunks.
+
+What concerns all trees is done for a whole chunk (open_chunk), then each tree takes all of its
+samples (run_chunk, in any number of threads), then the trees' predictions are added up
+(close_chunk). A tree and its chunk stay in the cache. The block's record says whether it is
+predicted, learnt, or both.
+"""
+
+from __future__ import annotations
+
+from river_amf.kernels.answers import DONE, NOTHING, RELEASED
+from river_amf.kernels.arrays import NONE, block_of, forest_of, samples_of, tree_of
+from river_amf.kernels.compilation import kernel
+from river_amf.kernels.intensity import clip_outliers, update_intensity
+from river_amf.kernels.learning import learn_tree
+from river_amf.kernels.random_numbers import code_row
+from river_amf.kernels.room import tree_lacks
+from river_amf.kernels.store import count_late, have_released, is_keeping_rows, store_row
+from river_amf.kernels.voting import (
+    hears_trees,
+    judge_tree,
+    learn_vote,
+    mean_votes,
+    pool_votes,
+    take_vote,
+)
+
+
+@kernel
+def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
+    """Draw outliers in, take note of ranges and relevance, and put the samples into the store.
+
+    Returns how many trees keep samples.
+    """
+    forest, at = forest_of(arena), block_of(block)
+    samples, learns = samples_of(at, forest), at["learns"]
+    settings = forest.settings[0]
+    n_late = count_late(settings, forest.trees)
+    keeps_rows = is_keeping_rows(settings, forest.trees, n_late)
+    for t in range(len(forest.trees)):
+        samples.next_samples[t] = start
+    n_features = settings["n_features"]
+    for i in range(start, stop):
+        x = samples.clipped[i - start]
+        clip_outliers(forest, samples.values[i], n_features, x)
+        if learns and samples.weights[i] > 0.0:
+            update_intensity(forest, samples.values[i], samples.labels[i], samples.weights[i])
+            row = NONE
+            if keeps_rows:
+                row = store_row(forest, x, samples.labels[i], samples.weights[i])
+            samples.rows[i - start] = row
+        for j in range(n_features if learns else 0):
+            samples.intensities[i - start, j] = forest.intensity[j]
+    return n_late
+
+
+@kernel
+def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: int) -> int:
+    """Predict and learn the samples of a chunk, each tree from `first` to before `end` in turn.
+
+    Answers DONE, or what a tree lacks; then it can be called again and goes on from there.
+    """
+    forest, at = forest_of(arena), block_of(block)
+    samples, learns = samples_of(at, forest), at["learns"]
+    settings = forest.settings[0]
+    for t in range(first, end):
+        for i in range(samples.next_samples[t], stop):
+            samples.next_samples[t] = i
+            x = samples.clipped[i - start]
+            if settings["has_categories"]:
+                x = samples.coded[t]
+                key = forest.trees[t]["key"]
+                n_features = settings["n_features"]
+                code_row(forest.is_categorical, n_features, key, samples.clipped[i - start], x)
+            if at["predicts"] or hears_trees(settings):
+                take_vote(forest, t, x, samples.votes[t, i - start])
+            weight = samples.weights[i]
+            if learns and weight > 0.0:
+                lack = tree_lacks(forest, t, 1)
+                if lack == NOTHING:
+                    tree = tree_of(forest, t, samples.intensities[i - start])
+                    row = samples.rows[i - start]
+                    lack = learn_tree(forest, tree, x, samples.labels[i], weight, row)
+                if lack != NOTHING:
+                    return lack
+                if settings["restart_threshold"] > 0.0:
+                    vote = samples.votes[t, i - start, samples.labels[i]]
+                    judge_tree(forest, t, vote, weight)
+        samples.next_samples[t] = stop
+    return DONE
+
+
+@kernel
+def close_chunk(arena: int, block: int, start: int, stop: int, n_late: int) -> int:
+    """Put the trees' predictions together; answers RELEASED or DONE.
+
+    `n_late` is how many trees kept samples before the chunk.
+    """
+    forest, at = forest_of(arena), block_of(block)
+    samples, predicts, learns = samples_of(at, forest), at["predicts"], at["learns"]
+    settings = forest.settings[0]
+    if settings["learns_vote"]:
+        for i in range(start, stop):
+            if predicts:
+                pool_votes(forest, samples.votes, i - start, samples.proba[i])
+            if learns and samples.weights[i] > 0.0:
+                weight = samples.weights[i]
+                learn_vote(forest, samples.votes, i - start, samples.labels[i], weight)
+    else:
+        for i in range(start, stop if predicts else start):
+            mean_votes(settings, samples.votes, i - start, samples.proba[i])
+    return RELEASED if have_released(forest, n_late if learns else 0) else DONE

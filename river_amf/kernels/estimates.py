@@ -1,0 +1,228 @@
+"""What a node predicts, how sure it is of itself, and how both change with a sample.
+
+A node v with counts n_v(c), their sum N_v, C classes and Dirichlet parameter a predicts
+(n_v(c) + a) / (N_v + C a) (design 2). With fading it has a second, faded count, and predicts the
+mix of both. Its log-odds r_v, against those below it, are kept as odds, less a power of two.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_amf.kernels.arrays import Array, Forest, Record
+from river_amf.kernels.compilation import helper, hot
+from river_amf.state import FADED_COUNTS, FADED_SHARE, FADED_SUM
+
+SCALE = 2.0**512  # what the odds of a node are divided by, to stay within float64
+LOG_SCALE = 512 * math.log(2.0)
+LARGEST_ODDS = 2.0**256  # before that; and its inverse the smallest
+LARGEST_LOG_ODDS = 1e300
+FEW_SCALES = 4.0  # divided as often, they are 0
+
+SWITCHING = 0.001  # how far a node's faded share is drawn towards 1/2 at each sample
+SHARE_MEMORY = 500.0  # samples that the mean of the faded shares goes back
+
+
+# ------------------------------------------------------------------------------------------ odds
+
+
+@hot
+def shares(node: Record) -> tuple[float, float]:
+    """A node's own share sigma(r) = odds / (1 + odds), and the rest sigma(-r), both exact."""
+    odds, scale = node["odds"], node["odds_scale"]
+    if scale == 0.0:
+        rest = 1.0 / (1.0 + odds)
+        return odds * rest, rest
+    smaller = odds if scale < 0.0 else 1.0 / odds
+    for _ in range(int(min(abs(scale), FEW_SCALES))):
+        smaller /= SCALE
+    return (smaller, 1.0) if scale < 0.0 else (1.0, smaller)
+
+
+@hot
+def multiply_odds(node: Record, factor: float) -> None:
+    """Multiply the odds of a node by a factor of at least SAFE^-3 and at most SAFE^3."""
+    odds = node["odds"] * factor
+    if odds > LARGEST_ODDS:
+        odds /= SCALE
+        node["odds_scale"] += 1.0
+    elif odds < 1.0 / LARGEST_ODDS:
+        odds *= SCALE
+        node["odds_scale"] -= 1.0
+    node["odds"] = odds
+
+
+@hot
+def log_odds_in(node: Record) -> float:
+    """The log-odds r_v of a node."""
+    return math.log(node["odds"]) + node["odds_scale"] * LOG_SCALE
+
+
+@hot
+def set_log_odds(node: Record, log_odds: float) -> None:
+    """Write the log-odds r_v into a node; infinite ones, beyond float64, as very large ones."""
+    log_odds = min(max(log_odds, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
+    scale = np.rint(log_odds / LOG_SCALE)
+    rest = log_odds - scale * LOG_SCALE
+    node["odds"] = math.exp(min(max(rest, -0.5 * LOG_SCALE), 0.5 * LOG_SCALE))
+    node["odds_scale"] = scale
+
+
+@hot
+def softplus(log_odds: float) -> float:
+    """The stable softplus log(1 + exp(r)) (design 2)."""
+    return max(log_odds, 0.0) + math.log1p(math.exp(-abs(log_odds)))
+
+
+@hot
+def tempered(settings: Record, log_p: float) -> float:
+    """The eta log p of a score or a weight; an infinite one as a very large one, as of odds."""
+    return min(max(settings["step"] * log_p, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
+
+
+@hot
+def log_odds_of(settings: Record, log_own: float, log_children: float) -> float:
+    """r_v = log((1-b) / b) + log w_v - log wbar_left - log wbar_right (design 2, aggregation)."""
+    return settings["log_stop"] - settings["log_split"] + log_own - log_children
+
+
+@hot
+def log_own_surplus(settings: Record, log_odds: float) -> float:
+    """The rho = log w_v - log wbar_v = -log(1 - b) - softplus(-r_v) of design 2, growth."""
+    return -settings["log_stop"] - softplus(-log_odds)
+
+
+# ------------------------------------------------------------------------------ scores and weights
+
+
+@helper
+def log_score(settings: Record, count: float, n_samples: float, weight: float) -> float:
+    """Log of the probability that a node gave the label of a sample it has not counted yet.
+
+    For weight 1 log p_v(y); else the increment of -L_v, so that order does not matter (design 2).
+    """
+    a = settings["dirichlet"]
+    total = settings["total_dirichlet"]
+    if weight == 1.0:
+        return math.log(count + a) - math.log(n_samples + total)
+    return (
+        math.lgamma(count + weight + a)
+        - math.lgamma(count + a)
+        - math.lgamma(n_samples + weight + total)
+        + math.lgamma(n_samples + total)
+    )
+
+
+@helper
+def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
+    """Log weight log w_v = -eta L_v, with L_v in closed form from the counts (design 2, loss)."""
+    if n_samples == 0.0:
+        return 0.0
+    loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
+    for c in range(settings["n_classes"]):
+        if counts[c] > 0.0:
+            loss -= math.lgamma(counts[c] + settings["dirichlet"]) - settings["lgamma_dirichlet"]
+    return tempered(settings, -loss)
+
+
+@hot
+def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
+    """Log weight log w_v of a cell in which all samples bear one label.
+
+    Of few samples of weight 1 it is kept once it has been computed: lgamma costs a walk.
+    """
+    settings = forest.settings[0]
+    known = forest.pure
+    index = int(min(n_samples, float(len(known) - 1)))
+    if index == n_samples and not math.isnan(known[index, 0]):
+        return known[index, 0]
+    loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
+    loss -= math.lgamma(n_samples + settings["dirichlet"]) - settings["lgamma_dirichlet"]
+    log_w = tempered(settings, -loss) if n_samples > 0.0 else 0.0
+    if index == n_samples:
+        known[index, 0] = log_w
+    return log_w
+
+
+# ---------------------------------------------------------------------------------------- fading
+
+
+@hot
+def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> float:
+    """Count a sample of weight 1 in a node's faded counts; the node's p_v(y) from before.
+
+    The node predicts the mix of its two estimators, (1 - q) p_whole + q p_faded; q is updated by
+    Bayes' rule and then drawn towards 1/2 by the share of Herbster and Warmuth [FS].
+    """
+    share = row[FADED_SHARE]
+    a, total = settings["dirichlet"], settings["total_dirichlet"]
+    of_faded = share * (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
+    p = (1.0 - share) * p_whole + of_faded
+    row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * of_faded / p
+    gamma = settings["fading_factor"]
+    row[FADED_SUM] = gamma * row[FADED_SUM] + 1.0
+    for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
+        row[c] *= gamma
+    row[FADED_COUNTS + label] += 1.0
+    return p
+
+
+@helper
+def learn_faded_weight(
+    settings: Record, row: Array, label: int, log_p_whole: float, weight: float
+) -> float:
+    """As learn_faded, for any weight and in logarithms.
+
+    The counts fade by gamma^w and gain (1 - gamma^w) / (1 - gamma), as if the weight came bit by
+    bit. The faded estimator scores p_faded(y)^w, and the share is drawn to 1/2 once.
+    """
+    share = row[FADED_SHARE]
+    a, total = settings["dirichlet"], settings["total_dirichlet"]
+    p_faded = (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
+    score = weight * math.log(p_faded) if p_faded > 0.0 else -LARGEST_LOG_ODDS
+    log_whole = math.log1p(-share) + max(log_p_whole, -LARGEST_LOG_ODDS)
+    log_faded = math.log(share) + max(score, -LARGEST_LOG_ODDS)
+    log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(log_whole - log_faded)))
+    row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * math.exp(log_faded - log_p)
+    gamma = settings["fading_factor"]
+    rest = math.pow(gamma, weight)
+    gain = -math.expm1(weight * math.log(gamma)) / (1.0 - gamma)
+    row[FADED_SUM] = rest * row[FADED_SUM] + gain
+    for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
+        row[c] *= rest
+    row[FADED_COUNTS + label] += gain
+    return log_p
+
+
+@helper
+def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
+    """What n samples of weight 1 and one label leave: log w_v / eta, faded share, faded sum.
+
+    Kept in a table for few samples; other threads may be about to write the same there.
+    """
+    settings, known = forest.settings[0], forest.pure
+    a, total, gamma = settings["dirichlet"], settings["total_dirichlet"], settings["fading_factor"]
+    k = min(n_samples, len(known) - 1)
+    while k > 0 and math.isnan(known[k, 0] + known[k, 1] + known[k, 2]):
+        k -= 1
+    log_w, share, faded_sum = 0.0, 0.5, 0.0
+    if k > 0:
+        log_w, share, faded_sum = known[k, 0], known[k, 1], known[k, 2]
+    while k < n_samples:
+        of_faded = share * ((faded_sum + a) / (faded_sum + total))
+        p = (1.0 - share) * ((k + a) / (k + total)) + of_faded
+        share = 0.5 * SWITCHING + (1.0 - SWITCHING) * of_faded / p
+        faded_sum = gamma * faded_sum + 1.0
+        log_w += math.log(p)
+        k += 1
+        if k < len(known):
+            known[k, 0], known[k, 1], known[k, 2] = log_w, share, faded_sum
+    return log_w, share, faded_sum
+
+
+@hot
+def note_share(state: Record, faded_share: float, weight: float) -> None:
+    """Take the share of the faded estimators in a prediction into its running mean."""
+    state["faded_share"] += min(weight, 1.0) * (faded_share - state["faded_share"]) / SHARE_MEMORY

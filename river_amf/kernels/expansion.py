@@ -1,0 +1,371 @@
+"""Growth of pure cells: a leaf of one label is split late, once a sample of another label comes.
+
+The Mondrian process restricted to the samples that it keeps and the newcomer is drawn on the spot,
+by the law of the tree that had split all along (design 2, pure cells; "paused block" in [MF]). The
+newcomer's cell is followed, so that the splits are a chain; all cells beside it stay whole.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import carray
+
+from river_amf.kernels.answers import NOTHING
+from river_amf.kernels.arrays import NONE, UNLISTED, Array, Forest, Record, Tree
+from river_amf.kernels.boxes import extend_box, range_extension
+from river_amf.kernels.compilation import helper, hot, pointer
+from river_amf.kernels.estimates import (
+    learn_faded_weight,
+    log_odds_of,
+    log_own_surplus,
+    log_score,
+    log_weight_of_pure,
+    replay_pure,
+    set_log_odds,
+    tempered,
+)
+from river_amf.kernels.random_numbers import (
+    code_row,
+    draw_exponential,
+    draw_feature,
+    draw_threshold,
+)
+from river_amf.kernels.room import lack_of_room
+from river_amf.kernels.store import clear_rows, list_row
+from river_amf.kernels.structure import (
+    add_box,
+    add_node,
+    set_split,
+    sibling_of,
+    splits_left,
+    time_of,
+)
+from river_amf.state import FADED_COUNTS, FADED_SHARE, FADED_SUM
+
+# A sample of a leaf that is being split.
+MEMBER = np.dtype(
+    [
+        ("weight", "f8"),
+        ("row", "i8"),  # in the store
+        ("depth", "i8"),  # the number of splits that it shares with the newcomer
+    ]
+)
+MEMBER_BYTES = MEMBER.itemsize
+
+# A split that parts a newcomer from the samples of a pure leaf.
+SPLIT = np.dtype(
+    [("time", "f8"), ("threshold", "f8"), ("feature", "i8"), ("newcomer_left", "i8")],
+)
+SPLIT_BYTES = SPLIT.itemsize
+
+
+class Expansion(NamedTuple):
+    """What it takes to split a leaf; all in one piece of memory, which costs less than seven."""
+
+    members: Any
+    values: Any  # (members, features), as the tree sees them
+    splits: Any
+    boxes: Any  # (splits, 2, features), the hulls of the cells that are split
+    lengths: Any  # of the sides of one of them
+    cell: Any  # the members of the newcomer's cell so far
+    chain: Any  # the nodes that are split, and the newcomer's leaf
+
+
+@hot
+def expansion_in(work: Array, n_members: int, n_features: int) -> Expansion:
+    """Views of `work`, of size work_size, that nobody counts references to: keep it alive."""
+    at = work.ctypes.data
+    rows = at + n_members * MEMBER_BYTES
+    splits = rows + n_members * n_features * 8
+    boxes = splits + n_members * SPLIT_BYTES
+    lengths = boxes + n_members * n_features * 16
+    cell = lengths + n_features * 8
+    return Expansion(
+        carray(pointer(at), (n_members,), MEMBER),
+        carray(pointer(rows), (n_members, n_features), np.float64),
+        carray(pointer(splits), (n_members,), SPLIT),
+        carray(pointer(boxes), (n_members, 2, n_features), np.float64),
+        carray(pointer(lengths), (n_features,), np.float64),
+        carray(pointer(cell), (n_members,), np.int64),
+        carray(pointer(cell + n_members * 8), (n_members,), np.int64),
+    )
+
+
+@hot
+def work_size(n_members: int, n_features: int) -> int:
+    """How many float64 values an expansion takes."""
+    return n_members * ((MEMBER_BYTES + SPLIT_BYTES) // 8 + 3 * n_features + 2) + n_features
+
+
+@helper
+def collect_members(
+    forest: Forest, tree: Tree, index: int, newcomer: int, expansion: Expansion
+) -> None:
+    """The samples that a leaf keeps, in order of arrival, and the newcomer's row at the end."""
+    members, values = expansion.members, expansion.values
+    last = len(members) - 1
+    row = newcomer
+    for i in range(last, -1, -1):
+        members[i]["row"] = row
+        members[i]["weight"] = forest.samples[row]["weight"]
+        members[i]["depth"] = 0
+        expansion.cell[i] = i
+        code_row(
+            forest.is_categorical, values.shape[1], tree.state["key"], forest.rows[row], values[i]
+        )
+        row = tree.nodes[index]["slot"] if i == last else tree.links[row]
+
+
+@helper
+def heavier_left(expansion: Expansion, n_cell: int, feature: int, threshold: float) -> bool:
+    """Whether the members of a cell that have the feature weigh no less on the left side."""
+    left, right = 0.0, 0.0
+    for k in range(n_cell):
+        i = expansion.cell[k]
+        if expansion.values[i, feature] <= threshold:
+            left += expansion.members[i]["weight"]
+        elif expansion.values[i, feature] > threshold:
+            right += expansion.members[i]["weight"]
+    return left >= right
+
+
+@hot
+def side_of(value: float, threshold: float, missing_left: bool) -> bool:
+    """Whether a value goes left."""
+    return missing_left if math.isnan(value) else value <= threshold
+
+
+@hot
+def hull_of_cell(expansion: Expansion, n_cell: int, box: Array) -> None:
+    """Make `box` the hull of the members of a cell."""
+    n_features = box.shape[1]
+    first = expansion.values[expansion.cell[0]]
+    for j in range(n_features):
+        box[0, j] = first[j]
+        box[1, j] = first[j]
+    for k in range(1, n_cell):
+        extend_box(box, expansion.values[expansion.cell[k]], n_features)
+
+
+@hot
+def part_cell(expansion: Expansion, n_cell: int, split: Record) -> int:
+    """Part a cell by a split and keep the newcomer's side, order kept; returns its size."""
+    members, values, cell = expansion.members, expansion.values, expansion.cell
+    j, threshold = split["feature"], split["threshold"]
+    n_missing = 0
+    for k in range(n_cell):
+        n_missing += math.isnan(values[cell[k], j])
+    missing_left = n_missing > 0 and heavier_left(expansion, n_cell, j, threshold)
+    left = side_of(values[len(members) - 1, j], threshold, missing_left)
+    split["newcomer_left"] = left
+    n_staying = 0
+    for k in range(n_cell):
+        i = cell[k]
+        if side_of(values[i, j], threshold, missing_left) == left:
+            members[i]["depth"] += 1
+            cell[n_staying] = i
+            n_staying += 1
+    return n_staying
+
+
+@helper
+def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
+    """Draw the Mondrian process restricted to the members of a leaf, the newcomer the last of them.
+
+    Only the newcomer's cell is followed, until it is alone in it, or all in it coincide, or the
+    budget ends: every other cell is pure and stays whole ("paused block" in [MF]). The cell after k
+    splits are the members of depth k and more, and boxes[k] its hull. Returns the number of splits.
+    """
+    lengths = expansion.lengths
+    budget = splits_left(tree.settings, tree.state)
+    now = time_of(tree, tree.nodes[index])
+    n_cell = len(expansion.members)
+    n_splits = 0
+    while True:
+        box = expansion.boxes[n_splits]
+        hull_of_cell(expansion, n_cell, box)
+        if n_cell == 1 or n_splits == budget:
+            break
+        rate = 0.0
+        for j in range(len(lengths)):
+            lengths[j] = range_extension(box[0, j], box[0, j], box[1, j])
+            rate += tree.intensity[j] * lengths[j]
+        if not rate > 0.0:
+            break
+        now += draw_exponential(tree.state, rate)
+        j = draw_feature(tree.state, lengths, tree.intensity, rate)
+        split = expansion.splits[n_splits]
+        split["time"] = now
+        split["feature"] = j
+        split["threshold"] = draw_threshold(tree.state, box[0, j], box[1, j])
+        n_cell = part_cell(expansion, n_cell, split)
+        n_splits += 1
+    return n_splits
+
+
+@helper
+def grow_chain(tree: Tree, index: int, expansion: Expansion, n_splits: int) -> None:
+    """Turn a leaf into the chain of splits; its nodes, the newcomer's leaf last."""
+    chain = expansion.chain
+    chain[0] = index
+    for k in range(n_splits):
+        split = expansion.splits[k]
+        left = add_node(tree, chain[k])
+        right = add_node(tree, chain[k])
+        feature, threshold = split["feature"], split["threshold"]
+        set_split(tree, chain[k], split["time"], feature, threshold, left, right)
+        chain[k + 1] = left if split["newcomer_left"] else right
+
+
+@helper
+def share_out(tree: Tree, expansion: Expansion, n_splits: int, label: int) -> bool:
+    """Hand the samples of an expanded leaf to the new leaves, and count all but the newcomer.
+
+    Where the list had been thinned, those that are left stand for all. Returns whether the newcomer
+    is alone in the last leaf; else that gives up its samples, as they coincide or the budget has
+    ended.
+    """
+    members, chain = expansion.members, expansion.chain
+    newcomer = len(members) - 1
+    kept = 0.0
+    for i in range(newcomer):
+        kept += members[i]["weight"]
+    n_samples = tree.nodes[chain[0]]["n_samples"]
+    alone = True
+    for i in range(newcomer):
+        row, depth = members[i]["row"], members[i]["depth"]
+        weight = members[i]["weight"]
+        if kept != n_samples:
+            weight = n_samples * (weight / kept)
+            members[i]["weight"] = weight
+        if depth == n_splits:
+            tree.links[row] = UNLISTED
+            alone = False
+            leaf = chain[n_splits]
+        else:
+            leaf = sibling_of(tree, chain[depth + 1])
+            list_row(tree, leaf, row)
+        if leaf != chain[0]:
+            tree.counts[leaf, label] += weight
+            tree.nodes[leaf]["n_samples"] += weight
+    if alone:
+        list_row(tree, chain[n_splits], members[newcomer]["row"])
+    return alone
+
+
+@helper
+def count_chain(tree: Tree, chain: Array, n_splits: int, label: int) -> None:
+    """Sum the counts of the new leaves up the chain, but for its top, which has its own."""
+    for k in range(n_splits - 1, 0, -1):
+        for child in (chain[k + 1], sibling_of(tree, chain[k + 1])):
+            tree.counts[chain[k], label] += tree.counts[child, label]
+            tree.nodes[chain[k]]["n_samples"] += tree.nodes[child]["n_samples"]
+
+
+@helper
+def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
+    """Give the first nodes of the chain the hulls of their cells."""
+    for k in range(n_boxes):
+        box = add_box(tree, expansion.chain[k])
+        for j in range(expansion.boxes.shape[2]):
+            box[0, j] = expansion.boxes[k, 0, j]
+            box[1, j] = expansion.boxes[k, 1, j]
+
+
+@helper
+def weigh_cell(
+    forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
+) -> float:
+    """Log weight of a cell of a chain, whose members have a depth from `first` to `last`.
+
+    With fading, where there is no closed form, they are replayed in order of arrival, and leave
+    what they leave in a node that is new.
+    """
+    settings = tree.settings
+    n_samples = tree.nodes[index]["n_samples"]
+    if not settings["fades"]:
+        return log_weight_of_pure(forest, n_samples)
+    n_members, n_plain = 0, 0
+    for i in range(len(expansion.members) - 1):
+        member = expansion.members[i]
+        if first <= member["depth"] <= last:
+            n_members += 1
+            n_plain += member["weight"] == 1.0
+    if n_members == n_plain:
+        log_w, share, faded_sum = replay_pure(forest, n_members)
+    else:
+        row = np.zeros(tree.faded.shape[1])
+        row[FADED_SHARE] = 0.5
+        log_w, n = 0.0, 0.0
+        for i in range(len(expansion.members) - 1):
+            member = expansion.members[i]
+            if first <= member["depth"] <= last:
+                weight = member["weight"]
+                log_w += learn_faded_weight(
+                    settings, row, label, log_score(settings, n, n, weight), weight
+                )
+                n += weight
+        share, faded_sum = row[FADED_SHARE], row[FADED_SUM]
+    if index != expansion.chain[0]:
+        tree.faded[index, FADED_SHARE] = share
+        tree.faded[index, FADED_SUM] = faded_sum
+        tree.faded[index, FADED_COUNTS + label] = faded_sum
+    return tempered(settings, log_w)
+
+
+@helper
+def weigh_chain(
+    forest: Forest, tree: Tree, expansion: Expansion, n_splits: int, label: int
+) -> float:
+    """Log-odds of the chain bottom up from the closed form; the top's log wbar over its old log w.
+
+    wbar_v = (1-b) w_v + b wbar_left wbar_right [CTW]. All cells are pure: the newcomer does not
+    count yet.
+    """
+    settings, chain = tree.settings, expansion.chain
+    growth = 0.0
+    n = n_splits
+    log_wbar = weigh_cell(forest, tree, expansion, chain[n], n, n, label)
+    for k in range(n_splits - 1, -1, -1):
+        sibling = sibling_of(tree, chain[k + 1])
+        log_wbar += weigh_cell(forest, tree, expansion, sibling, k, k, label)
+        own = weigh_cell(forest, tree, expansion, chain[k], k, n, label)
+        log_odds = log_odds_of(settings, own, log_wbar)
+        set_log_odds(tree.nodes[chain[k]], log_odds)
+        growth = -log_own_surplus(settings, log_odds)
+        log_wbar = own + growth
+    return growth
+
+
+@helper
+def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
+    """Split a pure leaf late: a sample of another label, stored at `row`, has come (design 2).
+
+    Returns NOTHING, the newcomer's leaf and the growth of log wbar of the expanded leaf; or, having
+    changed nothing, what the tree lacks.
+    """
+    before = tree.state["random_state"]
+    n_features = tree.settings["n_features"]
+    n_members = int(tree.nodes[index]["n_rows"]) + 1
+    work = np.empty(work_size(n_members, n_features))
+    expansion = expansion_in(work, n_members, n_features)
+    collect_members(forest, tree, index, row, expansion)
+    n_splits = draw_splits(tree, index, expansion)
+    lack = lack_of_room(tree.settings, tree.state, n_splits, len(tree.nodes), len(tree.boxes))
+    leaf, growth = NONE, 0.0
+    if lack != NOTHING:
+        tree.state["random_state"] = before
+    else:
+        label = forest.samples[expansion.members[0]["row"]]["label"]
+        clear_rows(tree.nodes[index])
+        grow_chain(tree, index, expansion, n_splits)
+        alone = share_out(tree, expansion, n_splits, label)
+        count_chain(tree, expansion.chain, n_splits, label)
+        box_chain(tree, expansion, n_splits if alone else n_splits + 1)
+        leaf = expansion.chain[n_splits]
+        growth = weigh_chain(forest, tree, expansion, n_splits, label)
+    work[0] = 0.0  # alive until here
+    return lack, leaf, growth

@@ -1,0 +1,266 @@
+"""Split intensity: how readily a feature is split, by its range and by its relevance.
+
+The range is judged by the first values and by how often later ones lie far outside it, so that an
+outlier does not silence a feature. Relevance is what a feature has told of the label lately: the
+larger of the correlation ratio eta^2 and Goodman and Kruskal's tau (design 3.2).
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.arrays import LARGEST_FLOAT, Array, Forest, Record
+from river_amf.kernels.compilation import helper, hot
+from river_amf.state import N_BINS, N_BUCKETS, N_RECENT
+
+FAR = 30.0  # a value may be an outlier if it is so many times the range's width outside
+MAX_DROPPED = 2  # outliers at each end, of the values that a range is judged by
+CREDIT_NEEDED = 5.0  # how many such values make the range wider
+CREDIT_LOST = 0.05  # what each value inside takes back
+
+RELEVANCE_MEMORY = 400.0  # samples that it goes back
+RELEVANCE_FLOOR = 0.003
+LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
+LARGEST_NEWEST = 1e60  # of the weight of the newest sample, before all are made smaller
+LARGEST_SPREAD = 1e100  # beyond that squares of deviations are of no use
+
+
+@hot
+def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) -> None:
+    """Copy a sample, values far outside the range drawn in to its ends (winsorised).
+
+    A tree would part an outlier from all else near its root, and know little of it.
+    """
+    for j in range(n_features):
+        value = values[j]
+        value = forest.ranges[0, j] if value < forest.limits[0, j] else value
+        out[j] = forest.ranges[1, j] if value > forest.limits[1, j] else value
+
+
+@hot
+def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> None:
+    """Split intensities for a sample that is about to be learnt (design 3.2).
+
+    They follow from the ranges with the sample, and from the relevance of the features without it.
+    """
+    settings = forest.settings[0]
+    n_features = settings["n_features"]
+    for j in range(n_features):
+        value = x[j]
+        if forest.is_categorical[j] or math.isnan(value):
+            continue
+        feature = forest.features[j]
+        is_inside_range = forest.ranges[0, j] <= value <= forest.ranges[1, j]
+        if feature["n_recent"] < N_RECENT or not is_inside_range:
+            take_range(forest, j, value)
+        elif feature["credit"] > 0.0:
+            feature["credit"] = max(0.0, feature["credit"] - CREDIT_LOST)
+    if settings["relevance"]:
+        weigh_features(forest, x, label, max(min(weight, LARGEST_TRUST), LEAST_TRUST))
+
+
+@helper
+def take_range(forest: Forest, j: int, value: float) -> None:
+    """Extend the range of a feature by a value, unless it is far outside, as an outlier would be.
+
+    One in a thousand -999 or 1e9 would else silence the feature. The first values are judged
+    together; later ones have to be frequent.
+    """
+    feature = forest.features[j]
+    low, high = forest.ranges[0, j], forest.ranges[1, j]
+    if feature["n_recent"] == N_RECENT and max(low - value, value - high) > FAR * (high - low):
+        feature["credit"] += 1.0
+        if feature["credit"] < CREDIT_NEEDED:
+            return
+        feature["credit"] = 0.0
+    low = min(low, value) if low <= high else value
+    high = max(high, value) if low <= high else value
+    n_recent = feature["n_recent"]
+    if n_recent < N_RECENT:
+        forest.recent[j, n_recent] = value
+        feature["n_recent"] = n_recent + 1
+        if n_recent + 1 == N_RECENT:
+            least, largest = inner_range(forest.recent[j])
+            if least > low or largest < high:
+                low, high = least, largest
+                forget_feature(forest, j)
+            if is_nearly_constant(forest.recent[j]):
+                forest.recent[j, 0], forest.recent[j, 1] = low, high
+                feature["n_recent"] = 2
+    forest.ranges[0, j], forest.ranges[1, j] = low, high
+    if forest.settings[0]["range_intensity"]:
+        forest.intensity[j] = range_intensity(low, high)
+        if feature["n_recent"] == N_RECENT and high > low:
+            reach = FAR * min(high - low, LARGEST_FLOAT)
+            forest.limits[0, j], forest.limits[1, j] = low - reach, high + reach
+
+
+@hot
+def is_nearly_constant(values: Array) -> bool:
+    """Whether sorted values are equal but for those that might be outliers: judge them again."""
+    return values[MAX_DROPPED] == values[len(values) - 1 - MAX_DROPPED]
+
+
+@hot
+def range_intensity(low: float, high: float) -> float:
+    """One over the range."""
+    return min(1.0 / min(high - low, LARGEST_FLOAT), LARGEST_FLOAT) if high > low else 0.0
+
+
+@helper
+def inner_range(values: Array) -> tuple[float, float]:
+    """Sort values; returns the least and the largest of those that are no outliers.
+
+    Outliers are at most MAX_DROPPED at an end, and far from the others by the width of the rest.
+    """
+    values.sort()
+    first, last = 0, len(values) - 1
+    width = values[last - MAX_DROPPED] - values[MAX_DROPPED]
+    for k in range(1, MAX_DROPPED + 1):
+        if width > 0.0 and values[k] - values[k - 1] > FAR * width:
+            first = k
+        if width > 0.0 and values[-k] - values[-k - 1] > FAR * width:
+            last = len(values) - 1 - k
+    return values[first], values[last]
+
+
+@helper
+def forget_feature(forest: Forest, j: int) -> None:
+    """Forget the statistics of a numeric feature."""
+    feature = forest.features[j]
+    feature["weight"] = 0.0
+    feature["squares"] = 0.0
+    feature["mean"] = 0.0
+    feature["total"] = 0.0
+    feature["within"] = 0.0
+    feature["explained"] = 0.0
+    feature["n_used"] = 0.0
+    feature["relevance"] = 0.0
+    for c in range(forest.moments.shape[1]):
+        forest.moments[j, c, 0] = 0.0
+        forest.moments[j, c, 1] = 0.0
+        for k in range(N_BUCKETS):
+            forest.buckets[j, k, c] = 0.0
+
+
+@hot
+def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
+    """Multiply each intensity by the feature's relevance so far, with mean 1; then take a sample.
+
+    Samples fade by the weight of the newest one, which grows.
+    """
+    settings, counters = forest.settings[0], forest.counters[0]
+    n_features = settings["n_features"]
+    total = 0.0
+    for j in range(n_features):
+        total += RELEVANCE_FLOOR + forest.features[j]["relevance"]
+    scale = n_features / total
+    newest, n_classes = counters["newest_weight"], settings["n_classes"]
+    for j in range(n_features):
+        feature = forest.features[j]
+        low, high = forest.ranges[0, j], forest.ranges[1, j]
+        value = x[j]
+        base = 1.0 if forest.is_categorical[j] else range_intensity(low, high)
+        forest.intensity[j] = min(
+            base * (scale * (RELEVANCE_FLOOR + feature["relevance"])), LARGEST_FLOAT
+        )
+        if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
+            continue
+        moments, taken = forest.moments[j], weight * newest
+        eta2 = 0.0
+        if forest.is_categorical[j]:
+            k = int(value) % N_BUCKETS
+            moments[label, 0] += taken
+        else:
+            place = (value - low) * base * N_BINS  # infinite where the range is beyond float64
+            k = int(place) if place < N_BINS else N_BINS - 1
+            eta2 = measure_value(feature, moments[label], value, taken)
+        bucket = forest.buckets[j, k]
+        tau = count_bucket(feature, moments, bucket, n_classes, label, taken)
+        feature["relevance"] = min(max(eta2, tau), 1.0)
+    counters["newest_weight"] = newest / (1.0 - 1.0 / RELEVANCE_MEMORY)
+    if counters["newest_weight"] > LARGEST_NEWEST:
+        rescale_statistics(forest, counters["newest_weight"])
+        counters["newest_weight"] = 1.0
+
+
+@hot
+def measure_value(feature: Record, moment: Array, value: float, weight: float) -> float:
+    """Take a value of a numeric feature; returns the correlation ratio eta^2 = 1 - within / total.
+
+    The sums of squares about the means, of all and of each class, are those of West (1979).
+    """
+    total, of_class = feature["weight"] + weight, moment[0] + weight
+    moment[0] = of_class
+    deviation, from_class = value - feature["mean"], value - moment[1]
+    if max(abs(deviation), abs(from_class)) < LARGEST_SPREAD:
+        feature["mean"] += deviation * (weight / total)
+        feature["total"] += weight * deviation * (value - feature["mean"])
+        moment[1] += from_class * (weight / of_class)
+        feature["within"] += weight * from_class * (value - moment[1])
+    if feature["total"] > 0.0:
+        return min(max(1.0 - feature["within"] / feature["total"], 0.0), 1.0)
+    return 0.0
+
+
+@hot
+def count_bucket(
+    feature: Record, moments: Array, bucket: Array, n_classes: int, label: int, weight: float
+) -> float:
+    """Count a value in its bucket; returns Goodman and Kruskal's tau, less what chance would give.
+
+    It is the correlation ratio of the label's indicators, given the bucket: (E - G) / (1 - G) with
+    E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2; `moments` has counted the label.
+    """
+    feature["weight"] += weight
+    feature["squares"] += weight * weight
+    total = feature["weight"]
+    size, squares, by_chance = 0.0, 0.0, 0.0
+    for c in range(n_classes):
+        size += bucket[c]
+        squares += bucket[c] * bucket[c]
+        by_chance += moments[c, 0] * moments[c, 0]
+    by_chance /= total * total
+    if size > 0.0:
+        feature["explained"] -= squares / size
+    else:
+        feature["n_used"] += 1.0
+    squares += weight * (2.0 * bucket[label] + weight)
+    bucket[label] += weight
+    feature["explained"] += squares / (size + weight)
+    if by_chance >= 1.0 - 1e-12:
+        return 0.0
+    tau = (feature["explained"] / total - by_chance) / (1.0 - by_chance)
+    n_samples = total * (total / feature["squares"])
+    surplus = (1.0 - tau) * (feature["n_used"] - 1.0) / max(n_samples - feature["n_used"], 1.0)
+    return max(tau - surplus, 0.0)
+
+
+@helper
+def count_used(buckets: Array) -> int:
+    """The number of buckets that are not empty; old ones become so."""
+    n_used = 0
+    for k in range(N_BUCKETS):
+        size = 0.0
+        for c in range(buckets.shape[1]):
+            size += buckets[k, c]
+        n_used += size > 0.0
+    return n_used
+
+
+@helper
+def rescale_statistics(forest: Forest, factor: float) -> None:
+    """Divide all weights of past samples by a factor."""
+    for j in range(forest.settings[0]["n_features"]):
+        feature = forest.features[j]
+        feature["weight"] /= factor
+        feature["squares"] /= factor
+        feature["squares"] /= factor
+        feature["total"] /= factor
+        feature["within"] /= factor
+        feature["explained"] /= factor
+        for c in range(forest.moments.shape[1]):
+            forest.moments[j, c, 0] /= factor
+            for k in range(N_BUCKETS):
+                forest.buckets[j, k, c] /= factor
+        feature["n_used"] = count_used(forest.buckets[j])

@@ -1,0 +1,197 @@
+"""The calls from Python for one sample: learn it in every tree, predict it by every tree."""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.aggregation import aggregate_upwards
+from river_amf.kernels.answers import DONE, INFINITE, NOTHING, RELEASED
+from river_amf.kernels.arrays import (
+    NEVER,
+    NONE,
+    Array,
+    Forest,
+    Record,
+    Tree,
+    forest_of,
+    handle_of,
+    output_of,
+    sample_of,
+    tree_of,
+)
+from river_amf.kernels.compilation import hot, kernel, view
+from river_amf.kernels.expansion import expand_leaf
+from river_amf.kernels.growth import add_leaf, descend, insert_parent
+from river_amf.kernels.intensity import clip_outliers, update_intensity
+from river_amf.kernels.random_numbers import code_row
+from river_amf.kernels.room import count_ready
+from river_amf.kernels.store import (
+    count_late,
+    have_released,
+    is_keeping_rows,
+    is_listed,
+    list_row,
+    release_rows,
+    store_row,
+    thin_list,
+)
+from river_amf.kernels.structure import is_spent, keeps_samples
+from river_amf.kernels.voting import (
+    copy_votes,
+    hears_trees,
+    judge_tree,
+    learn_vote,
+    mean_votes,
+    pool_votes,
+    take_vote,
+)
+
+
+@hot
+def canonicalise(x: Array, n_features: int) -> bool:
+    """Make -0.0 its equal 0.0, which has other bytes; returns whether all values are finite."""
+    for j in range(n_features):
+        if math.isinf(x[j]):
+            return False
+        x[j] += 0.0
+    return True
+
+
+@hot
+def is_same(x: Array, seen: Array) -> bool:
+    """Whether two rows hold the same values, or lack the same."""
+    for j in range(len(x)):
+        if not (x[j] == seen[j] or (math.isnan(x[j]) and math.isnan(seen[j]))):
+            return False
+    return True
+
+
+@hot
+def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, row: int) -> int:
+    """Learn a sample in one tree; returns NOTHING, or what the tree lacks.
+
+    In that case it can be called again: only boxes were extended, after which the next walk comes
+    to the same leaf without a draw, and there draws the same splits.
+    """
+    settings, state = tree.settings, tree.state
+    leaf, changed, log_growth = NONE, NONE, 0.0
+    if state["root"] == NONE:
+        leaf = add_leaf(tree, NONE, x, row)
+        state["root"] = leaf
+    else:
+        spent = is_spent(settings, state)
+        leaf, split_time = descend(tree, x)
+        node = tree.nodes[leaf]
+        if split_time < NEVER:
+            leaf, changed, log_growth = insert_parent(tree, leaf, split_time, x, row)
+        elif keeps_samples(node):
+            if tree.counts[leaf, label] == node["n_samples"]:  # still pure
+                list_row(tree, leaf, row)
+                if node["n_rows"] > max(settings["longest_list"], 8 * settings["n_features"]):
+                    thin_list(forest, tree, leaf)
+            else:
+                changed = leaf
+                lack, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
+                if lack != NOTHING:
+                    return lack
+        if is_spent(settings, state) and not spent:
+            release_rows(forest, tree)
+    aggregate_upwards(tree, leaf, label, weight, changed, log_growth)
+    return NOTHING
+
+
+@kernel
+def learn_sample(arena: int, sample: int, label: int, weight: float, output: int) -> int:
+    """Learn a sample in every tree.
+
+    `arena` is the address of its handle, `sample` that of (3, n_features) values: the encoded ones,
+    room for them without outliers, and for one tree's coding of these. `output` is that of
+    predict_sample, which may have predicted this very sample. Answers DONE, RELEASED, INFINITE, or
+    what is lacking; then the same call, once there is more room, goes on where this one stopped.
+    """
+    forest, handle = forest_of(arena), handle_of(arena)
+    values = sample_of(sample, forest.settings[0]["n_features"])
+    _, votes, seen = output_of(output, forest)
+    has_votes = (
+        handle["next_tree"] == NONE
+        and forest.settings[0]["learns_vote"]
+        and seen[0] == handle["version"]
+        and is_same(values[0], seen[1:])
+    )
+    if has_votes:
+        copy_votes(votes, forest.votes)
+    return learn_in_forest(forest, handle, values, label, weight, has_votes)
+
+
+@view
+def learn_in_forest(
+    forest: Forest, handle: Record, sample: Array, label: int, weight: float, has_votes: bool
+) -> int:
+    """Learn a sample as learn_sample says; `has_votes` if the trees' votes on it are there."""
+    settings, counters, trees = forest.settings[0], forest.counters[0], forest.trees
+    n_features = settings["n_features"]
+    n_late = count_late(settings, trees)
+    keeps_rows = is_keeping_rows(settings, trees, n_late)
+    if handle["next_tree"] == NONE:
+        if not canonicalise(sample[0], n_features):
+            return INFINITE
+        lack = count_ready(forest, 1, keeps_rows)
+        if lack < NOTHING:
+            return lack
+        clip_outliers(forest, sample[0], n_features, sample[1])
+        update_intensity(forest, sample[0], label, weight)
+        if keeps_rows:
+            store_row(forest, sample[1], label, weight)
+        handle["next_tree"] = 0
+        handle["version"] += 1
+    row = counters["n_rows"] - 1
+    x = sample[2] if settings["has_categories"] else sample[1]
+    for t in range(handle["next_tree"], len(trees)):
+        if settings["has_categories"]:
+            code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
+        if hears_trees(settings) and not has_votes:
+            take_vote(forest, t, x, forest.votes[t, 0])
+        lack = learn_tree(forest, tree_of(forest, t, forest.intensity), x, label, weight, row)
+        if lack != NOTHING:
+            handle["next_tree"] = t
+            return lack
+        if settings["restart_threshold"] > 0.0:
+            judge_tree(forest, t, forest.votes[t, 0, label], weight)
+    handle["next_tree"] = NONE
+    if settings["learns_vote"]:
+        learn_vote(forest, forest.votes, 0, label, weight)
+    if keeps_rows and not is_listed(forest.links, row):
+        counters["n_rows"] = row
+    return RELEASED if have_released(forest, n_late) else DONE
+
+
+@kernel
+def predict_sample(arena: int, sample: int, output: int) -> int:
+    """Write the forest's class probabilities into the beginning of `output`.
+
+    The arguments are addresses: of the arena's handle; of (3, n_features) values as in
+    learn_sample; of the room of `state._Output`. The probabilities of the labels seen so far sum to
+    1. Answers DONE, or INFINITE if the sample holds an infinite value.
+    """
+    forest = forest_of(arena)
+    settings = forest.settings[0]
+    values = sample_of(sample, settings["n_features"])
+    proba, votes, seen = output_of(output, forest)
+    if not canonicalise(values[0], values.shape[1]):
+        return INFINITE
+    seen[0] = -1.0
+    clip_outliers(forest, values[0], values.shape[1], values[1])
+    x = values[2] if settings["has_categories"] else values[1]
+    for t in range(len(forest.trees)):
+        if settings["has_categories"]:
+            key = forest.trees[t]["key"]
+            code_row(forest.is_categorical, values.shape[1], key, values[1], x)
+        take_vote(forest, t, x, votes[t, 0])
+    if not settings["learns_vote"]:
+        mean_votes(settings, votes, 0, proba)
+        return DONE
+    pool_votes(forest, votes, 0, proba)
+    for j in range(values.shape[1]):
+        seen[1 + j] = values[0, j]
+    seen[0] = handle_of(arena)["version"]
+    return DONE

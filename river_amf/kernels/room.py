@@ -1,0 +1,68 @@
+"""Room: whether arrays can take what is about to be learnt. Python is asked for more beforehand.
+
+Every tree has room for some splits before any tree learns a sample. An expansion that needs more,
+which is rare, stops between two trees until it has been given room.
+"""
+
+from __future__ import annotations
+
+from river_amf.kernels.answers import BOXES_FULL, NODES_FULL, NOTHING, STORE_FULL
+from river_amf.kernels.arrays import Forest, Record, forest_of
+from river_amf.kernels.compilation import hot, kernel
+from river_amf.kernels.store import count_late, is_keeping_rows
+from river_amf.kernels.structure import splits_left
+
+READY_SPLITS = 16
+FEW_SAMPLES = 64  # a chunk is not to be smaller than that for want of room
+
+
+@hot
+def lack_of_room(
+    settings: Record, state: Record, n_splits: int, node_room: int, box_room: int
+) -> int:
+    """What a tree lacks for `n_splits` more splits, in arrays of so many nodes and boxes."""
+    n_nodes = state["n_nodes"] + 2 * n_splits
+    if n_nodes > node_room:
+        return NODES_FULL
+    n_boxes = state["n_boxes"] + n_splits + 1
+    if n_nodes + 2 > settings["max_nodes"] or settings["split_pure"]:
+        n_boxes = n_nodes  # all leaves get one
+    return BOXES_FULL if n_boxes > box_room else NOTHING
+
+
+@hot
+def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
+    """What a tree lacks for so many splits, or for those that its budget still allows."""
+    settings, state = forest.settings[0], forest.trees[t]
+    wanted = min(n_splits, splits_left(settings, state))
+    return lack_of_room(settings, state, wanted, forest.nodes.shape[1], forest.boxes.shape[1])
+
+
+@hot
+def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
+    """How many samples there is room for, as ready_samples says."""
+    few = min(wanted, FEW_SAMPLES)
+    n_ready = wanted
+    if keeps_rows:
+        n_ready = min(n_ready, len(forest.rows) - forest.counters[0]["n_rows"])
+        if n_ready < few:
+            return STORE_FULL
+    for t in range(len(forest.trees)):
+        lack = tree_lacks(forest, t, READY_SPLITS + few)
+        if lack != NOTHING:
+            return lack
+        while n_ready > few and tree_lacks(forest, t, READY_SPLITS + n_ready) != NOTHING:
+            n_ready = max(n_ready // 2, few)
+    return n_ready
+
+
+@kernel
+def ready_samples(arena: int, wanted: int) -> int:
+    """How many samples there is room for if none splits a tree more than once; at most `wanted`.
+
+    If there is room for but a few, the answer is STORE_FULL, NODES_FULL or BOXES_FULL.
+    """
+    forest = forest_of(arena)
+    settings, trees = forest.settings[0], forest.trees
+    keeps_rows = is_keeping_rows(settings, trees, count_late(settings, trees))
+    return count_ready(forest, wanted, keeps_rows)

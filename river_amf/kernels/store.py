@@ -1,0 +1,221 @@
+"""The store of samples that all trees share, and the lists that their pure leaves keep of it.
+
+A leaf in which all samples bear one label waits with them until another label comes (design 2, pure
+cells). Its list goes from the newest row of the store to the oldest by the tree's links. A list
+that grows too long is thinned, and given up for a box where the budget of nodes is spent.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_amf.kernels.arrays import NONE, UNLISTED, Array, Forest, Record, Tree, forest_of
+from river_amf.kernels.boxes import hull_of_rows
+from river_amf.kernels.compilation import helper, hot, kernel
+from river_amf.kernels.random_numbers import LOW_WORD, code_row, mixed
+from river_amf.kernels.structure import add_box, keeps_samples, splits_late
+
+RAREST = 32  # bits of a number that tells which samples stay in a list that grows too long
+
+
+@hot
+def list_row(tree: Tree, index: int, row: int) -> None:
+    """Put a row of the store before the samples that a leaf keeps."""
+    node = tree.nodes[index]
+    tree.links[row] = node["slot"]
+    node["slot"] = row
+    node["n_rows"] += 1
+
+
+@helper
+def clear_rows(node: Record) -> None:
+    """Forget the samples that a leaf keeps."""
+    node["slot"] = NONE
+    node["n_rows"] = 0
+
+
+@helper
+def span_of_list(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> None:
+    """Mark the samples of a leaf, by their place in its list, whose hull is the hull of all."""
+    n_features = tree.settings["n_features"]
+    ends = np.full((2, n_features), np.nan)
+    places = np.full((2, n_features), NONE)
+    x = np.empty(n_features)
+    row = tree.nodes[index]["slot"]
+    for i in range(len(is_spanning)):
+        code_row(forest.is_categorical, n_features, tree.state["key"], forest.rows[row], x)
+        for j in range(n_features):
+            if x[j] < ends[0, j] or (math.isnan(ends[0, j]) and not math.isnan(x[j])):
+                ends[0, j], places[0, j] = x[j], i
+            if x[j] > ends[1, j] or (math.isnan(ends[1, j]) and not math.isnan(x[j])):
+                ends[1, j], places[1, j] = x[j], i
+        row = tree.links[row]
+    for i in places.flat:
+        if i != NONE:
+            is_spanning[i] = True
+
+
+@hot
+def rarity(sample: Record) -> int:
+    """How long a sample stays in lists that grow too long: k or more with probability 2^-k."""
+    word = mixed(np.uint64(sample["number"]) & LOW_WORD)
+    n_zeros = 0
+    while n_zeros < RAREST and (word >> np.uint64(n_zeros)) & np.uint64(1) == np.uint64(0):
+        n_zeros += 1
+    return n_zeros
+
+
+@helper
+def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> int:
+    """The rarity from which at most half of a leaf's samples are kept."""
+    n_rare = np.zeros(RAREST + 1, np.int64)
+    row = tree.nodes[index]["slot"]
+    for i in range(len(is_spanning)):
+        n_rare[rarity(forest.samples[row])] += not is_spanning[i]
+        row = tree.links[row]
+    rarest = RAREST
+    n_kept = n_rare[rarest]
+    while rarest > 0 and 2 * (n_kept + n_rare[rarest - 1]) <= len(is_spanning):
+        rarest -= 1
+        n_kept += n_rare[rarest]
+    return rarest
+
+
+@helper
+def thin_list(forest: Forest, tree: Tree, index: int) -> None:
+    """Drop samples that a pure leaf keeps, as there are too many.
+
+    Those stay that span its box, and of the others the rarest, half of the list at most; together
+    they stand for all. Trees agree on who is rare, so that the store can drop what a leaf drops.
+    """
+    node = tree.nodes[index]
+    is_spanning = np.zeros(node["n_rows"], np.bool_)
+    span_of_list(forest, tree, index, is_spanning)
+    least = least_rarity(forest, tree, index, is_spanning)
+    row, last = node["slot"], NONE
+    clear_rows(node)
+    for is_kept in is_spanning:
+        following = tree.links[row]
+        if is_kept or rarity(forest.samples[row]) >= least:
+            if last == NONE:
+                node["slot"] = row
+            else:
+                tree.links[last] = row
+            last = row
+            node["n_rows"] += 1
+        else:
+            tree.links[row] = UNLISTED
+        row = following
+    tree.links[last] = NONE
+
+
+@helper
+def release_rows(forest: Forest, tree: Tree) -> None:
+    """Let every leaf give up its samples for a box, as the budget is spent (design 3.5)."""
+    for index in range(tree.state["n_nodes"]):
+        node = tree.nodes[index]
+        if keeps_samples(node):
+            row = node["slot"]
+            clear_rows(node)
+            hull_of_rows(
+                forest.is_categorical,
+                tree.settings["n_features"],
+                tree.state["key"],
+                forest.rows,
+                tree.links,
+                row,
+                add_box(tree, index),
+            )
+    for row in range(len(tree.links)):
+        tree.links[row] = UNLISTED
+
+
+@hot
+def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
+    """Write a sample into the store, where no leaf keeps it yet; returns its row."""
+    counters = forest.counters[0]
+    row = counters["n_rows"]
+    counters["n_rows"] = row + 1
+    for j in range(forest.settings[0]["n_features"]):
+        forest.rows[row, j] = x[j]
+    forest.samples[row]["label"] = label
+    forest.samples[row]["weight"] = weight
+    forest.samples[row]["number"] = counters["n_stored"]
+    counters["n_stored"] += 1
+    for t in range(len(forest.links)):
+        forest.links[t, row] = UNLISTED
+    return row
+
+
+@hot
+def is_listed(links: Array, row: int) -> bool:
+    """Whether a leaf of some tree keeps the row."""
+    for t in range(len(links)):
+        if links[t, row] != UNLISTED:
+            return True
+    return False
+
+
+@kernel
+def compact_rows(arena: int) -> None:
+    """Close the gaps that unlisted rows leave in the store, order kept."""
+    forest = forest_of(arena)
+    counters, trees, nodes = forest.counters[0], forest.trees, forest.nodes
+    rows, samples, links = forest.rows, forest.samples, forest.links
+    n_rows = 0
+    moved_to = np.full(counters["n_rows"], UNLISTED, np.int32)
+    for row in range(counters["n_rows"]):
+        if is_listed(links, row):
+            moved_to[row] = n_rows
+            for j in range(forest.settings[0]["n_features"]):
+                rows[n_rows, j] = rows[row, j]
+            samples[n_rows]["weight"] = samples[row]["weight"]
+            samples[n_rows]["label"] = samples[row]["label"]
+            samples[n_rows]["number"] = samples[row]["number"]
+            for t in range(len(trees)):
+                links[t, n_rows] = links[t, row]
+            n_rows += 1
+    counters["n_rows"] = n_rows
+    for t in range(len(trees)):
+        for row in range(n_rows):
+            if links[t, row] >= 0:
+                links[t, row] = moved_to[links[t, row]]
+        for index in range(trees[t]["n_nodes"]):
+            node = nodes[t, index]
+            if keeps_samples(node):
+                node["slot"] = moved_to[node["slot"]]
+
+
+@hot
+def count_late(settings: Record, trees: Array) -> int:
+    """The number of trees whose leaves keep samples."""
+    n_late = 0
+    for t in range(len(trees)):
+        n_late += splits_late(settings, trees[t])
+    return n_late
+
+
+@hot
+def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
+    """Whether samples go into the store: the leaves of some tree keep them, or may once more."""
+    may_restart = settings["restart_threshold"] > 0.0 and len(trees) > 1
+    return n_late > 0 or (may_restart and not settings["split_pure"])
+
+
+@hot
+def have_released(forest: Forest, n_late: int) -> bool:
+    """Whether fewer trees keep samples than the `n_late` of before; if none, the store is empty."""
+    settings, trees = forest.settings[0], forest.trees
+    n_late_now = count_late(settings, trees)
+    if n_late_now < n_late and not is_keeping_rows(settings, trees, n_late_now):
+        forget_rows(forest.counters[0])
+    return n_late_now < n_late
+
+
+@hot
+def forget_rows(counters: Record) -> None:
+    """Forget the store, as no tree keeps samples any more."""
+    counters["n_rows"] = 0
+    counters["n_stored"] = 0

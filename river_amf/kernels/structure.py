@@ -1,0 +1,142 @@
+"""The nodes of a tree and their links: what is a leaf, where a sample goes on, how a node is added.
+
+Kernels never make room: whoever adds a node or a box has asked for it (`room`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_amf.kernels.arrays import NEVER, NONE, Array, Record, Tree, unsigned
+from river_amf.kernels.compilation import helper, hot
+from river_amf.state import FADED_SHARE
+
+
+@hot
+def is_leaf(node: Record) -> bool:
+    """Whether a node record has no children."""
+    return node["left"] == NONE
+
+
+@hot
+def keeps_samples(node: Record) -> bool:
+    """Whether a node is a pure leaf that waits with its samples; all other nodes have a box."""
+    return node["n_rows"] > 0
+
+
+@hot
+def is_spent(settings: Record, state: Record) -> bool:
+    """Whether the tree's budget leaves no room for a split (design 3.5)."""
+    return state["n_nodes"] + 2 > settings["max_nodes"]
+
+
+@hot
+def splits_late(settings: Record, state: Record) -> bool:
+    """Whether new leaves keep their samples and split only when they cease to be pure."""
+    return not settings["split_pure"] and not is_spent(settings, state)
+
+
+@hot
+def splits_left(settings: Record, state: Record) -> int:
+    """How many splits the budget allows (design 3.5)."""
+    return (settings["max_nodes"] - state["n_nodes"]) // 2
+
+
+@helper
+def add_node(tree: Tree, parent: int) -> int:
+    """A new leaf without samples, box or counts; the caller has seen to it that there is room."""
+    index = tree.state["n_nodes"]
+    tree.state["n_nodes"] = index + 1
+    node = tree.nodes[index]
+    node["threshold"] = 0.0
+    node["odds"] = 0.0
+    node["odds_scale"] = 0.0
+    node["split_time"] = NEVER
+    node["n_samples"] = 0.0
+    node["parent"] = parent
+    node["feature"] = NONE
+    node["left"] = NONE
+    node["right"] = NONE
+    node["slot"] = NONE
+    node["n_rows"] = 0
+    for c in range(tree.counts.shape[1]):
+        tree.counts[index, c] = 0.0
+    for c in range(tree.faded.shape[1]):
+        tree.faded[index, c] = 0.5 if c == FADED_SHARE else 0.0
+    return index
+
+
+@helper
+def add_box(tree: Tree, index: int) -> Array:
+    """Give a node an empty box, which is all NaN."""
+    box = tree.state["n_boxes"]
+    tree.state["n_boxes"] = box + 1
+    tree.nodes[index]["slot"] = box
+    for j in range(tree.boxes.shape[2]):
+        tree.boxes[box, 0, j] = math.nan
+        tree.boxes[box, 1, j] = math.nan
+    return tree.boxes[box]
+
+
+@hot
+def box_of(tree: Tree, node: Record) -> Array:
+    """The box of a node that keeps no samples."""
+    return tree.boxes[node["slot"]]
+
+
+@hot
+def time_of(tree: Tree, node: Record) -> float:
+    """The creation time of a node: that of the split above it, 0 for the root."""
+    parent = node["parent"]
+    return 0.0 if parent == NONE else tree.nodes[parent]["split_time"]
+
+
+@helper
+def set_split(
+    tree: Tree, index: int, time: float, feature: int, threshold: float, left: int, right: int
+) -> None:
+    """Make a node internal."""
+    node = tree.nodes[index]
+    node["split_time"] = time
+    node["feature"] = feature
+    node["threshold"] = threshold
+    node["left"] = left
+    node["right"] = right
+
+
+@helper
+def replace_child(tree: Tree, parent: int, old: int, new: int) -> None:
+    """Hang node `new` where `old` hung."""
+    if parent == NONE:
+        tree.state["root"] = new
+    elif tree.nodes[parent]["left"] == old:
+        tree.nodes[parent]["left"] = new
+    else:
+        tree.nodes[parent]["right"] = new
+
+
+@hot
+def sibling_of(tree: Tree, index: int) -> int:
+    """The other child of a node's parent."""
+    parent = tree.nodes[tree.nodes[index]["parent"]]
+    return np.int64(parent["right"] if parent["left"] == index else parent["left"])  # type: ignore[return-value]
+
+
+@hot
+def heavier_child(nodes: Array, node: Record) -> int:
+    """The child with more samples, the left one in a tie (design 3.7)."""
+    heavier_right = nodes[node["right"]]["n_samples"] > nodes[node["left"]]["n_samples"]
+    return node["right"] if heavier_right else node["left"]
+
+
+@hot
+def next_node(nodes: Array, node: Record, x: Array) -> int:
+    """The child that x goes to: left if x <= threshold, the heavier one if the value is missing."""
+    value = x[unsigned(node["feature"])]
+    if value <= node["threshold"]:
+        return node["left"]
+    if value > node["threshold"]:
+        return node["right"]
+    return heavier_child(nodes, node)

@@ -1,0 +1,143 @@
+"""The vote of the trees: their mean or a learned pool, and trees that start afresh.
+
+A learned vote is a logarithmic opinion pool (Genest, Zidek, 1986) whose weights follow the gradient
+of the logarithmic loss, as in the geometric mixing of Mattern (2013): with v_t for tree t and
+beta_c for class c, log P(c) = beta_c + sum_t v_t log p_t(c) + const. An array of votes is (trees,
+samples, classes); of a learned vote it holds the logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.aggregation import predict_tree
+from river_amf.kernels.arrays import NONE, UNLISTED, Array, Forest, Record
+from river_amf.kernels.compilation import helper, hot
+
+VOTE_FLOOR = 0.001  # what a learned vote adds to the probabilities before it takes logarithms
+VOTE_RATE = 0.002
+BIAS_RATE = 0.02
+
+RECENT_RATE = 0.02  # of the running mean of a tree's last losses
+USUAL_RATE = 0.001
+LEAST_HEARD = 300  # predictions before a tree may start afresh
+LEAST_VARIANCE = 0.001  # of a loss
+LEAST_SURPLUS = 0.05  # of the last losses over the usual ones: three bad surprises in a row
+
+
+@hot
+def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
+    """Write what a tree predicts; for a learned vote log p_t(c)."""
+    predict_tree(forest, t, x, vote)
+    if forest.settings[0]["learns_vote"]:
+        for c in range(forest.settings[0]["n_labels"]):
+            vote[c] = math.log(vote[c] + VOTE_FLOOR)
+
+
+@hot
+def mean_votes(settings: Record, votes: Array, i: int, proba: Array) -> None:
+    """The forest's probabilities of the labels seen so far: the mean of its trees' on sample i."""
+    n_labels = settings["n_labels"]
+    for c in range(n_labels):
+        proba[c] = 0.0
+    for t in range(len(votes)):
+        for c in range(n_labels):
+            proba[c] += votes[t, i, c]
+    normalise(proba, n_labels)
+
+
+@hot
+def normalise(proba: Array, n_labels: int) -> None:
+    """Let the probabilities of the labels seen so far sum to 1."""
+    total = 0.0
+    for c in range(n_labels):
+        total += proba[c]
+    for c in range(n_labels):
+        proba[c] /= total
+
+
+@hot
+def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
+    """The forest's probabilities of the labels seen so far, from the votes on sample i."""
+    n_labels = forest.settings[0]["n_labels"]
+    largest = -math.inf
+    for c in range(n_labels):
+        log_p = forest.bias[c]
+        for t in range(len(forest.trees)):
+            log_p += forest.trees[t]["vote_weight"] * votes[t, i, c]
+        proba[c] = log_p
+        largest = max(largest, log_p)
+    for c in range(n_labels):
+        proba[c] = math.exp(proba[c] - largest)
+    normalise(proba, n_labels)
+
+
+@hot
+def learn_vote(forest: Forest, votes: Array, i: int, label: int, weight: float) -> None:
+    """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), and so for beta."""
+    n_labels = forest.settings[0]["n_labels"]
+    proba = forest.pooled
+    pool_votes(forest, votes, i, proba)
+    trust = min(weight, 1.0)
+    for t in range(len(forest.trees)):
+        gradient = votes[t, i, label]
+        for c in range(n_labels):
+            gradient -= proba[c] * votes[t, i, c]
+        forest.trees[t]["vote_weight"] += VOTE_RATE * trust * gradient
+    for c in range(n_labels):
+        forest.bias[c] -= BIAS_RATE * trust * proba[c]
+    forest.bias[label] += BIAS_RATE * trust
+
+
+@hot
+def copy_votes(votes: Array, out: Array) -> None:
+    """Copy the votes of the trees on a sample."""
+    for t in range(len(votes)):
+        for c in range(votes.shape[2]):
+            out[t, 0, c] = votes[t, 0, c]
+
+
+@hot
+def hears_trees(settings: Record) -> bool:
+    """Whether it matters what each tree predicts for a sample that is learnt."""
+    return settings["learns_vote"] or settings["restart_threshold"] > 0.0
+
+
+@hot
+def judge_tree(forest: Forest, t: int, vote: float, weight: float) -> None:
+    """Let every second tree start afresh once it predicts far worse than it used to.
+
+    That is when the running mean of its last losses, 1 - p(label), exceeds its usual loss by so
+    many standard errors, and by more than a few rare labels would. The others stay, for the drift
+    may be less than it seems.
+    """
+    state, settings = forest.trees[t], forest.settings[0]
+    if t % 2 == 0:
+        return
+    loss = 1.0 - (math.exp(vote) - VOTE_FLOOR if settings["learns_vote"] else vote)
+    n_heard = state["n_heard"] + 1
+    recent = state["recent_loss"]
+    usual = state["usual_loss"]
+    trust = min(weight, 1.0)
+    recent += trust * (loss - recent) * max(RECENT_RATE, 1.0 / n_heard)
+    usual += trust * (loss - usual) * max(USUAL_RATE, 1.0 / n_heard)
+    variance = max(usual * (1.0 - usual), LEAST_VARIANCE) * RECENT_RATE / (2.0 - RECENT_RATE)
+    state["n_heard"] = n_heard
+    state["recent_loss"], state["usual_loss"] = recent, usual
+    surplus = max(settings["restart_threshold"] * math.sqrt(variance), LEAST_SURPLUS)
+    if n_heard > LEAST_HEARD and recent - usual > surplus:
+        restart_tree(forest, t)
+
+
+@helper
+def restart_tree(forest: Forest, t: int) -> None:
+    """Forget all that a tree has learnt."""
+    state = forest.trees[t]
+    state["root"] = NONE
+    state["n_nodes"] = 0
+    state["n_boxes"] = 0
+    state["n_heard"] = 0
+    state["recent_loss"] = 0.0
+    state["usual_loss"] = 0.0
+    for row in range(forest.links.shape[1]):
+        forest.links[t, row] = UNLISTED

@@ -1,0 +1,144 @@
+"""Compiled code on disk: found by a second process, never that of other sources, never needed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import river_amf
+from river_amf.kernels import cache
+
+PACKAGE = Path(river_amf.__file__).parent
+
+# a kernel that calls a helper of another file
+CALL = """
+import json
+import numpy as np
+import river_amf
+from river_amf.kernels import compilation, hull_of_rows
+
+box = np.full((2, 1), np.nan)
+links = np.array([-1], np.int32)
+numeric = np.zeros(1, np.uint8)
+hull_of_rows(numeric, 1, np.uint64(7), np.array([[3.0]]), links, 0, box)
+stats = hull_of_rows.stats
+print(json.dumps({
+    "package": river_amf.__file__,
+    "folder": compilation.CACHE_FOLDER,
+    "hits": sum(stats.cache_hits.values()),
+    "box": box.tolist(),
+}))
+"""
+
+
+@pytest.fixture
+def package(tmp_path):
+    """Copy the package, without what has been compiled."""
+    copy = tmp_path / "copy" / "river_amf"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def call(package, **variables):
+    """Call the kernel in a process of its own; returns what that says."""
+    variables = {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"} | variables
+    environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
+    run = subprocess.run(
+        [sys.executable, "-c", CALL],
+        cwd=package.parent,  # where -c looks first
+        env=environment | variables,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert not run.stderr
+    answer = json.loads(run.stdout)
+    assert Path(answer["package"]).parent == package
+    return answer
+
+
+def test_a_second_process_finds_what_the_first_has_compiled(package):
+    first, second = call(package), call(package)
+    assert (first["hits"], second["hits"]) == (0, 1)
+    assert first["folder"] == second["folder"]
+    assert Path(first["folder"]).parent == package / "kernels" / "__pycache__"
+    assert first["box"] == second["box"] == [[3.0], [3.0]]
+
+
+def test_a_change_in_a_helper_of_another_file_is_seen_and_old_code_removed(package):
+    before = call(package)
+    helper = package / "kernels" / "random_numbers.py"
+    times = helper.stat().st_atime_ns, helper.stat().st_mtime_ns
+    text = helper.read_text()
+    assert text.count("out[j] = value\n") == 1
+    helper.write_text(text.replace("out[j] = value\n", "out[j] =-value\n"))
+    os.utime(helper, ns=times)  # an upgrade may keep time stamps, and sizes
+    after = call(package)
+    assert after["hits"] == 0
+    assert after["box"] == [[-3.0], [-3.0]]
+    assert after["folder"] != before["folder"]
+    assert not Path(before["folder"]).exists() and Path(after["folder"]).exists()
+
+
+def test_a_change_of_the_records_is_seen(package):
+    before = call(package)
+    state = package / "state.py"
+    state.write_text(state.read_text() + "\n# another layout\n")
+    after = call(package)
+    assert after["hits"] == 0 and after["folder"] != before["folder"]
+
+
+def test_the_users_own_folder_is_taken_and_shared_by_installations(package, tmp_path):
+    chosen = tmp_path / "chosen"
+    other = tmp_path / "other" / "river_amf"
+    shutil.copytree(package, other)
+    answers = [call(p, NUMBA_CACHE_DIR=str(chosen)) for p in (package, other, package)]
+    assert [answer["hits"] for answer in answers] == [0, 0, 1]
+    assert all(chosen in Path(answer["folder"]).parents for answer in answers)
+    assert not (package / "kernels" / "__pycache__").exists()
+
+
+@pytest.fixture
+def nowhere(tmp_path):
+    """Return a path below which no folder can be made, not even by root."""
+    file = tmp_path / "file"
+    file.touch()
+    return file
+
+
+def test_where_the_package_cannot_be_written_it_is_the_users_cache(package, nowhere, tmp_path):
+    (package / "kernels" / "__pycache__").symlink_to(nowhere)
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path / "cache")}
+    first, second = (call(package, **home, LOCALAPPDATA=home["HOME"]) for _ in range(2))
+    assert tmp_path / "cache" in Path(second["folder"]).parents
+    assert (first["hits"], second["hits"]) == (0, 1)
+
+
+def test_where_nothing_can_be_written_each_process_compiles(package, nowhere):
+    (package / "kernels" / "__pycache__").symlink_to(nowhere)
+    places = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA")
+    answer = call(package, **dict.fromkeys(places, str(nowhere)))
+    assert answer["folder"] == "" and answer["hits"] == 0
+    assert answer["box"] == [[3.0], [3.0]]
+
+
+def test_other_packages_find_numba_as_it_was():
+    import numba
+
+    assert numba.config.CACHE_DIR != cache.folder(numba.config.CACHE_DIR)
+    assert not numba.config.CACHE_DIR.startswith(str(PACKAGE))
+
+
+def test_all_sources_of_the_kernels_count(tmp_path):
+    assert {*(PACKAGE / "kernels").glob("*.py"), PACKAGE / "state.py"} == {*cache.SOURCES}
+    one, two = tmp_path / "a.py", tmp_path / "b.py"
+    hashes = set()
+    for contents in [("x", "y"), ("xy", ""), ("", "xy"), ("y", "x")]:
+        one.write_text(contents[0])
+        two.write_text(contents[1])
+        hashes.add(cache.source_hash([one, two]))
+    assert len(hashes) == 4
