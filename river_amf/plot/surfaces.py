@@ -236,7 +236,7 @@ def _predict_by_trees(
         raise ValueError(f"trees must be one or more, got {shown(trees)}")
     arena: state.Arena = forest._arena  # type: ignore[assignment]
     table = frames.read_columns(frames.read_frame(_frame(points)))
-    values = columns.encode_to_predict(table, len(points), forest._features, False)
+    values = columns.encode_to_predict(table, len(points), forest._features, is_fresh=False)
     by_all = forest.use_aggregation if aggregated is None else bool(aggregated)
     of_trees = np.array(
         [paths.predict(arena, np.full(len(values), tree), values, by_all) for tree in indices]
