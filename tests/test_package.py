@@ -51,7 +51,7 @@ LAYERS = [
     {"frames", "paths", "persistence.container"},
     {"parameters"},
     {"encoding", "_kernels"},
-    {"state", "_version"},
+    {"state", "_version", "persistence.replacement"},
 ]
 # what is imported by a name found in a file, and so at any depth: module -> the modules it may be
 BY_NAME = {"persistence": set(river_amf.persistence._MODULES.values())}

@@ -21,13 +21,10 @@ memory before its checksum agrees.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import math
 import os
-import secrets
-import stat
 import struct
 import sys
 from collections.abc import Iterable, Iterator
@@ -40,6 +37,7 @@ from numpy.typing import NDArray
 from river_amf import state
 from river_amf._version import __version__
 from river_amf.encoding import shown
+from river_amf.persistence.replacement import replacing
 
 MAGIC = b"\x89AMF\r\n\x1a\n"  # neither text nor what a transfer as text would leave alone
 FORMAT = 1
@@ -141,8 +139,6 @@ def write(path: str, header: Header, arrays: dict[str, Array]) -> None:
     >>> header["river_amf"], arrays["a"].tolist()
     ('0.1', [0.0, 1.0, 2.0])
     """
-    if not path:  # which realpath would take for this folder
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     shapes = [[name, describe(array.dtype), array.shape] for name, array in arrays.items()]
     text = json.dumps(header | {"arrays": shapes}, allow_nan=False, separators=(",", ":")).encode()
     if len(text) > LONGEST_HEADER:
@@ -153,7 +149,9 @@ def write(path: str, header: Header, arrays: dict[str, Array]) -> None:
     length = _PREFIX.size + len(text) + 2 * _DIGEST_SIZE
     length += sum(array.nbytes for array in arrays.values())
     prefix = _PREFIX.pack(MAGIC, FORMAT, len(text), length)
-    _replace(os.path.realpath(path), _contents(prefix, text, arrays.values()))
+    with replacing(path) as file:
+        for data in _contents(prefix, text, arrays.values()):
+            file.write(data)
 
 
 def _contents(prefix: bytes, text: bytes, arrays: Iterable[Array]) -> Iterator[bytes | memoryview]:
@@ -188,57 +186,6 @@ def _pieces(array: Array) -> Iterator[Array]:
     for start in range(0, len(array), n_rows):
         piece = array[start : start + n_rows]
         yield from _pieces(piece[0]) if array.ndim > 1 and n_rows == 1 else (piece,)
-
-
-def _replace(path: str, contents: Iterable[bytes | memoryview]) -> None:
-    """Write a file beside `path`, and once it is safe on the disk put it in its place."""
-    mode = _mode_of(path)
-    folder = os.path.dirname(path)
-    temporary = os.path.join(folder, f".river_amf-{secrets.token_hex(8)}.tmp")
-    try:
-        # opened as any new file, for the permissions that the user wants new files to have
-        file = open(temporary, "xb")  # noqa: SIM115
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from None
-    try:
-        with file:
-            for data in contents:
-                file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, mode)
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    _sync_folder(folder)
-
-
-def _mode_of(path: str) -> int | None:
-    """Return the permissions of the file to be replaced, None without one.
-
-    Raises what it raises to open that for writing. A device is not to be replaced by a file.
-    """
-    try:
-        found = os.stat(path)
-    except FileNotFoundError:
-        return None
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-        raise OSError(f"cannot save to {path!r}, which is no regular file")
-    with open(path, "r+b"):
-        return stat.S_IMODE(found.st_mode)
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the new name safe on the disk as well, where the system lets us."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 # --------------------------------------------------------------------------------------- reading
