@@ -301,9 +301,9 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        model = cls(**values.parameters_from_json(take(header, "parameters"), cls._checks))
-        model._labels = values.labels_from_json(take(header, "labels"))
-        model._features = values.features_from_json(take(header, "features"))
+        model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
+        model._labels = values.labels_from_json(take(header, "labels", []))
+        model._features = values.features_from_json(take(header, "features", []))
         if arrays:
             model._arena = model._arena_of(header, arrays)
         soundness.demand(not header, f"entries {shown([*header])}")

@@ -675,7 +675,7 @@ HEADER = {"river_amf": "0.1.0", "kind": "OnlineDummyClassifier", "model": {}}
         b'{"a":' * 10**5 + b"1" + b"}" * 10**5,
         b'{"river_amf": "0.1", "arrays": [], "kind": ' + b"1" * 10_000 + b"}",
         HEADER,
-        HEADER | {"arrays": {}},
+        HEADER | {"arrays": {"a": 1}},
         HEADER | {"arrays": 3},
         HEADER | {"arrays": [["a", "<f8"]]},
         HEADER | {"arrays": [["a", "<f8", [0]], ["a", "<f8", [0]]]},
@@ -691,7 +691,6 @@ HEADER = {"river_amf": "0.1.0", "kind": "OnlineDummyClassifier", "model": {}}
         HEADER | {"arrays": [["a", "<f8", "12"]]},
         HEADER | {"arrays": [["a", "<f8", [0] * 99]]},
         HEADER | {"arrays": [["", "<f8", [0]]]},
-        HEADER | {"arrays": []},
         HEADER | {"arrays": [], "model": 3},
         HEADER | {"arrays": [], "model": {"parameters": []}},
     ],
@@ -702,19 +701,17 @@ def test_a_header_that_makes_no_sense_is_refused(path, header):
     assert "is damaged" in error_of(path)
 
 
-MODEL = {"parameters": {"n_classes": None, "dirichlet": None}, "labels": []}
 COUNTS = ["counts", "<f8", [0]]
 
 
 @pytest.mark.parametrize(
     "header, message",
     [
-        ({"arrays": [COUNTS]} | HEADER, "its header lacks 'parameters'"),
         ({"arrays": [COUNTS], "river_amf": "0.1"}, "its header lacks 'kind'"),
         ({"arrays": [COUNTS], "river_amf": "0.1", "kind": "AMFClassifier"}, "lacks 'model'"),
         (HEADER, "its header lacks 'arrays'"),
         (HEADER | {"arrays": [], "model": 0.5}, "0.5 stands where 'parameters' and more should"),
-        (HEADER | {"arrays": [], "model": MODEL}, "its list of arrays cannot be"),
+        (HEADER | {"arrays": [], "model": {"a": 1}}, "its entries ['a'] cannot be"),
         (HEADER | {"arrays": [["a", [["x", "O"]], [0]]]}, 'unknown type [["x", "O"]]'),
     ],
 )
@@ -862,6 +859,8 @@ def edited_error(path, header, arrays):
         (lambda p, a: p.update(newest_weight="a"), "weight of the newest sample cannot be"),
         (lambda p, a: p.update(n_stored=0.5), "number of samples cannot be"),
         (lambda p, a: p.pop("n_stored"), "its header lacks 'n_stored'"),
+        (lambda p, a: p.pop("labels"), "cannot be"),
+        (lambda p, a: p.pop("features"), "cannot be"),
         (lambda p, a: a.pop("trees"), "list of arrays"),
         (lambda p, a: a.update(trees=a["trees"][0].reshape(())), "number of trees"),
         (lambda p, a: a.update(samples=a["samples"].reshape(-1, 1)), "number of samples"),
@@ -869,7 +868,7 @@ def edited_error(path, header, arrays):
         (lambda p, a: p["parameters"].update(step=-1.0), "step must be"),
         (lambda p, a: p["parameters"].update(n_estimators=3), "number of trees"),
         (lambda p, a: p["parameters"].update(n_classes=1), "number of labels"),
-        (lambda p, a: p["parameters"].pop("step"), "parameters"),
+        (lambda p, a: p["parameters"].update(pace=1.0), "the unknown parameters ['pace']"),
         (lambda p, a: p["labels"].append(1), "comes twice"),
         (lambda p, a: p["labels"].append(None), "the label None"),
         (lambda p, a: p["labels"].append(["lambda", "1"]), "stands for no value"),
@@ -945,7 +944,6 @@ def test_an_edited_dummy_says_what_cannot_be(path):
         lambda p, a: a.update(counts=np.array([1.0, np.nan])),
         lambda p, a: a.update(counts=np.array([1, 1])),
         lambda p, a: a.update(more=np.array([1])),
-        lambda p, a: a.clear(),
         lambda p, a: p.update(more=1),
         lambda p, a: p["labels"].append("c"),
     ):
@@ -981,6 +979,30 @@ def test_an_edited_file_is_refused_or_loads_a_model_that_works(path, tmp_path, p
 
 
 # Files of other releases
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier])
+def test_parameters_that_came_later_have_the_default_of_their_class(path, kind):
+    model = learn(kind(), STREAM[:100])
+    header, arrays = parts_in(model, path)
+    parameters = header["model"]["parameters"]
+    for name, value in parameters.items():
+        header["model"]["parameters"] = {n: v for n, v in parameters.items() if n != name}
+        container.write(str(path), header, arrays)
+        assert getattr(river_amf.load(path), name) == value
+    del header["model"]["parameters"]
+    container.write(str(path), header, arrays)
+    assert answers(river_amf.load(path)) == answers(model)
+
+
+def test_what_else_came_later_has_the_default_of_a_new_model(path):
+    for kind in (AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier):
+        header = {"river_amf": "0.1", "kind": kind.__name__, "model": {}}
+        container.write(str(path), header, {})
+        assert pickle.dumps(river_amf.load(path)) == pickle.dumps(kind())
+    header["model"] = {"labels": ["a", "b"]}
+    container.write(str(path), header, {})
+    assert river_amf.load(path).predict_proba_one({}) == {"a": 0.5, "b": 0.5}
 
 
 def test_a_field_that_came_later_has_its_default_in_older_files(path, monkeypatch):

@@ -43,6 +43,7 @@ MAGIC = b"\x89AMF\r\n\x1a\n"  # neither text nor what a transfer as text would l
 FORMAT = 1
 LONGEST_HEADER = 2**30
 
+_REQUIRED = object()
 _PREFIX = struct.Struct("<8sIQQ")
 _DIGEST_SIZE = 32
 _PIECE_BYTES = 2**22  # of an array or a header that are handled at once
@@ -72,18 +73,22 @@ class FileError(ValueError):
     """
 
 
-def take(header: Any, name: str) -> Any:
-    """Take an entry out of a header, or out of an object in it; raise FileError if it is not there.
+def take(header: Any, name: str, default: Any = _REQUIRED) -> Any:
+    """Take an entry out of a header, or out of an object in it.
 
+    One that is absent is its default; without a default, FileError is raised.
+
+    >>> take({"river_amf": "0.1"}, "labels", [])
+    []
     >>> take({"river_amf": "0.1"}, "kind")
     Traceback (most recent call last):
     river_amf.persistence.container.FileError: is damaged: its header lacks 'kind'
     """
     if type(header) is not dict:
         raise FileError(f"is damaged: {shown(header)} stands where {name!r} and more should")
-    if name not in header:
+    if name not in header and default is _REQUIRED:
         raise FileError(f"is damaged: its header lacks {name!r}")
-    return header.pop(name)
+    return header.pop(name, default)
 
 
 def describe(dtype: np.dtype[Any]) -> str | list[list[str]]:
