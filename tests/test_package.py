@@ -61,7 +61,7 @@ LAYERS = [
     {"kernels.random_numbers"},
     {"kernels.arrays"},
     {"kernels.answers", "kernels.compilation", "state"},
-    {"kernels.cache", "_version"},
+    {"kernels.cache", "_version", "persistence.replacement"},
 ]
 # what is imported by a name found in a file, and so at any depth: module -> the modules it may be
 BY_NAME = {"persistence": set(river_amf.persistence._MODULES.values())}
