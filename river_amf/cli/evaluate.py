@@ -18,7 +18,7 @@ from river.metrics.base import ClassificationMetric
 from river.utils.pretty import humanize_bytes
 from tqdm import tqdm
 
-from river_amf import baselines, evaluation
+from river_amf import baselines, evaluation, tables
 from river_amf.cli.options import (
     DEFAULT_STREAM,
     INTERRUPTED,
@@ -190,7 +190,8 @@ def _print_table(
 ) -> Checkpoint | None:
     """Run, print a row at each checkpoint, and return the last one, if there was any."""
     titles = _titles(measures)
-    print(title, _align(titles, titles), sep="\n", flush=True)
+    widths = [max(len(text), _MIN_WIDTH) for text in titles]
+    print(title, tables.line(titles, widths, left=()), sep="\n", flush=True)
     checkpoints = evaluation.even_checkpoints(stream.n_samples)
     checkpoint = None
     with _progress(samples, stream.n_samples) as bar:
@@ -199,7 +200,7 @@ def _print_table(
         for checkpoint in evaluation.iter_test_then_train(
             bar, model, measures, checkpoints, on_prediction
         ):
-            tqdm.write(_align(_cells(checkpoint), titles), file=sys.stdout)
+            tqdm.write(tables.line(_cells(checkpoint), widths, left=()), file=sys.stdout)
             sys.stdout.flush()
     return checkpoint
 
@@ -216,9 +217,8 @@ def _print_summary(
         round(statistics.fmean(row.memory for row in results)),
     )
     rows = [titles, *(_cells(row) for row in [*results, mean])]
-    width = max(map(len, names))
-    for name, cells in zip(["stream", *names, "mean"], rows, strict=True):
-        print(name.ljust(width), _align(cells, titles), sep="  ")
+    named = zip(["stream", *names, "mean"], rows, strict=True)
+    print(tables.align([[name, *cells] for name, cells in named], left=(0,), least=_MIN_WIDTH))
 
 
 @contextmanager
@@ -265,8 +265,3 @@ def _cells(checkpoint: Checkpoint) -> list[str]:
         f"{checkpoint.us_per_sample:.1f}",
         humanize_bytes(checkpoint.memory),
     ]
-
-
-def _align(cells: Sequence[str], titles: Sequence[str]) -> str:
-    widths = [max(len(title), _MIN_WIDTH) for title in titles]
-    return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))

@@ -22,9 +22,8 @@ from river.metrics.base import ClassificationMetric
 from river.utils.pretty import humanize_bytes
 from tqdm import tqdm
 
-from river_amf import baselines
+from river_amf import baselines, tables
 from river_amf.encoding import shown
-from river_amf.evaluation import tables
 from river_amf.evaluation.measures import check_labels, find_metric
 from river_amf.evaluation.prequential import even_checkpoints
 from river_amf.evaluation.progressive import iter_samples
