@@ -43,7 +43,7 @@ LAYERS = [
     {"evaluation.prequential", "evaluation.progressive", "inspection"},
     {"evaluation.measures"},
     {"evaluation.streams"},
-    {"evaluation.alarm", "evaluation.tracks"},
+    {"evaluation.tracks"},
     {"baselines"},
     {"forest", "dummy"},
     {"blocks", "columns", "explanation", "persistence.soundness", "persistence.values"},

@@ -20,7 +20,7 @@ from river_amf.cli.options import (
 )
 from river_amf.evaluation import Comparison, EvaluationError
 from river_amf.evaluation.measures import find_metric
-from river_amf.evaluation.runs import GRACE, Maker, has_failed
+from river_amf.evaluation.runs import Maker, has_failed
 
 Writer = Callable[[Comparison, str], object]
 
@@ -76,8 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="end the run of a model that takes longer; looked at between samples, and a single"
-        f" call is cut off {GRACE} s later (not on Windows)",
+        help="end the run of a model that takes longer; looked at between samples",
     )
     add("--csv", metavar="FILE", help="write the table to a CSV file")
     add("--markdown", metavar="FILE", help="write the table to a Markdown file")

@@ -183,10 +183,8 @@ def compare(
     scored. Whatever a model raises ends its run, and its row says so, `SystemExit` too. Ctrl-C ends
     the comparison, and what there is until then is returned.
 
-    The time limit is looked at between samples, and after the last one. A single call that goes on
-    for half a second more, of a constructor too, is cut off where there is an alarm signal (POSIX)
-    in the main thread; elsewhere it is waited for. All runs in this process: compiled code is cut
-    off only when it comes back to Python.
+    The time limit is looked at between samples, and after the last one. All runs in this process,
+    and a single call is never cut off: it is waited for, however long it takes.
 
     Parameters
     ----------
@@ -205,9 +203,9 @@ def compare(
         thirty windows.
     time_limit
         Seconds that a model may take, on the clock: whatever passes between its first sample and
-        its last one. Time taken before that, for as many seconds at most, to let a copy compile
-        what it does is not counted; nor is that to make the model, which is cut off alike. Our
-        kernels are compiled beforehand; what others compile for longer than the limit is cut off.
+        its last one. The time to make the model is not counted, nor that before, in which a copy
+        learns the first hundred samples, or those that it can within the limit, to compile what it
+        does. Our kernels are compiled before that.
     limit
         Number of samples to run over; by default all. An endless stream must have one.
     seed
@@ -286,7 +284,7 @@ def compare(
 
 
 def _compile_kernels() -> None:
-    """Have our forests compiled, which takes long but once: a short limit would cut it off."""
+    """Have our forests compiled, which takes long but once: a short limit would count it."""
     forest = AMFClassifier(n_estimators=1)
     for label in (False, True):
         forest.learn_one({"a": 0.0}, label)

@@ -20,7 +20,6 @@ from river import base, compose
 from river.metrics.base import ClassificationMetric
 
 from river_amf.encoding import shown
-from river_amf.evaluation.alarm import OutOfTime
 from river_amf.evaluation.streams import EvaluationError, Label, Sample
 
 OnPrediction = Callable[[int, Label, Label | None, dict[Label, float]], None]
@@ -372,7 +371,7 @@ def _timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
         answer = call(*args)
     except MemoryError as error:
         raise EvaluationError(f"sample {n}: not enough memory for the model") from error
-    except (KeyboardInterrupt, OutOfTime):  # not the model's
+    except KeyboardInterrupt:  # not the model's
         raise
     except (TypeError, ValueError) as error:
         raise EvaluationError(f"sample {n}: {text_of(error) or type(error).__name__}") from error

@@ -15,7 +15,6 @@ from river.metrics.base import ClassificationMetric
 from tqdm import tqdm
 
 from river_amf.encoding import shown
-from river_amf.evaluation.alarm import OutOfTime, at_most
 from river_amf.evaluation.measures import fresh
 from river_amf.evaluation.prequential import TestThenTrain, check_pairs, described, warm_up
 from river_amf.evaluation.streams import EvaluationError, Label, Sample
@@ -26,8 +25,6 @@ OK = "ok"
 NOT_RUN = "not run"
 INTERRUPTED = "interrupted"
 OUT_OF_TIME = "time limit"
-
-GRACE = 0.5  # seconds beyond a time limit, within which a call may end by itself
 
 _LONGEST_STATUS = 200  # characters; some errors are pages
 
@@ -91,8 +88,8 @@ class Run:
         samples
             The stream; it is iterated twice.
         time_limit
-            Seconds from the first sample on; as many at most are taken before, to warm up. A call
-            that goes on for longer is cut off, with a grace of half a second, where `at_most` can.
+            Seconds from the first sample on, looked at between samples; as many are taken before to
+            warm up.
         bar
             A progress bar, which counts the samples.
 
@@ -103,10 +100,9 @@ class Run:
 
         """
         watched = _Watched(samples, time_limit, bar)
-        longest = None if time_limit is None else time_limit + GRACE
         try:
-            _try_to_warm_up(make, _Watched(samples, time_limit), longest)
-            self._learn(make, watched, longest)
+            _try_to_warm_up(make, _Watched(samples, time_limit))
+            self._learn(make, watched)
             self._keep_figures()
         except KeyboardInterrupt:
             with suppress(Exception):  # of a model that cannot tell its size
@@ -127,18 +123,12 @@ class Run:
         """Number of samples learnt."""
         return self._loop.n_samples if self._loop else 0
 
-    def _learn(self, make: Maker, watched: _Watched, longest: float | None) -> None:
+    def _learn(self, make: Maker, watched: _Watched) -> None:
         """Make the model and run it, until the samples or the time have run out."""
-        try:
-            with at_most(longest):
-                model = _make(make)
-            loop = self._loop = TestThenTrain(model, list(self._measures.values()))
-            with at_most(longest):
-                for x, y in watched:
-                    label, proba = loop.step(x, y)
-                    self._windows.add(loop.n_samples, y, label, proba)
-        except OutOfTime:
-            watched.is_late = True
+        loop = self._loop = TestThenTrain(_make(make), list(self._measures.values()))
+        for x, y in watched:
+            label, proba = loop.step(x, y)
+            self._windows.add(loop.n_samples, y, label, proba)
 
     def _keep_figures(self) -> None:
         """Take the figures over the samples learnt, if there are any."""
@@ -185,7 +175,7 @@ def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
     """
     try:
         yield from check_pairs(samples)
-    except (GeneratorExit, KeyboardInterrupt, OutOfTime):  # not the stream's
+    except (GeneratorExit, KeyboardInterrupt):  # not the stream's
         raise
     except EvaluationError as error:
         raise StreamFailure(str(error)) from error
@@ -276,11 +266,10 @@ def _describe(error: BaseException, n: int) -> str:
     return text if len(text) <= _LONGEST_STATUS else f"{text[:_LONGEST_STATUS]}..."
 
 
-def _try_to_warm_up(make: Maker, samples: Iterable[Sample], longest: float | None) -> None:
+def _try_to_warm_up(make: Maker, samples: Iterable[Sample]) -> None:
     """Let a copy learn the first samples; what goes wrong, the run itself will meet."""
     try:
-        with at_most(longest):
-            warm_up(_make(make), samples)
+        warm_up(_make(make), samples)
     except (KeyboardInterrupt, StreamFailure):
         raise
     except BaseException:
