@@ -5,19 +5,19 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from river import base
-from river.metrics import CrossEntropy
-from river.metrics.base import ClassificationMetric
+from river.metrics import Accuracy, CrossEntropy
 from tqdm import tqdm
 
 from river_amf.encoding import shown
-from river_amf.evaluation.measures import fresh
-from river_amf.evaluation.prequential import TestThenTrain, check_pairs, described, warm_up
-from river_amf.evaluation.streams import EvaluationError, Label, Sample
+from river_amf.evaluation.errors import EvaluationError, StreamFailure, described
+from river_amf.evaluation.prequential import TestThenTrain, every, warm_up
+from river_amf.evaluation.scores import Metrics, Scores
+from river_amf.evaluation.streams import Sample, read_pairs
 
 Maker = Callable[[], base.Classifier]
 
@@ -34,7 +34,7 @@ class Run:
 
     Parameters
     ----------
-    measures
+    metrics
         Metrics by the names of their figures; they are cloned.
     window
         Number of samples of a window.
@@ -53,7 +53,6 @@ class Run:
     --------
     >>> from river import metrics, naive_bayes
     >>> from river_amf.evaluation import load_stream
-    >>> from river_amf.evaluation.runs import Run
     >>> run = Run({"accuracy": metrics.Accuracy()}, window=500)
     >>> run.go(naive_bayes.GaussianNB, load_stream("Phishing"))
     >>> run.status, run.n_samples, run.figures["accuracy"] > 0.8
@@ -63,14 +62,20 @@ class Run:
 
     """
 
-    def __init__(self, measures: Mapping[str, ClassificationMetric], window: int) -> None:
-        self._measures = {name: fresh(measure) for name, measure in measures.items()}
+    def __init__(self, metrics: Metrics, window: int) -> None:
+        windowed = {"accuracy": Accuracy(), "log-loss": CrossEntropy()}  # type: ignore[no-untyped-call]
+        self._scores = Scores(metrics, windowed)
+        self._window = window
         self._loop: TestThenTrain | None = None
-        self._windows = _Windows(window)
-        self.rows = self._windows.rows
+        self.rows: list[tuple[int, float, float]] = []
         self.status = NOT_RUN
-        names = (*measures, "us_per_sample", "memory")
+        names = (*metrics, "us_per_sample", "memory")
         self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples learnt."""
+        return self._loop.n_samples if self._loop else 0
 
     def go(
         self,
@@ -95,16 +100,19 @@ class Run:
 
         Raises
         ------
-        EvaluationError
+        StreamFailure
             If the stream itself fails, which is not the model's fault.
 
         """
         watched = _Watched(samples, time_limit, bar)
         try:
             _try_to_warm_up(make, _Watched(samples, time_limit))
-            self._learn(make, watched)
+            self._loop = TestThenTrain(_make(make), self._scores)
+            for _ in self._loop.run(watched, every(self._window)):
+                self._close_window()
             self._keep_figures()
         except KeyboardInterrupt:
+            self._close_window()
             with suppress(Exception):  # of a model that cannot tell its size
                 self._keep_figures()
             self.status = f"{INTERRUPTED} after {self.n_samples} samples"
@@ -118,80 +126,23 @@ class Run:
             if watched.is_late:
                 self.status = f"{OUT_OF_TIME} of {time_limit:g} s after {self.n_samples} samples"
 
-    @property
-    def n_samples(self) -> int:
-        """Number of samples learnt."""
-        return self._loop.n_samples if self._loop else 0
-
-    def _learn(self, make: Maker, watched: _Watched) -> None:
-        """Make the model and run it, until the samples or the time have run out."""
-        loop = self._loop = TestThenTrain(_make(make), list(self._measures.values()))
-        for x, y in watched:
-            label, proba = loop.step(x, y)
-            self._windows.add(loop.n_samples, y, label, proba)
+    def _close_window(self) -> None:
+        """Complete the row of the window, if it has a sample."""
+        if self.n_samples > (self.rows[-1][0] if self.rows else 0):
+            values = self._scores.window()
+            self.rows.append((self.n_samples, values["accuracy"], values["log-loss"]))
 
     def _keep_figures(self) -> None:
         """Take the figures over the samples learnt, if there are any."""
-        if self._loop is None or not self.n_samples:
-            return
-        self._windows.close()
-        last = self._loop.checkpoint()
-        self.figures = {
-            **{name: last.metrics[type(m).__name__] for name, m in self._measures.items()},
-            "us_per_sample": last.us_per_sample,
-            "memory": last.memory,
-        }
-
-
-class StreamFailure(EvaluationError):
-    """A stream that fails while it is read: an error of the caller, not of a model.
-
-    Examples
-    --------
-    >>> from river_amf.evaluation import EvaluationError
-    >>> from river_amf.evaluation.runs import StreamFailure
-    >>> issubclass(StreamFailure, EvaluationError)
-    True
-
-    """
-
-
-def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
-    """Yield the samples of a stream.
-
-    Raises
-    ------
-    StreamFailure
-        Where a sample is no pair, or the stream raises whatever it is.
-
-    Examples
-    --------
-    >>> from river_amf.evaluation.runs import read_pairs
-    >>> list(read_pairs(({"a": 1 / n}, True) for n in [1, 0]))
-    Traceback (most recent call last):
-        ...
-    river_amf.evaluation.runs.StreamFailure: the stream cannot be read: ZeroDivisionError: ...
-
-    """
-    try:
-        yield from check_pairs(samples)
-    except (GeneratorExit, KeyboardInterrupt):  # not the stream's
-        raise
-    except EvaluationError as error:
-        raise StreamFailure(str(error)) from error
-    except BaseException as error:
-        raise StreamFailure(f"the stream cannot be read: {described(error)}") from error
+        if self._loop is not None and self.n_samples:
+            self.figures = self._loop.figures()
 
 
 def has_failed(status: str) -> bool:
     """Whether a status is that of a model that failed.
 
-    Examples
-    --------
-    >>> from river_amf.evaluation.runs import has_failed
     >>> has_failed("sample 7: ValueError: no such value"), has_failed("time limit of 1 s after 0")
     (True, False)
-
     """
     return status not in (OK, NOT_RUN) and not status.startswith((OUT_OF_TIME, INTERRUPTED))
 
@@ -219,43 +170,6 @@ class _Watched:
             if self._bar is not None:
                 self._bar.update()
         self.is_late = time.perf_counter() - start > self._time_limit
-
-
-class _Windows:
-    """Accuracy and log-loss over windows of samples."""
-
-    def __init__(self, every: int) -> None:
-        self.rows: list[tuple[int, float, float]] = []
-        self._every = every
-        self._n = 0
-        self._clear()
-
-    def _clear(self) -> None:
-        self._hits: list[bool] = []
-        self._log_loss: ClassificationMetric = CrossEntropy()  # type: ignore[no-untyped-call]
-        self._n_proba = 0
-        self._n_open = 0
-
-    def add(self, n: int, y: Label, label: Label | None, proba: dict[Label, float]) -> None:
-        """Score a prediction; with the last one of a window its row is complete."""
-        if label is not None:
-            self._hits.append(label == y)
-        if proba:
-            self._log_loss.update(y, proba)
-            self._n_proba += 1
-        self._n = n
-        self._n_open += 1
-        if n % self._every == 0:
-            self.close()
-
-    def close(self) -> None:
-        """Complete the row of the window, if it has a sample."""
-        if not self._n_open:
-            return
-        accuracy = sum(self._hits) / len(self._hits) if self._hits else math.nan
-        log_loss = self._log_loss.get() if self._n_proba else math.nan
-        self.rows.append((self._n, accuracy, log_loss))
-        self._clear()
 
 
 def _describe(error: BaseException, n: int) -> str:
