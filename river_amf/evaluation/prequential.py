@@ -32,27 +32,11 @@ class TestThenTrain:
     """The loop of one model over a stream, which can tell at any time where it stands.
 
     A sample counts once it is learnt: whatever breaks off between, the figures are those of the
-    samples before. The first sample, of which a new model knows nothing, is not scored, as in
-    river.
+    `n_samples` before. The first one, of which a new model knows nothing, is not scored, as in
+    river. `on_prediction` is called for each sample before it is learnt, with its number from 1,
+    its features and label, the label predicted (None if nothing is known) and the probabilities
+    (empty if there are none).
 
-    Parameters
-    ----------
-    model
-        The classifier; it learns.
-    scores
-        What to score predictions with.
-    on_prediction
-        Called for each sample, before it is learnt, with its number from 1, its features and label,
-        the label predicted (None if nothing is known) and the probabilities predicted (empty if
-        there are none).
-
-    Attributes
-    ----------
-    n_samples
-        Number of samples predicted and learnt.
-
-    Examples
-    --------
     >>> from river import metrics, naive_bayes
     >>> from river_amf.evaluation import load_stream
     >>> loop = TestThenTrain(naive_bayes.GaussianNB(), Scores({"accuracy": metrics.Accuracy()}))
@@ -63,7 +47,6 @@ class TestThenTrain:
     1250 True
     >>> list(loop.figures())
     ['accuracy', 'us_per_sample', 'memory']
-
     """
 
     __test__ = False  # pytest would take it for tests

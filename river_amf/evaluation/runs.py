@@ -32,25 +32,10 @@ _LONGEST_STATUS = 200  # characters; some errors are pages
 class Run:
     """The run of one model over a stream, and what came of it.
 
-    Parameters
-    ----------
-    metrics
-        Metrics by the names of their figures; they are cloned.
-    window
-        Number of samples of a window.
+    `status` is `"ok"`, or why the run is not whole. `figures` are the metrics over the samples
+    learnt, `us_per_sample` and `memory`; NaN where they are not known, and all NaN if the model has
+    failed. `rows` have the number of samples at the end of each window, its accuracy and log-loss.
 
-    Attributes
-    ----------
-    status
-        `"ok"`, or why the run is not whole.
-    figures
-        The value of each metric over the samples learnt, `us_per_sample` and `memory`; NaN where
-        they are not known, and all NaN if the model has failed.
-    rows
-        Of each window the number of samples at its end, its accuracy and its log-loss.
-
-    Examples
-    --------
     >>> from river import metrics, naive_bayes
     >>> from river_amf.evaluation import load_stream
     >>> run = Run({"accuracy": metrics.Accuracy()}, window=500)
@@ -59,7 +44,6 @@ class Run:
     ('ok', 1250, True)
     >>> [n_samples for n_samples, accuracy, log_loss in run.rows]
     [500, 1000, 1250]
-
     """
 
     def __init__(self, metrics: Metrics, window: int) -> None:
@@ -86,23 +70,9 @@ class Run:
     ) -> None:
         """Run; whatever the model raises is told by the status, and Ctrl-C is raised as well.
 
-        Parameters
-        ----------
-        make
-            Makes the model, and a second one to warm up.
-        samples
-            The stream; it is iterated twice.
-        time_limit
-            Seconds from the first sample on, looked at between samples; as many are taken before to
-            warm up.
-        bar
-            A progress bar, which counts the samples.
-
-        Raises
-        ------
-        StreamFailure
-            If the stream itself fails, which is not the model's fault.
-
+        `make` makes the model, and before it another one to warm up. The time limit, in seconds for
+        each of both, is looked at between samples. StreamFailure is raised if the stream itself
+        fails, which is not the model's fault.
         """
         watched = _Watched(samples, time_limit, bar)
         try:

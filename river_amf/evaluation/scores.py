@@ -15,27 +15,18 @@ Metrics = Mapping[str, ClassificationMetric]
 
 
 class Scores:
-    """Metrics by name, over all predictions and over those since the last window.
+    """Metrics by name over all predictions, and others over those since the last window.
 
-    Parameters
-    ----------
-    metrics
-        Those over all predictions. They are cloned.
-    windowed
-        Those over a window, likewise.
+    They are cloned.
 
-    Examples
-    --------
     >>> from river.metrics import Accuracy, CrossEntropy
-    >>> from river_amf.evaluation.scores import Scores
-    >>> scores = Scores({"accuracy": Accuracy()}, {"log-loss": CrossEntropy()})
+    >>> scores = Scores({"accuracy": Accuracy()}, windowed={"log-loss": CrossEntropy()})
     >>> scores.update(True, None, {})
     >>> scores.update(True, True, {True: 1.0})
     >>> scores.total(), scores.window()["log-loss"] < 1e-9
     ({'accuracy': 1.0}, True)
     >>> scores.window()
     {'log-loss': nan}
-
     """
 
     def __init__(self, metrics: Metrics, windowed: Metrics | None = None) -> None:

@@ -236,7 +236,7 @@ class Tally:
         if self.seen:
             total = sum(proba.values())
             if total > 0:
-                proba = {label: p / total for label, p in proba.items()}
+                proba = {name: p / total for name, p in proba.items()}
             else:
                 proba = dict.fromkeys(self.seen, 1 / len(self.seen))
             self.scores.update(y, NOTHING if label is None else label, self.seen | proba)
