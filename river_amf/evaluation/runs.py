@@ -70,9 +70,9 @@ class Run:
     ) -> None:
         """Run; whatever the model raises is told by the status, and Ctrl-C is raised as well.
 
-        `make` makes the model, and before it another one to warm up. The time limit, in seconds for
-        each of both, is looked at between samples. StreamFailure is raised if the stream itself
-        fails, which is not the model's fault.
+        `make` makes the model, and before it another one to warm up. The time limit is in seconds,
+        for each of the two, and looked at between samples. StreamFailure is raised if the stream
+        itself fails, which is not the model's fault.
         """
         watched = _Watched(samples, time_limit, bar)
         try:
