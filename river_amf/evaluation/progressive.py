@@ -275,11 +275,12 @@ def _prepare(
     is_worth_it = not 0 < step < _LEAST_STEP
     if not (in_order and is_worth_it and _takes_blocks(type(model)) and metric.works_with(model)):
         return table.samples(), model
-    return _answers(table, model, metric.requires_labels, step), _Replay(model)
+    answers = _answers(table, model, step, as_labels=metric.requires_labels)
+    return answers, _Replay(model)
 
 
 def _answers(
-    table: _Table, forest: AMFClassifier, as_labels: bool, step: int
+    table: _Table, forest: AMFClassifier, step: int, *, as_labels: bool
 ) -> Iterator[tuple[Any, Any]]:
     """Run a forest block by block; yield what it predicts for each row, and the row's label.
 
