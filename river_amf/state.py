@@ -12,7 +12,7 @@ import threading
 import zlib
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -332,28 +332,9 @@ class Arena:
     boxes is undefined until a kernel adds one.
     """
 
-    settings: Array
-    counters: Array
-    ranges: Array
-    limits: Array
-    intensity: Array
-    is_categorical: Array
-    features: Array
-    recent: Array
-    moments: Array
-    buckets: Array
-    bias: Array
-    trees: Array
-    nodes: Array
-    counts: Array
-    faded: Array
-    boxes: Array
-    rows: Array
-    samples: Array
-    links: Array
-    votes: Array
-    pooled: Array
-    pure: Array
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Array: ...
 
     def __init__(self, settings: Array, trees: Array) -> None:
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))

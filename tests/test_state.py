@@ -1,5 +1,10 @@
 """The arena: records without padding, and a handle that always tells where the arrays are."""
 
+import os
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 from test_naive import ADAPTIVE
 
@@ -53,3 +58,61 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
         for name, lengths in rooms.items():
             assert lengths == {arena.handle[name][0]}
     assert len(handles) > 10
+
+
+SEEN_BY_KERNELS = """
+from river_amf import AdaptiveAMFClassifier, state
+from river_amf.kernels.arrays import forest_of
+
+model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+for i in range(100):
+    model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
+arena = model._arena
+forest = forest_of(arena.address)
+assert forest._fields == tuple(state.FIELDS)
+for name, seen in forest._asdict().items():
+    array = getattr(arena, name)
+    assert (seen.shape, seen.dtype) == (array.shape, array.dtype), name
+    assert seen.ctypes.data == array.ctypes.data, name
+"""
+
+
+def test_the_kernels_see_what_the_table_says():
+    # uncompiled, as views of compiled code cannot be shown to Python
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run([sys.executable, "-c", SEEN_BY_KERNELS], env=environment, text=True)
+    assert run.returncode == 0
+
+
+@pytest.mark.parametrize("parameters", [{}, ADAPTIVE])
+def test_every_array_has_the_shape_and_dtype_of_the_table(parameters):
+    model = AMFClassifier(n_estimators=2, seed=1, **parameters)
+    for i in range(300):
+        model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
+    arena = model._arena
+    shapes = state.shapes(arena.rooms)
+    for name, field in state.FIELDS.items():
+        array = getattr(arena, name)
+        assert (array.shape, array.dtype) == (shapes[name], field.dtype)
+    lengths = state.lengths_in_use(arena.settings, arena.counters, arena.trees)
+    assert all(lengths[axis] <= arena.rooms[axis] for axis in state.AXES)
+    used = arena.used_arrays()
+    assert [*used] == [name for name, field in state.FIELDS.items() if field.is_copied]
+    assert all(used[name].shape == state.shapes(lengths)[name] for name in used)
+
+
+def test_room_to_grow_is_what_the_table_says():
+    model = AMFClassifier(n_estimators=2, seed=1)
+    model.learn_one({"a": 1.0}, "x")
+    arena = model._arena
+    before = {name: getattr(arena, name).copy() for name in state.FIELDS}
+    arena._resize(**{axis: room + 3 for axis, room in arena.rooms.items() if axis != "tree"})
+    for name, field in state.FIELDS.items():
+        array, old = getattr(arena, name), before[name]
+        kept = tuple(map(slice, old.shape))
+        assert array[kept].tobytes() == old.tobytes()
+        if not state._UNDEFINED.intersection(field.axes) and "tree" not in field.axes:
+            new = np.ones(array.shape, bool)
+            new[kept] = False
+            expected = np.full(array.shape, field.fill, field.dtype)[new]
+            assert array[new].tobytes() == expected.tobytes()
