@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels, state
+from river_amf import kernels, layout, state
 from river_amf.columns import encode_to_learn, encode_to_predict
 from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures
 from river_amf.frames import Column
@@ -244,7 +244,7 @@ def begin(parameters: Parameters) -> Arena:
     """Return the arena of a forest without samples."""
     n_trees = parameters.n_estimators
     words = np.random.SeedSequence(parameters.seed).generate_state(2 * n_trees, np.uint64)
-    trees = np.zeros(n_trees, state.TREE)
+    trees = np.zeros(n_trees, layout.TREE)
     trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
     trees["root"] = kernels.NONE
     trees["faded_share"] = 0.5
@@ -254,7 +254,7 @@ def begin(parameters: Parameters) -> Arena:
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     """Return what follows from the parameters, for so many classes."""
-    settings = np.zeros(1, state.SETTINGS)
+    settings = np.zeros(1, layout.SETTINGS)
     settings["step"] = parameters.step
     settings["log_split"] = math.log(parameters.split_prior)
     settings["log_stop"] = math.log1p(-parameters.split_prior)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels, state
+from river_amf import kernels, layout, state
 from river_amf.encoding import Features, shown
 
 Array = NDArray[Any]
@@ -154,9 +154,9 @@ def own_predictions(arena: state.Arena, level: Level) -> Array:
     proba: Array = (counts + a) / (level.nodes["n_samples"] + total)[:, None]
     if settings["fades"]:
         rows = arena.faded[level.trees, level.numbers]
-        share = rows[:, state.FADED_SHARE, None]
-        faded = rows[:, state.FADED_COUNTS : state.FADED_COUNTS + n_classes] + a
-        faded /= (rows[:, state.FADED_SUM] + total)[:, None]
+        share = rows[:, layout.FADED_SHARE, None]
+        faded = rows[:, layout.FADED_COUNTS : layout.FADED_COUNTS + n_classes] + a
+        faded /= (rows[:, layout.FADED_SUM] + total)[:, None]
         proba = (1.0 - share) * proba + share * faded
     return proba
 

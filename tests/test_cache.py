@@ -86,8 +86,8 @@ def test_a_change_in_a_helper_of_another_file_is_seen_and_old_code_removed(packa
 
 def test_a_change_of_the_records_is_seen(package):
     before = call(package)
-    state = package / "state.py"
-    state.write_text(state.read_text() + "\n# another layout\n")
+    layout = package / "layout.py"
+    layout.write_text(layout.read_text() + "\n# another layout\n")
     after = call(package)
     assert after["hits"] == 0 and after["folder"] != before["folder"]
 
@@ -134,7 +134,7 @@ def test_other_packages_find_numba_as_it_was():
 
 
 def test_all_sources_of_the_kernels_count(tmp_path):
-    assert {*(PACKAGE / "kernels").glob("*.py"), PACKAGE / "state.py"} == {*cache.SOURCES}
+    assert {*(PACKAGE / "kernels").glob("*.py"), PACKAGE / "layout.py"} == {*cache.SOURCES}
     one, two = tmp_path / "a.py", tmp_path / "b.py"
     hashes = set()
     for contents in [("x", "y"), ("xy", ""), ("", "xy"), ("y", "x")]:

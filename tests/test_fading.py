@@ -13,7 +13,7 @@ from generated import CATEGORIES, NUMBERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, state
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, layout
 
 COMPLETE = st.fixed_dictionaries({"a": NUMBERS, "b": NUMBERS, "color": CATEGORIES})
 WEIGHTS = st.sampled_from([1.0, 1.0, 1.0, 0.5, 2.0])
@@ -60,9 +60,9 @@ def check_subtree(model, tree, table, samples, node):
     row, faded = table.loc[node], model._arena.faded[tree, node]
     mixture, log_w = replay(model, samples[node])
     assert [*row["counts"].values()] == mixture.counts[: len(model._labels)]
-    assert faded[state.FADED_SHARE] == pytest.approx(mixture.share, rel=1e-10)
-    assert faded[state.FADED_SUM] == pytest.approx(mixture.faded_total, rel=1e-10)
-    faded_counts = faded[state.FADED_COUNTS :][:3]
+    assert faded[layout.FADED_SHARE] == pytest.approx(mixture.share, rel=1e-10)
+    assert faded[layout.FADED_SUM] == pytest.approx(mixture.faded_total, rel=1e-10)
+    faded_counts = faded[layout.FADED_COUNTS :][:3]
     assert faded_counts == pytest.approx(mixture.faded_counts, rel=1e-10, abs=1e-300)
     if row["left"] < 0:
         return log_w
@@ -262,7 +262,7 @@ def test_bits_of_a_weight_fade_like_the_whole(weight):
     model = AMFClassifier(n_estimators=1, n_classes=2, max_nodes=1, fading_factor=0.5, seed=1)
     model.learn_one({}, "x", w=weight)
     expected = -math.expm1(weight * math.log(0.5)) / 0.5
-    assert model._arena.faded[0, 0, state.FADED_SUM] == pytest.approx(expected, rel=1e-12, abs=0)
+    assert model._arena.faded[0, 0, layout.FADED_SUM] == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 # Extremes

@@ -8,7 +8,7 @@ import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, paths, state
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, layout, paths
 
 FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
 EXACT = 1e-12
@@ -221,7 +221,7 @@ def test_the_weighted_depth_is_that_of_the_steps(use_aggregation):
 @pytest.mark.parametrize("scale", [0, -1, 1, -2, 2, -3, 3, -6, 6, -5000, 5000])
 @pytest.mark.parametrize("odds", [1e-70, 0.3, 1.0, 7.0, 1e70])
 def test_shares_are_those_of_the_log_odds(odds, scale):
-    nodes = np.zeros(1, state.NODE)
+    nodes = np.zeros(1, layout.NODE)
     nodes["odds"], nodes["odds_scale"] = odds, scale
     log_odds = math.log(odds) + scale * 512 * math.log(2)
     assert paths.log_odds(nodes)[0] == pytest.approx(log_odds, rel=1e-14)
@@ -232,7 +232,7 @@ def test_shares_are_those_of_the_log_odds(odds, scale):
 
 
 def test_leaves_have_no_odds_whatever_their_record_holds():
-    nodes = np.zeros(2, state.NODE)
+    nodes = np.zeros(2, layout.NODE)
     nodes["left"], nodes["odds"] = -1, [math.nan, 0.0]
     assert [part.tolist() for part in paths.own_shares(nodes)] == [[1.0, 1.0], [0.0, 0.0]]
     assert np.isnan(paths.log_odds(nodes)).all()

@@ -33,6 +33,7 @@ from river_amf import (
     AdaptiveAMFClassifier,
     AMFClassifier,
     OnlineDummyClassifier,
+    layout,
     persistence,
 )
 from river_amf.persistence import FileError, container, soundness
@@ -200,7 +201,7 @@ def test_equal_models_give_equal_files(path, tmp_path):
 @variants
 def test_loaded_arrays_are_fit_for_the_kernels(path, parameters):
     arena = reloaded(trained(STREAM[:300], **parameters), path)._arena
-    for name, array in zip(river_amf.state.FIELDS, arena.arrays, strict=True):
+    for name, array in zip(layout.FIELDS, arena.arrays, strict=True):
         assert array.flags.owndata and array.flags.carray, name
 
 

@@ -7,7 +7,7 @@ import pytest
 import tables
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
-from river_amf import AMFClassifier, state
+from river_amf import AMFClassifier, layout, state
 
 GROWING = ["grow_nodes", "grow_boxes", "fit_rows", "reserve"]
 
@@ -120,7 +120,7 @@ def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameter
                 model.learn_one(x, y)
                 is_learnt = True
             if model._arena is not None:
-                for name in state.FIELDS:
+                for name in layout.FIELDS:
                     assert model._arena.handle[name] == getattr(model._arena, name).ctypes.data
         reference.learn_one(x, y)
     assert len(calls) > 2 * period

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from test_naive import ADAPTIVE
 
-from river_amf import AMFClassifier, state
+from river_amf import AMFClassifier, layout
 
 
 @pytest.mark.parametrize(
-    "dtype", [state.SETTINGS, state.COUNTERS, state.TREE, state.NODE, state.FEATURE, state.SAMPLE]
+    "dtype",
+    sorted({dtype for f in layout.FIELDS.values() if (dtype := np.dtype(f.dtype)).names}, key=str),
 )
 def test_records_are_aligned_and_have_no_padding(dtype):
     assert dtype.isalignedstruct
@@ -20,7 +21,7 @@ def test_records_are_aligned_and_have_no_padding(dtype):
 
 
 def test_a_node_fills_a_cache_line():
-    assert state.NODE.itemsize == 64
+    assert layout.NODE.itemsize == 64
 
 
 @pytest.mark.parametrize("parameters", [{}, {"max_nodes": 151}, {"split_pure": True}, ADAPTIVE])
@@ -33,7 +34,7 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
         model.learn_one(x, i * i % 7 if i < 250 else i * i % 11)
         arena = model._arena
         handles.add(arena.handle.tobytes())
-        for name in state.FIELDS:
+        for name in layout.FIELDS:
             array = getattr(arena, name)
             assert arena.handle[name] == array.ctypes.data
             assert array.flags.c_contiguous
@@ -61,7 +62,7 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
 
 
 SEEN_BY_KERNELS = """
-from river_amf import AdaptiveAMFClassifier, state
+from river_amf import AdaptiveAMFClassifier, layout
 from river_amf.kernels.arrays import forest_of
 
 model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
@@ -69,7 +70,7 @@ for i in range(100):
     model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
 arena = model._arena
 forest = forest_of(arena.address)
-assert forest._fields == tuple(state.FIELDS)
+assert forest._fields == tuple(layout.FIELDS)
 for name, seen in forest._asdict().items():
     array = getattr(arena, name)
     assert (seen.shape, seen.dtype) == (array.shape, array.dtype), name
@@ -90,28 +91,28 @@ def test_every_array_has_the_shape_and_dtype_of_the_table(parameters):
     for i in range(300):
         model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
     arena = model._arena
-    shapes = state.shapes(arena.rooms)
-    for name, field in state.FIELDS.items():
+    shapes = layout.shapes(arena.rooms)
+    for name, field in layout.FIELDS.items():
         array = getattr(arena, name)
         assert (array.shape, array.dtype) == (shapes[name], field.dtype)
-    lengths = state.lengths_in_use(arena.settings, arena.counters, arena.trees)
-    assert all(lengths[axis] <= arena.rooms[axis] for axis in state.AXES)
+    lengths = layout.lengths_in_use(arena.settings, arena.counters, arena.trees)
+    assert all(lengths[axis] <= arena.rooms[axis] for axis in layout.AXES)
     used = arena.used_arrays()
-    assert [*used] == [name for name, field in state.FIELDS.items() if field.is_copied]
-    assert all(used[name].shape == state.shapes(lengths)[name] for name in used)
+    assert [*used] == [name for name, field in layout.FIELDS.items() if field.is_copied]
+    assert all(used[name].shape == layout.shapes(lengths)[name] for name in used)
 
 
 def test_room_to_grow_is_what_the_table_says():
     model = AMFClassifier(n_estimators=2, seed=1)
     model.learn_one({"a": 1.0}, "x")
     arena = model._arena
-    before = {name: getattr(arena, name).copy() for name in state.FIELDS}
+    before = {name: getattr(arena, name).copy() for name in layout.FIELDS}
     arena._resize(**{axis: room + 3 for axis, room in arena.rooms.items() if axis != "tree"})
-    for name, field in state.FIELDS.items():
+    for name, field in layout.FIELDS.items():
         array, old = getattr(arena, name), before[name]
         kept = tuple(map(slice, old.shape))
         assert array[kept].tobytes() == old.tobytes()
-        if not state._UNDEFINED.intersection(field.axes) and "tree" not in field.axes:
+        if not layout.UNDEFINED.intersection(field.axes) and "tree" not in field.axes:
             new = np.ones(array.shape, bool)
             new[kept] = False
             expected = np.full(array.shape, field.fill, field.dtype)[new]

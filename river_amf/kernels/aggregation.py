@@ -28,7 +28,7 @@ from river_amf.kernels.estimates import (
     tempered,
 )
 from river_amf.kernels.structure import is_leaf, next_node
-from river_amf.state import FADED_COUNTS, FADED_SHARE, FADED_SUM
+from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 SAFE = 1e50  # of counts between it and its inverse, three quotients are far from the limits
 

@@ -13,7 +13,7 @@ import numpy as np
 from numba import carray
 
 from river_amf.kernels.compilation import hot, pointer, view
-from river_amf.state import (
+from river_amf.layout import (
     BLOCK,
     COUNTERS,
     FEATURE,
@@ -39,7 +39,7 @@ Word = Any  # a uint64 of which the lower 32 bits count
 
 
 class Forest(NamedTuple):
-    """The arrays of `state.FIELDS`, in that order."""
+    """The arrays of `layout.FIELDS`, in that order."""
 
     settings: Any
     counters: Any
@@ -95,7 +95,7 @@ class Tree(NamedTuple):
 
 @hot
 def forest_of(address: int) -> Forest:
-    """The arrays of an arena by the address of its handle, of dtype `state.HANDLE`.
+    """The arrays of an arena by the address of its handle, of dtype `layout.HANDLE`.
 
     They are views that nobody counts references to: Python holds the arrays during a call. To count
     them, for each view and each pass to a function, took half the time of a walk.

@@ -26,7 +26,7 @@ from pathlib import Path
 
 _PREFIX = "river_amf-"  # of a folder of ours, which is removed once it is old
 _HERE = Path(__file__).resolve().parent
-SOURCES = (*sorted(_HERE.glob("*.py")), _HERE.parent / "state.py")
+SOURCES = (*sorted(_HERE.glob("*.py")), _HERE.parent / "layout.py")
 
 
 def folder(users_own: str = "") -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from river_amf.kernels.arrays import Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
-from river_amf.state import FADED_COUNTS, FADED_SHARE, FADED_SUM
+from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 SCALE = 2.0**512  # what the odds of a node are divided by, to stay within float64
 LOG_SCALE = 512 * math.log(2.0)

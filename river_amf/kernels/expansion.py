@@ -43,7 +43,7 @@ from river_amf.kernels.structure import (
     splits_left,
     time_of,
 )
-from river_amf.state import FADED_COUNTS, FADED_SHARE, FADED_SUM
+from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 # A sample of a leaf that is being split.
 MEMBER = np.dtype(

@@ -11,7 +11,7 @@ import math
 
 from river_amf.kernels.arrays import LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
-from river_amf.state import N_BINS, N_BUCKETS, N_RECENT
+from river_amf.layout import N_BINS, N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is so many times the range's width outside
 MAX_DROPPED = 2  # outliers at each end, of the values that a range is judged by

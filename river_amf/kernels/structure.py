@@ -11,7 +11,7 @@ import numpy as np
 
 from river_amf.kernels.arrays import NEVER, NONE, Array, Record, Tree, unsigned
 from river_amf.kernels.compilation import helper, hot
-from river_amf.state import FADED_SHARE
+from river_amf.layout import FADED_SHARE
 
 
 @hot

@@ -40,7 +40,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from river_amf import state
+from river_amf import layout
 from river_amf._version import __version__
 from river_amf.encoding import shown
 from river_amf.persistence.replacement import replacing
@@ -71,7 +71,7 @@ _MISFITS = (
 )
 
 _SCALARS = [np.dtype(name) for name in ("f8", "i8", "i4", "u8")]
-_RECORDS = [np.dtype(field.dtype) for field in state.FIELDS.values()]
+_RECORDS = [np.dtype(field.dtype) for field in layout.FIELDS.values()]
 # Arrays are read into our own dtypes where they are equal: others would make other pickles.
 _OWN = {dtype: dtype for dtype in (*_SCALARS, *_RECORDS)}
 

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from river_amf import kernels
 from river_amf.encoding import LARGEST_WEIGHT
 from river_amf.kernels import NONE, UNLISTED
+from river_amf.layout import FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
 from river_amf.persistence.container import FileError
-from river_amf.state import FADED_SHARE, FIELDS, N_RECENT, defaults, lengths_in_use, shapes
+from river_amf.state import defaults
 
 Array = NDArray[Any]
 Record = Any
