@@ -61,7 +61,7 @@ class _Problems:
 
 
 def encode_to_predict(
-    columns: list[Column], n_rows: int, features: Features, is_fresh: bool
+    columns: list[Column], n_rows: int, features: Features, *, is_fresh: bool
 ) -> NDArray[np.float64]:
     """Return the rows (rows, features); columns of unknown features are left out.
 

@@ -81,11 +81,10 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        model = cls(**values.parameters_from_json(take(header, "parameters"), cls._checks))
-        model._labels = values.labels_from_json(take(header, "labels"))
-        soundness.demand("counts" in arrays, "list of arrays")
-        counts = arrays.pop("counts")
+        model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
+        model._labels = values.labels_from_json(take(header, "labels", []))
         n_labels = len(model._labels)
+        counts = arrays.pop("counts", np.zeros(n_labels))
         soundness.demand(model.n_classes is None or n_labels <= model.n_classes, "number of labels")
         soundness.demand(counts.dtype == np.float64 and counts.shape == (n_labels,), "counts")
         soundness.demand((counts >= 0).all(), "counts")

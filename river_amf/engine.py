@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,27 @@ _NO_LIMIT = 2**31 - 1  # 32-bit links
 _LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # of the room for nodes at once
 _WORTH_THREADS = 32  # samples; to start a thread takes as long as to learn some
 
-Parameters = Any  # a model, whose attributes they are
 Rows = NDArray[np.int64]
 Probabilities = NDArray[np.float64]
+
+
+class Parameters(Protocol):
+    """What an engine reads of a model."""
+
+    n_classes: int | None
+    n_estimators: int
+    step: float
+    split_prior: float
+    use_aggregation: bool
+    dirichlet: float | None
+    split_pure: bool
+    max_nodes: int | None
+    split_intensity: str
+    fading_factor: float | None
+    restart_threshold: float | None
+    vote: str
+    n_jobs: int
+    seed: int | None
 
 
 class BlockAnswers(NamedTuple):
@@ -174,7 +192,7 @@ class Engine:
 
     def predict_block(self, table: list[Column], n_rows: int, n_jobs: int) -> Probabilities:
         """Return the probabilities (rows, labels seen so far)."""
-        values = encode_to_predict(table, n_rows, self.features, self.arena is None)
+        values = encode_to_predict(table, n_rows, self.features, is_fresh=self.arena is None)
         weights, labels = np.zeros(n_rows), np.zeros(n_rows, np.int64)
         block = Block(values, labels, weights, len(self.labels))
         if self.arena is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import paths, state
+from river_amf import paths, state, tables
 from river_amf.encoding import Features, Labels, shown
 
 FEW_TREES = 3  # of so many all paths are shown
@@ -126,25 +127,9 @@ def categories_text(
     return f"{{{', '.join(texts)}}}"
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 0) -> str:
-    """Return rows in aligned columns; the last `left` of them are aligned on the left.
-
-    >>> print(table(["n", "what"], [["1", "one"], ["10", "ten"]], left=1))
-       n  what
-       1  one
-      10  ten
-    """
-    lines = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    first_left = len(widths) - left
-    padded = (
-        [
-            text.ljust(width) if k >= first_left else text.rjust(width)
-            for k, (text, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        for line in lines
-    )
-    return "\n".join(f"{_INDENT}{'  '.join(line)}".rstrip() for line in padded)
+def _table(rows: tables.Rows, left: Sequence[int] = ()) -> str:
+    """Return rows in columns, set in below the line that they belong to."""
+    return textwrap.indent(tables.align(rows, left), _INDENT)
 
 
 def _prediction(proba: dict[Hashable, float]) -> str:
@@ -155,9 +140,7 @@ def _prediction(proba: dict[Hashable, float]) -> str:
     if others:
         rest = sum(proba.values()) - sum(proba[label] for label in best)
         rows.append([f"{others} others", f"{rest:.4f}"])
-    width = max(len(text) for text, _ in rows)
-    lines = [f"{_INDENT}{text.ljust(width)}  {p}" for text, p in rows]
-    return "\n".join([f"Prediction: {short(best[0])}", *lines])
+    return f"Prediction: {short(best[0])}\n{_table(rows, left=(0,))}"
 
 
 def _most_probable(proba: dict[Hashable, float]) -> list[Hashable]:
@@ -195,7 +178,7 @@ def _votes(
         rows.append(["bias", "", *(f"{b:.4f}" for b in arena.bias[columns]), ""])
     if settings["n_labels"] < settings["n_classes"]:
         title += "; classes not seen yet have the rest"
-    return f"{title}\n{table(header, rows)}"
+    return f"{title}\n{_table([header, *rows])}"
 
 
 def _path(
@@ -226,7 +209,7 @@ def _path(
         ]
         for step in steps
     ]
-    return f"{title}\n{table(header, rows, left=2)}"
+    return f"{title}\n{_table([header, *rows], left=(-2, -1))}"
 
 
 def _rule(

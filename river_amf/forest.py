@@ -300,9 +300,9 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        model = cls(**values.parameters_from_json(take(header, "parameters"), cls._checks))
-        labels = values.labels_from_json(take(header, "labels"))
-        features = values.features_from_json(take(header, "features"))
+        model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
+        labels = values.labels_from_json(take(header, "labels", []))
+        features = values.features_from_json(take(header, "features", []))
         soundness.demand(not header, f"entries {shown([*header])}")
         model._engine = Engine.of(model, features, labels, arrays)
         return model

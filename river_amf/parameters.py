@@ -12,7 +12,7 @@ import numpy as np
 
 from river_amf.encoding import shown
 
-LARGEST = 1e300  # of a number without another bound: products with counts stay finite
+LARGEST_PARAMETER = 1e300  # without another bound: products with counts stay finite
 LEAST_DIRICHLET = 1e-300  # shares and products of smaller ones would lose their digits, or be 0
 
 Check = Callable[[str, Any], None]
@@ -48,11 +48,11 @@ def positive(
             with suppress(OverflowError):
                 number = float(value)
         if least is not None:
-            bounds = f"from {least:g} to {LARGEST:g}"
-            is_good = least <= number <= LARGEST
+            bounds = f"from {least:g} to {LARGEST_PARAMETER:g}"
+            is_good = least <= number <= LARGEST_PARAMETER
         elif below is None:
-            bounds = f"> 0 and at most {LARGEST:g}"
-            is_good = 0 < number <= LARGEST
+            bounds = f"> 0 and at most {LARGEST_PARAMETER:g}"
+            is_good = 0 < number <= LARGEST_PARAMETER
         else:
             bounds = f"between 0 and {below:g}, both excluded"
             is_good = 0 < number < below

@@ -362,7 +362,7 @@ class Arena:
         counters = np.zeros(1, COUNTERS)
         counters["newest_weight"] = 1.0
         given = {"settings": settings, "counters": counters, "trees": trees}
-        self._begin(given | _allocated(rooms, FIELDS.keys() - given))
+        self._begin(given | defaults(rooms, FIELDS.keys() - given))
 
     def _begin(self, arrays: dict[str, Array]) -> None:
         """Take arrays in, and make what is no part of a copy."""
@@ -370,7 +370,7 @@ class Arena:
         self.rooms: dict[str, int] = {}
         for name, array in arrays.items():
             self.rooms.update(_named_lengths(name, array))
-        self.__dict__.update(_allocated(self.rooms, FIELDS.keys() - arrays))
+        self.__dict__.update(defaults(self.rooms, FIELDS.keys() - arrays))
         self.handle = np.zeros(1, HANDLE)
         self.handle["next_tree"] = -1
         self.address: int = self.handle.ctypes.data
@@ -523,20 +523,20 @@ def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
     settings["lgamma_total"] = math.lgamma(n_classes * dirichlet)
 
 
+def defaults(lengths: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
+    """Return arrays as they are before anything is learnt, with axes of these lengths."""
+    chosen = set(names)
+    return {
+        name: _empty(name, shape, FIELDS[name].axes)
+        for name, shape in shapes(lengths).items()
+        if name in chosen
+    }
+
+
 def _named_lengths(name: str, array: Array) -> dict[str, int]:
     """Return the lengths of those axes of an array that have a name."""
     pairs = zip(FIELDS[name].axes, array.shape, strict=True)
     return {axis: length for axis, length in pairs if isinstance(axis, str)}
-
-
-def _allocated(rooms: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
-    """Return arrays that hold nothing, in the order of the table."""
-    chosen = set(names)
-    return {
-        name: _empty(name, shape, FIELDS[name].axes)
-        for name, shape in shapes(rooms).items()
-        if name in chosen
-    }
 
 
 def _empty(name: str, shape: tuple[int, ...], axes: Iterable[str | int]) -> Array:

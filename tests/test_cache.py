@@ -129,7 +129,7 @@ def test_where_nothing_can_be_written_each_process_compiles(package, nowhere):
 def test_other_packages_find_numba_as_it_was():
     import numba
 
-    assert numba.config.CACHE_DIR != cache.folder(numba.config.CACHE_DIR)
+    assert cache.folder(numba.config.CACHE_DIR) != numba.config.CACHE_DIR
     assert not numba.config.CACHE_DIR.startswith(str(PACKAGE))
 
 

@@ -20,7 +20,7 @@ from river import evaluate, metrics
 import river_amf
 from river_amf import baselines, cli, evaluation, plot
 from river_amf.dummy import OnlineDummyClassifier
-from river_amf.evaluation.measures import known_metrics
+from river_amf.evaluation.metrics import known_metrics
 from river_amf.evaluation.prequential import WARM_UP
 from river_amf.evaluation.runs import Run
 from river_amf.forest import AMFClassifier

@@ -5,10 +5,8 @@ import html.parser
 import itertools
 import math
 import re
-import signal
 import sys
 import threading
-import time
 
 import numpy as np
 import pandas as pd
@@ -36,7 +34,6 @@ from sklearn.linear_model import Perceptron
 from river_amf import AMFClassifier, baselines, evaluation
 from river_amf.evaluation import (
     EvaluationError,
-    alarm,
     compare,
     comparison,
     load_stream,
@@ -636,74 +633,6 @@ def test_the_time_is_looked_at_once_more_after_the_last_sample(clock):
     assert row["accuracy"] == of_river(Failing(n_good=100), SAMPLES, metrics.Accuracy())
 
 
-def spin():
-    while True:
-        pass
-
-
-class Hanging(Majority):
-    """A classifier that comes to no end at its 17th sample."""
-
-    def __init__(self, hang=spin, when="learn_one"):
-        super().__init__()
-        self.hang = hang
-        self.when = when
-
-    def _hang(self, when):
-        if self.when == when and sum(self.counts.values()) == 16:
-            self.hang()
-
-    def predict_one(self, x, **kwargs):
-        self._hang("predict_one")
-        return super().predict_one(x)
-
-    def learn_one(self, x, y):
-        self._hang("learn_one")
-        super().learn_one(x, y)
-
-
-def swallow():
-    while True:
-        try:
-            time.sleep(3600)
-        except BaseException:
-            if swallow.rung:
-                raise
-            swallow.rung = True
-
-
-has_alarm = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the alarm of POSIX")
-
-
-@has_alarm
-@pytest.mark.parametrize("hang", [spin, lambda: time.sleep(3600), swallow])
-@pytest.mark.parametrize("when", ["learn_one", "predict_one"])
-def test_a_call_without_end_is_cut_off_and_the_figures_are_those_before(monkeypatch, when, hang):
-    monkeypatch.setattr(runs, "GRACE", 0.0)
-    monkeypatch.setattr(alarm, "_AGAIN", 0.1)
-    swallow.rung = False
-    models = {"hanging": lambda: Hanging(hang, when), "after": Majority}
-    comparison = compare(SAMPLES, models, ["MacroF1"], time_limit=0.2, window=10)
-    table = comparison.table
-    assert table["status"].tolist() == ["time limit of 0.2 s after 16 samples", "ok"]
-    assert table["n_samples"].tolist() == [16, 40]
-    for column, metric in [("accuracy", metrics.Accuracy()), ("MacroF1", metrics.MacroF1())]:
-        assert table[column]["hanging"] == of_river(Majority(), SAMPLES[:16], metric)
-    assert table["memory"]["hanging"] > 0
-    hanging = comparison.curves.query("model == 'hanging'")
-    assert hanging["n_samples"].tolist() == [10, 16]
-    hits = hanging["accuracy"].mul([9, 6]).sum()  # the first sample is not scored
-    assert hits == pytest.approx(15 * table["accuracy"]["hanging"])
-
-
-@has_alarm
-def test_a_constructor_without_end_is_a_row(monkeypatch):
-    monkeypatch.setattr(runs, "GRACE", 0.0)
-    table = compare(SAMPLES, {"bad": spin, "good": Majority}, time_limit=0.2).table
-    assert table["status"].tolist() == ["time limit of 0.2 s after 0 samples", "ok"]
-    assert table.loc["bad", FIGURES].isna().all()
-
-
 def test_in_another_thread_a_time_limit_is_looked_at_between_samples(clock):
     tables = []
 
@@ -716,7 +645,7 @@ def test_in_another_thread_a_time_limit_is_looked_at_between_samples(clock):
     assert tables[0]["status"]["slow"] == "time limit of 10 s after 10 samples"
 
 
-def test_a_time_limit_may_be_longer_than_any_alarm():
+def test_a_time_limit_may_be_longer_than_any_run():
     assert compare(SAMPLES, [Majority], time_limit=1e300).table["status"]["Majority"] == "ok"
 
 
@@ -761,7 +690,7 @@ def test_ctrl_c_while_the_size_is_taken_leaves_the_windows_as_they_were():
         @property
         def _raw_memory_usage(self):
             Large.asked += 1
-            if Large.asked == 2:  # the first one is to warm up
+            if Large.asked == 1:
                 raise KeyboardInterrupt
             return 1000
 

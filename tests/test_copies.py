@@ -328,15 +328,18 @@ def test_memory_usage_is_what_the_interpreter_has_given(parameters):
         ({"a": i * 37 % 101, "b": i * 11 % 53, "color": f"color {i % 40}"}, f"label {i * i % 7}")
         for i in range(2000)
     ]
-    kind = parameters.get("kind", AMFClassifier)
-    kind(seed=1).learn_one(*samples[0])  # what is made once for all models
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
+
+    def learnt():
         model = trained([], **({"n_estimators": 5, "seed": 1} | parameters))
         for x, label in samples:
             model.learn_one(x, label)
-        x = label = None
+        return model
+
+    learnt()  # what is made once for all models
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        model = learnt()
         gc.collect()
         after, _ = tracemalloc.get_traced_memory()
     finally:

@@ -80,7 +80,7 @@ def check_same_state(model, reference):
             relevance = column.relevance(reference.n_learnt)
             assert arena.features["relevance"][j] == pytest.approx(relevance, abs=1e-11)
     if model.vote == "learned":
-        assert arena.trees["vote"] == pytest.approx(reference.vote_weights, abs=1e-12)
+        assert arena.trees["vote_weight"] == pytest.approx(reference.vote_weights, abs=1e-12)
         n_labels = len(reference.labels)
         assert arena.bias[:n_labels] == pytest.approx(reference.biases, abs=1e-12)
     if model.fading_factor is not None:

@@ -347,7 +347,9 @@ def test_metrics_are_told_the_same_objects(make_frame, labels, requires_labels):
 # Checkpoints
 
 
-@pytest.mark.parametrize("step", [0, 1, 7, 70, 100, 300, 349, 350, 351, -3, 2.5, 50.0, np.int64(9)])
+@pytest.mark.parametrize(
+    "step", [None, 0, 1, 7, 70, 100, 300, 349, 350, 351, -3, 2.5, 50.0, np.int64(9)]
+)
 def test_checkpoints_are_those_of_river(step):
     frame = pd.DataFrame(COLUMNS | {"target": LABELS})
     for make_metric in (metrics.Accuracy, metrics.CrossEntropy):

@@ -795,7 +795,9 @@ EDITS = {
     "classes that are none": ({"classes": 3}, "a list of one class each is none"),
     "one entry more": ({"surplus": 1}, "entries ['surplus']"),
     "no model": ({"model": None}, "None stands where 'parameters' and more should"),
-    "other parameters": ({"parameters": {}}, "its parameters are not dirichlet,"),
+    "other parameters": ({"parameters": {}}, "n_estimators of the fitted model cannot be"),
+    "unknown parameters": ({"parameters": {"pace": 1}}, "the unknown parameters ['pace']"),
+    "parameters that are none": ({"parameters": []}, "its parameters are [], no object"),
     "columns that are none": ({"columns": 3}, "a list of one column each is none"),
     "no columns": ({"columns": []}, "number of columns cannot be"),
     "too few columns": ({"columns": [0, 1, 2]}, "[3], no column or class, cannot be"),
@@ -847,13 +849,29 @@ def test_fitted_parameters_that_are_not_the_model_s_are_refused(name, value, mes
 
 
 @every_kind
-@pytest.mark.parametrize("name", ["classes", "columns", "parameters", "names", "model"])
+@pytest.mark.parametrize("name", ["classes", "columns", "model"])
 def test_a_file_that_lacks_something_names_it(kind, name, tmp_path):
     def edit(header, _):
         del header["fitted"][name]
 
     said = error_of_edited(kind().fit(X, Y), edit, tmp_path / "model.amf")
     assert said.endswith(f"its header lacks {name!r}")
+
+
+@every_kind
+def test_what_a_file_lacks_has_its_default(kind, tmp_path):
+    estimator, path = kind().fit(X, Y), tmp_path / "model.amf"
+    header, arrays = estimator._to_file()
+    for entry in (header, header["fitted"], header["fitted"]["model"]):
+        seed = entry["parameters"].get("seed")  # no default
+        entry["parameters"] = {} if seed is None else {"seed": seed}
+    del header["parameters"], header["fitted"]["parameters"]
+    del header["fitted"]["names"], header["fitted"]["has_all_classes"]
+    entries = {"river_amf": "0.1", "kind": kind._file_kind, "model": header}
+    container.write(str(path), entries, arrays)
+    assert (river_amf.load(path).predict_proba(X) == estimator.predict_proba(X)).all()
+    river_amf.load(path).save(path)
+    assert container.read(str(path))[0]["model"] == estimator._to_file()[0]
 
 
 def test_a_fitted_estimator_whose_model_has_learnt_nothing_is_refused(tmp_path):

@@ -14,7 +14,7 @@ from river import datasets
 import river_amf
 from river_amf import evaluation
 from river_amf.cli import compare, evaluate
-from river_amf.cli.options import INTERRUPTED
+from river_amf.cli.options import say_interrupted
 from river_amf.evaluation import DriftStream, EvaluationError
 
 __all__ = ["main"]
@@ -68,8 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return say_interrupted()
     except (EvaluationError, OSError) as error:
         parser.error(str(error))
 

@@ -11,16 +11,17 @@ from pathlib import Path
 from river_amf import baselines, evaluation
 from river_amf.cli.options import (
     DEFAULT_STREAM,
-    INTERRUPTED,
     add_stream_arguments,
     at_least,
     check_output,
     names,
+    say_interrupted,
     seconds,
 )
 from river_amf.evaluation import Comparison, EvaluationError
-from river_amf.evaluation.measures import find_metric
-from river_amf.evaluation.runs import GRACE, Maker, has_failed
+from river_amf.evaluation.errors import suggest
+from river_amf.evaluation.metrics import find_metric
+from river_amf.evaluation.runs import Maker, has_failed
 
 Writer = Callable[[Comparison, str], object]
 
@@ -76,8 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="end the run of a model that takes longer; looked at between samples, and a single"
-        f" call is cut off {GRACE} s later (not on Windows)",
+        help="end the run of a model that takes longer; looked at between samples",
     )
     add("--csv", metavar="FILE", help="write the table to a CSV file")
     add("--markdown", metavar="FILE", help="write the table to a Markdown file")
@@ -108,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     source = arguments.stream or DEFAULT_STREAM
     makers = _choose(arguments.models, baselines.classifiers(arguments.seed))
-    measures = dict.fromkeys(map(find_metric, arguments.metrics))
+    metrics = dict.fromkeys(map(find_metric, arguments.metrics))
     writers = _writers(arguments, source)
     stream = evaluation.load_stream(
         source, arguments.target, arguments.categorical, arguments.limit
@@ -116,7 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
     comparison = evaluation.compare(
         stream,
         makers,
-        measures,
+        metrics,
         window=arguments.window,
         time_limit=arguments.time_limit,
         progress=True,
@@ -124,8 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"{stream.name}: {stream.n_samples} samples", comparison, sep="\n", flush=True)
     _write(comparison, writers)
     if comparison.interrupted:
-        print("interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return say_interrupted()
     return _ALL_FAILED if all(map(has_failed, comparison.table["status"])) else 0
 
 
@@ -137,7 +136,7 @@ def _choose(chosen: list[str] | None, makers: dict[str, Maker]) -> dict[str, Mak
         raise EvaluationError("--models names no model")
     for name in chosen:
         if name.lower() not in makers:
-            raise EvaluationError(f"no model {name!r} ({evaluation.suggest(name, list(makers))})")
+            raise EvaluationError(f"no model {name!r} ({suggest(name, list(makers))})")
     return {name.lower(): makers[name.lower()] for name in chosen}
 
 

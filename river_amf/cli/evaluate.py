@@ -6,37 +6,40 @@ import argparse
 import csv
 import inspect
 import itertools
-import os
 import signal
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from river import base, compose
-from river.metrics.base import ClassificationMetric
-from river.utils.pretty import humanize_bytes
+from river.metrics import Accuracy, CrossEntropy
 from tqdm import tqdm
 
-from river_amf import baselines, evaluation
+from river_amf import baselines, evaluation, tables
 from river_amf.cli.options import (
     DEFAULT_STREAM,
-    INTERRUPTED,
     add_stream_arguments,
     at_least,
+    check_output,
+    say_interrupted,
 )
-from river_amf.evaluation import (
-    Checkpoint,
-    EvaluationError,
-    Label,
+from river_amf.evaluation import EvaluationError, Stream, figures
+from river_amf.evaluation.metrics import Kinds, check_labels, find_metric, name_metrics
+from river_amf.evaluation.prequential import (
     OnPrediction,
-    Sample,
-    Stream,
+    TestThenTrain,
+    even_checkpoints,
+    progress_bar,
+    warm_up,
 )
-from river_amf.evaluation.measures import check_labels, find_metric
+from river_amf.evaluation.scores import Metrics, Scores
+from river_amf.evaluation.streams import Features, Label, Sample
 from river_amf.forest import AMFClassifier
 
-_TITLES = {"Accuracy": "accuracy", "CrossEntropy": "log-loss"}
+Row = Mapping[str, float]
+
+_METRICS: Kinds = {"accuracy": Accuracy, "log-loss": CrossEntropy}
 _MIN_WIDTH = 10  # characters; "976.56 KiB" is the longest size below a gibibyte
 
 
@@ -83,35 +86,26 @@ def run(arguments: argparse.Namespace) -> int:
     0
 
     """
-    measures = _make_metrics(arguments.metrics)
+    metrics = name_metrics(_METRICS, dict.fromkeys(map(find_metric, arguments.metrics)))
     streams = _load_streams(arguments)
     for stream in streams:
-        check_labels(stream, measures, stream.name)
+        check_labels(stream, metrics.values(), stream.name)
     model = _make_model(arguments)
     results = []
     with _prediction_file(arguments) as writer, _until_interrupt() as until_interrupt:
         for stream in streams:
-            samples = until_interrupt(stream)
-            fresh = [measure.clone() for measure in measures]
-            title = _describe(stream, model, arguments.model)
-            last = _print_table(title, stream, samples, model.clone(), fresh, writer(stream))
-            n_samples = last.n_samples if last else 0
-            if last is None or n_samples < stream.n_samples:
+            print(_describe(stream, model, arguments.model))
+            loop = TestThenTrain(model.clone(), Scores(metrics), writer(stream))
+            last = _print_table(stream, until_interrupt(stream), model, metrics, loop)
+            if loop.n_samples < stream.n_samples:
                 of = f" of {stream.name}" if arguments.track else ""
-                print(f"interrupted after {n_samples} samples{of}", file=sys.stderr)
-                return INTERRUPTED
+                return say_interrupted(f"interrupted after {loop.n_samples} samples{of}")
             results.append(last)
             if arguments.track:
                 print()
     if arguments.track:
-        _print_summary([stream.name for stream in streams], results, measures)
+        _print_summary([stream.name for stream in streams], results)
     return 0
-
-
-def _make_metrics(names: Iterable[str]) -> list[ClassificationMetric]:
-    """Return accuracy, log-loss and the metrics named, each once."""
-    chosen = dict.fromkeys(map(find_metric, (*_TITLES, *names)))
-    return [metric() for metric in chosen]
 
 
 def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
@@ -158,13 +152,8 @@ def _prediction_file(
     if path is None:
         yield lambda stream: None
         return
-    if os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source):
-        raise EvaluationError(f"cannot write predictions to {path}: it is the stream")
-    try:
-        file = open(path, "w", newline="", encoding="utf-8")  # noqa: SIM115
-    except OSError as error:
-        raise EvaluationError(f"cannot write predictions to {path}: {error.strerror}") from error
-    with file:
+    check_output(path, source, "predictions")
+    with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         columns = ["sample", "target", "prediction", "probability"]
         writer.writerow(["stream", *columns] if arguments.track else columns)
@@ -172,7 +161,9 @@ def _prediction_file(
         def make_writer(stream: Stream) -> OnPrediction:
             start = [stream.name] if arguments.track else []
 
-            def write(n: int, y: Label, label: Label | None, proba: dict[Label, float]) -> None:
+            def write(
+                n: int, x: Features, y: Label, label: Label | None, proba: dict[Label, float]
+            ) -> None:
                 writer.writerow([*start, n, y, label, None if label is None else proba.get(label)])
 
             return write
@@ -181,44 +172,37 @@ def _prediction_file(
 
 
 def _print_table(
-    title: str,
     stream: Stream,
     samples: Iterable[Sample],
     model: base.Classifier,
-    measures: Sequence[ClassificationMetric],
-    on_prediction: OnPrediction | None,
-) -> Checkpoint | None:
-    """Run, print a row at each checkpoint, and return the last one, if there was any."""
-    titles = _titles(measures)
-    print(title, _align(titles, titles), sep="\n", flush=True)
-    checkpoints = evaluation.even_checkpoints(stream.n_samples)
-    checkpoint = None
-    with _progress(samples, stream.n_samples) as bar:
-        evaluation.warm_up(model.clone(), stream)
+    metrics: Metrics,
+    loop: TestThenTrain,
+) -> Row:
+    """Run, print a row at each checkpoint, and return the last one, empty if there is none."""
+    titles = figures.titles(["n_samples", *metrics, "us_per_sample", "memory"])
+    widths = [max(len(title), _MIN_WIDTH) for title in titles]
+    print(tables.line(titles, widths, left=()), flush=True)
+    row: Row = {}
+    with progress_bar(stream.n_samples, samples) as bar:
+        warm_up(model.clone(), stream)
         bar.reset()  # its clock starts here
-        for checkpoint in evaluation.iter_test_then_train(
-            bar, model, measures, checkpoints, on_prediction
-        ):
-            tqdm.write(_align(_cells(checkpoint), titles), file=sys.stdout)
+        for n_samples in loop.run(bar, even_checkpoints(stream.n_samples)):
+            row = {"n_samples": n_samples, **loop.figures()}
+            tqdm.write(tables.line(_cells(row), widths, left=()), file=sys.stdout)
             sys.stdout.flush()
-    return checkpoint
+    return row
 
 
-def _print_summary(
-    names: Sequence[str], results: Sequence[Checkpoint], measures: Sequence[ClassificationMetric]
-) -> None:
+def _print_summary(names: Sequence[str], rows: Sequence[Row]) -> None:
     """Print the last row of each stream, and the means."""
-    titles = _titles(measures)
-    mean = Checkpoint(
-        round(statistics.fmean(row.n_samples for row in results)),
-        {key: statistics.fmean(row.metrics[key] for row in results) for key in results[0].metrics},
-        statistics.fmean(row.us_per_sample for row in results),
-        round(statistics.fmean(row.memory for row in results)),
-    )
-    rows = [titles, *(_cells(row) for row in [*results, mean])]
-    width = max(map(len, names))
-    for name, cells in zip(["stream", *names, "mean"], rows, strict=True):
-        print(name.ljust(width), _align(cells, titles), sep="  ")
+    mean = {column: statistics.fmean(row[column] for row in rows) for column in rows[0]}
+    cells = [figures.titles(mean), *map(_cells, [*rows, mean])]
+    table = [[name, *row] for name, row in zip(["stream", *names, "mean"], cells, strict=True)]
+    print(tables.align(table, left=(0,), least=_MIN_WIDTH))
+
+
+def _cells(row: Row) -> list[str]:
+    return [figures.cell(column, value) for column, value in row.items()]
 
 
 @contextmanager
@@ -238,10 +222,6 @@ def _until_interrupt() -> Iterator[Callable[[Stream], Iterator[Sample]]]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _progress(samples: Iterable[Sample], n_samples: int) -> tqdm[Sample]:
-    return tqdm(samples, total=n_samples, unit=" samples", leave=False, file=sys.stderr)
-
-
 def _describe(stream: Stream, model: base.Classifier, name: str) -> str:
     kinds = {"numeric": stream.n_numeric, "categorical": stream.n_categorical}
     features = " and ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
@@ -251,22 +231,3 @@ def _describe(stream: Stream, model: base.Classifier, name: str) -> str:
     elif isinstance(model, compose.Pipeline):  # it would take lines
         described = baselines.DESCRIPTIONS[name]
     return f"{stream.name}: {stream.n_samples} samples; features: {features}; {described}"
-
-
-def _titles(measures: Iterable[ClassificationMetric]) -> list[str]:
-    names = [type(measure).__name__ for measure in measures]
-    return ["samples", *(_TITLES.get(name, name) for name in names), "us/sample", "memory"]
-
-
-def _cells(checkpoint: Checkpoint) -> list[str]:
-    return [
-        str(checkpoint.n_samples),
-        *(f"{value:.4f}" for value in checkpoint.metrics.values()),
-        f"{checkpoint.us_per_sample:.1f}",
-        humanize_bytes(checkpoint.memory),
-    ]
-
-
-def _align(cells: Sequence[str], titles: Sequence[str]) -> str:
-    widths = [max(len(title), _MIN_WIDTH) for title in titles]
-    return "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))

@@ -6,14 +6,15 @@ import argparse
 import math
 import os
 import signal
+import sys
 from collections.abc import Callable
 
 from river_amf import evaluation
 from river_amf.evaluation import EvaluationError
 
 DEFAULT_STREAM = "Bananas"
-INTERRUPTED = 128 + signal.SIGINT
 
+_INTERRUPTED = 128 + signal.SIGINT
 _MAX_INTEGER = 2**31 - 1
 
 
@@ -146,7 +147,7 @@ def check_output(path: str, source: str, what: str) -> None:
     >>> check_output("nowhere/table.csv", "Bananas", "the table")
     Traceback (most recent call last):
         ...
-    river_amf.evaluation.streams.EvaluationError: cannot write the table to nowhere/table.csv: ...
+    river_amf.evaluation.errors.EvaluationError: cannot write the table to nowhere/table.csv: ...
 
     """
     exists = os.path.exists(path)
@@ -158,3 +159,13 @@ def check_output(path: str, source: str, what: str) -> None:
             os.remove(path)
     except OSError as error:
         raise EvaluationError(f"cannot write {what} to {path}: {error.strerror}") from error
+
+
+def say_interrupted(text: str = "interrupted") -> int:
+    """Tell on stderr that Ctrl-C has ended a command; return its exit status.
+
+    >>> say_interrupted()
+    130
+    """
+    print(text, file=sys.stderr)
+    return _INTERRUPTED

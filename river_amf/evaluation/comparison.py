@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import sys
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,24 +17,21 @@ from typing import Any, NamedTuple
 import pandas as pd
 from river import base, compose, datasets
 from river.metrics import Accuracy, CohenKappa, CrossEntropy
-from river.metrics.base import ClassificationMetric
-from river.utils.pretty import humanize_bytes
-from tqdm import tqdm
 
-from river_amf import baselines
+from river_amf import baselines, tables
 from river_amf.encoding import shown
-from river_amf.evaluation import tables
-from river_amf.evaluation.measures import check_labels, find_metric
-from river_amf.evaluation.prequential import even_checkpoints
+from river_amf.evaluation import figures
+from river_amf.evaluation.errors import EvaluationError
+from river_amf.evaluation.metrics import Kinds, Metric, check_labels, name_metrics
+from river_amf.evaluation.prequential import even_checkpoints, progress_bar
 from river_amf.evaluation.progressive import iter_samples
-from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Maker, Run, read_pairs
-from river_amf.evaluation.streams import EvaluationError, Sample, Stream, load_stream
+from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Maker, Run
+from river_amf.evaluation.streams import Sample, Stream, load_stream, read_pairs
 from river_amf.evaluation.tracks import DriftStream
 from river_amf.forest import AMFClassifier
 from river_amf.parameters import flag, integer, positive
 
-_METRICS = {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": CrossEntropy}
-_TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
+_METRICS: Kinds = {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": CrossEntropy}
 _WINDOWS = 30  # by default, about
 _UNKNOWN = "-"
 
@@ -149,27 +145,22 @@ class Comparison:
 
     def _cells(self) -> list[list[str]]:
         """Return the titles, and the row of each model, as they are shown."""
-        titles = ["model", *(_TITLES.get(column, column) for column in self.table.columns)]
         rows = self.table.itertuples(name=None)
         cells = ([str(model), *map(_cell, self.table.columns, row)] for model, *row in rows)
-        return [titles, *cells]
+        return [["model", *figures.titles(self.table.columns)], *cells]
 
 
 def _cell(column: Any, value: Any) -> str:
-    """Return a figure of a column as it is shown."""
-    if column in ("n_samples", "status"):
+    """Return a figure, or the status, as it is shown."""
+    if column == "status":
         return str(value)
-    if math.isnan(value):
-        return _UNKNOWN
-    if column == "memory":
-        return str(humanize_bytes(int(value)))
-    return f"{value:.1f}" if column == "us_per_sample" else f"{value:.4f}"
+    return _UNKNOWN if math.isnan(value) else figures.cell(column, value)
 
 
 def compare(
     dataset: Any,
     models: Mapping[str, base.Classifier | Maker] | Iterable[base.Classifier | Maker] | None = None,
-    metrics: Iterable[ClassificationMetric | type[ClassificationMetric] | str] | None = None,
+    metrics: Iterable[Metric] | None = None,
     *,
     window: int | None = None,
     time_limit: float | None = None,
@@ -184,10 +175,8 @@ def compare(
     scored. Whatever a model raises ends its run, and its row says so, `SystemExit` too. Ctrl-C ends
     the comparison, and what there is until then is returned.
 
-    The time limit is looked at between samples, and after the last one. A single call that goes on
-    for half a second more, of a constructor too, is cut off where there is an alarm signal (POSIX)
-    in the main thread; elsewhere it is waited for. All runs in this process: compiled code is cut
-    off only when it comes back to Python.
+    The time limit is looked at between samples, and after the last one. All runs in this process,
+    and a single call is never cut off: it is waited for, however long it takes.
 
     Parameters
     ----------
@@ -206,9 +195,9 @@ def compare(
         thirty windows.
     time_limit
         Seconds that a model may take, on the clock: whatever passes between its first sample and
-        its last one. Time taken before that, for as many seconds at most, to let a copy compile
-        what it does is not counted; nor is that to make the model, which is cut off alike. Our
-        kernels are compiled beforehand; what others compile for longer than the limit is cut off.
+        its last one. The time to make the model is not counted, nor that before, in which a copy
+        learns the first hundred samples, or those that it can within the limit, to compile what it
+        does. Our kernels are compiled before that.
     limit
         Number of samples to run over; by default all. An endless stream must have one.
     seed
@@ -268,15 +257,15 @@ def compare(
     positive(optional=True)("time_limit", time_limit)
     flag("progress", progress)
     makers = _makers(baselines.classifiers(seed) if models is None else models)
-    measures = _measures(() if metrics is None else metrics)
+    named = name_metrics(_METRICS, () if metrics is None else metrics)
     source = _read(dataset, limit)
-    check_labels(source.samples, measures.values(), source.name)
+    check_labels(source.samples, named.values(), source.name)
     window = window or even_checkpoints(source.n_samples, _WINDOWS).step
-    runs = {name: Run(measures, int(window)) for name in makers}
+    runs = {name: Run(named, int(window)) for name in makers}
     if time_limit is not None:
         _compile_kernels()
     with (
-        _progress(len(runs) * source.n_samples, progress) as bar,
+        progress_bar(len(runs) * source.n_samples, is_shown=progress) as bar,
         suppress(KeyboardInterrupt),  # the table says so
     ):
         for done, (name, run) in enumerate(runs.items(), start=1):
@@ -287,17 +276,11 @@ def compare(
 
 
 def _compile_kernels() -> None:
-    """Have our forests compiled, which takes long but once: a short limit would cut it off."""
+    """Have our forests compiled, which takes long but once: a short limit would count it."""
     forest = AMFClassifier(n_estimators=1)
     for label in (False, True):
         forest.learn_one({"a": 0.0}, label)
         forest.predict_proba_one({"a": 0.0})
-
-
-def _progress(n_samples: int, is_shown: bool) -> tqdm[Any]:
-    return tqdm(
-        total=n_samples, unit=" samples", leave=False, file=sys.stderr, disable=not is_shown
-    )
 
 
 class _Source(NamedTuple):
@@ -392,34 +375,6 @@ def _new_name(name: str, known: Container[str]) -> str:
     """
     numbered = (f"{name} {number}" for number in itertools.count(2))
     return next(new for new in itertools.chain([name], numbered) if new not in known)
-
-
-def _measures(chosen: Any) -> dict[str, ClassificationMetric]:
-    """Return the metrics of every table, and then those chosen, by the names of their columns."""
-    if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise TypeError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
-    measures: dict[str, ClassificationMetric] = {name: make() for name, make in _METRICS.items()}
-    for metric in chosen:
-        made = find_metric(metric) if isinstance(metric, str) else metric
-        measure = made() if isinstance(made, type) else made
-        if type(measure) in _METRICS.values():
-            continue
-        name = type(measure).__name__
-        if not _gives_a_number(measure):
-            raise TypeError(f"{name} must be a metric of classification that gives one number")
-        if name in measures:
-            raise ValueError(f"there are two metrics {name}; a column of the table has one")
-        measures[name] = measure
-    return measures
-
-
-def _gives_a_number(measure: Any) -> bool:
-    """Whether it is a metric of classification whose value is one number."""
-    try:
-        float(measure.get())
-    except (AttributeError, NotImplementedError, TypeError):
-        return False
-    return hasattr(measure, "requires_labels")
 
 
 def _table(runs: Mapping[str, Run]) -> pd.DataFrame:

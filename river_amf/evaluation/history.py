@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from river import base, compose
+from river.metrics import Accuracy
 
 from river_amf.encoding import shown
-from river_amf.evaluation.prequential import check_pairs, iter_test_then_train
-from river_amf.evaluation.streams import Label, Sample
+from river_amf.evaluation import prequential
+from river_amf.evaluation.prequential import TestThenTrain
+from river_amf.evaluation.scores import Scores
+from river_amf.evaluation.streams import Sample, check_pairs
 from river_amf.forest import AMFClassifier
 from river_amf.inspection import feature_relevance, weighted_depth
 from river_amf.parameters import integer
@@ -98,22 +100,16 @@ def drift_history(
     """
     integer(1)("every", every)
     forest = _last_forest(model)
-    hits: list[bool] = []
-
-    def score(n: int, y: Label, label: Label | None, proba: dict[Label, float]) -> None:
-        if label is not None:
-            hits.append(label == y)
-
+    scores = Scores({}, {"accuracy": Accuracy()})  # type: ignore[no-untyped-call]
+    loop = TestThenTrain(model, scores)
     places: list[int] = []
     curve: list[tuple[float, float]] = []
     relevance: list[pd.Series] = []
-    checkpoints = range(int(every), sys.maxsize, int(every))
-    for checkpoint in iter_test_then_train(check_pairs(samples), model, (), checkpoints, score):
-        places.append(checkpoint.n_samples)
-        curve.append((sum(hits) / len(hits) if hits else math.nan, forest.fading_share))
+    for n_samples in loop.run(check_pairs(samples), prequential.every(every)):
+        places.append(n_samples)
+        curve.append((scores.window()["accuracy"], forest.fading_share))
         if forest.split_intensity == "relevance":
             relevance.append(feature_relevance(forest))
-        hits.clear()
     index = pd.Index(places, dtype=np.int64, name="n_samples")
     columns = ["accuracy", "fading_share"]
     return DriftHistory(
@@ -171,22 +167,16 @@ def depth_history(
     """
     integer(1)("every", every)
     forest = _last_forest(model)
-    newest: list[Any] = [None]
     depths: list[Any] = []
 
-    def remembered() -> Iterator[Sample]:
-        for x, y in check_pairs(samples):
-            newest[0] = x
-            yield x, y
+    def measure(n: int, x: Any, *said: Any) -> None:
+        depths.append(weighted_depth(forest, _as_seen(model, x)))
 
-    def measure(n: int, y: Label, label: Label | None, proba: dict[Label, float]) -> None:
-        depths.append(weighted_depth(forest, _as_seen(model, newest[0])))
-
+    loop = TestThenTrain(model, Scores({}), on_prediction=measure)
     places: list[int] = []
     rows: list[Any] = []
-    checkpoints = range(int(every), sys.maxsize, int(every))
-    for checkpoint in iter_test_then_train(remembered(), model, (), checkpoints, measure):
-        places.append(checkpoint.n_samples)
+    for n_samples in loop.run(check_pairs(samples), prequential.every(every)):
+        places.append(n_samples)
         rows.append(pd.DataFrame(depths).mean().to_numpy())
         depths.clear()
     index = pd.Index(places, dtype=np.int64, name="n_samples")

@@ -8,7 +8,6 @@ predicted before it is learnt, and every figure is the one of river's loop. All 
 from __future__ import annotations
 
 import datetime as dt
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
-from river import base, evaluate, metrics, utils
+from river import base, evaluate, metrics
 
 from river_amf.encoding import shown
 from river_amf.forest import AMFClassifier
@@ -103,30 +102,19 @@ def progressive_val_score(
     True
 
     """
-    stream = _prepare(dataset, model, metric, moment, delay)
-    if not isinstance(stream, _Table):
-        return evaluate.progressive_val_score(
-            stream,
-            model,
-            metric,
-            moment=moment,
-            delay=delay,
-            print_every=print_every,
-            show_time=show_time,
-            show_memory=show_memory,
-            **print_kwargs,
-        )
-    start = time.perf_counter()
-    watched = show_time or show_memory
-    for n, _ in _iter_checkpoints(stream, model, metric, print_every, watched):
-        line = f"[{n:,d}] {metric}"
-        if show_time:
-            passed = dt.timedelta(seconds=time.perf_counter() - start)
-            line += f" – {dt.datetime.min + passed:%H:%M:%S}"
-        if show_memory:
-            line += f" – {utils.pretty.humanize_bytes(model._raw_memory_usage)}"
-        print(line, **print_kwargs)
-    return metric
+    step = print_every if show_time or show_memory else 0
+    stream, model = _prepare(dataset, model, metric, moment, delay, step or 0)
+    return evaluate.progressive_val_score(
+        stream,
+        model,
+        metric,
+        moment=moment,
+        delay=delay,
+        print_every=print_every,
+        show_time=show_time,
+        show_memory=show_memory,
+        **print_kwargs,
+    )
 
 
 def iter_progressive_val_score(
@@ -188,56 +176,26 @@ def iter_progressive_val_score(
     5300 True
 
     """
-    stream = _prepare(dataset, model, metric, moment, delay)
-    if isinstance(stream, _Table) and step and 0 < step < _LEAST_STEP:
-        stream = stream.samples()
-    if not isinstance(stream, _Table):
-        yield from evaluate.iter_progressive_val_score(
-            stream,
-            model,
-            metric,
-            moment=moment,
-            delay=delay,
-            step=step,
-            measure_time=measure_time,
-            measure_memory=measure_memory,
-            yield_predictions=yield_predictions,
-        )
-        return
-    start = time.perf_counter()
-    for n, y_pred in _iter_checkpoints(stream, model, metric, step, watched=True):
-        measures = metric if isinstance(metric, metrics.base.Metrics) else [metric]
-        state: dict[str, Any] = {type(measure).__name__: measure for measure in measures}
-        state["Step"] = n
-        if measure_time:
-            state["Time"] = dt.timedelta(seconds=time.perf_counter() - start)
-        if measure_memory:
-            state["Memory"] = model._raw_memory_usage
-        if yield_predictions:
-            state["Prediction"] = y_pred
-        yield state
+    stream, model = _prepare(dataset, model, metric, moment, delay, step or 0)
+    yield from evaluate.iter_progressive_val_score(
+        stream,
+        model,
+        metric,
+        moment=moment,
+        delay=delay,
+        step=step,
+        measure_time=measure_time,
+        measure_memory=measure_memory,
+        yield_predictions=yield_predictions,
+    )
 
 
 def iter_samples(dataset: Any) -> Iterable[Any]:
     """Return the rows of a dataframe one by one, as river takes samples; anything else as it is.
 
-    Parameters
-    ----------
-    dataset
-        As in `progressive_val_score`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `progressive_val_score`, of a dataframe.
-
-    Examples
-    --------
     >>> import pandas as pd
-    >>> from river_amf.evaluation.progressive import iter_samples
     >>> list(iter_samples(pd.DataFrame({"size": [1.5, 4.0], "target": ["small", "big"]})))
     [({'size': 1.5}, 'small'), ({'size': 4.0}, 'big')]
-
     """
     table = _read(dataset)
     samples: Iterable[Any] = dataset if table is None else table.samples()
@@ -260,13 +218,14 @@ class _Table:
         w = None if self.w is None else self.w[start:end]
         return _Table(self.X[start:end], self.y[start:end], w)
 
-    def blocks(self, step: int | None = None) -> Iterator[_Table]:
-        """Yield the rows in blocks, of which one ends at each multiple of the step."""
+    def blocks(self, step: float = 0) -> Iterator[_Table]:
+        """Yield the rows in blocks; one ends at each multiple of a step, if that is a count."""
+        is_count = step > 0 and step % 1 == 0
         start = 0
         while start < len(self):
             end = min(start + _BLOCK_ROWS, len(self))
-            if step is not None:
-                end = min(end, start - start % step + step)
+            if is_count:
+                end = min(end, start - start % int(step) + int(step))
             yield self.rows(start, end)
             start = end
 
@@ -281,20 +240,57 @@ class _Table:
                     yield x, y, {"w": w}
 
 
-def _prepare(
-    dataset: Any, model: Any, metric: Any, moment: Moment | None, delay: Delay | None
-) -> _Table | Iterable[Any]:
-    """Return a table if the model can take it in blocks, else a stream for river.
+class _Replay(base.Classifier):
+    """Says what a forest has said already, where that stands in the place of the features."""
 
-    A metric that does not suit the model is left to river, which raises.
+    def __init__(self, forest: AMFClassifier) -> None:
+        self._forest = forest
+
+    def predict_one(self, x: Any, **kwargs: Any) -> Any:
+        return x
+
+    def predict_proba_one(self, x: Any, **kwargs: Any) -> Any:
+        return x
+
+    def learn_one(self, x: Any, y: Any) -> None:
+        """Do nothing: the forest has learnt the sample with its block."""
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        return self._forest._raw_memory_usage
+
+
+def _prepare(
+    dataset: Any, model: Any, metric: Any, moment: Moment | None, delay: Delay | None, step: int
+) -> tuple[Iterable[Any], Any]:
+    """Return the stream and the model to give to river's loop, which will look at the model.
+
+    It does so at each multiple of the step, 0 for never. A metric that does not suit the model is
+    left to river, which raises.
     """
     table = _read(dataset)
     if table is None:
-        stream: Iterable[Any] = dataset
-        return stream
+        return dataset, model
     in_order = moment is None and delay is None
-    in_blocks = in_order and _takes_blocks(type(model)) and metric.works_with(model)
-    return table if in_blocks else table.samples()
+    is_worth_it = not 0 < step < _LEAST_STEP
+    if not (in_order and is_worth_it and _takes_blocks(type(model)) and metric.works_with(model)):
+        return table.samples(), model
+    answers = _answers(table, model, step, as_labels=metric.requires_labels)
+    return answers, _Replay(model)
+
+
+def _answers(
+    table: _Table, forest: AMFClassifier, step: int, *, as_labels: bool
+) -> Iterator[tuple[Any, Any]]:
+    """Run a forest block by block; yield what it predicts for each row, and the row's label.
+
+    A block ends at each multiple of the step, so that the forest has learnt no more than the rows
+    of which the answers have been asked for.
+    """
+    given = _most_probable if as_labels else _probabilities
+    for block in table.blocks(step):
+        X, y, w = block.X.to_native(), _to_native(block.y), _to_native(block.w)
+        yield from zip(given(*forest._test_then_train(X, y, w)), _to_list(block.y), strict=True)
 
 
 def _takes_blocks(kind: type) -> bool:
@@ -367,44 +363,6 @@ def _to_list(column: _Column) -> list[Any]:
         return column
     values: list[Any] = column.to_list() if isinstance(column, nw.Series) else column.tolist()
     return values
-
-
-def _iter_checkpoints(
-    table: _Table, model: Any, metric: Any, step: int, watched: bool
-) -> Iterator[tuple[int, Any]]:
-    """Run block by block; yield the count and the prediction at each multiple of the step.
-
-    If there was one, the end follows, without a prediction. When the model is watched, it has
-    learnt no more than the count says.
-    """
-    checkpoints = _checkpoints(step, len(table))
-    requires_labels = metric.requires_labels
-    n = 0
-    for block in table.blocks(checkpoints.step if watched and checkpoints else None):
-        X, y, w = block.X.to_native(), _to_native(block.y), _to_native(block.w)
-        proba, n_known, labels = model._test_then_train(X, y, w)
-        predict = _most_probable if requires_labels else _probabilities
-        for y_true, y_pred, known in zip(
-            _to_list(block.y), predict(proba, n_known, labels), n_known.tolist(), strict=True
-        ):
-            if known:  # what a new model says of its first sample is not scored
-                metric.update(y_true=y_true, y_pred=y_pred)
-            n += 1
-            if n in checkpoints:
-                yield n, y_pred
-    if checkpoints and n not in checkpoints:
-        yield n, None
-
-
-def _checkpoints(step: int, n_rows: int) -> range:
-    """Return the multiples of the step up to the number of rows; none of a step that is no count.
-
-    >>> list(_checkpoints(300, 1000)), list(_checkpoints(0, 1000))
-    ([300, 600, 900], [])
-    """
-    if not step or step % 1:
-        return range(0)
-    return range(int(step), n_rows + 1, int(step))
 
 
 def _most_probable(

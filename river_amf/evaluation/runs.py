@@ -5,20 +5,19 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from river import base
-from river.metrics import CrossEntropy
-from river.metrics.base import ClassificationMetric
+from river.metrics import Accuracy, CrossEntropy
 from tqdm import tqdm
 
 from river_amf.encoding import shown
-from river_amf.evaluation.alarm import OutOfTime, at_most
-from river_amf.evaluation.measures import fresh
-from river_amf.evaluation.prequential import TestThenTrain, check_pairs, described, warm_up
-from river_amf.evaluation.streams import EvaluationError, Label, Sample
+from river_amf.evaluation.errors import EvaluationError, StreamFailure, described
+from river_amf.evaluation.prequential import TestThenTrain, every, warm_up
+from river_amf.evaluation.scores import Metrics, Scores
+from river_amf.evaluation.streams import Sample, read_pairs
 
 Maker = Callable[[], base.Classifier]
 
@@ -27,53 +26,40 @@ NOT_RUN = "not run"
 INTERRUPTED = "interrupted"
 OUT_OF_TIME = "time limit"
 
-GRACE = 0.5  # seconds beyond a time limit, within which a call may end by itself
-
 _LONGEST_STATUS = 200  # characters; some errors are pages
 
 
 class Run:
     """The run of one model over a stream, and what came of it.
 
-    Parameters
-    ----------
-    measures
-        Metrics by the names of their figures; they are cloned.
-    window
-        Number of samples of a window.
+    `status` is `"ok"`, or why the run is not whole. `figures` are the metrics over the samples
+    learnt, `us_per_sample` and `memory`; NaN where they are not known, and all NaN if the model has
+    failed. `rows` have the number of samples at the end of each window, its accuracy and log-loss.
 
-    Attributes
-    ----------
-    status
-        `"ok"`, or why the run is not whole.
-    figures
-        The value of each metric over the samples learnt, `us_per_sample` and `memory`; NaN where
-        they are not known, and all NaN if the model has failed.
-    rows
-        Of each window the number of samples at its end, its accuracy and its log-loss.
-
-    Examples
-    --------
     >>> from river import metrics, naive_bayes
     >>> from river_amf.evaluation import load_stream
-    >>> from river_amf.evaluation.runs import Run
     >>> run = Run({"accuracy": metrics.Accuracy()}, window=500)
     >>> run.go(naive_bayes.GaussianNB, load_stream("Phishing"))
     >>> run.status, run.n_samples, run.figures["accuracy"] > 0.8
     ('ok', 1250, True)
     >>> [n_samples for n_samples, accuracy, log_loss in run.rows]
     [500, 1000, 1250]
-
     """
 
-    def __init__(self, measures: Mapping[str, ClassificationMetric], window: int) -> None:
-        self._measures = {name: fresh(measure) for name, measure in measures.items()}
+    def __init__(self, metrics: Metrics, window: int) -> None:
+        windowed = {"accuracy": Accuracy(), "log-loss": CrossEntropy()}  # type: ignore[no-untyped-call]
+        self._scores = Scores(metrics, windowed)
+        self._window = window
         self._loop: TestThenTrain | None = None
-        self._windows = _Windows(window)
-        self.rows = self._windows.rows
+        self.rows: list[tuple[int, float, float]] = []
         self.status = NOT_RUN
-        names = (*measures, "us_per_sample", "memory")
+        names = (*metrics, "us_per_sample", "memory")
         self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples learnt."""
+        return self._loop.n_samples if self._loop else 0
 
     def go(
         self,
@@ -84,31 +70,19 @@ class Run:
     ) -> None:
         """Run; whatever the model raises is told by the status, and Ctrl-C is raised as well.
 
-        Parameters
-        ----------
-        make
-            Makes the model, and a second one to warm up.
-        samples
-            The stream; it is iterated twice.
-        time_limit
-            Seconds from the first sample on; as many at most are taken before, to warm up. A call
-            that goes on for longer is cut off, with a grace of half a second, where `at_most` can.
-        bar
-            A progress bar, which counts the samples.
-
-        Raises
-        ------
-        EvaluationError
-            If the stream itself fails, which is not the model's fault.
-
+        `make` makes the model, and before it another one to warm up. The time limit is in seconds,
+        for each of the two, and looked at between samples. StreamFailure is raised if the stream
+        itself fails, which is not the model's fault.
         """
         watched = _Watched(samples, time_limit, bar)
-        longest = None if time_limit is None else time_limit + GRACE
         try:
-            _try_to_warm_up(make, _Watched(samples, time_limit), longest)
-            self._learn(make, watched, longest)
+            _try_to_warm_up(make, _Watched(samples, time_limit))
+            self._loop = TestThenTrain(_make(make), self._scores)
+            for _ in self._loop.run(watched, every(self._window)):
+                self._close_window()
             self._keep_figures()
         except KeyboardInterrupt:
+            self._close_window()
             with suppress(Exception):  # of a model that cannot tell its size
                 self._keep_figures()
             self.status = f"{INTERRUPTED} after {self.n_samples} samples"
@@ -122,86 +96,23 @@ class Run:
             if watched.is_late:
                 self.status = f"{OUT_OF_TIME} of {time_limit:g} s after {self.n_samples} samples"
 
-    @property
-    def n_samples(self) -> int:
-        """Number of samples learnt."""
-        return self._loop.n_samples if self._loop else 0
-
-    def _learn(self, make: Maker, watched: _Watched, longest: float | None) -> None:
-        """Make the model and run it, until the samples or the time have run out."""
-        try:
-            with at_most(longest):
-                model = _make(make)
-            loop = self._loop = TestThenTrain(model, list(self._measures.values()))
-            with at_most(longest):
-                for x, y in watched:
-                    label, proba = loop.step(x, y)
-                    self._windows.add(loop.n_samples, y, label, proba)
-        except OutOfTime:
-            watched.is_late = True
+    def _close_window(self) -> None:
+        """Complete the row of the window, if it has a sample."""
+        if self.n_samples > (self.rows[-1][0] if self.rows else 0):
+            values = self._scores.window()
+            self.rows.append((self.n_samples, values["accuracy"], values["log-loss"]))
 
     def _keep_figures(self) -> None:
         """Take the figures over the samples learnt, if there are any."""
-        if self._loop is None or not self.n_samples:
-            return
-        self._windows.close()
-        last = self._loop.checkpoint()
-        self.figures = {
-            **{name: last.metrics[type(m).__name__] for name, m in self._measures.items()},
-            "us_per_sample": last.us_per_sample,
-            "memory": last.memory,
-        }
-
-
-class StreamFailure(EvaluationError):
-    """A stream that fails while it is read: an error of the caller, not of a model.
-
-    Examples
-    --------
-    >>> from river_amf.evaluation import EvaluationError
-    >>> from river_amf.evaluation.runs import StreamFailure
-    >>> issubclass(StreamFailure, EvaluationError)
-    True
-
-    """
-
-
-def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
-    """Yield the samples of a stream.
-
-    Raises
-    ------
-    StreamFailure
-        Where a sample is no pair, or the stream raises whatever it is.
-
-    Examples
-    --------
-    >>> from river_amf.evaluation.runs import read_pairs
-    >>> list(read_pairs(({"a": 1 / n}, True) for n in [1, 0]))
-    Traceback (most recent call last):
-        ...
-    river_amf.evaluation.runs.StreamFailure: the stream cannot be read: ZeroDivisionError: ...
-
-    """
-    try:
-        yield from check_pairs(samples)
-    except (GeneratorExit, KeyboardInterrupt, OutOfTime):  # not the stream's
-        raise
-    except EvaluationError as error:
-        raise StreamFailure(str(error)) from error
-    except BaseException as error:
-        raise StreamFailure(f"the stream cannot be read: {described(error)}") from error
+        if self._loop is not None and self.n_samples:
+            self.figures = self._loop.figures()
 
 
 def has_failed(status: str) -> bool:
     """Whether a status is that of a model that failed.
 
-    Examples
-    --------
-    >>> from river_amf.evaluation.runs import has_failed
     >>> has_failed("sample 7: ValueError: no such value"), has_failed("time limit of 1 s after 0")
     (True, False)
-
     """
     return status not in (OK, NOT_RUN) and not status.startswith((OUT_OF_TIME, INTERRUPTED))
 
@@ -231,43 +142,6 @@ class _Watched:
         self.is_late = time.perf_counter() - start > self._time_limit
 
 
-class _Windows:
-    """Accuracy and log-loss over windows of samples."""
-
-    def __init__(self, every: int) -> None:
-        self.rows: list[tuple[int, float, float]] = []
-        self._every = every
-        self._n = 0
-        self._clear()
-
-    def _clear(self) -> None:
-        self._hits: list[bool] = []
-        self._log_loss: ClassificationMetric = CrossEntropy()  # type: ignore[no-untyped-call]
-        self._n_proba = 0
-        self._n_open = 0
-
-    def add(self, n: int, y: Label, label: Label | None, proba: dict[Label, float]) -> None:
-        """Score a prediction; with the last one of a window its row is complete."""
-        if label is not None:
-            self._hits.append(label == y)
-        if proba:
-            self._log_loss.update(y, proba)
-            self._n_proba += 1
-        self._n = n
-        self._n_open += 1
-        if n % self._every == 0:
-            self.close()
-
-    def close(self) -> None:
-        """Complete the row of the window, if it has a sample."""
-        if not self._n_open:
-            return
-        accuracy = sum(self._hits) / len(self._hits) if self._hits else math.nan
-        log_loss = self._log_loss.get() if self._n_proba else math.nan
-        self.rows.append((self._n, accuracy, log_loss))
-        self._clear()
-
-
 def _describe(error: BaseException, n: int) -> str:
     """Return what went wrong in one line, and at which sample; 0 is before the first one."""
     cause = error.__cause__ if isinstance(error, EvaluationError) else None
@@ -276,11 +150,10 @@ def _describe(error: BaseException, n: int) -> str:
     return text if len(text) <= _LONGEST_STATUS else f"{text[:_LONGEST_STATUS]}..."
 
 
-def _try_to_warm_up(make: Maker, samples: Iterable[Sample], longest: float | None) -> None:
+def _try_to_warm_up(make: Maker, samples: Iterable[Sample]) -> None:
     """Let a copy learn the first samples; what goes wrong, the run itself will meet."""
     try:
-        with at_most(longest):
-            warm_up(_make(make), samples)
+        warm_up(_make(make), samples)
     except (KeyboardInterrupt, StreamFailure):
         raise
     except BaseException:

@@ -1,8 +1,7 @@
-"""The streams to evaluate on: CSV files, the data sets of river, and streams that drift."""
+"""The streams to evaluate on: CSV files, the data sets of river, streams that drift, any pairs."""
 
 from __future__ import annotations
 
-import difflib
 import warnings
 import zlib
 from collections import Counter
@@ -14,30 +13,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from river import base, datasets, evaluate, metrics
+from river import base, datasets
 
-from river_amf.evaluation.tracks import BUNDLED, STREAMS, TRACKS, DriftStream
+from river_amf.encoding import shown
+from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_dataset
 
 Label = base.typing.ClfTarget
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Label]
-
-_MAX_LISTED = 40  # names in an error message, so that it stays one readable line
-
-
-class EvaluationError(ValueError):
-    """A stream, track, column, metric or sample that cannot be used; the message says why.
-
-    Examples
-    --------
-    >>> from river_amf.evaluation import EvaluationError, load_stream
-    >>> try:
-    ...     load_stream("banana")
-    ... except EvaluationError as error:
-    ...     print(str(error).partition("?")[0])
-    no file and no stream 'banana' (did you mean 'Bananas'
-
-    """
 
 
 @dataclass(frozen=True)
@@ -116,7 +100,7 @@ def load_stream(
     (['1', '2'], <class 'bool'>)
 
     """
-    dataset = _open_dataset(source)
+    dataset = open_dataset(source)
     if dataset is None:
         return _load_csv(Path(source), target, categorical, limit)
     name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
@@ -128,14 +112,6 @@ def load_stream(
     if name in BUNDLED:  # whole, because river closes the file at its last line only
         samples = list(dataset)[:limit]
     return Stream(name, n_samples, dataset.n_features, 0, samples)
-
-
-def _open_dataset(name: str) -> datasets.base.Dataset | None:
-    """Return the stream with drift or the data set of river of that name, if there is one."""
-    known = {name.lower(): name for name in (*STREAMS, *BUNDLED)}.get(name.lower())
-    if known is None:
-        return None
-    return STREAMS[known] if known in STREAMS else getattr(datasets, known)()
 
 
 @dataclass(frozen=True)
@@ -260,54 +236,34 @@ def _first_row(holds: NDArray[np.bool_]) -> int | None:
     return int(holds.argmax()) + 1 if holds.any() else None
 
 
-def load_track(name: str) -> evaluate.Track:
-    """Return a track: streams over which river compares models, here by their accuracy.
+def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
+    """Yield the samples; raise EvaluationError where one is not a pair of features and label.
 
-    Parameters
-    ----------
-    name
-        One of `TRACKS`, in any case: `"abrupt"`, `"gradual"`, `"moving"` or `"recurring"` drift,
-        `"drift"` for all these, or `"bundled"` for the data sets that river brings along.
-
-    Raises
-    ------
-    EvaluationError
-        If there is no such track.
-
-    Examples
-    --------
-    >>> from river_amf import AMFClassifier
-    >>> from river_amf.evaluation import load_track
-    >>> track, model = load_track("recurring"), AMFClassifier(seed=1)
-    >>> for dataset in track:
-    ...     for checkpoint in track.run(model, dataset, n_checkpoints=2):
-    ...         print(dataset.name, checkpoint["Step"], checkpoint["Accuracy"].get() > 0.55)
-    sea_recurring 10000 True
-    sea_recurring 20000 True
-    stagger_recurring 10000 True
-    stagger_recurring 20000 True
-
+    >>> list(check_pairs([({"a": 1}, True), "xy"]))
+    Traceback (most recent call last):
+        ...
+    river_amf.evaluation.errors.EvaluationError: sample 2: must be a pair (x, y), got 'xy'
     """
-    known = {track.lower(): track for track in TRACKS}.get(name.lower())
-    if known is None:
-        raise EvaluationError(f"no track {name!r} ({suggest(name, list(TRACKS))})")
-    streams = [_open_dataset(stream) for stream in TRACKS[known]]
-    return evaluate.Track(known, streams, metrics.Accuracy())  # type: ignore[no-untyped-call]
+    for n, sample in enumerate(samples, start=1):
+        if not isinstance(sample, tuple | list) or len(sample) != 2:
+            raise EvaluationError(f"sample {n}: must be a pair (x, y), got {shown(sample)}")
+        x, y = sample
+        yield x, y
 
 
-def suggest(name: str, known: Sequence[str]) -> str:
-    """Return a hint for a message about an unknown name: the nearest known one, and what there is.
+def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
+    """Yield the samples; raise StreamFailure where one is not a pair, or the stream raises.
 
-    Examples
-    --------
-    >>> from river_amf.evaluation import suggest
-    >>> suggest("colour", ["color", "size"])
-    "did you mean 'color'? there are 'color', 'size'"
-
+    >>> list(read_pairs(({"a": 1 / n}, True) for n in [1, 0]))
+    Traceback (most recent call last):
+        ...
+    river_amf.evaluation.errors.StreamFailure: the stream cannot be read: ZeroDivisionError: ...
     """
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1)
-    question = f"did you mean {by_lower[near[0]]!r}? " if near else ""
-    rest = len(known) - _MAX_LISTED
-    more = f" and {rest} more" if rest > 0 else ""
-    return f"{question}there are {', '.join(map(repr, known[:_MAX_LISTED]))}{more}"
+    try:
+        yield from check_pairs(samples)
+    except (GeneratorExit, KeyboardInterrupt):  # not the stream's
+        raise
+    except EvaluationError as error:
+        raise StreamFailure(str(error)) from error
+    except BaseException as error:
+        raise StreamFailure(f"the stream cannot be read: {described(error)}") from error

@@ -17,7 +17,7 @@ A concept lasts 5 000 samples; what moves does so for 20 000. Each concept has a
 that one that comes back does not bring the same samples again. The generators' values are left as
 they are: codes, such as colours, are numbers, which any model can take.
 
-`TRACKS` has the names of the streams of each track.
+`TRACKS` has the names of the streams of each track, and `load_track` the track itself.
 
 [^1]: Street, W. N., & Kim, Y. (2001). A streaming ensemble algorithm (SEA) for large-scale
       classification. KDD.
@@ -39,10 +39,11 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from river import datasets, evaluate, metrics
 from river.datasets import synth
-from river.datasets.base import SyntheticDataset
+from river.datasets.base import Dataset, SyntheticDataset
 
-__all__ = ["BUNDLED", "STREAMS", "TRACKS", "DriftStream"]
+from river_amf.evaluation.errors import EvaluationError, suggest
 
 BUNDLED = ("Bananas", "Phishing", "ImageSegments", "Shuttle")
 _PERIOD = 5_000  # samples
@@ -194,3 +195,50 @@ TRACKS = {
     "drift": tuple(STREAMS),
     "bundled": BUNDLED,
 }
+
+
+def open_dataset(name: str) -> Dataset | None:
+    """Return the stream with drift or the data set of river of that name, if there is one.
+
+    >>> type(open_dataset("bananas")).__name__, open_dataset("banana")
+    ('Bananas', None)
+    """
+    known = {name.lower(): name for name in (*STREAMS, *BUNDLED)}.get(name.lower())
+    if known is None:
+        return None
+    return STREAMS[known] if known in STREAMS else getattr(datasets, known)()
+
+
+def load_track(name: str) -> evaluate.Track:
+    """Return a track: streams over which river compares models, here by their accuracy.
+
+    Parameters
+    ----------
+    name
+        One of `TRACKS`, in any case: `"abrupt"`, `"gradual"`, `"moving"` or `"recurring"` drift,
+        `"drift"` for all these, or `"bundled"` for the data sets that river brings along.
+
+    Raises
+    ------
+    EvaluationError
+        If there is no such track.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier
+    >>> from river_amf.evaluation import load_track
+    >>> track, model = load_track("recurring"), AMFClassifier(seed=1)
+    >>> for dataset in track:
+    ...     for checkpoint in track.run(model, dataset, n_checkpoints=2):
+    ...         print(dataset.name, checkpoint["Step"], checkpoint["Accuracy"].get() > 0.55)
+    sea_recurring 10000 True
+    sea_recurring 20000 True
+    stagger_recurring 10000 True
+    stagger_recurring 20000 True
+
+    """
+    known = {track.lower(): track for track in TRACKS}.get(name.lower())
+    if known is None:
+        raise EvaluationError(f"no track {name!r} ({suggest(name, list(TRACKS))})")
+    streams = [open_dataset(stream) for stream in TRACKS[known]]
+    return evaluate.Track(known, streams, metrics.Accuracy())  # type: ignore[no-untyped-call]

@@ -1,8 +1,8 @@
 """Models in files: `save` and `load`.
 
-A file holds JSON and arrays (see `container`), and what is loaded from it behaves as the model that
-was saved, from its predictions to all that it learns from then on. No code is run to load a model,
-and a file from a stranger can do no more than raise an error or predict badly.
+A file is a zip archive of JSON and arrays (see `container`), and what is loaded from it behaves as
+the model that was saved, from its predictions to all that it learns from then on. No code is run to
+load a model, and a file from a stranger can do no more than raise an error or predict badly.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Saved:
         OSError
             If the file cannot be read, as `open` would.
         FileError
-            A `ValueError`: if it is no file of river_amf, truncated, changed or of a later release,
+            A `ValueError`: if it is no file of river_amf, truncated, changed or of a later format,
             or if it holds a model of another class.
 
         Examples
@@ -203,7 +203,7 @@ def load(path: PathLike) -> Any:
     Parameters
     ----------
     path
-        Name of a file that `save` has written, in this release or an earlier one.
+        Name of a file that `save` has written.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def load(path: PathLike) -> Any:
     OSError
         If the file cannot be read, as `open` would.
     FileError
-        A `ValueError`: if it is no file of river_amf, truncated, changed or of a later release.
+        A `ValueError`: if it is no file of river_amf, truncated, changed or of a later format.
 
     Examples
     --------

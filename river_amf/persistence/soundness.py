@@ -8,6 +8,7 @@ that numbers are finite where a walk relies on it. What is not tested is whether
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from river_amf import kernels
 from river_amf.encoding import LARGEST_WEIGHT
 from river_amf.kernels import NONE, UNLISTED
 from river_amf.persistence.container import FileError
-from river_amf.state import FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
+from river_amf.state import FADED_SHARE, FIELDS, N_RECENT, defaults, lengths_in_use, shapes
 
 Array = NDArray[Any]
 Record = Any
@@ -28,6 +29,8 @@ _ANY = kernels.LARGEST_FLOAT  # no bound but that it is finite
 _LARGEST_NEWEST = 2 * kernels.LARGEST_NEWEST
 _FEW_VOTES = 2**20
 _FACTOR = 1e300  # products with counts and sums stay finite
+_SMALL = 2**24  # bytes
+_SIZES = {"counters", "trees"}  # what tells how many nodes, boxes and rows there are
 
 # Fields that files of an earlier format lack, and what they would have held: array -> field ->
 # value. To add a field to a record of `state`, raise container.FORMAT and name it here.
@@ -78,14 +81,35 @@ def fitted(name: str, array: Array) -> Array:
 
 
 def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
-    """Return all arrays of a forest, in order: its own, and those of a file.
+    """Return all arrays of a forest, in order: its own, those of a file, and defaults of the rest.
 
-    Raises FileError if the file lacks one, has others, or one is of a type that cannot be.
+    Raises FileError if the file has others, lacks those that tell how many there are of what, or
+    one is of a type that cannot be. No default is much larger than the file.
     """
-    named = arrays | own
     names = [name for name, field in FIELDS.items() if field.is_copied]
-    demand(named.keys() == set(names) and not arrays.keys() & own.keys(), "list of arrays")
-    return {name: fitted(name, named[name]) for name in names}
+    demand(arrays.keys() <= set(names) - own.keys() and arrays.keys() >= _SIZES, "list of arrays")
+    there = {name: fitted(name, array) for name, array in (arrays | own).items()}
+    _check_sizes(there)
+    lengths = lengths_in_use(*(there[name] for name in ("settings", "counters", "trees")))
+    absent = [name for name in names if name not in there]
+    n_bytes = sum(array.nbytes for array in there.values())
+    wanted = shapes(lengths)
+    n_absent = sum(
+        math.prod(wanted[name]) * np.dtype(FIELDS[name].dtype).itemsize for name in absent
+    )
+    demand(n_absent <= max(_SMALL, 4 * n_bytes), f"lack of {', '.join(absent)}")
+    there |= defaults(lengths, absent)
+    return {name: there[name] for name in names}
+
+
+def _check_sizes(arrays: dict[str, Array]) -> None:
+    """Check the arrays that tell how many there are of what, as far as they do."""
+    counters, trees = arrays["counters"], arrays["trees"]
+    demand(trees.ndim == 1 and len(trees) > 0, "number of trees")
+    demand(counters.shape == (1,), "shape of counters, which should be (1,),")
+    demand(counters["n_rows"][0] >= 0, "number of rows")
+    demand((trees["n_nodes"] >= 0).all(), "numbers of nodes")
+    demand((trees["n_boxes"] >= 0).all(), "numbers of boxes")
 
 
 def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
@@ -131,11 +155,8 @@ def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
 
 
 def _check_shapes(arrays: dict[str, Array]) -> None:
-    settings, counters, trees = arrays["settings"], arrays["counters"], arrays["trees"]
-    demand(trees.ndim == 1 and len(trees) > 0, "number of trees")
-    demand(counters.shape == (1,), "shape of counters, which should be (1,),")
-    lengths = lengths_in_use(settings, counters, trees)
-    demand(lengths["row"] >= 0, "number of rows")
+    _check_sizes(arrays)
+    lengths = lengths_in_use(arrays["settings"], arrays["counters"], arrays["trees"])
     for name, shape in shapes(lengths).items():
         if name in arrays:
             demand(arrays[name].shape == shape, f"shape of {name}, which should be {shape},")

@@ -191,16 +191,21 @@ def _parameter_to_json(name: str, value: Any) -> Any:
 
 
 def parameters_from_json(items: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return the parameters of a file, or raise FileError if they are not those of that name.
+    """Return those of these parameters that a file has, or raise FileError if it has others.
+
+    Those that came later are absent, and have the defaults of their class.
 
     Examples
     --------
-    >>> parameters_from_json({"step": 1.0}, ["step"])
+    >>> parameters_from_json({"step": 1.0}, ["step", "loss"])
     {'step': 1.0}
     """
-    if type(items) is not dict or items.keys() != set(names):
-        raise FileError(f"is damaged: its parameters are not {', '.join(names)}")
-    return {name: from_json(items[name]) for name in names}
+    if type(items) is not dict:
+        raise FileError(f"is damaged: its parameters are {shown(items)}, no object")
+    unknown = items.keys() - set(names)
+    if unknown:
+        raise FileError(f"is damaged: it has the unknown parameters {shown(sorted(unknown))}")
+    return {name: from_json(item) for name, item in items.items()}
 
 
 def labels_to_json(labels: Labels) -> list[Any]:

@@ -60,7 +60,7 @@ def given_axes(axes: object) -> NDArray[Any]:
     return np.ravel(np.asarray(axes, dtype=object))
 
 
-def new_column(n_axes: int, height: float = 1.8, sharex: bool = True) -> NDArray[Any]:
+def new_column(n_axes: int, height: float = 1.8, *, sharex: bool = True) -> NDArray[Any]:
     """Return the axes of a new figure, one under the other, with one scale below if shared."""
     size = (8.0, 0.6 + height * n_axes)
     figure, axes = plt.subplots(

@@ -47,7 +47,7 @@ def name_at_the_end(ax: Axes, lines: Sequence[Any], *, led: bool = False) -> Non
     places = _spread([ends[k] for k in order], _label_height() / height)
     for k, place in zip(order, places, strict=True):
         start, offset = (ends[k], (24, (place - ends[k]) * height)) if led else (place, (4, 0))
-        _name(ax, lines[k], (1.0, start), offset, led, xycoords="axes fraction")
+        _name(ax, lines[k], (1.0, start), offset, led=led, xycoords="axes fraction")
 
 
 def name_points(ax: Axes, points: Sequence[Any]) -> None:
@@ -67,7 +67,13 @@ def name_points(ax: Axes, points: Sequence[Any]) -> None:
 
 
 def _name(
-    ax: Axes, line: Any, end: Any, offset: tuple[float, float], led: bool, xycoords: str = "data"
+    ax: Axes,
+    line: Any,
+    end: Any,
+    offset: tuple[float, float],
+    *,
+    led: bool,
+    xycoords: str = "data",
 ) -> None:
     """Write the label of a line at an offset, in points, from its end."""
     style = {"color": line.get_color(), "linestyle": line.get_linestyle()}

@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf.evaluation.comparison import Comparison
-from river_amf.evaluation.streams import suggest
+from river_amf.evaluation.errors import suggest
 from river_amf.plot.canvas import Axes, check_axes, given_axes, new_axes, new_column
 from river_amf.plot.lines import draw_line, height_for, line_style, name_at_the_end, name_points
 

@@ -80,7 +80,7 @@ def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | Non
     table = inspection.node_table(model, tree)
     if table.empty:
         raise ValueError(f"tree {tree} has no nodes: it has not learnt since it started")
-    boxes = _lay_out(table, max_depth, model.use_aggregation)
+    boxes = _lay_out(table, max_depth, use_aggregation=model.use_aggregation)
     n_levels = 1 + max(box.row.depth for box in boxes)
     n_rows = 1.0 + max(box.place for box in boxes)
     colors = label_colors(boxes[0].row.counts)
@@ -98,11 +98,11 @@ def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | Non
         _draw_box(ax, box, colors, size)
         for child in (box.row.left, box.row.right):
             if child in places:
-                _draw_edge(ax, box, places[child], child == box.row.left, size)
+                _draw_edge(ax, box, places[child], size, is_true=child == box.row.left)
     return ax
 
 
-def _lay_out(table: pd.DataFrame, max_depth: int, use_aggregation: bool) -> list[_Box]:
+def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> list[_Box]:
     """Return the nodes down to a depth, parents first, each with a row of its own at the end.
 
     The last ones have rows of equal height, and a parent is in the middle of its children.
@@ -195,7 +195,7 @@ def _draw_counts(ax: Axes, row: Any, top: float, colors: dict[Hashable, str]) ->
         start += width
 
 
-def _draw_edge(ax: Axes, parent: _Box, child: _Box, is_true: bool, size: float) -> None:
+def _draw_edge(ax: Axes, parent: _Box, child: _Box, size: float, *, is_true: bool) -> None:
     """Draw the way from a node to its child, and whether the split is true of those who take it."""
     start, end = parent.row.depth + _WIDTH, float(child.row.depth)
     ax.plot([start, end], [parent.place, child.place], color="#888888", linewidth=1.0, zorder=1)

@@ -200,8 +200,8 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         names = cls._get_param_names()
-        estimator = cls(**values.parameters_from_json(take(header, "parameters"), names))
-        fitted = header.pop("fitted", None)
+        estimator = cls(**values.parameters_from_json(take(header, "parameters", {}), names))
+        fitted = take(header, "fitted", None)
         if fitted is not None:
             estimator._set_fitted(fitted, arrays)
         surplus = [*header, *(arrays if fitted is None else fitted)]
@@ -212,12 +212,13 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         """Set what learning has left in a file, or raise FileError if it does not fit together."""
         names = self._get_param_names()
         self.model_ = self._river._from_file(take(fitted, "model"), arrays)
-        self._parameters = values.parameters_from_json(take(fitted, "parameters"), names)
+        parameters = values.parameters_from_json(take(fitted, "parameters", {}), names)
+        self._parameters = type(self)(**parameters).get_params(deep=False)
         self.classes_ = classes_of(values.distinct_from_json(take(fitted, "classes"), "class"))
-        self._has_all_classes = take(fitted, "has_all_classes")
+        self._has_all_classes = take(fitted, "has_all_classes", False)
         self._columns = values.distinct_from_json(take(fitted, "columns"), "column")
         self.n_features_in_ = len(self._columns)
-        has_names = take(fitted, "names")
+        has_names = take(fitted, "names", False)
         soundness.demand(type(self._has_all_classes) is type(has_names) is bool, "flags")
         if has_names:
             are_texts = all(isinstance(name, str) for name in self._columns)

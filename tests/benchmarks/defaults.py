@@ -14,9 +14,11 @@ import statistics
 from concurrent.futures import ProcessPoolExecutor
 
 import pandas as pd
+from river import metrics
 from streams import load
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.evaluation import progressive_val_score
 
 SEEDS = (1, 2, 3)
 DATA = [
@@ -62,8 +64,7 @@ def accuracy(parameters: dict | None, name: str, seed: int) -> float:
     samples = load(name, 8_000 if name == "spam" else 50_000)
     frame = pd.DataFrame([x for x, _ in samples])
     labels = pd.Series([y for _, y in samples])
-    proba = model.predict_proba_then_learn_many(frame, labels).iloc[1:]
-    return float((proba.idxmax(axis=1).to_numpy() == labels.to_numpy()[1:]).mean())
+    return progressive_val_score((frame, labels), model, metrics.Accuracy()).get()
 
 
 def of_stream(variants: dict[str, dict | None], name: str) -> list[float]:

@@ -17,13 +17,14 @@ import sys
 import tempfile
 from collections.abc import Callable
 
-from river import forest, metrics
+from peers import river_forest
+from river import metrics
 from river.base import Classifier
 from river.preprocessing import MinMaxScaler
 from streams import SHARED, load
 
 from river_amf import AMFClassifier
-from river_amf.evaluation import Stream, iter_test_then_train
+from river_amf.evaluation import Stream, progressive_val_score
 
 missed: list[str] = []  # promises that did not hold in this run
 
@@ -75,10 +76,10 @@ def accuracy() -> None:
         scores, losses, nodes = [], [], []
         for seed in SEEDS:
             model = AMFClassifier(seed=seed)
-            measures = [metrics.Accuracy(), metrics.CrossEntropy()]
-            *_, last = iter_test_then_train(stream, model, measures, checkpoints=())
-            scores.append(last.metrics["Accuracy"])
-            losses.append(last.metrics["CrossEntropy"])
+            both = metrics.Accuracy() + metrics.CrossEntropy()
+            score, loss = progressive_val_score(stream, model, both).get()
+            scores.append(score)
+            losses.append(loss)
             nodes.append(model._arena.trees["n_nodes"].mean())
         if statistics.mean(scores) < least_accuracy:
             missed.append(f"accuracy on {name}")
@@ -98,20 +99,12 @@ def as_numbers(stream: Stream) -> Stream:
     return Stream(stream.name, len(samples), stream.n_numeric, stream.n_categorical, samples)
 
 
-def river_forest(seed: int) -> Classifier:
-    """Make river's forest with as many trees as ours has."""
-    return forest.AMFClassifier(n_estimators=10, seed=seed)
-
-
 def mean_accuracy(make_model: Callable[..., Classifier], stream: Stream) -> float:
     """Return the test-then-train accuracy, the mean over the seeds."""
-    scores = []
-    for seed in SEEDS:
-        *_, last = iter_test_then_train(
-            stream, make_model(seed=seed), [metrics.Accuracy()], checkpoints=()
-        )
-        scores.append(last.metrics["Accuracy"])
-    return statistics.mean(scores)
+    return statistics.mean(
+        progressive_val_score(stream, make_model(seed=seed), metrics.Accuracy()).get()
+        for seed in SEEDS
+    )
 
 
 def against_river() -> None:
@@ -125,7 +118,7 @@ def against_river() -> None:
         scores = [
             mean_accuracy(AMFClassifier, stream),
             mean_accuracy(river_forest, stream),
-            mean_accuracy(lambda seed: MinMaxScaler() | river_forest(seed), stream),
+            mean_accuracy(lambda seed: MinMaxScaler() | river_forest(seed=seed), stream),
         ]
         print(f"| {name} | {scores[0]:.4f} | {scores[1]:.4f} | {scores[2]:.4f} |", flush=True)
 

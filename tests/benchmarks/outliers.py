@@ -9,9 +9,11 @@ import statistics
 
 import numpy as np
 import pandas as pd
+from river import metrics
 from streams import load
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.evaluation import progressive_val_score
 
 SEEDS = (1, 2, 3)
 OUTLIERS = (None, -999.0, 1e9)
@@ -46,9 +48,8 @@ def main() -> None:
                 scores = []
                 for seed in SEEDS:
                     model = forest(seed=seed, **parameters)
-                    proba = model.predict_proba_then_learn_many(spoilt, labels).iloc[1:]
-                    right = proba.idxmax(axis=1).to_numpy() == labels.to_numpy()[1:]
-                    scores.append(float(right.mean()))
+                    metric = progressive_val_score((spoilt, labels), model, metrics.Accuracy())
+                    scores.append(metric.get())
                 cells.append(f"{statistics.mean(scores):.4f}")
             print(f"| {stream} | {name} | " + " | ".join(cells) + " |", flush=True)
 

@@ -16,13 +16,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from river import dummy, ensemble, forest, metrics, naive_bayes, neighbors, preprocessing, tree
+from peers import alone, river_forest
+from river import ensemble, preprocessing, tree
 from river.base import Classifier
+from river.metrics import Accuracy, CrossEntropy
 from streams import SHARED, load
 
 import river_amf
-from river_amf.evaluation import BUNDLED, Sample, most_probable
-from river_amf.evaluation.tracks import STREAMS as TRACKS
+from river_amf.evaluation import BUNDLED
+from river_amf.evaluation import STREAMS as TRACKS
+from river_amf.evaluation.prequential import most_probable
+from river_amf.evaluation.scores import Scores
+from river_amf.evaluation.streams import Sample
 
 TABLE = Path(__file__).with_name("drift.csv")
 CURVES = Path(__file__).with_name("drift_curves.csv")
@@ -132,15 +137,12 @@ class Entry(NamedTuple):
     has_probabilities: bool = True
 
 
-def adaptive(seed: int) -> Classifier:
-    """Make our adaptive forest."""
-    return river_amf.AdaptiveAMFClassifier(n_estimators=10, seed=seed)
+def scaled_knn(seed: int) -> Classifier:
+    """Make river's nearest neighbours behind a scaler, for columns of 0 and 1 too.
 
-
-def scaled_knn(_: int) -> Classifier:
-    """Make river's nearest neighbours, with the exact search."""
-    engine = neighbors.LazySearch(window_size=1000)
-    return preprocessing.StandardScaler() | neighbors.KNNClassifier(n_neighbors=10, engine=engine)
+    The baseline scales numbers alone, and these columns cannot be told from numbers any more.
+    """
+    return preprocessing.StandardScaler() | alone("knn")(seed)
 
 
 OURS = "strings and gaps as they are"
@@ -149,24 +151,22 @@ NOMINAL = "strings as they are, `binary_split=True`, 0 for gaps"
 
 MODELS = {
     "AMF": Entry(
-        lambda seed: river_amf.AMFClassifier(n_estimators=10, seed=seed),
+        alone("amf"),
         f"`river_amf.AMFClassifier`; {OURS}",
         as_they_are,
         is_ours=True,
     ),
     "AdaptiveAMF": Entry(
-        adaptive, f"`river_amf.AdaptiveAMFClassifier`; {OURS}", as_they_are, is_ours=True
+        alone("adaptive"), f"`river_amf.AdaptiveAMFClassifier`; {OURS}", as_they_are, is_ours=True
     ),
     "river-AMF": Entry(
-        lambda seed: (
-            preprocessing.MinMaxScaler() | forest.AMFClassifier(n_estimators=10, seed=seed)
-        ),
+        lambda seed: preprocessing.MinMaxScaler() | river_forest(seed=seed),
         f"`river.forest.AMFClassifier` behind a `MinMaxScaler`, as advised, though on satimage it "
         f"reaches 0.829 without; {ONE_HOT}",
         one_hot,
     ),
     "ARF": Entry(
-        lambda seed: forest.ARFClassifier(n_models=10, binary_split=True, seed=seed),
+        alone("arf"),
         f"`river.forest.ARFClassifier`; {NOMINAL}",
         fill,
     ),
@@ -176,9 +176,7 @@ MODELS = {
         one_hot,
     ),
     "LevBag": Entry(
-        lambda seed: ensemble.LeveragingBaggingClassifier(
-            tree.HoeffdingTreeClassifier(binary_split=True), n_models=10, seed=seed
-        ),
+        alone("leveraging-bagging"),
         f"`river.ensemble.LeveragingBaggingClassifier` of Hoeffding trees; {NOMINAL}",
         fill,
     ),
@@ -193,11 +191,9 @@ MODELS = {
         f"behind a `StandardScaler`; {ONE_HOT}",
         one_hot,
     ),
-    "NB": Entry(
-        lambda _: naive_bayes.GaussianNB(), f"`river.naive_bayes.GaussianNB`; {ONE_HOT}", one_hot
-    ),
+    "NB": Entry(alone("gaussian-nb"), f"`river.naive_bayes.GaussianNB`; {ONE_HOT}", one_hot),
     "last-label": Entry(
-        lambda _: dummy.NoChangeClassifier(),
+        alone("last-class"),
         "`river.dummy.NoChangeClassifier`: what came last comes again",
         as_they_are,
         has_probabilities=False,
@@ -220,27 +216,31 @@ class TooLong(Exception):
     """A model takes more than the time limit."""
 
 
-class Scores:
-    """What became of the predictions."""
+NOTHING = "nothing"  # stands for a label, as to say nothing of a later sample is a miss
+
+
+class Tally:
+    """What became of the predictions, all but the first one."""
 
     def __init__(self) -> None:
-        self.hits: list[bool] = []
-        self.repeats: list[bool] = []  # of the last label
-        self.log_loss = metrics.CrossEntropy()
+        self.hits: list[bool] = []  # with the first one
+        self.scores = Scores({"accuracy": Accuracy(), "log_loss": CrossEntropy()})
+        self.repeats = Scores({"accuracy": Accuracy()})  # what it gains to say the last label
         self.seen: dict[Any, float] = {}
         self.last: Any = None
 
     def update(self, y: Any, proba: dict[Any, float]) -> None:
         """Compare a prediction with the label."""
-        self.hits.append(most_probable(proba) == y)
-        self.repeats.append(self.last == y)
+        label = most_probable(proba)
+        self.hits.append(label == y)
         if self.seen:
             total = sum(proba.values())
             if total > 0:
-                proba = {label: p / total for label, p in proba.items()}
+                proba = {name: p / total for name, p in proba.items()}
             else:
                 proba = dict.fromkeys(self.seen, 1 / len(self.seen))
-            self.log_loss.update(y, self.seen | proba)
+            self.scores.update(y, NOTHING if label is None else label, self.seen | proba)
+            self.repeats.update(y, self.last, None)
         self.seen[y] = 0.0
         self.last = y
 
@@ -254,15 +254,15 @@ def run(what: Run, time_limit: float) -> tuple[dict[str, Any], list[int]]:
     gc.collect()
     gc.freeze()  # so that no sweep through the samples is timed
     model = entry.make(what.seed)
-    scores, seconds = walk(model, samples, time_limit)
-    hits = np.array(scores.hits)
-    accuracy, repeats = hits[1:].mean(), np.mean(scores.repeats[1:])
+    tally, seconds = walk(model, samples, time_limit)
+    hits, scores = np.array(tally.hits), tally.scores.total()
+    accuracy, repeats = scores["accuracy"], tally.repeats.total()["accuracy"]
     row |= {
         "status": "ok",
         "n_samples": len(samples),
         "accuracy": round(accuracy, 5),
         "kappa_temporal": round((accuracy - repeats) / (1 - repeats), 5),
-        "log_loss": round(scores.log_loss.get(), 5) if entry.has_probabilities else "",
+        "log_loss": round(scores["log_loss"], 5) if entry.has_probabilities else "",
         "us_per_sample": round(1e6 * seconds / len(samples), 2),
         "memory_mb": round(model._raw_memory_usage / 1e6, 4),
         "recovery": " ".join(recoveries(hits, course)),
@@ -273,9 +273,9 @@ def run(what: Run, time_limit: float) -> tuple[dict[str, Any], list[int]]:
     return row, [int(count) for count in curve]
 
 
-def walk(model: Classifier, samples: list[Sample], time_limit: float) -> tuple[Scores, float]:
+def walk(model: Classifier, samples: list[Sample], time_limit: float) -> tuple[Tally, float]:
     """Predict, learn and score; returns the seconds that the model took."""
-    scores, seconds = Scores(), 0.0
+    tally, seconds = Tally(), 0.0
     predict, learn = model.predict_proba_one, model.learn_one
     for start in range(0, len(samples), PIECE):
         if seconds > time_limit:
@@ -288,8 +288,8 @@ def walk(model: Classifier, samples: list[Sample], time_limit: float) -> tuple[S
             learn(x, y)
         seconds += time.process_time() - began
         for (_, y), proba in zip(piece, answers, strict=True):
-            scores.update(y, proba)
-    return scores, seconds
+            tally.update(y, proba)
+    return tally, seconds
 
 
 def between_drifts(course: Course) -> Iterator[tuple[int, int]]:

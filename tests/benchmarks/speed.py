@@ -39,12 +39,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from figures import as_numbers, available
-from river import forest, metrics, tree
+from peers import alone, river_forest
+from river import forest, metrics
 from river.base import Classifier
 from streams import SHARED, load
 
 from river_amf import AMFClassifier
-from river_amf.evaluation import iter_test_then_train
+from river_amf.evaluation import progressive_val_score
 
 YARDSTICK = SHARED.parent / "yardstick" / "run.py"
 BUDGET = 4095  # nodes a tree
@@ -195,7 +196,9 @@ class Way(NamedTuple):
 
 
 OURS = functools.partial(AMFClassifier, seed=1)
-RIVERS = functools.partial(forest.AMFClassifier, n_estimators=10, seed=1)
+RIVERS = functools.partial(river_forest, seed=1)
+
+# Here all columns are numbers, which river's trees split in two whatever a baseline asks for.
 
 COMPARISONS = {
     "per sample": Way(OURS, one_by_one, True),
@@ -203,11 +206,11 @@ COMPARISONS = {
     "blocks, 2 threads": Way(functools.partial(OURS, n_jobs=2), in_one_block, True),
     "river AMF": Way(RIVERS, one_by_one, streams=("Bananas", "elec2", "Shuttle", "ImageSegments")),
     "river ARF": Way(
-        functools.partial(forest.ARFClassifier, n_models=10, seed=1),
+        functools.partial(alone("arf"), seed=1),
         one_by_one,
         streams=("elec2",),
     ),
-    "river Hoeffding tree": Way(tree.HoeffdingTreeClassifier, one_by_one),
+    "river Hoeffding tree": Way(functools.partial(alone("hoeffding-gain"), seed=1), one_by_one),
     "C++ yardstick": Way(load_yardstick, in_cpp, streams=("elec2", "letter", "weather")),
 }
 OUR_WAYS = [name for name, way in COMPARISONS.items() if way.is_ours]
@@ -582,8 +585,8 @@ def nodes_of(budget: int | None) -> str:
 
 def weigh(model: Classifier, case: Case, count: Callable[[Any], int]) -> Weighed:
     """Test, train and weigh a model."""
-    *_, last = iter_test_then_train(case.samples, model, [metrics.Accuracy()], checkpoints=())
-    return Weighed(last.memory, count(model), last.metrics["Accuracy"])
+    accuracy = progressive_val_score(case.samples, model, metrics.Accuracy()).get()
+    return Weighed(model._raw_memory_usage, count(model), accuracy)
 
 
 def count_rivers_nodes(model: forest.AMFClassifier) -> int:

@@ -1,69 +1,66 @@
 """Tables of text: aligned for a terminal, in Markdown, in HTML.
 
-A table is a list of rows of cells, the titles first. The first column and the last one are text,
-the others are numbers. As text, each row is one line, whatever is in its cells.
+A table is a list of rows of cells, the titles first. Columns are aligned on the right, as numbers
+are, except those whose places are in `left`. Each row is one line, whatever is in its cells.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 Rows = Sequence[Sequence[str]]
 
+ENDS = (0, -1)  # the places of texts in a table of figures: a name first, a remark last
 
-def align(rows: Rows) -> str:
-    """Return a table in columns as wide as their widest cell.
 
-    Examples
-    --------
-    >>> from river_amf.evaluation.tables import align
+def align(rows: Rows, left: Iterable[int] = ENDS, least: int = 0) -> str:
+    """Return a table in columns as wide as their widest cell, and `least` characters at least.
+
     >>> print(align([["model", "accuracy", "status"], ["tree", "0.9", "ok"]]))
     model  accuracy  status
     tree        0.9  ok
-
     """
     rows = [[_on_one_line(cell) for cell in cells] for cells in rows]
-    widths = _widths(rows)
-    return "\n".join("  ".join(_pad(cells, widths)).rstrip() for cells in rows)
+    widths = [max(width, least) for width in _widths(rows)]
+    return "\n".join(line(cells, widths, left) for cells in rows)
+
+
+def line(cells: Sequence[str], widths: Sequence[int], left: Iterable[int] = ENDS) -> str:
+    """Return a row of a table whose columns are as wide as given, such as one printed by rows.
+
+    >>> line(["100", "0.9"], [7, 8], left=())
+    '    100       0.9'
+    """
+    return "  ".join(_pad(cells, widths, left)).rstrip()
 
 
 def to_markdown(rows: Rows) -> str:
     """Return a table in Markdown, which is aligned as text too.
 
-    Examples
-    --------
-    >>> from river_amf.evaluation.tables import to_markdown
     >>> print(to_markdown([["model", "accuracy", "status"], ["tree", "0.9", "ok"]]))
     | model | accuracy | status |
     | :---- | -------: | :----- |
     | tree  |      0.9 | ok     |
-
     """
     rows = [[_escape(cell) for cell in cells] for cells in rows]
     widths = [max(width, 2) for width in _widths(rows)]
-    is_text = [place in (0, len(widths) - 1) for place in range(len(widths))]
-    rule = [
-        f":{'-' * (width - 1)}" if left else f"{'-' * (width - 1)}:"
-        for width, left in zip(widths, is_text, strict=True)
-    ]
-    lines = (" | ".join(_pad(cells, widths)) for cells in (rows[0], rule, *rows[1:]))
-    return "\n".join(f"| {line} |" for line in lines)
+    rule = [f"{'-' * (width - 1)}:" for width in widths]
+    for place in ENDS:
+        rule[place] = rule[place][::-1]
+    lines = (" | ".join(_pad(cells, widths, ENDS)) for cells in (rows[0], rule, *rows[1:]))
+    return "\n".join(f"| {text} |" for text in lines)
 
 
 def to_html(rows: Rows, caption: str) -> str:
     """Return a table in HTML.
 
-    Examples
-    --------
-    >>> from river_amf.evaluation.tables import to_html
     >>> print(to_html([["model", "accuracy", "status"], ["tree", "0.9", "ok"]], "Bananas"))
     <table><caption>Bananas</caption>
     <thead><tr><th>model</th><th>accuracy</th><th>status</th></tr></thead>
     <tbody>
     <tr><th>tree</th><td>0.9</td><td>ok</td></tr>
     </tbody></table>
-
     """
     titles, *body = ([html.escape(cell) for cell in cells] for cells in rows)
     head = "".join(f"<th>{title}</th>" for title in titles)
@@ -86,13 +83,12 @@ def _widths(rows: Rows) -> list[int]:
     return [max(map(len, column)) for column in zip(*rows, strict=True)]
 
 
-def _pad(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Return the cells as wide as their columns: text to the left, numbers to the right."""
-    last = len(widths) - 1
-    return [
-        cell.ljust(width) if place in (0, last) else cell.rjust(width)
-        for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
-    ]
+def _pad(cells: Sequence[str], widths: Sequence[int], left: Iterable[int]) -> list[str]:
+    """Return the cells as wide as their columns."""
+    padded = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
+    for place in left:
+        padded[place] = cells[place].ljust(widths[place])
+    return padded
 
 
 def _escape(cell: str) -> str:
