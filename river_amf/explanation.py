@@ -158,8 +158,7 @@ def _votes(
     settings = arena.settings[0]
     n_trees = len(arena.trees)
     learns = bool(settings["learns_vote"])
-    aggregated = bool(settings["use_aggregation"])
-    of_trees = paths.predict(arena, np.arange(n_trees), np.tile(values, (n_trees, 1)), aggregated)
+    of_trees = np.array([paths.predict(arena, tree, values) for tree in range(n_trees)])
     depths = paths.weighted_depths(arena, values)
     best = _most_probable(proba)
     columns = [labels.index(label) for label in best]

@@ -1,14 +1,15 @@
-"""The walk of samples down the trees, in numpy, for whoever wants to see how a prediction is made.
+"""How a prediction is made: the walk of one sample down one tree, for whoever wants to see it.
 
-It does what the kernels do to predict, many samples and trees at a time, and keeps what they pass
-by: at each node the share sigma(r_v) that the node takes of the mass that remains (design 2).
+A kernel writes it down (`kernels.tracing`): at each node the share sigma(r_v) that the node takes
+of the mass that remains (design 2). Here are added what the node itself knows and predicts. `part`
+lets some of the trees predict by themselves, or all of them by their leaves alone.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,25 +19,6 @@ from river_amf import kernels, layout, state
 from river_amf.encoding import Features, shown
 
 Array = NDArray[Any]
-
-
-class Level(NamedTuple):
-    """The nodes at one depth that samples on their way down have come to.
-
-    `walkers` says which of the samples they are; the others have reached their leaves. All the rest
-    is by walker: its tree, the number of the node, a copy of its record, the value that it splits
-    by (NaN at a leaf and where it is missing), the node that is next (NONE at a leaf), the node's
-    share of the mass that remains, and the mass that it takes.
-    """
-
-    walkers: Array
-    trees: Array
-    numbers: Array
-    nodes: Array
-    values: Array
-    following: Array
-    share: Array
-    mass: Array
 
 
 class Step(NamedTuple):
@@ -68,38 +50,99 @@ def check_tree(n_trees: int, tree: Any) -> int:
     return index
 
 
-def seen_by(arena: state.Arena, trees: Array, values: Array) -> Array:
-    """Return encoded samples (n, features) as trees see them, a tree for each.
+def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:
+    """Return the steps of one encoded sample (features,) down one tree."""
+    trace = _trace(arena, tree, values)
+    nodes = arena.nodes[tree, trace["node"]]
+    counts = arena.counts[tree, trace["node"], : int(arena.settings["n_classes"][0])]
+    own = _own_predictions(arena, tree, trace["node"])
+    steps = []
+    for k, (node, step) in enumerate(zip(nodes, trace, strict=True)):
+        is_leaf = node["left"] == kernels.NONE
+        goes = None if is_leaf else "left" if trace["node"][k + 1] == node["left"] else "right"
+        steps.append(
+            Step(
+                node=int(step["node"]),
+                feature=int(node["feature"]),
+                value=float(step["value"]),
+                threshold=math.nan if is_leaf else float(node["threshold"]),
+                goes=goes,
+                share=float(step["share"]),
+                mass=float(step["mass"]),
+                n_samples=float(node["n_samples"]),
+                counts=counts[k],
+                proba=own[k],
+            )
+        )
+    return steps
 
-    Outliers are drawn in to the ends of the range, and a category is the tree's number for it.
+
+def predict(arena: state.Arena, tree: int, values: Array) -> NDArray[np.float64]:
+    """Return what a tree predicts for an encoded sample, the mix of its nodes, by class.
+
+    Classes of which nothing has been seen are among them. A tree without nodes knows nothing.
     """
-    n_features = int(arena.settings["n_features"][0])
-    low, high = arena.ranges[:, :n_features]
-    least, largest = arena.limits[:, :n_features]
-    seen = np.where(values < least, low, values)
-    seen = np.where(seen > largest, high, seen)
-    for j in np.flatnonzero(arena.is_categorical[:n_features]).tolist():
-        for tree, code in {*zip(trees.tolist(), values[:, j].tolist(), strict=True)}:
-            if code == code:  # not missing
-                number = category_number(arena.trees["key"][tree], j, code)
-                seen[(trees == tree) & (values[:, j] == code), j] = number
-    return seen
+    n_classes = int(arena.settings["n_classes"][0])
+    trace = _trace(arena, tree, values)
+    if not len(trace):
+        return np.full(n_classes, 1.0 / n_classes)
+    proba: NDArray[np.float64] = trace["mass"] @ _own_predictions(arena, tree, trace["node"])
+    return proba
 
 
-def category_number(key: np.uint64, column: int, code: float) -> float:
-    """Return the number of a category in a tree; of the types that it is compiled for already."""
-    return float(kernels.category_number(key, np.int32(column), code))  # type: ignore[arg-type]
+def weighted_depths(arena: state.Arena, values: Array) -> NDArray[np.float64]:
+    """Return for each tree the mean depth of the nodes that predict an encoded sample.
+
+    Each counts by the mass that it takes. NaN for a tree without nodes.
+    """
+    masses = [_trace(arena, tree, values)["mass"] for tree in range(len(arena.trees))]
+    return np.array([mass @ np.arange(len(mass)) if len(mass) else math.nan for mass in masses])
 
 
-def own_shares(nodes: Array) -> tuple[Array, Array]:
-    """Return sigma(r_v) and the rest sigma(-r_v) of nodes, both exact; a leaf takes all."""
-    is_leaf = nodes["left"] == kernels.NONE
-    odds = np.where(is_leaf, math.inf, nodes["odds"])
-    scale = np.where(is_leaf, 0.0, nodes["odds_scale"])
-    exponent = 512 * scale.clip(-kernels.FEW_SCALES, kernels.FEW_SCALES).astype(np.int32)
-    with np.errstate(over="ignore", under="ignore", divide="ignore"):
-        odds = np.ldexp(odds, exponent)  # a SCALE of the kernels is 2**512
-        return 1.0 / (1.0 + 1.0 / odds), 1.0 / (1.0 + odds)
+def _trace(arena: state.Arena, tree: int, values: Array) -> Array:
+    """Return the walk of an encoded sample down a tree, as records of dtype `kernels.STEP`."""
+    sample = np.empty((3, len(values)))
+    sample[0] = values
+    steps = np.empty(int(arena.trees["n_nodes"][tree]), kernels.STEP)
+    addresses = sample.ctypes.data, steps.ctypes.data
+    return steps[: kernels.trace_sample(arena.address, tree, *addresses)]
+
+
+def _own_predictions(arena: state.Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
+    """Return what nodes themselves predict, (nodes, classes).
+
+    With fading it is the mix of both counts, weighted by the node's faded share.
+    """
+    settings = arena.settings[0]
+    n_classes = int(settings["n_classes"])
+    a, total = settings["dirichlet"], settings["total_dirichlet"]
+    n_samples = arena.nodes["n_samples"][tree, numbers, None]
+    proba: NDArray[np.float64] = (arena.counts[tree, numbers, :n_classes] + a) / (n_samples + total)
+    if settings["fades"]:
+        rows = arena.faded[tree, numbers]
+        share = rows[:, layout.FADED_SHARE, None]
+        faded = rows[:, layout.FADED_COUNTS : layout.FADED_COUNTS + n_classes] + a
+        faded /= rows[:, layout.FADED_SUM, None] + total
+        proba = (1.0 - share) * proba + share * faded
+    return proba
+
+
+def part(arena: state.Arena, trees: list[int] | None, *, aggregated: bool) -> state.Arena:
+    """Return a forest of some trees, whose mean is its vote, or of all, with the vote of these.
+
+    It predicts by all prunings or by the leaves alone, whatever the arena does. It is for
+    predictions: where it shares the arrays of the arena, to learn would spoil them.
+    """
+    arrays = {
+        name: getattr(arena, name) for name, field in layout.FIELDS.items() if field.is_copied
+    }
+    settings = arrays["settings"] = arena.settings.copy()
+    settings["use_aggregation"] = aggregated
+    if trees is not None:
+        settings["learns_vote"] = False
+        of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
+        arrays |= {name: arrays[name][trees] for name in of_trees}
+    return state.Arena.of(arrays)
 
 
 def log_odds(nodes: Array) -> NDArray[np.float64]:
@@ -108,131 +151,9 @@ def log_odds(nodes: Array) -> NDArray[np.float64]:
     return np.log(odds) + nodes["odds_scale"] * kernels.LOG_SCALE
 
 
-def descend(arena: state.Arena, trees: Array, values: Array, aggregated: bool) -> Iterator[Level]:
-    """Walk samples, as their trees see them, from the roots to the leaves.
-
-    Without aggregation a leaf takes all the mass. In a tree without nodes there is no walk.
-    """
-    walkers = np.flatnonzero(arena.trees["root"][trees] != kernels.NONE)
-    index = arena.trees["root"][trees[walkers]].astype(np.int64)
-    remaining = np.ones(len(walkers))
-    while len(walkers):
-        tree = trees[walkers]
-        nodes = arena.nodes[tree, index]
-        is_leaf = nodes["left"] == kernels.NONE
-        share, rest = own_shares(nodes)
-        if not aggregated:
-            share, rest = np.where(is_leaf, 1.0, 0.0), np.where(is_leaf, 0.0, 1.0)
-        inner = np.flatnonzero(~is_leaf)
-        value = np.full(len(walkers), math.nan)
-        value[inner] = values[walkers[inner], nodes["feature"][inner]]
-        following = np.where(value <= nodes["threshold"], nodes["left"], nodes["right"])
-        missing = inner[np.isnan(value[inner])]
-        following[missing] = _heavier_child(arena, tree[missing], nodes[missing])
-        following[is_leaf] = kernels.NONE
-        yield Level(walkers, tree, index, nodes, value, following, share, remaining * share)
-        walkers, index = walkers[inner], following[inner].astype(np.int64)
-        remaining = (remaining * rest)[inner]
-
-
-def _heavier_child(arena: state.Arena, trees: Array, nodes: Array) -> Array:
-    """Return the child with more samples of each node, the left one in a tie (design 3.7)."""
-    n_samples = arena.nodes["n_samples"]
-    is_right_heavier = n_samples[trees, nodes["right"]] > n_samples[trees, nodes["left"]]
-    return np.where(is_right_heavier, nodes["right"], nodes["left"])
-
-
-def own_predictions(arena: state.Arena, level: Level) -> Array:
-    """Return what the nodes themselves predict, (walkers, classes).
-
-    With fading it is the mix of both counts, weighted by the node's faded share.
-    """
-    settings = arena.settings[0]
-    n_classes = int(settings["n_classes"])
-    a, total = settings["dirichlet"], settings["total_dirichlet"]
-    counts = arena.counts[level.trees, level.numbers, :n_classes]
-    proba: Array = (counts + a) / (level.nodes["n_samples"] + total)[:, None]
-    if settings["fades"]:
-        rows = arena.faded[level.trees, level.numbers]
-        share = rows[:, layout.FADED_SHARE, None]
-        faded = rows[:, layout.FADED_COUNTS : layout.FADED_COUNTS + n_classes] + a
-        faded /= (rows[:, layout.FADED_SUM] + total)[:, None]
-        proba = (1.0 - share) * proba + share * faded
-    return proba
-
-
-def predict(
-    arena: state.Arena, trees: Array, values: Array, aggregated: bool
-) -> NDArray[np.float64]:
-    """Return what trees predict for encoded samples (n, features), a tree for each: (n, classes).
-
-    Classes of which nothing has been seen are among them. A tree without nodes knows nothing.
-    """
-    n_classes = int(arena.settings["n_classes"][0])
-    proba = np.zeros((len(values), n_classes))
-    proba[arena.trees["root"][trees] == kernels.NONE] = 1.0 / n_classes
-    for level in descend(arena, trees, seen_by(arena, trees, values), aggregated):
-        proba[level.walkers] += level.mass[:, None] * own_predictions(arena, level)
-    return proba
-
-
-def averaged(arena: state.Arena, of_trees: Array) -> NDArray[np.float64]:
-    """Return the mean of what trees predict, (trees, n, classes), for the labels seen so far."""
-    n_labels = int(arena.settings["n_labels"][0])
-    proba: NDArray[np.float64] = of_trees[:, :, :n_labels].sum(axis=0)
-    proba /= proba.sum(axis=1, keepdims=True)
-    return proba
-
-
-def pooled(arena: state.Arena, of_trees: Array) -> NDArray[np.float64]:
-    """Return what the learned vote makes of the predictions of all trees, as `averaged`."""
-    n_labels = int(arena.settings["n_labels"][0])
-    votes = np.log(of_trees[:, :, :n_labels] + kernels.VOTE_FLOOR)
-    log_p = arena.bias[:n_labels] + np.tensordot(arena.trees["vote_weight"], votes, axes=1)
-    proba: NDArray[np.float64] = np.exp(log_p - log_p.max(axis=1, keepdims=True))
-    proba /= proba.sum(axis=1, keepdims=True)
-    return proba
-
-
-def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:
-    """Return the steps of one encoded sample (features,) down one tree."""
-    trees, samples = np.array([tree]), values[None, :]
-    n_classes = int(arena.settings["n_classes"][0])
-    aggregated = bool(arena.settings["use_aggregation"][0])
-    steps = []
-    for level in descend(arena, trees, seen_by(arena, trees, samples), aggregated):
-        node, following = level.nodes[0], level.following[0]
-        is_leaf = following == kernels.NONE
-        goes = "left" if following == node["left"] else "right"
-        steps.append(
-            Step(
-                node=int(level.numbers[0]),
-                feature=kernels.NONE if is_leaf else int(node["feature"]),
-                value=float(level.values[0]),
-                threshold=math.nan if is_leaf else float(node["threshold"]),
-                goes=None if is_leaf else goes,
-                share=float(level.share[0]),
-                mass=float(level.mass[0]),
-                n_samples=float(node["n_samples"]),
-                counts=arena.counts[tree, level.numbers[0], :n_classes].copy(),
-                proba=own_predictions(arena, level)[0],
-            )
-        )
-    return steps
-
-
-def weighted_depths(arena: state.Arena, values: Array) -> NDArray[np.float64]:
-    """Return for each tree the mean depth of the nodes that predict an encoded sample.
-
-    Each counts by the mass that it takes. NaN for a tree without nodes.
-    """
-    trees = np.arange(len(arena.trees))
-    samples = seen_by(arena, trees, np.tile(values, (len(trees), 1)))
-    aggregated = bool(arena.settings["use_aggregation"][0])
-    depths = np.where(arena.trees["root"] == kernels.NONE, math.nan, 0.0)
-    for depth, level in enumerate(descend(arena, trees, samples, aggregated)):
-        depths[level.walkers] += depth * level.mass
-    return depths
+def category_number(key: np.uint64, column: int, code: float) -> float:
+    """Return the number of a category in a tree; of the types that it is compiled for already."""
+    return float(kernels.category_number(key, np.int32(column), code))  # type: ignore[arg-type]
 
 
 def categories_left(

@@ -19,6 +19,7 @@ SHORT_LIST = [
     "test_room.py",
     "test_state.py",
     "test_inspection.py",
+    "test_paths.py",
     "test_dummy.py",
 ]
 

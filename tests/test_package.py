@@ -57,7 +57,7 @@ LAYERS = [
     {"kernels.blocks"},
     {"kernels.learning"},
     {"kernels.expansion", "kernels.growth", "kernels.voting"},
-    {"kernels.aggregation", "kernels.room"},
+    {"kernels.aggregation", "kernels.room", "kernels.tracing"},
     {"kernels.store", "kernels.intensity"},
     {"kernels.boxes", "kernels.estimates", "kernels.structure"},
     {"kernels.random_numbers"},

@@ -1,14 +1,17 @@
 import math
+import pickle
 import random
 
 import generated
+import naive
 import numpy as np
 import pytest
 import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_naive import pair
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, layout, paths
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, engine, inspection, paths, state
 
 FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
 EXACT = 1e-12
@@ -87,22 +90,75 @@ def combined(model, of_trees):
     return proba / proba.sum()
 
 
+def predicted(model, trees, values, aggregated):
+    """Let some trees (all of the forest with None) predict encoded samples; returns the block."""
+    part = paths.part(model._arena, trees, aggregated=aggregated)
+    n = len(values)
+    block = state.Block(np.array(values), np.zeros(n, int), np.zeros(n), len(model._labels))
+    engine._run(part, block, 0, n, predicts=True, learns=False, n_jobs=1)
+    assert block.votes.shape == (len(part.trees), n, tables.n_classes(model))  # in one chunk
+    return block
+
+
 def assert_walks_explain(model, questions):
-    arena, trees = model._arena, np.arange(model.n_estimators)
+    arena, trees = model._arena, range(model.n_estimators)
     n_classes = tables.n_classes(model)
-    for x in questions:
-        values = encode(model, x)
-        walks = [paths.walk(arena, tree, values) for tree in trees.tolist()]
+    values = [encode(model, x) for x in questions]
+    together = predicted(model, [*trees], values, model.use_aggregation).votes.swapaxes(0, 1)
+    for x, alone, as_forest in zip(questions, values, together, strict=True):
+        walks = [paths.walk(arena, tree, alone) for tree in trees]
         of_trees = [mixed(steps, n_classes) for steps in walks]
         proba = combined(model, of_trees)
         np.testing.assert_allclose(
             proba, [*model.predict_proba_one(x).values()], rtol=0, atol=EXACT
         )
-        samples = np.tile(values, (len(trees), 1))
-        together = paths.predict(arena, trees, samples, model.use_aggregation)
-        np.testing.assert_allclose(together, of_trees, rtol=0, atol=EXACT)
+        for tree in trees:
+            explained = paths.predict(arena, tree, alone)
+            np.testing.assert_allclose(explained, of_trees[tree], rtol=0, atol=EXACT)
+        np.testing.assert_allclose(as_forest, of_trees, rtol=0, atol=EXACT)
         for steps in filter(None, walks):
             assert sum(step.mass for step in steps) == pytest.approx(1.0, abs=EXACT)
+
+
+def assert_is_step(step, node, values, shares):
+    """Compare a step with a node of the reference, whose share and mass are given."""
+    forest, value = node.forest, values.get(node.feature, math.nan)
+    assert (step.share, step.mass) == pytest.approx(shares, rel=1e-9, abs=EXACT)
+    assert step.value == pytest.approx(value, abs=0, nan_ok=True)
+    assert (step.n_samples, *step.counts) == (node.n_samples(), *node.counts())
+    proba = naive.node_prediction(node.counts(), forest.current_dirichlet())
+    if forest.fading_factor is not None:
+        proba = node.mixture().predict()
+    np.testing.assert_allclose(step.proba, proba, rtol=0, atol=EXACT)
+    if node.is_leaf():
+        assert (step.feature, step.goes) == (-1, None)
+        assert math.isnan(step.threshold)
+    else:
+        assert (step.feature, step.threshold) == (node.feature, pytest.approx(node.threshold))
+        assert step.goes == ("left" if node.goes_left(values) else "right")
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS.keys())
+def test_the_steps_are_those_of_the_reference(parameters):
+    model, reference = pair(**parameters)
+    for sample in stream(120):
+        model.learn_one(*sample)
+        reference.learn_one(*sample)
+    for x in QUESTIONS[::3] + QUESTIONS[-4:]:
+        encoded = encode(model, x)
+        for t, tree in enumerate(reference.trees):
+            values = reference.encode(x, tree.tree_key)
+            proba = paths.predict(model._arena, t, encoded)
+            np.testing.assert_allclose(proba, tree.predict(values), rtol=0, atol=EXACT)
+            remaining = 1.0
+            nodes = tree.path(values)
+            for step, node in zip(paths.walk(model._arena, t, encoded), nodes, strict=True):
+                odds = math.inf if node.is_leaf() else node.log_odds()
+                if not model.use_aggregation and not node.is_leaf():
+                    odds = -math.inf
+                share = naive.sigma(odds)
+                assert_is_step(step, node, values, (share, remaining * share))
+                remaining *= naive.sigma(-odds)
 
 
 @pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS.keys())
@@ -191,17 +247,22 @@ def test_outliers_go_where_the_ends_of_the_range_do():
             assert is_size[model._features.column("size")] == end
 
 
-def test_many_samples_walk_as_each_does_alone():
-    model = learn(AMFClassifier(n_estimators=3, seed=1, fading_factor=0.5), stream(400))
-    values = np.array([encode(model, x) for x in QUESTIONS])
+@pytest.mark.parametrize("vote", ["mean", "learned"])
+def test_trees_predict_by_all_prunings_or_by_leaves_alone_whatever_the_forest_does(vote):
+    model = AMFClassifier(n_estimators=3, seed=1, fading_factor=0.5, vote=vote)
+    learn(model, stream(400))
+    before = pickle.dumps(model)
+    values = [encode(model, x) for x in QUESTIONS]
     for aggregated in (True, False):
-        for tree in range(3):
-            trees = np.full(len(values), tree)
-            together = paths.predict(model._arena, trees, values, aggregated)
-            for row, alone in zip(together, values, strict=True):
-                steps = paths.walk(model._arena, tree, alone)
-                expected = mixed(steps, 3) if aggregated else steps[-1].proba
-                np.testing.assert_allclose(row, expected, rtol=0, atol=EXACT)
+        votes = predicted(model, [2, 0], values, aggregated).votes
+        forest = predicted(model, None, values, aggregated).proba
+        for i, alone in enumerate(values):
+            walks = [paths.walk(model._arena, tree, alone) for tree in range(3)]
+            expected = [mixed(steps, 3) if aggregated else steps[-1].proba for steps in walks]
+            for of_tree, tree in zip(votes[:, i], (2, 0), strict=True):
+                np.testing.assert_allclose(of_tree, expected[tree], rtol=0, atol=EXACT)
+            np.testing.assert_allclose(forest[i], combined(model, expected), rtol=0, atol=EXACT)
+    assert pickle.dumps(model) == before
 
 
 @pytest.mark.parametrize("use_aggregation", [True, False])
@@ -218,21 +279,35 @@ def test_the_weighted_depth_is_that_of_the_steps(use_aggregation):
                 assert depths[tree] == len(steps) - 1
 
 
+@pytest.fixture
+def one_split():
+    """A tree of three nodes; returns the arena, the record of the root, and a walk."""
+    model = AMFClassifier(n_estimators=1, seed=1)
+    learn(model, [({"a": 1.0}, "x"), ({"a": 4.0}, "y")])
+    arena = model._arena
+    assert arena.trees["n_nodes"][0] == 3
+    root = arena.nodes[0, arena.trees["root"][0] :][:1]
+    return arena, root, lambda: paths.walk(arena, 0, np.array([1.0]))
+
+
 @pytest.mark.parametrize("scale", [0, -1, 1, -2, 2, -3, 3, -6, 6, -5000, 5000])
 @pytest.mark.parametrize("odds", [1e-70, 0.3, 1.0, 7.0, 1e70])
-def test_shares_are_those_of_the_log_odds(odds, scale):
-    nodes = np.zeros(1, layout.NODE)
-    nodes["odds"], nodes["odds_scale"] = odds, scale
+def test_shares_are_those_of_the_log_odds(one_split, odds, scale):
+    _, root, walk = one_split
+    root["odds"], root["odds_scale"] = odds, scale
     log_odds = math.log(odds) + scale * 512 * math.log(2)
-    assert paths.log_odds(nodes)[0] == pytest.approx(log_odds, rel=1e-14)
-    share, rest = (float(part[0]) for part in paths.own_shares(nodes))
-    for part, sign in ((share, 1), (rest, -1)):
+    assert paths.log_odds(root)[0] == pytest.approx(log_odds, rel=1e-14)
+    first, second = walk()
+    for part, sign in ((first.share, 1), (first.mass, 1), (second.mass, -1)):
         expected = math.exp(min(sign * log_odds, 0.0)) / (1.0 + math.exp(-abs(log_odds)))
         assert part == pytest.approx(expected, rel=1e-11, abs=1e-300)
 
 
-def test_leaves_have_no_odds_whatever_their_record_holds():
-    nodes = np.zeros(2, layout.NODE)
-    nodes["left"], nodes["odds"] = -1, [math.nan, 0.0]
-    assert [part.tolist() for part in paths.own_shares(nodes)] == [[1.0, 1.0], [0.0, 0.0]]
-    assert np.isnan(paths.log_odds(nodes)).all()
+def test_leaves_have_no_odds_whatever_their_record_holds(one_split):
+    arena, root, walk = one_split
+    root["odds"], root["odds_scale"] = 1.0, 0.0
+    leaves = [int(root[side][0]) for side in ("left", "right")]
+    for odds in (math.nan, 0.0):
+        arena.nodes["odds"][0, leaves] = odds
+        assert [(step.share, step.mass) for step in walk()] == [(0.5, 0.5), (1.0, 0.5)]
+        assert np.isnan(paths.log_odds(arena.nodes[0, leaves])).all()

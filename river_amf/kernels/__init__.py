@@ -9,6 +9,7 @@ From the lowest to the highest:
 - `store`, `room`: the samples that pure leaves keep, and room for what comes;
 - `growth`, `expansion`: how trees grow, by extension and in pure cells;
 - `aggregation`, `voting`: the average over prunings, and over trees;
+- `tracing`: one sample's walk, for explanations;
 - `learning`, `blocks`: the calls from Python, for one sample and for a block of them.
 
 They follow sections 2 and 3 of the project's design and the papers named there: [AMF] Mourtada,
@@ -39,6 +40,7 @@ from river_amf.kernels.learning import learn_sample, predict_sample
 from river_amf.kernels.random_numbers import category_number
 from river_amf.kernels.room import ready_samples
 from river_amf.kernels.store import compact_rows
+from river_amf.kernels.tracing import STEP, trace_sample
 from river_amf.kernels.voting import VOTE_FLOOR
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "NONE",
     "NOTHING",
     "RELEASED",
+    "STEP",
     "STORE_FULL",
     "UNLISTED",
     "VOTE_FLOOR",
@@ -68,4 +71,5 @@ __all__ = [
     "ready_samples",
     "recompute_all_odds",
     "run_chunk",
+    "trace_sample",
 ]

@@ -154,7 +154,7 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
     total = 0.0
     for j in range(n_features):
         total += RELEVANCE_FLOOR + forest.features[j]["relevance"]
-    scale = n_features / total
+    scale = n_features / total if n_features > 0 else 0.0
     newest, n_classes = counters["newest_weight"], settings["n_classes"]
     for j in range(n_features):
         feature = forest.features[j]

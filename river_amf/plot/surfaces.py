@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import columns, frames, paths, state
+from river_amf import frames, paths, state
 from river_amf.encoding import Number, as_number, is_missing, shown
+from river_amf.engine import Engine
 from river_amf.explanation import name
 from river_amf.forest import AMFClassifier
 from river_amf.parameters import flag, integer
@@ -234,15 +235,13 @@ def _predict_by_trees(
     indices = [paths.check_tree(forest.n_estimators, tree) for tree in chosen]
     if not indices:
         raise ValueError(f"trees must be one or more, got {shown(trees)}")
-    arena: state.Arena = forest._arena  # type: ignore[assignment]
-    table = frames.read_columns(frames.read_frame(_frame(points)))
-    values = columns.encode_to_predict(table, len(points), forest._features, is_fresh=False)
     by_all = forest.use_aggregation if aggregated is None else bool(aggregated)
-    of_trees = np.array(
-        [paths.predict(arena, np.full(len(values), tree), values, by_all) for tree in indices]
-    )
-    votes = trees is None and forest.vote == "learned"
-    return list(forest._labels), (paths.pooled if votes else paths.averaged)(arena, of_trees)
+    part = Engine()
+    part.features, part.labels = forest._features, forest._labels
+    arena: state.Arena = forest._arena  # type: ignore[assignment]
+    part.arena = paths.part(arena, None if trees is None else indices, aggregated=by_all)
+    table = frames.read_columns(frames.read_frame(_frame(points)))
+    return list(forest._labels), part.predict_block(table, len(points), forest.n_jobs)
 
 
 def _draw_surface(
