@@ -173,6 +173,8 @@ FIELDS = {
     "pure": Field(np.float64, (N_PURE, 3), np.nan, is_copied=False),
 }
 
+COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
+
 # How the kernels find an arena: the addresses of its arrays, and the room along each axis. Each
 # array that is an argument of a call costs as much as some nodes of a walk; the address of this
 # record costs next to nothing.
@@ -205,7 +207,7 @@ BLOCK = np.dtype(
 )
 
 # A pickle holds arrays as they are, so that another layout cannot read it.
-_LAYOUT = [(name, np.dtype(f.dtype).descr, f.axes) for name, f in FIELDS.items() if f.is_copied]
+_LAYOUT = [(name, np.dtype(FIELDS[name].dtype).descr, FIELDS[name].axes) for name in COPIED]
 LAYOUT = f"{zlib.crc32(repr(_LAYOUT).encode()):08x}"
 
 
