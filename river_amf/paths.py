@@ -133,9 +133,7 @@ def part(arena: state.Arena, trees: list[int] | None, *, aggregated: bool) -> st
     It predicts by all prunings or by the leaves alone, whatever the arena does. It is for
     predictions: where it shares the arrays of the arena, to learn would spoil them.
     """
-    arrays = {
-        name: getattr(arena, name) for name, field in layout.FIELDS.items() if field.is_copied
-    }
+    arrays = {name: getattr(arena, name) for name in layout.COPIED}
     settings = arrays["settings"] = arena.settings.copy()
     settings["use_aggregation"] = aggregated
     if trees is not None:

@@ -18,6 +18,7 @@ import numpy as np
 from river_amf.layout import (
     BLOCK,
     BLOCK_ARRAYS,
+    COPIED,
     COUNTERS,
     FIELDS,
     HANDLE,
@@ -251,11 +252,8 @@ class Arena:
             for name in (name for name, field in FIELDS.items() if axis in field.axes):
                 for t, n_used in enumerate(self.trees[count].tolist()):
                     getattr(self, name)[t, n_used : lengths[axis]] = 0
-        return {
-            name: getattr(self, name)[tuple(map(slice, shape))]
-            for name, shape in shapes(lengths).items()
-            if FIELDS[name].is_copied
-        }
+        used = shapes(lengths)
+        return {name: getattr(self, name)[tuple(map(slice, used[name]))] for name in COPIED}
 
     @classmethod
     def of(cls, arrays: dict[str, Array]) -> Arena:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from river_amf import kernels
 from river_amf.encoding import LARGEST_WEIGHT
 from river_amf.kernels import NONE, UNLISTED
-from river_amf.layout import FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
+from river_amf.layout import COPIED, FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
 from river_amf.persistence.container import FileError
 from river_amf.state import defaults
 
@@ -87,12 +87,12 @@ def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
     Raises FileError if the file has others, lacks those that tell how many there are of what, or
     one is of a type that cannot be. No default is much larger than the file.
     """
-    names = [name for name, field in FIELDS.items() if field.is_copied]
-    demand(arrays.keys() <= set(names) - own.keys() and arrays.keys() >= _SIZES, "list of arrays")
+    may_be_there = set(COPIED) - own.keys()
+    demand(_SIZES <= arrays.keys() <= may_be_there, "list of arrays")
     there = {name: fitted(name, array) for name, array in (arrays | own).items()}
     _check_sizes(there)
     lengths = lengths_in_use(*(there[name] for name in ("settings", "counters", "trees")))
-    absent = [name for name in names if name not in there]
+    absent = [name for name in COPIED if name not in there]
     n_bytes = sum(array.nbytes for array in there.values())
     wanted = shapes(lengths)
     n_absent = sum(
@@ -100,7 +100,7 @@ def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
     )
     demand(n_absent <= max(_SMALL, 4 * n_bytes), f"lack of {', '.join(absent)}")
     there |= defaults(lengths, absent)
-    return {name: there[name] for name in names}
+    return {name: there[name] for name in COPIED}
 
 
 def _check_sizes(arrays: dict[str, Array]) -> None:
