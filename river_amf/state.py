@@ -144,11 +144,8 @@ class Arena:
         self.handle = np.zeros(1, HANDLE)
         self.handle["next_tree"] = -1
         self.address: int = self.handle.ctypes.data
-        self.output = self._new_output()
+        self.output = _output_for(self.rooms)
         self._collect()
-
-    def _new_output(self) -> _Output:
-        return _Output(self.rooms["tree"], self.rooms["class"], self.rooms["feature"])
 
     def _collect(self) -> None:
         """Tell where the arrays are, after any of them has moved."""
@@ -170,7 +167,7 @@ class Arena:
         return sum(array.nbytes for array in self.arrays)
 
     def _resize(self, **rooms: int) -> None:
-        """Give axes other lengths: all arrays are there before the first is put in its place."""
+        """Give axes other lengths; all that is new is made before any of it takes its place."""
         changed = {axis for axis, room in rooms.items() if room != self.rooms[axis]}
         new_rooms = self.rooms | rooms
         new_shapes = shapes(new_rooms)
@@ -179,10 +176,9 @@ class Arena:
             for name, field in FIELDS.items()
             if changed.intersection(field.axes)
         }
-        self.__dict__.update(arrays)
-        self.rooms = new_rooms
-        if "class" in changed or "feature" in changed:
-            self.output = self._new_output()
+        is_wider = not changed.isdisjoint(("class", "feature"))
+        output = _output_for(new_rooms) if is_wider else self.output
+        self.__dict__.update(arrays, rooms=new_rooms, output=output)
         self._collect()
 
     def grow_nodes(self, factor: float = 2.0) -> None:
@@ -279,6 +275,11 @@ class Arena:
         for name, array in state.items():
             arrays[name][...] = array
         self._begin(arrays)
+
+
+def _output_for(rooms: dict[str, int]) -> _Output:
+    """Return room for the predictions of an arena of such rooms."""
+    return _Output(rooms["tree"], rooms["class"], rooms["feature"])
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
