@@ -1,7 +1,7 @@
 """What a forest does between Python and the kernels: begin, admit, make room, take blocks.
 
-An engine holds all that a forest has learnt. The class of a model has the parameters and the
-documents, and hands them on where they are needed.
+An engine holds all that a forest has learnt. A model has the parameters and the documentation; it
+hands itself to the engine where parameters are needed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from river_amf import kernels, layout, state
 from river_amf.columns import encode_to_learn, encode_to_predict
-from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures
+from river_amf.encoding import Features, Labels, NewFeatures
 from river_amf.frames import Column
-from river_amf.kernels import DONE, INFINITE, learn_sample, predict_sample
+from river_amf.kernels import DONE, INFINITE, RELEASED, learn_sample, predict_sample
 from river_amf.parameters import automatic_dirichlet
 from river_amf.persistence import soundness
 from river_amf.state import Arena, Block
@@ -59,7 +59,7 @@ class Parameters(Protocol):
 
 
 class BlockAnswers(NamedTuple):
-    """What a block has been told: probabilities (rows, labels known at its end).
+    """The predictions for a block: probabilities (rows, labels known at its end).
 
     `n_known` is how many of these labels were known at each row.
     """
@@ -70,7 +70,7 @@ class BlockAnswers(NamedTuple):
 
 
 class Engine:
-    """The features and labels that a forest knows, and its arena; None before the first sample."""
+    """The features and labels that a forest knows, and its arena, None before the first sample."""
 
     def __init__(self) -> None:
         self.features = Features()
@@ -107,6 +107,25 @@ class Engine:
             engine.arena = Arena.of(whole)
         return engine
 
+    def restricted_to(self, trees: list[int] | None, *, aggregated: bool) -> Self:
+        """Return an engine of some trees, whose vote is their mean, or of all, with their vote.
+
+        It predicts by all prunings or by the leaves alone, whatever this one does. It is for
+        predictions: as it shares arrays with this one, to learn would spoil them.
+        """
+        twin = type(self)()
+        twin.features, twin.labels = self.features, self.labels
+        if self.arena is not None:
+            arrays = {name: getattr(self.arena, name) for name in layout.COPIED}
+            settings = arrays["settings"] = arrays["settings"].copy()
+            settings["use_aggregation"] = aggregated
+            if trees is not None:
+                settings["learns_vote"] = False
+                of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
+                arrays |= {name: arrays[name][trees] for name in of_trees}
+            twin.arena = Arena.of(arrays)
+        return twin
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays, room to grow included, and of names, labels and categories."""
@@ -141,13 +160,22 @@ class Engine:
                 label = self.labels.add(y)
             sample = self.features.encode(x)
         arena: Arena = self.arena  # type: ignore[assignment]
-        status = learn_sample(
-            arena.address, sample.address, label, weight, arena.output.room.address
-        )
-        if status != DONE:
-            if status == INFINITE:
-                self.features.check(x)  # raises
-            _resume(arena, sample, label, weight, status)
+        try:
+            status = learn_sample(
+                arena.address, sample.address, label, weight, arena.output.room.address
+            )
+            while status < 0:
+                _make_room(arena, status)
+                status = learn_sample(
+                    arena.address, sample.address, label, weight, arena.output.room.address
+                )
+        except BaseException:  # of memory or a signal: the trees that have not learnt it never will
+            arena.handle["next_tree"] = kernels.NONE
+            raise
+        if status == INFINITE:
+            self.features.check(x)  # raises
+        elif status == RELEASED:
+            _drop_rows(arena)
 
     def predict(self, x: dict[Any, Any]) -> dict[Any, float]:
         """Return label -> probability for the labels seen so far."""
@@ -173,7 +201,7 @@ class Engine:
         Room comes first, for the sample as well: where there is none, nothing has changed.
         """
         arena = begin(parameters) if self.arena is None else self.arena
-        _count_ready(arena, 1)
+        _make_ready(arena, 1)
         n_labels = len(self.labels) + len(new_labels)
         n_features = len(self.features) + len(new.numeric) + len(new.categorical)
         arena.reserve(n_features, n_labels)
@@ -285,7 +313,7 @@ def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
 # -------------------------------------------------------------------------------------------- room
 
 
-def _count_ready(arena: Arena, wanted: int, factor: float = 2.0) -> int:
+def _make_ready(arena: Arena, wanted: int, factor: float = 2.0) -> int:
     """Make room for about so many samples; returns how many."""
     while (n_ready := kernels.ready_samples(arena.address, wanted)) < 0:
         _make_room(arena, n_ready, factor)
@@ -307,20 +335,6 @@ def _drop_rows(arena: Arena) -> None:
     """Give back the room of samples that no tree keeps any more."""
     kernels.compact_rows(arena.address)
     arena.drop_rows()
-
-
-def _resume(arena: Arena, sample: EncodedSample, label: int, weight: float, status: int) -> None:
-    """Do what the kernel asks for until it is done with the sample."""
-    try:
-        while status < 0:
-            _make_room(arena, status)
-            status = learn_sample(
-                arena.address, sample.address, label, weight, arena.output.room.address
-            )
-    finally:
-        arena.handle["next_tree"] = kernels.NONE  # where memory is short, the sample is given up
-    if status == kernels.RELEASED:
-        _drop_rows(arena)
 
 
 # ------------------------------------------------------------------------------------------ blocks
@@ -355,7 +369,7 @@ def _run(
         while done < stop:
             wanted = min(block.chunk, stop - done)
             if learns:
-                wanted = _count_ready(arena, wanted, _growth(arena, stop - done))
+                wanted = _make_ready(arena, wanted, _growth(arena, stop - done))
             _run_chunk(arena, (arena.address, block.address, done, done + wanted), cuts, each)
             done += wanted
 
@@ -375,7 +389,7 @@ def _run_chunk(
     while lacks := set(each(run_trees, cuts[:-1], cuts[1:])) - {DONE}:
         for lack in lacks:
             _make_room(arena, lack)
-    if kernels.close_chunk(*chunk, n_late) == kernels.RELEASED:
+    if kernels.close_chunk(*chunk, n_late) == RELEASED:
         _drop_rows(arena)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import paths, state, tables
+from river_amf import kernels, paths, state, tables
 from river_amf.encoding import Features, Labels, shown
 
 FEW_TREES = 3  # of so many all paths are shown
@@ -128,7 +128,7 @@ def categories_text(
 
 
 def _table(rows: tables.Rows, left: Sequence[int] = ()) -> str:
-    """Return rows in columns, set in below the line that they belong to."""
+    """Return rows in columns, indented below the line that they belong to."""
     return textwrap.indent(tables.align(rows, left), _INDENT)
 
 
@@ -174,7 +174,8 @@ def _votes(
     ]
     title = "Trees, of which the forest is the mean"
     if learns:
-        title = "Trees; log P(label) = bias + sum of weight x log(p + 0.001) + a constant"
+        log_p = f"log(p + {kernels.VOTE_FLOOR})"
+        title = f"Trees; log P(label) = bias + sum of weight x {log_p} + a constant"
         rows.append(["bias", "", *(f"{b:.4f}" for b in arena.bias[columns]), ""])
     if settings["n_labels"] < settings["n_classes"]:
         title += "; classes not seen yet have the rest"

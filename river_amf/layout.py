@@ -1,7 +1,6 @@
 """What lies in memory, byte by byte: the records, and one table of all arrays of a forest.
 
-The kernels are compiled for it, and the arena, copies and files follow from it. Nothing here knows
-what the numbers mean.
+The kernels are compiled for it, and the arena, copies and files follow from it.
 """
 
 from __future__ import annotations
@@ -122,8 +121,7 @@ SAMPLE = np.dtype(
 FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
 
 N_RECENT = 64  # values that a feature's range is judged by
-N_BUCKETS = 64  # that categories are counted in, for their relevance; of numbers the first
-N_BINS = 16
+N_BUCKETS = 64  # that values are counted in, for their relevance
 
 N_PURE = 256  # cells of one label of fewer samples than that have what follows in a table
 
@@ -145,9 +143,10 @@ class Field(NamedTuple):
 # What axes run over. Those of `moment` are the classes, if there is relevance; those of `faded` are
 # the classes and two more, if there is fading.
 AXES = ("tree", "feature", "class", "moment", "faded", "node", "box", "row")
-UNDEFINED = {"node", "box"}  # room that holds nothing until a kernel adds one: to fill it costs
+UNDEFINED = {"node", "box"}  # room that is not filled until a kernel adds one, for speed
 
-# The arrays of a forest. To add one, name it here and in `kernels.arrays.Forest`.
+# The arrays of a forest. To add one, name it here, and let the kernels see it: `Forest` and
+# `forest_of` in `kernels.arrays`.
 FIELDS = {
     "settings": Field(SETTINGS, (1,)),
     "counters": Field(COUNTERS, (1,)),
@@ -187,7 +186,7 @@ HANDLE = np.dtype(
     ]
 )
 
-# And how they find a block of samples, and what to do with it.
+# And how they find a block of samples, and what to do with it: `Samples` and `samples_of` there.
 BLOCK_ARRAYS = (
     "values",
     "labels",

@@ -1,8 +1,7 @@
 """How a prediction is made: the walk of one sample down one tree, for whoever wants to see it.
 
 A kernel writes it down (`kernels.tracing`): at each node the share sigma(r_v) that the node takes
-of the mass that remains (design 2). Here are added what the node itself knows and predicts. `part`
-lets some of the trees predict by themselves, or all of them by their leaves alone.
+of the mass that remains (design 2). Here are added what the node itself knows and predicts.
 """
 
 from __future__ import annotations
@@ -100,10 +99,10 @@ def weighted_depths(arena: state.Arena, values: Array) -> NDArray[np.float64]:
 
 
 def _trace(arena: state.Arena, tree: int, values: Array) -> Array:
-    """Return the walk of an encoded sample down a tree, as records of dtype `kernels.STEP`."""
+    """Return the walk of an encoded sample down a tree, as records of dtype `kernels.VISIT`."""
     sample = np.empty((3, len(values)))
     sample[0] = values
-    steps = np.empty(int(arena.trees["n_nodes"][tree]), kernels.STEP)
+    steps = np.empty(int(arena.trees["n_nodes"][tree]), kernels.VISIT)
     addresses = sample.ctypes.data, steps.ctypes.data
     return steps[: kernels.trace_sample(arena.address, tree, *addresses)]
 
@@ -125,22 +124,6 @@ def _own_predictions(arena: state.Arena, tree: int, numbers: Array) -> NDArray[n
         faded /= rows[:, layout.FADED_SUM, None] + total
         proba = (1.0 - share) * proba + share * faded
     return proba
-
-
-def part(arena: state.Arena, trees: list[int] | None, *, aggregated: bool) -> state.Arena:
-    """Return a forest of some trees, whose mean is its vote, or of all, with the vote of these.
-
-    It predicts by all prunings or by the leaves alone, whatever the arena does. It is for
-    predictions: where it shares the arrays of the arena, to learn would spoil them.
-    """
-    arrays = {name: getattr(arena, name) for name in layout.COPIED}
-    settings = arrays["settings"] = arena.settings.copy()
-    settings["use_aggregation"] = aggregated
-    if trees is not None:
-        settings["learns_vote"] = False
-        of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
-        arrays |= {name: arrays[name][trees] for name in of_trees}
-    return state.Arena.of(arrays)
 
 
 def log_odds(nodes: Array) -> NDArray[np.float64]:

@@ -61,6 +61,16 @@ def call(package, **variables):
     return answer
 
 
+def change_helper(package):
+    """Let a helper of the kernel do the opposite; an upgrade may keep time stamps and sizes."""
+    helper = package / "kernels" / "random_numbers.py"
+    times = helper.stat().st_atime_ns, helper.stat().st_mtime_ns
+    text = helper.read_text()
+    assert text.count("out[j] = value\n") == 1
+    helper.write_text(text.replace("out[j] = value\n", "out[j] =-value\n"))
+    os.utime(helper, ns=times)
+
+
 def test_a_second_process_finds_what_the_first_has_compiled(package):
     first, second = call(package), call(package)
     assert (first["hits"], second["hits"]) == (0, 1)
@@ -71,12 +81,7 @@ def test_a_second_process_finds_what_the_first_has_compiled(package):
 
 def test_a_change_in_a_helper_of_another_file_is_seen_and_old_code_removed(package):
     before = call(package)
-    helper = package / "kernels" / "random_numbers.py"
-    times = helper.stat().st_atime_ns, helper.stat().st_mtime_ns
-    text = helper.read_text()
-    assert text.count("out[j] = value\n") == 1
-    helper.write_text(text.replace("out[j] = value\n", "out[j] =-value\n"))
-    os.utime(helper, ns=times)  # an upgrade may keep time stamps, and sizes
+    change_helper(package)
     after = call(package)
     assert after["hits"] == 0
     assert after["box"] == [[-3.0], [-3.0]]
@@ -126,11 +131,42 @@ def test_where_nothing_can_be_written_each_process_compiles(package, nowhere):
     assert answer["box"] == [[3.0], [3.0]]
 
 
-def test_other_packages_find_numba_as_it_was():
-    import numba
+AS_IT_WAS = """
+import numba
+names = ["CACHE_DIR", "CACHE_LOCATOR_CLASSES"]
+before = [getattr(numba.config, name, None) for name in names]
+import river_amf
+assert [getattr(numba.config, name, None) for name in names] == before
+"""
 
-    assert cache.folder(numba.config.CACHE_DIR) != numba.config.CACHE_DIR
-    assert not numba.config.CACHE_DIR.startswith(str(PACKAGE))
+
+@pytest.mark.parametrize("variables", [{}, {"NUMBA_CACHE_DIR": "chosen"}])
+def test_other_packages_find_numba_as_it_was(variables, tmp_path):
+    environment = os.environ | variables
+    subprocess.run([sys.executable, "-c", AS_IT_WAS], env=environment, cwd=tmp_path, check=True)
+
+
+def test_locators_that_the_user_has_named_do_not_find_stale_code(package):
+    named = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
+    call(package, **named)
+    change_helper(package)
+    assert call(package, **named)["box"] == [[-3.0], [-3.0]]
+
+
+def test_an_editors_lock_file_is_not_a_source(package):
+    (package / "kernels" / ".#arrays.py").symlink_to("nobody@nowhere")
+    assert call(package)["folder"]
+
+
+def test_without_a_home_none_is_made_up(package, nowhere, tmp_path, monkeypatch):
+    (package / "kernels" / "__pycache__").symlink_to(nowhere)
+    monkeypatch.setattr(cache, "_HERE", package / "kernels")
+    monkeypatch.setattr(cache.os.path, "expanduser", lambda path: path)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.delenv("LOCALAPPDATA", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert cache.folder() == ""
+    assert not (tmp_path / "~").exists()
 
 
 def test_all_sources_of_the_kernels_count(tmp_path):

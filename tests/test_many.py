@@ -345,13 +345,13 @@ def blocks(draw):
 
 @libraries
 @settings(max_examples=40)
-@given(blocks=blocks(), parameters=PARAMETERS, tests=st.booleans())
-def test_any_blocks_are_like_their_rows(library, blocks, parameters, tests):
+@given(blocks=blocks(), parameters=PARAMETERS, predicts=st.booleans())
+def test_any_blocks_are_like_their_rows(library, blocks, parameters, predicts):
     model, twin = fresh(n_estimators=2, **parameters), fresh(n_estimators=2, **parameters)
     for columns, labels, weights in blocks:
         X = library.frame(columns)
         proba = learn(twin, library.rows(X), labels, weights)
-        if tests:
+        if predicts:
             frame = model.predict_proba_then_learn_many(X, labels, weights)
             assert_proba(library, frame, twin, proba)
         else:

@@ -13,7 +13,7 @@ from test_naive import pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, engine, inspection, paths, state
 
-FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
+VOTE_FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
 EXACT = 1e-12
 
 PARAMETERS = {
@@ -85,18 +85,18 @@ def combined(model, of_trees):
         proba = of_trees.sum(axis=0)
     else:
         arena = model._arena
-        log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + FLOOR)
+        log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + VOTE_FLOOR)
         proba = np.exp(log_p - log_p.max())
     return proba / proba.sum()
 
 
 def predicted(model, trees, values, aggregated):
     """Let some trees (all of the forest with None) predict encoded samples; returns the block."""
-    part = paths.part(model._arena, trees, aggregated=aggregated)
+    arena = model._engine.restricted_to(trees, aggregated=aggregated).arena
     n = len(values)
     block = state.Block(np.array(values), np.zeros(n, int), np.zeros(n), len(model._labels))
-    engine._run(part, block, 0, n, predicts=True, learns=False, n_jobs=1)
-    assert block.votes.shape == (len(part.trees), n, tables.n_classes(model))  # in one chunk
+    engine._run(arena, block, 0, n, predicts=True, learns=False, n_jobs=1)
+    assert block.votes.shape == (len(arena.trees), n, tables.n_classes(model))  # in one chunk
     return block
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 
-MEMORY = naive.RELEVANCE_MEMORY
-FLOOR = naive.RELEVANCE_FLOOR
+RELEVANCE_MEMORY = naive.RELEVANCE_MEMORY
+RELEVANCE_FLOOR = naive.RELEVANCE_FLOOR
 
 
 def forest(kind=AMFClassifier, **parameters):
@@ -30,7 +30,7 @@ def intensities(model):
 
 def faded_weights(numbers, weights, n_learnt):
     return np.minimum(weights, 1e6) * np.exp(
-        (n_learnt - np.asarray(numbers)) * np.log1p(-1 / MEMORY)
+        (n_learnt - np.asarray(numbers)) * np.log1p(-1 / RELEVANCE_MEMORY)
     )
 
 
@@ -182,7 +182,7 @@ def test_intensities_are_ranges_times_relevance_before_the_sample():
         model.learn_one(x, y)
         if i < 2:
             continue
-        raised = FLOOR + relevance
+        raised = RELEVANCE_FLOOR + relevance
         ranges = model._arena.ranges[1, :3] - model._arena.ranges[0, :3]
         base = [
             1.0 if name == "color" else 1 / width

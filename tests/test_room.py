@@ -1,13 +1,15 @@
 """Where memory is short: a call that fails has changed nothing, and can be made again."""
 
 import pickle
+import subprocess
+import sys
 from contextlib import suppress
 
 import pytest
 import tables
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
-from river_amf import AMFClassifier, layout, state
+from river_amf import AMFClassifier, engine, layout, state
 
 GROWING = ["grow_nodes", "grow_boxes", "fit_rows", "reserve"]
 
@@ -111,7 +113,8 @@ def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameter
 
         return call
 
-    monkeypatch.setattr(state, "_resized", failing_now_and_then(state._resized))
+    for name in ("_resized", "_output_for"):
+        monkeypatch.setattr(state, name, failing_now_and_then(getattr(state, name)))
     model, reference = pair(**parameters)
     for x, y in stream():
         is_learnt = False
@@ -127,6 +130,81 @@ def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameter
     check_same_state(model, reference)
     for tree in range(2):
         check_same_tree(model, reference, tree)
+
+
+# A chain of splits that needs more room than there is ready, so that the kernel stops midway.
+CROWD = [({"a": 2.0**-k}, "far") for k in range(300)]
+
+
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
+@pytest.mark.parametrize("where", ["_make_room", "learn_sample"])
+def test_a_call_that_was_broken_off_is_not_gone_on_with_by_the_next(monkeypatch, error, where):
+    model = AMFClassifier(n_estimators=3, seed=1)
+    model.learn_one({"a": 1.0}, "near")
+    for x, y in CROWD:
+        model.learn_one(x, y)
+    n_stored = int(model._arena.counters["n_stored"][0])
+    with monkeypatch.context() as patched:
+        function = getattr(engine, where)
+
+        def breaking(*arguments):
+            status = function(*arguments)
+            if where == "_make_room" or status < 0:  # stopped midway, and asks for room
+                raise error
+            return status
+
+        patched.setattr(engine, where, breaking)
+        with pytest.raises(error):
+            model.learn_one({"a": 0.0}, "near")
+    assert model._arena.handle["next_tree"] == -1
+    with pytest.raises(ValueError, match="infinite"):
+        model.learn_one({"a": float("inf")}, "near")
+    pickle.dumps(model)
+    model.learn_one({"a": 0.5}, "far")
+    assert model._arena.counters["n_stored"] in (n_stored + 1, n_stored + 2)
+    tables.check_log_odds(model, 1e-9)
+
+
+NO_MEMORY_IN_A_KERNEL = """
+import pickle, resource
+import numpy as np
+from river_amf import AMFClassifier, inspection
+
+rng = np.random.default_rng(0)
+names = [f"f{j}" for j in range(3000)]
+sample = lambda: dict(zip(names, rng.random(3000).tolist()))
+warm = AMFClassifier(n_estimators=2, seed=1)
+for i in range(50):
+    warm.learn_one({"a": float(i * 37 % 11)}, i % 2)
+pickle.dumps(warm)
+model = AMFClassifier(n_estimators=2, seed=1)
+model.learn_one(sample(), "a")
+model.learn_one({}, "b")
+for i in range(1500):
+    model.learn_one(sample(), "a")
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 20 * 2**20, -1))
+try:
+    model.learn_one(sample(), "b")  # a leaf of 1500 rows is to be split
+except MemoryError:
+    print("no memory")
+resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+pickle.dumps(model)
+model.learn_one(sample(), "a")
+own = np.arange(model._arena.links.shape[1])
+assert not (model._arena.links == own).any()
+inspection.node_table(model)
+assert pickle.loads(pickle.dumps(model)).predict_proba_one({}) == model.predict_proba_one({})
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory can be limited on Linux")
+def test_a_kernel_that_finds_no_memory_leaves_a_model_that_goes_on():
+    run = subprocess.run(
+        [sys.executable, "-c", NO_MEMORY_IN_A_KERNEL], capture_output=True, text=True, timeout=300
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "no memory\n"
 
 
 def test_more_classes_than_memory_holds_are_refused_with_nothing_learnt():

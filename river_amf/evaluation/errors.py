@@ -1,4 +1,4 @@
-"""What is told where an evaluation cannot go on."""
+"""The errors of an evaluation, and their messages."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Scores:
         self._window = _begin(self._windowed)
 
     def update(self, y: Label, label: Label | None, proba: dict[Label, float] | None) -> None:
-        """Score a prediction, as river does: what says nothing is not scored.
+        """Score a prediction, as river does: a sample without a prediction is not scored.
 
         `label` is None where nothing was known; `proba` is empty then, and None of a model without
         probabilities, for which the metrics that take them are NaN.

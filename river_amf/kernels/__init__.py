@@ -27,26 +27,24 @@ from river_amf.kernels.answers import (
     DONE,
     INFINITE,
     NODES_FULL,
-    NOTHING,
     RELEASED,
     STORE_FULL,
 )
 from river_amf.kernels.arrays import LARGEST_FLOAT, NEVER, NONE, UNLISTED
 from river_amf.kernels.blocks import close_chunk, open_chunk, run_chunk
 from river_amf.kernels.boxes import hull_of_rows
-from river_amf.kernels.estimates import FEW_SCALES, LARGEST_ODDS, LOG_SCALE
+from river_amf.kernels.estimates import LARGEST_ODDS, LOG_SCALE
 from river_amf.kernels.intensity import LARGEST_NEWEST
 from river_amf.kernels.learning import learn_sample, predict_sample
 from river_amf.kernels.random_numbers import category_number
 from river_amf.kernels.room import ready_samples
 from river_amf.kernels.store import compact_rows
-from river_amf.kernels.tracing import STEP, trace_sample
+from river_amf.kernels.tracing import VISIT, trace_sample
 from river_amf.kernels.voting import VOTE_FLOOR
 
 __all__ = [
     "BOXES_FULL",
     "DONE",
-    "FEW_SCALES",
     "INFINITE",
     "LARGEST_FLOAT",
     "LARGEST_NEWEST",
@@ -55,11 +53,10 @@ __all__ = [
     "NEVER",
     "NODES_FULL",
     "NONE",
-    "NOTHING",
     "RELEASED",
-    "STEP",
     "STORE_FULL",
     "UNLISTED",
+    "VISIT",
     "VOTE_FLOOR",
     "category_number",
     "close_chunk",

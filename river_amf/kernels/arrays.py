@@ -32,7 +32,7 @@ UNLISTED = -2  # the link of a row that no leaf of the tree keeps
 NEVER = math.inf  # the split time of a node that does not split
 LARGEST_FLOAT = 1.7976931348623157e308
 
-# What the kernels handle, for the reader: arrays and records are those of `state`.
+# What the kernels handle, for the reader: arrays and records are those of `layout`.
 Array = Any
 Record = Any
 Word = Any  # a uint64 of which the lower 32 bits count
@@ -95,11 +95,7 @@ class Tree(NamedTuple):
 
 @hot
 def forest_of(address: int) -> Forest:
-    """The arrays of an arena by the address of its handle, of dtype `layout.HANDLE`.
-
-    They are views that nobody counts references to: Python holds the arrays during a call. To count
-    them, for each view and each pass to a function, took half the time of a walk.
-    """
+    """The arrays of an arena by the address of its handle."""
     at = handle_of(address)
     n_trees, width, n_classes = at["tree_room"], at["feature_room"], at["class_room"]
     node_room, row_room = at["node_room"], at["row_room"]

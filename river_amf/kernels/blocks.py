@@ -28,7 +28,7 @@ from river_amf.kernels.voting import (
 
 @kernel
 def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
-    """Draw outliers in, take note of ranges and relevance, and put the samples into the store.
+    """Clip outliers, take note of ranges and relevance, and put the samples into the store.
 
     Returns how many trees keep samples.
     """

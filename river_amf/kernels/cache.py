@@ -2,8 +2,8 @@
 
 Numba finds compiled code by the file of the one function that Python calls, and does not see that a
 function which this one calls, in another file, has changed. So the folder of the cache is named by
-a hash of all sources that the kernels are made of: whatever changes in them, or comes by an upgrade
-with whatever time stamps, makes a new folder, and the old ones are removed.
+a hash of all sources that the kernels are made of: any change in them, and any upgrade whatever its
+time stamps, makes a new folder, and the old ones are removed.
 
 The folder lies in the first of these places that can be written:
 
@@ -26,11 +26,11 @@ from pathlib import Path
 
 _PREFIX = "river_amf-"  # of a folder of ours, which is removed once it is old
 _HERE = Path(__file__).resolve().parent
-SOURCES = (*sorted(_HERE.glob("*.py")), _HERE.parent / "layout.py")
+SOURCES = (*sorted(_HERE.glob("[!.]*.py")), _HERE.parent / "layout.py")  # no editor's lock files
 
 
 def folder(users_own: str = "") -> str:
-    """Return the folder for the code compiled from today's sources, and remove those of others.
+    """Return the folder for the code compiled from today's sources, and remove older ones.
 
     Parameters
     ----------
@@ -80,7 +80,9 @@ def _places(users_own: str) -> Iterator[Path]:
         users_cache = "~/Library/Caches"
     else:
         users_cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    yield Path(os.path.expanduser(users_cache), "river_amf", of_installation)
+    home = Path(os.path.expanduser(users_cache))
+    if home.is_absolute():  # a process may have no home
+        yield home / "river_amf" / of_installation
 
 
 def _can_be_written(path: Path) -> bool:
@@ -94,7 +96,7 @@ def _can_be_written(path: Path) -> bool:
 
 
 def _remove_others(place: Path, name: str) -> None:
-    """Remove the folders of other sources; a process that runs has loaded what it needs."""
+    """Remove the folders of other sources; a process that still runs them makes its own again."""
     for path in place.glob(f"{_PREFIX}*"):
         if path.name != name:
             shutil.rmtree(path, ignore_errors=True)

@@ -33,12 +33,16 @@ def kernel(function: F) -> F:
     """
     if not CACHE_FOLDER:
         return cast(F, _njit(function))
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = CACHE_FOLDER
+    # of the classes that look for a folder the user may have named some that do not look here
+    ours: dict[str, Any] = {"CACHE_DIR": CACHE_FOLDER, "CACHE_LOCATOR_CLASSES": ""}
+    before = {name: getattr(numba.config, name, None) for name in ours}
     try:
+        for name, value in ours.items():
+            setattr(numba.config, name, value)
         return cast(F, _njit(function, cache=True))
     finally:
-        numba.config.CACHE_DIR = before
+        for name, value in before.items():
+            setattr(numba.config, name, value)
 
 
 def helper(function: F) -> F:

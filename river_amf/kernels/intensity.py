@@ -11,13 +11,14 @@ import math
 
 from river_amf.kernels.arrays import LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
-from river_amf.layout import N_BINS, N_BUCKETS, N_RECENT
+from river_amf.layout import N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is so many times the range's width outside
 MAX_DROPPED = 2  # outliers at each end, of the values that a range is judged by
 CREDIT_NEEDED = 5.0  # how many such values make the range wider
 CREDIT_LOST = 0.05  # what each value inside takes back
 
+N_BINS = 16  # parts of the range of a number, each of which is counted in a bucket
 RELEVANCE_MEMORY = 400.0  # samples that it goes back
 RELEVANCE_FLOOR = 0.003
 LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
@@ -27,7 +28,7 @@ LARGEST_SPREAD = 1e100  # beyond that squares of deviations are of no use
 
 @hot
 def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) -> None:
-    """Copy a sample, values far outside the range drawn in to its ends (winsorised).
+    """Copy a sample with values far outside the range clipped to its ends (winsorised).
 
     A tree would part an outlier from all else near its root, and know little of it.
     """

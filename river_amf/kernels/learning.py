@@ -49,7 +49,7 @@ from river_amf.kernels.voting import (
 
 @hot
 def canonicalise(x: Array, n_features: int) -> bool:
-    """Make -0.0 its equal 0.0, which has other bytes; returns whether all values are finite."""
+    """Replace -0.0 by 0.0, which is equal but has other bytes; returns whether none is infinite."""
     for j in range(n_features):
         if math.isinf(x[j]):
             return False
@@ -112,41 +112,48 @@ def learn_sample(arena: int, sample: int, label: int, weight: float, output: int
     forest, handle = forest_of(arena), handle_of(arena)
     values = sample_of(sample, forest.settings[0]["n_features"])
     _, votes, seen = output_of(output, forest)
+    first_tree = handle["next_tree"]
+    handle["next_tree"] = NONE  # whatever this call raises, the next one begins
     has_votes = (
-        handle["next_tree"] == NONE
+        first_tree == NONE
         and forest.settings[0]["learns_vote"]
         and seen[0] == handle["version"]
         and is_same(values[0], seen[1:])
     )
     if has_votes:
         copy_votes(votes, forest.votes)
-    return learn_in_forest(forest, handle, values, label, weight, has_votes)
+    return learn_in_forest(forest, handle, first_tree, values, label, weight, has_votes)
 
 
 @view
 def learn_in_forest(
-    forest: Forest, handle: Record, sample: Array, label: int, weight: float, has_votes: bool
+    forest: Forest,
+    handle: Record,
+    first_tree: int,
+    sample: Array,
+    label: int,
+    weight: float,
+    has_votes: bool,
 ) -> int:
     """Learn a sample as learn_sample says; `has_votes` if the trees' votes on it are there."""
     settings, counters, trees = forest.settings[0], forest.counters[0], forest.trees
     n_features = settings["n_features"]
     n_late = count_late(settings, trees)
     keeps_rows = is_keeping_rows(settings, trees, n_late)
-    if handle["next_tree"] == NONE:
+    if first_tree == NONE:
         if not canonicalise(sample[0], n_features):
             return INFINITE
-        lack = count_ready(forest, 1, keeps_rows)
-        if lack < NOTHING:
-            return lack
+        n_ready = count_ready(forest, 1, keeps_rows)
+        if n_ready < 0:
+            return n_ready
         clip_outliers(forest, sample[0], n_features, sample[1])
         update_intensity(forest, sample[0], label, weight)
         if keeps_rows:
             store_row(forest, sample[1], label, weight)
-        handle["next_tree"] = 0
         handle["version"] += 1
     row = counters["n_rows"] - 1
     x = sample[2] if settings["has_categories"] else sample[1]
-    for t in range(handle["next_tree"], len(trees)):
+    for t in range(max(first_tree, 0), len(trees)):
         if settings["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
         if hears_trees(settings) and not has_votes:
@@ -157,7 +164,6 @@ def learn_in_forest(
             return lack
         if settings["restart_threshold"] > 0.0:
             judge_tree(forest, t, forest.votes[t, 0, label], weight)
-    handle["next_tree"] = NONE
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
     if keeps_rows and not is_listed(forest.links, row):

@@ -15,7 +15,7 @@ from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.structure import is_leaf, next_node
 
 # One record a node on the way.
-STEP = np.dtype(
+VISIT = np.dtype(
     [
         ("node", "i8"),
         ("value", "f8"),  # that it splits by, as the tree sees it; NaN if missing, and at a leaf
@@ -27,11 +27,11 @@ STEP = np.dtype(
 
 
 @kernel
-def trace_sample(arena: int, t: int, sample: int, steps: int) -> int:
+def trace_sample(arena: int, t: int, sample: int, visits: int) -> int:
     """Write the nodes that predict_tree comes by in tree `t`; returns how many.
 
-    `arena` and `sample` are addresses as in predict_sample; `steps` is that of records of dtype
-    STEP, as many as the tree has nodes.
+    `arena` and `sample` are addresses as in predict_sample; `visits` is that of records of dtype
+    VISIT, as many as the tree has nodes.
     """
     forest = forest_of(arena)
     settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
@@ -40,23 +40,23 @@ def trace_sample(arena: int, t: int, sample: int, steps: int) -> int:
     x = values[2]
     clip_outliers(forest, values[0], n_features, values[1])
     code_row(forest.is_categorical, n_features, state["key"], values[1], x)
-    trace = carray(pointer(steps), (state["n_nodes"],), STEP)
+    trace = carray(pointer(visits), (state["n_nodes"],), VISIT)
     remaining = 1.0
-    n_steps = 0
+    n_visits = 0
     index = state["root"]
     while index != NONE:
-        node, step = nodes[index], trace[n_steps]
+        node, visit = nodes[index], trace[n_visits]
         leaf = is_leaf(node)
         share, rest = (1.0, 0.0) if leaf else (0.0, 1.0)  # without aggregation
         if settings["use_aggregation"] and not leaf:
             share, rest = shares(node)
-        step["node"] = index
-        step["value"] = math.nan if leaf else x[node["feature"]]
-        step["share"] = share
-        step["mass"] = remaining * share
+        visit["node"] = index
+        visit["value"] = math.nan if leaf else x[node["feature"]]
+        visit["share"] = share
+        visit["mass"] = remaining * share
         remaining *= rest
-        n_steps += 1
+        n_visits += 1
         if leaf:
             break
         index = next_node(nodes, node, x)
-    return n_steps
+    return n_visits

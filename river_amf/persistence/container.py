@@ -71,7 +71,7 @@ _MISFITS = (
 )
 
 _SCALARS = [np.dtype(name) for name in ("f8", "i8", "i4", "u8")]
-_RECORDS = [np.dtype(field.dtype) for field in layout.FIELDS.values()]
+_RECORDS = [dtype for f in layout.FIELDS.values() if (dtype := np.dtype(f.dtype)).names]
 # Arrays are read into our own dtypes where they are equal: others would make other pickles.
 _OWN = {dtype: dtype for dtype in (*_SCALARS, *_RECORDS)}
 

@@ -25,16 +25,16 @@ Array = NDArray[Any]
 Record = Any
 
 _LARGEST_COUNT = 2**62  # an int64 that can go on counting
-_LARGEST_ODDS = 2.0**300  # kernels.LARGEST_ODDS, with room for rounding
+_ODDS_BOUND = 2.0**44 * kernels.LARGEST_ODDS  # with room for rounding
 _ANY = kernels.LARGEST_FLOAT  # no bound but that it is finite
-_LARGEST_NEWEST = 2 * kernels.LARGEST_NEWEST
+_NEWEST_BOUND = 2 * kernels.LARGEST_NEWEST
 _FEW_VOTES = 2**20
 _FACTOR = 1e300  # products with counts and sums stay finite
 _SMALL = 2**24  # bytes
 _SIZES = {"counters", "trees"}  # what tells how many nodes, boxes and rows there are
 
 # Fields that files of an earlier format lack, and what they would have held: array -> field ->
-# value. To add a field to a record of `state`, raise container.FORMAT and name it here.
+# value. To add a field to a record of `layout`, raise container.FORMAT and name it here.
 ADDED: dict[str, dict[str, float]] = {}
 
 
@@ -210,7 +210,7 @@ def _check_rows(arrays: dict[str, Array], n_categories: list[int | None]) -> Non
     settings, counters = arrays["settings"][0], arrays["counters"][0]
     samples, rows = arrays["samples"], arrays["rows"]
     demand(0 <= len(samples) <= counters["n_stored"] <= _LARGEST_COUNT, "number of samples")
-    demand(1 <= counters["newest_weight"] <= _LARGEST_NEWEST, "weight of the newest sample")
+    demand(1 <= counters["newest_weight"] <= _NEWEST_BOUND, "weight of the newest sample")
     demand(lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
     demand((samples["weight"] > 0).all(), "weights of samples")
     demand(lies(samples["weight"], 0, LARGEST_WEIGHT), "weights of samples")
@@ -260,7 +260,7 @@ def _check_splits(nodes: Array, n_features: int) -> None:
     times[is_below] = nodes["split_time"][inner["parent"][is_below]]
     demand((inner["split_time"] >= times).all(), "split times")
     demand((leaves["split_time"] == kernels.NEVER).all(), "split times")
-    demand(lies(inner["odds"], 1 / _LARGEST_ODDS, _LARGEST_ODDS), "odds of nodes")
+    demand(lies(inner["odds"], 1 / _ODDS_BOUND, _ODDS_BOUND), "odds of nodes")
     scale = inner["odds_scale"]
     demand(lies(scale, -_FACTOR, _FACTOR) and (scale == np.floor(scale)).all(), "odds of nodes")
 

@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import frames, paths, state
+from river_amf import frames, paths
 from river_amf.encoding import Number, as_number, is_missing, shown
-from river_amf.engine import Engine
 from river_amf.explanation import name
 from river_amf.forest import AMFClassifier
 from river_amf.parameters import flag, integer
@@ -117,7 +116,7 @@ def decision_surface(
     if trees is None and aggregated is None:
         labels, proba = _predict(model, points)
     else:
-        labels, proba = _predict_by_trees(model, points, trees, aggregated)
+        labels, proba = _predict_by_trees(model, points, trees, aggregated=aggregated)
     if not labels:
         raise ValueError(_NOTHING)
     ax = new_axes(ax, (5.0, 4.2))
@@ -221,6 +220,7 @@ def _predict_by_trees(
     model: Any,
     points: list[dict[Hashable, Any]],
     trees: int | Iterable[int] | None,
+    *,
     aggregated: bool | None,
 ) -> tuple[list[Hashable], NDArray[np.float64]]:
     """Return what trees predict by themselves, as `_predict`."""
@@ -235,13 +235,12 @@ def _predict_by_trees(
     indices = [paths.check_tree(forest.n_estimators, tree) for tree in chosen]
     if not indices:
         raise ValueError(f"trees must be one or more, got {shown(trees)}")
-    by_all = forest.use_aggregation if aggregated is None else bool(aggregated)
-    part = Engine()
-    part.features, part.labels = forest._features, forest._labels
-    arena: state.Arena = forest._arena  # type: ignore[assignment]
-    part.arena = paths.part(arena, None if trees is None else indices, aggregated=by_all)
+    engine = forest._engine.restricted_to(
+        None if trees is None else indices,
+        aggregated=forest.use_aggregation if aggregated is None else bool(aggregated),
+    )
     table = frames.read_columns(frames.read_frame(_frame(points)))
-    return list(forest._labels), part.predict_block(table, len(points), forest.n_jobs)
+    return list(forest._labels), engine.predict_block(table, len(points), forest.n_jobs)
 
 
 def _draw_surface(
