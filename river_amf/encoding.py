@@ -167,10 +167,10 @@ class EncodedSample:
     """A sample as the kernels take it.
 
     `values` is (3, n_features): the sample, and where kernels write it without outliers and as one
-    tree sees it.
+    tree sees it. `room` is where its prediction is written, for a forest of the rooms that it fits.
     """
 
-    __slots__ = ("address", "buffer", "picked", "source", "values")
+    __slots__ = ("address", "buffer", "fits", "picked", "room", "source", "values")
 
     def __init__(self, n_features: int) -> None:
         self.values: NDArray[np.float64] = np.full((3, n_features), np.nan)
@@ -178,6 +178,8 @@ class EncodedSample:
         self.buffer = self.values.data
         self.source: Any = None  # the dict that it was made of, and its values at that time
         self.picked: Any = None
+        self.fits: Any = None
+        self.room: Any = None
 
 
 class _Scratch(threading.local):

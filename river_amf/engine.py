@@ -160,15 +160,14 @@ class Engine:
                 label = self.labels.add(y)
             sample = self.features.encode(x)
         arena: Arena = self.arena  # type: ignore[assignment]
+        if sample.fits is not arena.rooms:
+            sample.fits, sample.room = arena.rooms, arena.new_room()
+        address = sample.room.address
         try:
-            status = learn_sample(
-                arena.address, sample.address, label, weight, arena.output.room.address
-            )
+            status = learn_sample(arena.address, sample.address, label, weight, address)
             while status < 0:
                 _make_room(arena, status)
-                status = learn_sample(
-                    arena.address, sample.address, label, weight, arena.output.room.address
-                )
+                status = learn_sample(arena.address, sample.address, label, weight, address)
         except BaseException:  # of memory or a signal: the trees that have not learnt it never will
             arena.handle["next_tree"] = kernels.NONE
             raise
@@ -186,7 +185,9 @@ class Engine:
         sample = self.features.encode_known(x)
         if sample is None:
             sample = self.features.encode(x)
-        proba, address = arena.output.room
+        if sample.fits is not arena.rooms:
+            sample.fits, sample.room = arena.rooms, arena.new_room()
+        proba, address = sample.room
         status = predict_sample(arena.address, sample.address, address)
         if status == INFINITE:
             self.features.check(x)  # raises

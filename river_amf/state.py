@@ -8,7 +8,6 @@ there are, and how they grow, follows from the table of `layout`.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -85,23 +84,14 @@ class Block:
 
 
 class Room(NamedTuple):
-    """Where a prediction is written: `address` is that of `proba` and of what lies behind it."""
-
-    proba: Array
-    address: int
-
-
-class _Output(threading.local):
-    """Room for a prediction, one for each thread: models predict in several at once.
+    """Where a prediction is written: `address` is that of `proba` and of what lies behind it.
 
     The forest's class probabilities; a row for each tree; and the sample, as predicted at some
     version of the forest, for whoever learns it next.
     """
 
-    def __init__(self, n_trees: int, class_room: int, feature_room: int) -> None:
-        room = np.zeros((1 + n_trees) * class_room + 1 + feature_room)
-        room[(1 + n_trees) * class_room] = -1.0
-        self.room = Room(room[:class_room], room.ctypes.data)
+    proba: Array
+    address: int
 
 
 class Arena:
@@ -144,7 +134,6 @@ class Arena:
         self.handle = np.zeros(1, HANDLE)
         self.handle["next_tree"] = -1
         self.address: int = self.handle.ctypes.data
-        self.output = _output_for(self.rooms)
         self._collect()
 
     def _collect(self) -> None:
@@ -176,10 +165,15 @@ class Arena:
             for name, field in FIELDS.items()
             if changed.intersection(field.axes)
         }
-        is_wider = not changed.isdisjoint(("class", "feature"))
-        output = _output_for(new_rooms) if is_wider else self.output
-        self.__dict__.update(arrays, rooms=new_rooms, output=output)
+        self.__dict__.update(arrays, rooms=new_rooms)
         self._collect()
+
+    def new_room(self) -> Room:
+        """Return room for a prediction, which serves as long as `rooms` is the same object."""
+        n_proba = (1 + self.rooms["tree"]) * self.rooms["class"]
+        room = np.zeros(n_proba + 1 + self.rooms["feature"])
+        room[n_proba] = -1.0  # no version
+        return Room(room[: self.rooms["class"]], room.ctypes.data)
 
     def grow_nodes(self, factor: float = 2.0) -> None:
         """Make `factor` times as much room for nodes, within `max_nodes`."""
@@ -275,11 +269,6 @@ class Arena:
         for name, array in state.items():
             arrays[name][...] = array
         self._begin(arrays)
-
-
-def _output_for(rooms: dict[str, int]) -> _Output:
-    """Return room for the predictions of an arena of such rooms."""
-    return _Output(rooms["tree"], rooms["class"], rooms["feature"])
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:

@@ -180,7 +180,7 @@ def sample_of(address: int, width: int) -> Array:
 
 @hot
 def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
-    """The arrays of `state._Output`: probabilities, the trees' (trees, 1, classes), the sample."""
+    """The arrays of `state.Room`: probabilities, the trees' (trees, 1, classes), the sample."""
     n_trees, width = len(forest.trees), forest.counts.shape[2]
     votes = address + 8 * width
     seen = votes + 8 * n_trees * width

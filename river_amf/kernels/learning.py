@@ -176,7 +176,7 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     """Write the forest's class probabilities into the beginning of `output`.
 
     The arguments are addresses: of the arena's handle; of (3, n_features) values as in
-    learn_sample; of the room of `state._Output`. The probabilities of the labels seen so far sum to
+    learn_sample; of the room of `state.Room`. The probabilities of the labels seen so far sum to
     1. Answers DONE, or INFINITE if the sample holds an infinite value.
     """
     forest = forest_of(arena)
