@@ -161,7 +161,7 @@ class Engine:
             sample = self.features.encode(x)
         arena: Arena = self.arena  # type: ignore[assignment]
         if sample.fits is not arena.rooms:
-            sample.fits, sample.room = arena.rooms, arena.new_room()
+            sample.room, sample.fits = arena.new_room(), arena.rooms
         address = sample.room.address
         try:
             status = learn_sample(arena.address, sample.address, label, weight, address)
@@ -186,7 +186,7 @@ class Engine:
         if sample is None:
             sample = self.features.encode(x)
         if sample.fits is not arena.rooms:
-            sample.fits, sample.room = arena.rooms, arena.new_room()
+            sample.room, sample.fits = arena.new_room(), arena.rooms
         proba, address = sample.room
         status = predict_sample(arena.address, sample.address, address)
         if status == INFINITE:

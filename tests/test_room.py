@@ -1,5 +1,6 @@
 """Where memory is short: a call that fails has changed nothing, and can be made again."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -199,8 +200,13 @@ assert pickle.loads(pickle.dumps(model)).predict_proba_one({}) == model.predict_
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory can be limited on Linux")
 def test_a_kernel_that_finds_no_memory_leaves_a_model_that_goes_on():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}  # it takes minutes uncompiled
     run = subprocess.run(
-        [sys.executable, "-c", NO_MEMORY_IN_A_KERNEL], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", NO_MEMORY_IN_A_KERNEL],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout == "no memory\n"
