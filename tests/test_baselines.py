@@ -351,6 +351,9 @@ def test_models_of_one_seed_are_the_same_and_copies_go_on_as_they_would(name):
     assert walk(model, samples[:250]) == walk(twin, samples[:250])
     copies = [twin, copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     expected = walk(model, samples[250:])
+    # river's kNN sums over a set, which may come in another order in a copy: by the hashes of str
+    if name == "knn":
+        expected = [pytest.approx(proba, abs=1e-12) for proba in expected]
     assert all(walk(other, samples[250:]) == expected for other in copies)
 
 
