@@ -1,7 +1,7 @@
 """Files that a stranger has edited, checksum and all: refused, or loaded as models that work.
 
 Run as a script, in a process of its own, as a wrong link may crash it:
-`python mutations.py FILE FOLDER SEED N` makes N edits of a file, and prints how many were refused
+`python edits.py FILE FOLDER SEED N` makes N edits of a file, and prints how many were refused
 and how many were loaded.
 """
 

@@ -18,7 +18,7 @@ from river import base, compose, metrics
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier, baselines
 from river_amf.evaluation import load_stream
 
-SPAM = Path(__file__).resolve().parents[2] / "shared" / "data" / "spam.csv.gz"
+SPAM = Path(__file__).resolve().parents[3] / "shared" / "data" / "spam.csv.gz"
 
 NAMES = [
     "majority",

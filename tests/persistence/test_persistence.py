@@ -20,7 +20,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-import mutations
+import edits
 import numpy as np
 import pandas as pd
 import pytest
@@ -621,7 +621,7 @@ def test_a_process_that_dies_leaves_the_old_file_whole(path):
 
 def small_file(path):
     model = AMFClassifier(n_estimators=1, seed=1)
-    for x, label, weight in mutations.samples(12):
+    for x, label, weight in edits.samples(12):
         model.learn_one(x, label, w=weight)
     model.save(path)
     return path.read_bytes()
@@ -1171,14 +1171,14 @@ def edited_error(path, header, arrays):
     ],
 )
 def test_an_edited_model_says_what_cannot_be(path, edit, what):
-    model = trained([*mutations.samples(60)], n_estimators=2)
+    model = trained([*edits.samples(60)], n_estimators=2)
     header, arrays = parts_in(model, path)
     edit(header["model"], arrays)
     assert what in edited_error(path, header, arrays)
 
 
 def test_arrays_that_a_file_lacks_are_as_before_anything_is_learnt(path):
-    model = trained([*mutations.samples(60)], n_estimators=2)
+    model = trained([*edits.samples(60)], n_estimators=2)
     header, arrays = parts_in(model, path)
     for name in ("bias", "faded", "moments", "buckets"):  # which this forest does not use
         del arrays[name]
@@ -1190,7 +1190,7 @@ def test_arrays_that_a_file_lacks_are_as_before_anything_is_learnt(path):
 
 @pytest.mark.parametrize("name", ["nodes", "counts"])
 def test_a_small_file_does_not_make_large_arrays_by_what_it_lacks(path, name):
-    header, arrays = parts_in(trained([*mutations.samples(60)], n_estimators=2), path)
+    header, arrays = parts_in(trained([*edits.samples(60)], n_estimators=2), path)
     header["model"]["parameters"]["n_classes"] = 10**9
     del arrays[name]
     arrays["trees"]["n_nodes"] = 2**30
@@ -1204,7 +1204,7 @@ def inner(arrays):
 
 
 def test_nodes_in_a_circle_are_refused(path):
-    header, arrays = parts_in(trained([*mutations.samples(60)], n_estimators=1), path)
+    header, arrays = parts_in(trained([*edits.samples(60)], n_estimators=1), path)
     nodes, node = arrays["nodes"][0], inner(arrays)
     root, child = arrays["trees"]["root"][0], nodes["left"][node]
     # the node becomes a child of its own child: every link is mutual, yet they hang on no root
@@ -1221,7 +1221,7 @@ def test_nodes_in_a_circle_are_refused(path):
 
 
 def test_lists_that_share_a_tail_or_have_another_length_are_refused(path):
-    header, arrays = parts_in(trained([*mutations.samples(60)], n_estimators=1), path)
+    header, arrays = parts_in(trained([*edits.samples(60)], n_estimators=1), path)
     keeping = np.flatnonzero(arrays["nodes"]["n_rows"][0] > 0)
     assert len(keeping) > 2
     first, second = keeping[:2]
@@ -1233,7 +1233,7 @@ def test_lists_that_share_a_tail_or_have_another_length_are_refused(path):
 
 
 def test_a_tree_whose_budget_is_spent_keeps_no_samples(path):
-    header, arrays = parts_in(trained([*mutations.samples(60)], n_estimators=1), path)
+    header, arrays = parts_in(trained([*edits.samples(60)], n_estimators=1), path)
     assert (arrays["nodes"]["n_rows"] > 0).any()
     header["model"]["parameters"]["max_nodes"] = int(arrays["trees"]["n_nodes"][0])
     assert "kept samples" in edited_error(path, header, arrays)
@@ -1269,8 +1269,8 @@ def subprocess_env():
     ],
 )
 def test_an_edited_file_is_refused_or_loads_a_model_that_works(path, tmp_path, parameters):
-    trained([*mutations.samples(120)], n_estimators=2, **parameters).save(path)
-    script = str(Path(mutations.__file__))
+    trained([*edits.samples(120)], n_estimators=2, **parameters).save(path)
+    script = str(Path(edits.__file__))
     command = [sys.executable, "-X", "faulthandler", script, str(path), str(tmp_path), "7", "400"]
     result = subprocess.run(
         command, env=subprocess_env(), capture_output=True, text=True, timeout=300

@@ -111,7 +111,7 @@ def test_every_notebook_is_run():
 @pytest.mark.parametrize("name", PROMISES)
 def test_a_notebook_is_kept_without_what_running_it_leaves(name):
     is_stripped = read(name) == stripped(read(name))  # their difference would be pages
-    assert is_stripped, f"{name}.ipynb: run `python tests/strip_notebooks.py`"
+    assert is_stripped, f"{name}.ipynb: run tests/tools/strip_notebooks.py"
 
 
 @pytest.mark.parametrize("name", PROMISES)

@@ -1,13 +1,13 @@
-"""Strip the notebooks of all that running them leaves behind: `python tests/strip_notebooks.py`.
+"""Strip the notebooks of all that running them leaves behind.
 
-They are kept in git without it: outputs, counts, and the metadata of whoever ran them, on what.
+By hand: `python tests/tools/strip_notebooks.py`. They are kept in git without it: outputs, counts, and the metadata of whoever ran them, on what.
 """
 
 from pathlib import Path
 
 import nbformat
 
-NOTEBOOKS = Path(__file__).resolve().parents[1] / "notebooks"
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 # what makes them Python to whoever opens them
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
