@@ -1,6 +1,7 @@
 """Strip the notebooks of all that running them leaves behind.
 
-By hand: `python tests/tools/strip_notebooks.py`. They are kept in git without it: outputs, counts, and the metadata of whoever ran them, on what.
+They are kept in git without outputs, counts, and the metadata of whoever ran them, on what. By
+hand: `python tests/tools/strip_notebooks.py`.
 """
 
 from pathlib import Path
