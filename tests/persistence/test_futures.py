@@ -182,7 +182,7 @@ def test_loaded_arrays_are_fit_for_the_kernels(path):
 
 def test_neither_saving_nor_loading_copies_the_whole(path, monkeypatch):
     monkeypatch.setattr(container, "_PIECE_BYTES", 2**18)
-    model = trained(STREAM * 4, n_estimators=20)
+    model = trained(STREAM * 3, n_estimators=26)
     reloaded(model, path)  # what is made once
     size = path.stat().st_size
     assert size > 20 * container._PIECE_BYTES
