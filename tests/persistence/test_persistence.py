@@ -1166,8 +1166,8 @@ def edited_error(path, header, arrays):
         (lambda p, a: p["features"].append(["d", []]), "a feature of categories has none"),
         (lambda p, a: p["labels"].append(["int8", 1.5]), "stands for no value"),
         (lambda p, a: p["labels"].append(["int8", 1000]), "stands for no value"),
-        (lambda p, a: a.clear(), "labels without a tree"),
-        (lambda p, a: (a.clear(), p["labels"].clear()), "features without a"),
+        (lambda p, a: a.clear(), "labels without any trees"),
+        (lambda p, a: (a.clear(), p["labels"].clear()), "features without any trees"),
     ],
 )
 def test_an_edited_model_says_what_cannot_be(path, edit, what):
