@@ -12,6 +12,8 @@ from scipy import stats
 
 from river_amf import AMFClassifier, inspection
 
+pytestmark = pytest.mark.slow
+
 N_TREES = 3000
 
 # the second label comes late, inside and beside the first one's cell; two rows coincide
