@@ -337,7 +337,7 @@ def weigh_chain(
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
     """Split a pure leaf late, as a sample of another label has arrived at `row` (design 2)."""
     # Returns NOTHING, the newcomer's leaf and the growth of the log wbar of the expanded leaf. If
-    # the tree runs out of room, nothing changes, and the first value says of which kind.
+    # the tree runs out of room, nothing changes, and the first value says which kind is short.
     before = tree.state["random_state"]
     n_features = tree.settings["n_features"]
     n_members = int(tree.nodes[index]["n_rows"]) + 1

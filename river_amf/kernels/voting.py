@@ -105,7 +105,7 @@ def hears_trees(settings: Record) -> bool:
 
 @hot
 def judge_tree(forest: Forest, t: int, vote: float, weight: float) -> None:
-    """Restart a tree, if it is one of every second, once it predicts far worse than it used to."""
+    """Restart a tree with an odd index once it predicts far worse than it used to."""
     # That is the case when the running mean of its recent losses, 1 - p(label), exceeds the long-
     # run mean by restart_threshold standard errors, and by more than a few rare labels would cause.
     # The other trees are never restarted, as the drift may be less than it seems.
