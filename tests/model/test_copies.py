@@ -27,6 +27,7 @@ VARIANTS = {
     "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
 }
 variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
+kinds = pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 
 
 def pickled_by(protocol):
@@ -40,7 +41,6 @@ COPIES = {
     "deepcopy": copy.deepcopy,
     "copy of a copy": lambda model: copy.deepcopy(pickle.loads(pickle.dumps(model))),
 }
-copies = pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
 
 
 def mixed_stream(n_samples):
@@ -106,19 +106,20 @@ def test_the_streams_make_everything_grow_several_times():
 # Pickle and deepcopy
 
 
-@variants
-@copies
-def test_a_copy_gives_the_same_answers(make_copy, parameters):
-    model = trained(STREAM[:700], **parameters)
-    assert answers(make_copy(model)) == answers(model)
+# every variant with every cut, and each of the ways to copy with some of both
+FUTURES = [
+    pytest.param(parameters, cut, make_copy, id=f"{name}, {cut} samples, {way}")
+    for i, (name, parameters) in enumerate(VARIANTS.items())
+    for j, cut in enumerate([0, 1, 100, 700])
+    for way, make_copy in [[*COPIES.items()][(i + j) % len(COPIES)]]
+]
 
 
-@variants
-@copies
-@pytest.mark.parametrize("cut", [0, 1, 100, 700])
-def test_equal_futures_after_a_copy(make_copy, parameters, cut):
+@pytest.mark.parametrize(("parameters", "cut", "make_copy"), FUTURES)
+def test_equal_futures_after_a_copy(parameters, cut, make_copy):
     model = trained(STREAM[:cut], **parameters)
     twin = make_copy(model)
+    assert answers(twin) == answers(model)
     for x, label, weight in STREAM[cut:]:
         assert twin.predict_proba_one(x) == model.predict_proba_one(x)
         model.learn_one(x, label, w=weight)
@@ -127,19 +128,18 @@ def test_equal_futures_after_a_copy(make_copy, parameters, cut):
     assert pickle.dumps(twin) == pickle.dumps(model)
 
 
-@pytest.mark.parametrize("make_copy", [pickled_by(5), copy.deepcopy], ids=["pickle", "deepcopy"])
-@pytest.mark.parametrize("cut", range(0, 600, 23))
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-def test_equal_futures_wherever_the_copy_is_made(kind, make_copy, cut):
-    model = trained(COARSE_STREAM[:cut], kind, n_estimators=2)
-    twin = make_copy(model)
-    learn(model, COARSE_STREAM[cut:])
-    learn(twin, COARSE_STREAM[cut:])
-    assert answers(twin) == answers(model)
-    assert pickle.dumps(twin) == pickle.dumps(model)
+@kinds
+def test_equal_futures_wherever_the_copy_is_made(kind):
+    model = trained([], kind, n_estimators=2)
+    expected = pickle.dumps(trained(COARSE_STREAM, kind, n_estimators=2))
+    for cut in range(0, 600, 23):
+        for make_copy in (pickled_by(5), copy.deepcopy):
+            twin = learn(make_copy(model), COARSE_STREAM[cut:])
+            assert pickle.dumps(twin) == expected, (cut, make_copy)
+        learn(model, COARSE_STREAM[cut : cut + 23])
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+@kinds
 def test_copies_all_along_the_way_change_nothing(kind):
     model = trained([], kind)
     for start in range(0, len(STREAM), 10):
@@ -150,19 +150,13 @@ def test_copies_all_along_the_way_change_nothing(kind):
 
 
 @variants
-@pytest.mark.parametrize("make_copy", [pickled_by(5), copy.deepcopy], ids=["pickle", "deepcopy"])
-def test_training_the_copy_does_not_touch_the_original(make_copy, parameters):
+def test_neither_the_copy_nor_the_original_touches_the_other(parameters):
     model = trained(STREAM[:300], **parameters)
     before = pickle.dumps(model)
-    learn(make_copy(model), STREAM[300:])
-    assert pickle.dumps(model) == before
-
-
-@variants
-def test_training_the_original_does_not_touch_the_copy(parameters):
-    model = trained(STREAM[:300], **parameters)
     twin = copy.deepcopy(model)
-    before = pickle.dumps(twin)
+    learn(copy.deepcopy(model), STREAM[300:])
+    learn(pickle.loads(before), STREAM[300:])
+    assert pickle.dumps(model) == before
     learn(model, STREAM[300:])
     assert pickle.dumps(twin) == before
 
@@ -181,16 +175,11 @@ def test_copies_of_the_dummy_have_equal_futures(make_copy):
 
 
 @variants
-def test_a_pickle_of_the_unpickled_is_the_same_pickle(parameters):
-    first = pickle.dumps(trained(STREAM, **parameters))
-    second = pickle.dumps(pickle.loads(first))
-    assert len(second) == len(first)
-    assert second == first
-
-
-@variants
-def test_a_pickle_carries_no_spare_capacity(parameters):
-    arena = pickle.loads(pickle.dumps(trained(STREAM, **parameters)))._arena
+def test_a_pickle_is_what_is_in_use_and_nothing_else(parameters):
+    data = pickle.dumps(trained(STREAM, **parameters))
+    model = pickle.loads(data)
+    assert pickle.dumps(model) == data
+    arena = model._arena
     n_trees, n_nodes = 3, arena.trees["n_nodes"].max()
     n_boxes, n_rows = arena.trees["n_boxes"].max(), arena.counters["n_rows"][0]
     n_features, n_classes = arena.settings["n_features"][0], arena.settings["n_classes"][0]
@@ -218,7 +207,7 @@ def test_a_spent_budget_leaves_no_samples_behind():
     assert model._arena.rows.shape[0] == model._arena.links.shape[1] == 0
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+@kinds
 def test_a_pickle_does_not_depend_on_what_the_memory_held_before(kind):
     model = trained(STREAM[:60], kind)
     pickles = set()
@@ -229,13 +218,7 @@ def test_a_pickle_does_not_depend_on_what_the_memory_held_before(kind):
     assert len(pickles) == 1
 
 
-@variants
-def test_equal_seeds_and_streams_give_equal_pickles(parameters):
-    first, second = trained(STREAM[:700], **parameters), trained(STREAM[:700], **parameters)
-    assert pickle.dumps(first) == pickle.dumps(second)
-
-
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+@kinds
 def test_predicting_does_not_change_the_pickle(kind):
     model = trained(STREAM[:300], kind)
     before = pickle.dumps(model)
@@ -247,31 +230,22 @@ def test_predicting_does_not_change_the_pickle(kind):
 
 
 @variants
-def test_a_clone_is_untrained_and_has_the_same_parameters(parameters):
+def test_a_clone_is_untrained_and_becomes_the_same_model(parameters):
     model = trained(STREAM[:300], **parameters)
+    before = pickle.dumps(model)
     clone = model.clone()
     assert clone._get_params() == model._get_params()
     assert clone.predict_proba_one({}) == {}
     assert pickle.dumps(clone) == pickle.dumps(trained([], **parameters))
-
-
-@variants
-def test_a_clone_becomes_the_same_model(parameters):
-    model = trained(STREAM[:300], **parameters)
-    assert pickle.dumps(learn(model.clone(), STREAM[:300])) == pickle.dumps(model)
+    assert pickle.dumps(learn(clone, STREAM[:300])) == before
+    learn(clone, STREAM[300:])
+    assert pickle.dumps(model) == before
 
 
 def test_a_clone_takes_new_parameters():
     clone = trained(STREAM[:10]).clone({"step": 0.25})
     assert clone.step == 0.25
     assert clone.seed == 42
-
-
-def test_training_a_clone_does_not_touch_the_original():
-    model = trained(STREAM[:300])
-    before = pickle.dumps(model)
-    learn(model.clone(), STREAM)
-    assert pickle.dumps(model) == before
 
 
 def test_clones_without_a_seed_differ():
