@@ -55,9 +55,9 @@ def mixed_stream(n_samples):
         label = "above" if (x["fine"] > 0) ^ (rng.random() < 0.15) else "below"
         if i > 200 and rng.random() < 0.2:
             x["color"] = f"shade {rng.randrange(i)}"
-        if i > 400 and rng.random() < 0.1:
-            label = f"extra {i // 400}"
-        if i % 150 == 149:
+        if i > 300 and rng.random() < 0.1:
+            label = f"extra {i // 300}"
+        if i % 110 == 109:
             x[f"late {i}"] = rng.random()
         if rng.random() < 0.2:
             del x["fine"]
@@ -75,9 +75,9 @@ def coarse_stream(n_samples):
         yield x, (x["a"] + x["b"] > 5) ^ (rng.random() < 0.05), 1.0
 
 
-STREAM = list(mixed_stream(1200))
-COARSE_STREAM = list(coarse_stream(1200))
-QUESTIONS = [x for x, _, _ in STREAM[::40]] + [{}, {"fine": 1e9}, {"color": "never seen"}]
+STREAM = list(mixed_stream(900))
+COARSE_STREAM = list(coarse_stream(900))
+QUESTIONS = [x for x, _, _ in STREAM[::30]] + [{}, {"fine": 1e9}, {"color": "never seen"}]
 
 
 def learn(model, samples):
@@ -110,7 +110,7 @@ def test_the_streams_make_everything_grow_several_times():
 FUTURES = [
     pytest.param(parameters, cut, make_copy, id=f"{name}, {cut} samples, {way}")
     for i, (name, parameters) in enumerate(VARIANTS.items())
-    for j, cut in enumerate([0, 1, 100, 700])
+    for j, cut in enumerate([0, 1, 100, 600])
     for way, make_copy in [[*COPIES.items()][(i + j) % len(COPIES)]]
 ]
 
@@ -120,8 +120,9 @@ def test_equal_futures_after_a_copy(parameters, cut, make_copy):
     model = trained(STREAM[:cut], **parameters)
     twin = make_copy(model)
     assert answers(twin) == answers(model)
-    for x, label, weight in STREAM[cut:]:
-        assert twin.predict_proba_one(x) == model.predict_proba_one(x)
+    for i, (x, label, weight) in enumerate(STREAM[cut:]):
+        if i < 9 or i % 9 == 0:
+            assert twin.predict_proba_one(x) == model.predict_proba_one(x)
         model.learn_one(x, label, w=weight)
         twin.learn_one(x, label, w=weight)
     assert answers(twin) == answers(model)
