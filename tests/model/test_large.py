@@ -86,6 +86,7 @@ def check_odds(odds, table, tolerance):
     assert [found[node] for node in odds] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_samples", [1.0, float(MANY)])
 def test_a_chain_of_ten_thousand_splits(n_samples):
     model = deep_forest(n_samples)

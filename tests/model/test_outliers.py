@@ -71,8 +71,11 @@ def clean_accuracy(variant, constant_first=False):
 
 # First of all, among the values that the range is judged by at first, or later; each of these with
 # every variant, and with every sentinel.
+# One in three is enough for a fast run.
 PLACES = [
-    (variant, first, SENTINELS[(i + j) % 3])
+    pytest.param(
+        variant, first, SENTINELS[(i + j) % 3], marks=[pytest.mark.slow] * ((i + 2 * j) % 3 > 0)
+    )
     for i, variant in enumerate(ROBUST)
     for j, first in enumerate([0, 1, 30, 63, 64, 500])
 ]
@@ -99,7 +102,9 @@ def test_a_range_from_the_least_to_the_largest_value_would_lose_the_feature(sent
     assert accuracy(made(split_intensity="unit"), squeezed) < clean_accuracy("range") - 0.1
 
 
-@pytest.mark.parametrize("sentinel", SENTINELS)
+@pytest.mark.parametrize(
+    "sentinel", [pytest.param(s, marks=[pytest.mark.slow] * (s > 0)) for s in SENTINELS]
+)
 @pytest.mark.parametrize("variant", ROBUST)
 def test_a_sentinel_while_the_feature_is_constant_costs_little(variant, sentinel):
     stream = with_sentinels(CONSTANT_FIRST, sentinel, first=100)

@@ -138,10 +138,10 @@ def assert_is_step(step, node, values, shares):
 @pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS.keys())
 def test_the_steps_are_those_of_the_reference(parameters):
     model, reference = pair(**parameters)
-    for sample in stream(100):
+    for sample in stream(80):
         model.learn_one(*sample)
         reference.learn_one(*sample)
-    for x in QUESTIONS[::3] + QUESTIONS[-4:]:
+    for x in QUESTIONS[::5] + QUESTIONS[-4:]:
         encoded = encode(model, x)
         for t, tree in enumerate(reference.trees):
             values = reference.encode(x, tree.tree_key)

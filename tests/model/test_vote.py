@@ -261,9 +261,11 @@ def test_a_copy_made_after_a_prediction_learns_like_the_original(parameters):
         assert len({pickle.dumps(other) for other in (model, *twins)}) == 1
 
 
-@parameters
-@pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_blocks_in_threads_are_like_their_rows(parameters, n_jobs):
+@pytest.mark.parametrize(
+    ("name", "n_jobs"), [*((name, 2) for name in PARAMETERS), ("fading", 1), ("adaptive", 5)]
+)
+def test_blocks_in_threads_are_like_their_rows(name, n_jobs):
+    parameters = PARAMETERS[name]
     X, y, w = zip(*STREAM, strict=True)
     expected = []
     rows = made(**parameters)
@@ -304,9 +306,11 @@ RESTARTS = {
 }
 
 
-@pytest.mark.parametrize("parameters", RESTARTS.values(), ids=RESTARTS)
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_trees_start_afresh_alike_in_blocks_and_after_copies(parameters, n_jobs):
+@pytest.mark.parametrize(
+    ("name", "n_jobs"), [*((name, 3) for name in RESTARTS), ("vote", 1), ("adaptive, budget", 1)]
+)
+def test_trees_start_afresh_alike_in_blocks_and_after_copies(name, n_jobs):
+    parameters = RESTARTS[name]
     stream = list(moving_stream())
     rows, copied = restarting(**parameters), restarting(**parameters)
     blocks = restarting(**parameters, n_jobs=n_jobs)
