@@ -1,4 +1,4 @@
-"""The command: its subcommands, and how it ends."""
+"""The command `river-amf`: its subcommands and its exit status."""
 
 from __future__ import annotations
 
@@ -19,33 +19,35 @@ from river_amf.evaluation import DriftStream, EvaluationError
 
 __all__ = ["main"]
 
-_BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not know
+_BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not define
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
+    """An argument parser that reports an error in a single line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"river-amf: error: {' '.join(message.split())}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
+    """Run the command `river-amf`.
 
     Parameters
     ----------
     argv
-        Arguments after the name of the command; those of the process by default.
+        Command-line arguments, without the name of the command. By default those of the process.
 
     Returns
     -------
-    The exit status: 0, 1 if every model of a comparison fails, 2 without a subcommand, 130 after
-    Ctrl-C, 141 if nobody reads the table.
+    int
+        The exit status: 0 on success, 1 if every model of a comparison failed, 2 without a
+        subcommand, 130 after Ctrl-C, and 141 if the reader of the output closed the pipe.
 
     Raises
     ------
     SystemExit
-        With status 2 after an error, told in one line on stderr; with 0 after help or version.
+        With status 2 after an error, which is reported in one line on stderr; with status 0 after
+        `--help` or `--version`.
 
     Examples
     --------
@@ -64,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = arguments.run(arguments)
         return status
     except BrokenPipeError:
-        # Python flushes stdout once more as it ends, and would complain.
+        # Python flushes stdout again on exit, which would fail and print a warning.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except KeyboardInterrupt:
@@ -104,12 +106,12 @@ def _make_parser() -> _Parser:
 def _version() -> str:
     try:
         return importlib.metadata.version("river-amf")
-    except importlib.metadata.PackageNotFoundError:  # run from a checkout
+    except importlib.metadata.PackageNotFoundError:  # running from a checkout
         return river_amf.__version__
 
 
 def _list_tracks(arguments: argparse.Namespace) -> int:
-    """Print the tracks and their streams; return the exit status."""
+    """Print the tracks and their streams, and return the exit status."""
     above: tuple[str, ...] = ()
     width = max(map(len, (*evaluation.STREAMS, *evaluation.BUNDLED)))
     for track, names in evaluation.TRACKS.items():

@@ -1,4 +1,4 @@
-"""`river-amf compare`: every model on one stream, in one table."""
+"""The subcommand `river-amf compare`: several models on one stream, in one table."""
 
 from __future__ import annotations
 
@@ -47,18 +47,7 @@ EPILOG = (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the subcommand.
-
-    Examples
-    --------
-    >>> import argparse
-    >>> from river_amf.cli.compare import add_arguments
-    >>> parser = argparse.ArgumentParser()
-    >>> add_arguments(parser)
-    >>> parser.parse_args(["Phishing", "--models", "knn,amf"]).models
-    ['knn', 'amf']
-
-    """
+    """Add the arguments of the subcommand."""
     add_stream_arguments(parser)
     add = parser.add_argument
     add(
@@ -90,22 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prepare all that can fail, then run; return the exit status.
-
-    Examples
-    --------
-    >>> import argparse
-    >>> from river_amf.cli.compare import add_arguments, run
-    >>> parser = argparse.ArgumentParser()
-    >>> add_arguments(parser)
-    >>> run(parser.parse_args(["--limit", "100", "--models", "majority,dummy"]))
-    Bananas: 100 samples
-    model     samples  accuracy   kappa  log-loss  us/sample ...
-    majority      100    0...
-    dummy         100    0...
-    0
-
-    """
+    """Check everything that can be checked beforehand, run, and return the exit status."""
     source = arguments.stream or DEFAULT_STREAM
     makers = _choose(arguments.models, baselines.classifiers(arguments.seed))
     metrics = dict.fromkeys(map(find_metric, arguments.metrics))
@@ -129,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _choose(chosen: list[str] | None, makers: dict[str, Maker]) -> dict[str, Maker]:
-    """Return the models named, in that order, or all."""
+    """Return the chosen models in the order given, or all of them."""
     if chosen is None:
         return makers
     if not chosen:
@@ -141,7 +115,7 @@ def _choose(chosen: list[str] | None, makers: dict[str, Maker]) -> dict[str, Mak
 
 
 def _writers(arguments: argparse.Namespace, source: str) -> dict[str, tuple[Writer, str]]:
-    """Return by option what writes each file asked for, and its path, or raise if it cannot."""
+    """Return the writer and the path of each requested file by option, or raise."""
     paths = {option: path for option in _FILES if (path := getattr(arguments, option)) is not None}
     options: dict[Path, str] = {}
     for option, path in paths.items():
@@ -160,7 +134,7 @@ def _writers(arguments: argparse.Namespace, source: str) -> dict[str, tuple[Writ
 
 
 def _write(comparison: Comparison, writers: dict[str, tuple[Writer, str]]) -> None:
-    """Write all the files that can be, and raise for those that cannot."""
+    """Write every file that can be written, then raise for those that cannot."""
     errors = []
     for option, (write, path) in writers.items():
         try:
@@ -176,7 +150,7 @@ def _write_curves(comparison: Comparison, path: str) -> None:
 
 
 def _picture_writer() -> Callable[[Comparison, str], None]:
-    """Return what draws the picture, or raise without matplotlib."""
+    """Return the function that draws the picture, or raise if matplotlib is missing."""
     try:
         from river_amf import plot
     except ImportError as error:
@@ -189,7 +163,7 @@ def _picture_writer() -> Callable[[Comparison, str], None]:
         try:
             figure = plot.comparison(comparison)[0].figure
             figure.savefig(path, format="png", dpi=150)
-        except ValueError as error:  # where all have failed, say
+        except ValueError as error:  # for example, because all models failed
             state = "left as it was" if os.path.exists(path) else "not written"
             print(f"no picture, {path} is {state}: {error}", file=sys.stderr)
         finally:

@@ -1,4 +1,4 @@
-"""What the subcommands share: the arguments that name a stream, and how values are read."""
+"""What the subcommands share: the arguments that choose a stream, and argument parsing."""
 
 from __future__ import annotations
 
@@ -19,18 +19,7 @@ _MAX_INTEGER = 2**31 - 1
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say which samples to run over, with which metrics.
-
-    Examples
-    --------
-    >>> import argparse
-    >>> from river_amf.cli.options import add_stream_arguments
-    >>> parser = argparse.ArgumentParser()
-    >>> add_stream_arguments(parser)
-    >>> parser.parse_args(["Phishing", "--limit", "100"]).limit
-    100
-
-    """
+    """Add the arguments that choose the samples and the metrics."""
     add = parser.add_argument
     add(
         "stream",
@@ -63,28 +52,12 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def names(text: str) -> list[str]:
-    """Return the names in a list with commas.
-
-    Examples
-    --------
-    >>> from river_amf.cli.options import names
-    >>> names("knn,amf")
-    ['knn', 'amf']
-
-    """
+    """Return the names in a comma-separated list."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def at_least(least: int, most: int | None = _MAX_INTEGER) -> Callable[[str], int]:
-    """Return a parser of whole numbers between two bounds.
-
-    Examples
-    --------
-    >>> from river_amf.cli.options import at_least
-    >>> at_least(1)("12")
-    12
-
-    """
+    """Return a parser for whole numbers between two bounds, both included."""
 
     def parse(text: str) -> int:
         try:
@@ -101,20 +74,7 @@ def at_least(least: int, most: int | None = _MAX_INTEGER) -> Callable[[str], int
 
 
 def seconds(text: str) -> float:
-    """Return a number of seconds above 0.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        If it is none.
-
-    Examples
-    --------
-    >>> from river_amf.cli.options import seconds
-    >>> seconds("2.5")
-    2.5
-
-    """
+    """Return a positive number of seconds, or raise ArgumentTypeError."""
     try:
         number = float(text)
     except ValueError:
@@ -125,31 +85,7 @@ def seconds(text: str) -> float:
 
 
 def check_output(path: str, source: str, what: str) -> None:
-    """Raise if a file cannot be written, before anything is run; it is left as it is.
-
-    Parameters
-    ----------
-    path
-        The file.
-    source
-        The stream, which is not to be overwritten.
-    what
-        What will be written, for the message.
-
-    Raises
-    ------
-    EvaluationError
-        If so, with the reason.
-
-    Examples
-    --------
-    >>> from river_amf.cli.options import check_output
-    >>> check_output("nowhere/table.csv", "Bananas", "the table")
-    Traceback (most recent call last):
-        ...
-    river_amf.evaluation.errors.EvaluationError: cannot write the table to nowhere/table.csv: ...
-
-    """
+    """Raise EvaluationError if a file cannot be written or is the stream; leave it unchanged."""
     exists = os.path.exists(path)
     if exists and os.path.exists(source) and os.path.samefile(path, source):
         raise EvaluationError(f"cannot write {what} to {path}: it is the stream")
@@ -162,10 +98,6 @@ def check_output(path: str, source: str, what: str) -> None:
 
 
 def say_interrupted(text: str = "interrupted") -> int:
-    """Tell on stderr that Ctrl-C has ended a command; return its exit status.
-
-    >>> say_interrupted()
-    130
-    """
+    """Report on stderr that Ctrl-C ended the command, and return its exit status."""
     print(text, file=sys.stderr)
     return _INTERRUPTED
