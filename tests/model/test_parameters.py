@@ -47,7 +47,7 @@ OF_THE_FOREST = OF_THE_DUMMY | {
     "n_estimators": ([1, 10, np.int64(3)], [*NOT_INTEGERS, 0, None], "integer >= 1"),
     "step": ([1, 2, 1e300, *SMALL_NUMBERS], [*NOT_NUMBERS, None], "> 0 and at most 1e+300"),
     "loss": (["log"], [*NOT_CHOICES, None, "hinge"], "'log'"),
-    "split_prior": (SMALL_NUMBERS, [*NOT_NUMBERS, None, 1, 1.5], "between 0 and 1, both excluded"),
+    "split_prior": (SMALL_NUMBERS, [*NOT_NUMBERS, None, 1, 1.5], "strictly between 0 and 1"),
     "use_aggregation": (
         [True, False, np.bool_(True)],
         [None, 0, 1, "True", math.nan],
@@ -63,7 +63,7 @@ OF_THE_FOREST = OF_THE_DUMMY | {
     "fading_factor": (
         [None, *SMALL_NUMBERS],
         [*NOT_NUMBERS, "0.5", False, 1, 1.0, 1.5, 10**400],
-        "between 0 and 1, both excluded, or None",
+        "strictly between 0 and 1, or None",
     ),
     "restart_threshold": (
         [None, 1, 5.0, 1e300, *SMALL_NUMBERS],
