@@ -1,4 +1,10 @@
-"""Aggregated Mondrian Forests for river, with a compiled core."""
+"""Aggregated Mondrian Forests (AMF) for river, with a compiled core.
+
+`AMFClassifier` is the forest of the paper, and `AdaptiveAMFClassifier` the same forest with
+defaults for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a
+baseline. `save` and `load` write models to files and read them back, and `inspection` shows the
+inside of a forest as tables.
+"""
 
 from river_amf import inspection
 from river_amf._version import __version__

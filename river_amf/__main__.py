@@ -1,4 +1,4 @@
-"""`python -m river_amf`: the command."""
+"""Entry point of `python -m river_amf`, the same command as `river-amf`."""
 
 from __future__ import annotations
 

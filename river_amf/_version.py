@@ -1,3 +1,3 @@
-"""The version of the package, beneath all that must know it."""
+"""The version of the package, in a module that imports nothing and anything can import."""
 
 __version__ = "0.1.0"

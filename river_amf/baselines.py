@@ -1,11 +1,14 @@
-"""The classic classifiers of stream learning by name, as models of river that are ready to run.
+"""The classic classifiers of stream learning by name, as river models that are ready to run.
 
-Each takes what our forests take: dicts of numbers, booleans and categories, in which values may be
-missing (key absent, None, NaN), features may appear and vanish, and labels need not be known in
-advance. None is written here. They are river's own, or scikit-learn's through `river.compat`,
-behind river's scalers and encoders where numbers or categories do not suit them as they are.
+Each takes the same input as the forests: dicts of numbers, booleans and categories. Values may be
+missing (key absent, None or NaN), features may appear and disappear, and labels need not be known
+in advance. None of the models is implemented here: they are river's own, or scikit-learn's by way
+of `river.compat`, behind river's scalers and encoders where they cannot use numbers or categories
+as they are.
 
-`SIX_MAILS` are six mails and whether each is spam, and `QUESTION` is a seventh:
+`classifiers` returns the models by name, and `DESCRIPTIONS` describes each in a few words.
+`SIX_MAILS` holds the features of six e-mails and whether each is spam (`"yes"` or `"no"`), and
+`QUESTION` the features of a seventh:
 
 >>> from river_amf import baselines
 >>> for name, make in baselines.classifiers(seed=1).items():
@@ -19,8 +22,8 @@ knn: yes
 hoeffding-gini: yes
 amf: yes
 
-River's trees, and the ensembles of them, sort the labels: strings and numbers cannot be labels of
-the same stream there. An infinite number raises `ValueError` wherever features are looked at.
+River's trees and their ensembles sort the labels, so for them strings and numbers cannot both be
+labels of one stream. An infinite number raises `ValueError` in all models that look at features.
 """
 
 from __future__ import annotations
@@ -52,11 +55,11 @@ __all__ = ["DESCRIPTIONS", "QUESTION", "SIX_MAILS", "classifiers"]
 
 Features = dict[Any, Any]
 
-_N_MODELS = 10  # members of an ensemble of trees
+_N_MODELS = 10  # trees in an ensemble
 _N_INPUTS = 256  # of the neural network
-_BUFFER = 1000  # samples, the latest ones, among which neighbours are looked for
-_GRACE_PERIODS = (50, 100, 200, 400, 800)  # samples, of the trees that are stacked
-_OUTERMOST = 3.0  # standard deviations from the mean to the last bin of a number
+_BUFFER = 1000  # the number of recent samples that neighbors are searched in
+_GRACE_PERIODS = (50, 100, 200, 400, 800)  # of the stacked trees, in samples
+_OUTERMOST = 3.0  # distance of a number's last bin from the mean, in standard deviations
 
 
 def _mail(money: str, domain: str, attachment: str, time: str) -> Features:
@@ -74,11 +77,11 @@ SIX_MAILS: tuple[tuple[Features, str], ...] = (
 QUESTION: Features = _mail("yes", "edu", "yes", "day")
 
 
-# What is made of a sample
+# Preprocessing
 
 
 def _numbers(x: Features) -> Features:
-    """Return the numbers, booleans among them, as floats; ValueError if one is infinite."""
+    """Return the numbers and booleans as floats, or raise ValueError if one is infinite."""
     numbers = {
         name: as_number(name, value) for name, value in x.items() if isinstance(value, Number)
     }
@@ -86,7 +89,7 @@ def _numbers(x: Features) -> Features:
 
 
 def _categories(x: Features) -> Features:
-    """Return what is neither a number nor missing."""
+    """Return the features that are neither numbers nor missing."""
     return {
         name: value
         for name, value in x.items()
@@ -95,22 +98,22 @@ def _categories(x: Features) -> Features:
 
 
 def _present(x: Features) -> Features:
-    """Return what is not missing."""
+    """Return the features that are not missing."""
     return _numbers(x) | _categories(x)
 
 
 def _sortable(x: Features) -> Features:
-    """Return what is not missing, under names that can be sorted whatever they are."""
+    """Return the features that are not missing, with their names replaced by sortable keys."""
     return {column_order(name): value for name, value in _present(x).items()}
 
 
 def _bins(x: Features) -> Features:
-    """Cut numbers of mean 0 and standard deviation 1 into seven bins."""
+    """Put numbers of mean 0 and standard deviation 1 into seven bins."""
     return {name: round(max(-_OUTERMOST, min(value, _OUTERMOST))) for name, value in x.items()}
 
 
 def _words(x: Features) -> Features:
-    """Count the words of each text, and take numbers for counts unless they are negative."""
+    """Count the words of each text, and take nonnegative numbers as counts."""
     words = Counter(
         f"{name}={word}"
         for name, text in _categories(x).items()
@@ -121,22 +124,22 @@ def _words(x: Features) -> Features:
 
 
 def _some(x: Features) -> Features:
-    """Let no sample be empty: river's multinomial naive Bayes divides by what it has met."""
-    return x or {"": 0.0}
+    """Return the features, or a dummy feature if there are none."""
+    return x or {"": 0.0}  # river's multinomial naive Bayes divides by the number of features seen
 
 
 def _zeros(_: Features) -> Features:
-    """Return a zero for each input of the neural network."""
+    """Return zero for each input of the neural network."""
     return dict.fromkeys(range(_N_INPUTS), 0.0)
 
 
 def _pipeline(*steps: Any) -> base.Classifier:
-    """Chain the steps; functions among them are wrapped by river."""
+    """Chain steps; river wraps plain functions among them."""
     return cast(base.Classifier, compose.Pipeline(*steps))
 
 
 def _each(numbers: list[Any], categories: list[Any]) -> compose.TransformerUnion:
-    """Take numbers through some steps, and categories through others."""
+    """Send numbers through some steps, and categories through others."""
     return compose.TransformerUnion(
         ("numbers", compose.Pipeline(_numbers, *numbers)),
         ("categories", compose.Pipeline(_categories, *categories)),
@@ -144,7 +147,7 @@ def _each(numbers: list[Any], categories: list[Any]) -> compose.TransformerUnion
 
 
 def _scaled() -> compose.TransformerUnion:
-    """Scale numbers, and make a column of each category."""
+    """Scale numbers and one-hot encode categories."""
     one_hot = preprocessing.OneHotEncoder(drop_zeros=True)
     return _each([preprocessing.StandardScaler()], [one_hot])
 
@@ -166,9 +169,10 @@ def _knn(_: int | None) -> base.Classifier:
 
 
 def _gaussian_nb(_: int | None) -> base.Classifier:
-    # To river, whatever value a column has is next to impossible for a label with which it has not
-    # varied. So categories are codes, for few of their columns of 0 and 1 would vary with each
-    # label; and codes are scaled too, by a scale that moves a little.
+    # If a column has been constant for a label so far, any other value of it is next to impossible
+    # to river's model. So categories are not one-hot encoded, as few of these columns would vary
+    # for every label, but become codes. These are scaled too: as the scale moves a little, even a
+    # code that is constant for a label varies.
     codes = _each([], [preprocessing.OrdinalEncoder()])
     model = naive_bayes.GaussianNB()  # type: ignore[no-untyped-call]
     return _pipeline(codes, preprocessing.StandardScaler(), model)
@@ -180,8 +184,8 @@ def _multinomial() -> base.Classifier:
 
 
 def _categorical_nb(_: int | None) -> base.Classifier:
-    # River does not have it, but that of multinomials is the same, up to smoothing, where each
-    # sample has a column of 1 for each of its categories.
+    # River does not have it, but up to smoothing it is the same as multinomial naive Bayes on
+    # one-hot encoded categories.
     binned = _each([preprocessing.StandardScaler(), _bins], [])
     one_hot = preprocessing.OneHotEncoder(drop_zeros=True)
     return _pipeline(binned, one_hot, _multinomial())
@@ -208,8 +212,9 @@ def _mlp(seed: int | None) -> base.Classifier:
         ) from error
     from river.compat import convert_sklearn_to_river
 
-    # A network has as many inputs and labels as at first. So features are hashed to a fixed number
-    # of columns, all of them there in each sample; and each label has a network of its own.
+    # The numbers of inputs and labels of a network are fixed by the first sample. So features are
+    # hashed to a fixed number of columns, present in every sample, and each label gets its own
+    # network.
     hashed = preprocessing.FeatureHasher(n_features=_N_INPUTS, seed=seed)
     columns = compose.TransformerUnion(hashed, _zeros)
     network = convert_sklearn_to_river(MLPClassifier(random_state=seed), classes=[False, True])
@@ -240,7 +245,7 @@ def _leveraging_bagging(seed: int | None) -> base.Classifier:
 
 
 def _arf(seed: int | None) -> base.Classifier:
-    # it draws features by name, in sorted order
+    # it sorts the features by name before it draws some of them
     return _pipeline(_sortable, forest.ARFClassifier(_N_MODELS, binary_split=True, seed=seed))
 
 
@@ -255,7 +260,7 @@ def _stacking(_: int | None) -> base.Classifier:
         for grace_period in _GRACE_PERIODS
     ]
     combiner = multiclass.OneVsRestClassifier(linear_model.Perceptron())
-    # by what the trees say alone: a perceptron cannot multiply strings
+    # without the features themselves, as a perceptron cannot multiply strings
     return _pipeline(_present, ensemble.StackingClassifier(trees, combiner, include_features=False))
 
 
@@ -272,7 +277,7 @@ def _dummy(_: int | None) -> base.Classifier:
 
 
 class _Baseline(NamedTuple):
-    """A line of the table below."""
+    """An entry of the table below."""
 
     make: Callable[[int | None], base.Classifier]
     description: str
@@ -280,11 +285,11 @@ class _Baseline(NamedTuple):
 
 _BASELINES = {
     "majority": _Baseline(_majority, "the most frequent label so far"),
-    "last-class": _Baseline(_last_class, "the label that came last"),
-    "knn": _Baseline(_knn, f"k-nearest neighbours, 10 of the last {_BUFFER} samples"),
-    "gaussian-nb": _Baseline(_gaussian_nb, "Gaussian naive Bayes, of numbers and of codes"),
+    "last-class": _Baseline(_last_class, "the most recent label"),
+    "knn": _Baseline(_knn, f"k-nearest neighbors, 10 of the last {_BUFFER} samples"),
+    "gaussian-nb": _Baseline(_gaussian_nb, "Gaussian naive Bayes on numbers and category codes"),
     "categorical-nb": _Baseline(_categorical_nb, "categorical naive Bayes, numbers in seven bins"),
-    "multinomial-nb": _Baseline(_multinomial_nb, "multinomial naive Bayes, of words and counts"),
+    "multinomial-nb": _Baseline(_multinomial_nb, "multinomial naive Bayes on words and counts"),
     "perceptron": _Baseline(_perceptron, "perceptron, one for each label"),
     "logistic": _Baseline(_logistic, "logistic regression by SGD, one for each label"),
     "mlp": _Baseline(_mlp, "scikit-learn's neural network, one for each label"),
@@ -304,18 +309,20 @@ DESCRIPTIONS: dict[str, str] = {name: baseline.description for name, baseline in
 
 
 def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifier]]:
-    """Return what makes each of the classifiers, by name.
+    """Return functions that make the baseline models, by name.
 
     Parameters
     ----------
     seed
-        Seed of those that draw random numbers. Models of one seed are the same.
+        Seed of the models that draw random numbers. Models made with the same seed are identical.
+        With `None`, these models are not reproducible.
 
     Returns
     -------
-    Name -> function without arguments that returns a new model. `DESCRIPTIONS` says in a few words
-    what each is. The function of `"mlp"` raises `ImportError` where there is no scikit-learn. The
-    functions can be pickled, to make models in other processes.
+    dict
+        From the name of each baseline, as in `DESCRIPTIONS`, to a function without arguments that
+        returns a new model. The function of `"mlp"` raises `ImportError` if scikit-learn is not
+        installed. The functions can be pickled, to make models in other processes.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""From columns to rows: what `encoding` does with a sample, for all rows of a block at once.
+"""Encoding of whole blocks, column by column: what `encoding` does for one sample.
 
-Every row is checked before anything changes. The answer says which rows bring something new, as the
-forest has to take that in where it comes.
+All rows are checked before anything changes. The result says which rows contain a new label or new
+features, because the forest has to take these in at that row.
 """
 
 from __future__ import annotations
@@ -16,37 +16,34 @@ from river_amf.encoding import Features, Labels, NewFeatures, column_order
 from river_amf.frames import Column
 
 Rows = NDArray[np.int64]
-NEVER = np.iinfo(np.int64).max  # a row that does not come
+NEVER = np.iinfo(np.int64).max  # the number of a row that does not exist
 
 
 class Arrival(NamedTuple):
-    """A row that brings a label or features that were unknown before."""
+    """A row with a label or features that were unknown before."""
 
     row: int
-    label: list[Hashable]  # one or none
+    label: list[Hashable]  # at most one
     new: NewFeatures
 
 
 class EncodedBlock(NamedTuple):
-    """A block for the kernels: values (rows, features), label indices, and the arrivals in order.
+    """A block in the form that the kernels take, and what is new in it."""
 
-    `categories` are new categories of features that are known already.
-    """
-
-    values: NDArray[np.float64]
-    labels: Rows
-    arrivals: list[Arrival]
-    categories: list[tuple[Hashable, Hashable]]
+    values: NDArray[np.float64]  # (n_rows, n_features)
+    labels: Rows  # the index of each row's label
+    arrivals: list[Arrival]  # in order
+    categories: list[tuple[Hashable, Hashable]]  # new ones of features that were known before
 
 
 class _Problems:
-    """What is wrong in a block; the error that is raised is that of the first row."""
+    """The errors in a block; the one in the first row is raised."""
 
     def __init__(self) -> None:
         self.first: tuple[int, Exception] | None = None
 
     def try_at(self, row: int, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call; an error is kept with its row."""
+        """Call a function; if it raises an error, keep it with its row."""
         try:
             return call(*arguments)
         except (TypeError, ValueError) as error:
@@ -63,10 +60,8 @@ class _Problems:
 def encode_to_predict(
     columns: list[Column], n_rows: int, features: Features, *, is_fresh: bool
 ) -> NDArray[np.float64]:
-    """Return the rows (rows, features); columns of unknown features are left out.
-
-    Before a forest has learnt anything, all columns are checked, as in `Features.check`.
-    """
+    """Encode a block for prediction, without its unknown features."""
+    # Before a forest has learned anything, all columns are checked, as in `Features.check`.
     problems = _Problems()
     values = np.full((n_rows, len(features)), np.nan)
     for column in columns:
@@ -88,7 +83,7 @@ def encode_to_learn(
     known_labels: Labels,
     n_classes: int | None,
 ) -> EncodedBlock:
-    """Check and encode a block; those of its rows that have no weight are not to be learnt."""
+    """Check and encode a block for learning, where rows of weight 0 will not be learned."""
     problems = _Problems()
     is_learnt = weights > 0.0
     label_indices, label_rows = _encode_labels(labels, is_learnt, known_labels, n_classes, problems)
@@ -121,7 +116,7 @@ def encode_to_learn(
 
 
 def _first_rows(codes: Rows, n_values: int, rows: Rows) -> Rows:
-    """Return the first of `rows` in which each value stands, NEVER if in none."""
+    """Return the first of `rows` that holds each value, or NEVER."""
     first = np.full(n_values, NEVER)
     backwards = rows[::-1]
     coded = codes[backwards]
@@ -130,14 +125,14 @@ def _first_rows(codes: Rows, n_values: int, rows: Rows) -> Rows:
 
 
 def _taken(table: NDArray[Any], codes: Rows, missing: float) -> NDArray[Any]:
-    """Return the table's entry for each code, `missing` for -1."""
+    """Return the entry of a table for each code, or `missing` for -1."""
     if not len(table):
         return np.full(len(codes), missing)
     return np.where(codes >= 0, table[codes], missing)
 
 
 def _check_unknown(column: Column, problems: _Problems) -> None:
-    """Check a column of a feature that is not known, each row by itself."""
+    """Check a column of an unknown feature, each row on its own."""
     nobody = Features()
     if column.numbers is not None:
         infinite = np.flatnonzero(np.isinf(column.numbers))
@@ -152,7 +147,7 @@ def _check_unknown(column: Column, problems: _Problems) -> None:
 def _encode_known(
     column: Column, features: Features, is_learnt: NDArray[np.bool_], problems: _Problems
 ) -> tuple[NDArray[np.float64], list[Hashable]]:
-    """Encode a column of a known feature; returns it and the new categories that are learnt."""
+    """Encode a column of a known feature; return it and the new categories to be learned."""
     name = column.name
     codes = features.categories(name)
     if column.numbers is not None:
@@ -181,10 +176,8 @@ def _code_categories(
     n_known: int,
     is_learnt: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], list[Hashable]]:
-    """Give codes to new categories, in the order in which they are learnt.
-
-    Where a category has not been learnt yet, it has the code that would come next.
-    """
+    """Give codes to new categories, in the order in which they will be learned."""
+    # In rows before a category is first learned, it has the code that would be next at that point.
     learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [u for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
     table = table.copy()
@@ -199,11 +192,9 @@ def _code_categories(
 def _encode_new(
     column: Column, is_learnt: NDArray[np.bool_], problems: _Problems
 ) -> tuple[int, bool, NDArray[np.float64], list[Hashable]]:
-    """Encode a column of an unknown feature.
-
-    Returns the row that makes it known, whether it is categorical, its values from there on, and
-    its categories.
-    """
+    """Encode a column of an unknown feature, from the first learned row that has it."""
+    # Returns that row (or NEVER), whether the feature is categorical, its values (NaN before that
+    # row), and its categories.
     _check_unknown(column, problems)
     rows = np.arange(len(is_learnt))
     if column.numbers is not None:
@@ -215,7 +206,7 @@ def _encode_new(
         return NEVER, False, np.empty(0), []
     first = int(is_there.argmax())
     late = Column(column.name, None, np.where(rows >= first, column.codes, -1), column.values)
-    features = Features()  # as the first of these rows leaves them
+    features = Features()  # as they are after the first of these rows
     new = features.check({column.name: column.values[column.codes[first]]})
     features.add(new)
     used = np.unique(late.codes[late.codes >= 0])
@@ -234,7 +225,7 @@ def _encode_labels(
     n_classes: int | None,
     problems: _Problems,
 ) -> tuple[Rows, dict[int, list[Hashable]]]:
-    """Return the index of each row's label, and the new labels by the rows that bring them."""
+    """Return the index of each row's label, and the new labels by the row of their first use."""
     n_rows = len(column.codes)
     missing = np.flatnonzero(column.codes < 0)
     for row in missing[:1].tolist():

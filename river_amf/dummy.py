@@ -1,4 +1,4 @@
-"""The floor: a classifier that looks at the labels alone."""
+"""The simplest baseline: a classifier that looks only at the labels."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from river_amf.persistence.container import take
 
 
 class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
-    """Predict the label frequencies so far and ignore the features: the baseline.
+    """Baseline that predicts the label frequencies so far and ignores the features.
 
-    A class with weight `count` of a total weight `n`, among C classes, gets the probability
-    (count + a) / (n + C a), as the root of a Mondrian tree would say.
+    Among C classes, one with weight `count` out of a total weight `n` gets the probability
+    (count + a) / (n + C a), just as at the root of a Mondrian tree.
 
     Parameters
     ----------
     n_classes
-        Number of classes that the prior counts from the start; one more label than that raises
-        `ValueError`. With `None` the classes seen so far count.
+        Number of classes that the prior counts from the start; any further label raises
+        `ValueError`. With `None`, the prior counts the classes seen so far.
     dirichlet
-        Pseudo-count a of each class, from 1e-300 on. `None` takes 0.5 up to two classes and 0.01
-        beyond.
+        Pseudo-count a of each class, at least 1e-300. `None` means 0.5 for up to two classes and
+        0.01 for more.
 
     Examples
     --------
@@ -93,24 +93,23 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         return model
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0) -> None:
-        """Count a label.
+        """Count the label of one sample.
 
         Parameters
         ----------
         x
-            A dict of features, ignored.
+            Features, as a dict; ignored.
         y
-            Label, any hashable but None and NaN.
+            Label: any hashable except None and NaN.
         w
-            Weight, from 0 to 1e300; 0 changes nothing.
+            Sample weight, from 0 to 1e300. A weight of 0 changes nothing.
 
         Raises
         ------
         TypeError
-            If x is no dict, the label unhashable, or the weight no number.
+            If `x` is not a dict, the label is not hashable, or the weight is not a number.
         ValueError
-            If the label is missing, or one more than `n_classes`; if the weight is negative or not
-            finite.
+            If the label is missing or exceeds `n_classes`; if the weight is negative or not finite.
 
         Examples
         --------
@@ -130,7 +129,7 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         self._counts[label] += weight
 
     def _learn_labels(self, y: Any, w: Any) -> None:
-        """Count a block of labels, to the bit as one after the other."""
+        """Count a block of labels, bit for bit as if they came one after the other."""
         weights = frames.read_weights(w, len(y))
         labels = frames.read_labels(y, len(y))
         encoded = columns.encode_to_learn(
@@ -151,18 +150,19 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         Parameters
         ----------
         x
-            A dict of features, ignored.
+            Features, as a dict; ignored.
         kwargs
-            Ignored, as in river.
+            Ignored; accepted for compatibility with river.
 
         Returns
         -------
-        Label -> probability, summing to 1; `{}` before the first sample.
+        dict
+            Probability of each label; they sum to 1. Empty before the first sample.
 
         Raises
         ------
         TypeError
-            If x is no dict.
+            If `x` is not a dict.
 
         Examples
         --------
@@ -172,7 +172,7 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         check_dict(x)
         n_classes = self.n_classes or len(self._counts)
         a = automatic_dirichlet(n_classes) if self.dirichlet is None else self.dirichlet
-        # the labels not seen yet keep their share of the prior to themselves: renormalise
+        # labels not seen yet have a share of the prior too, but only those seen are returned
         total = sum(self._counts) + len(self._counts) * a
         return {
             label: (count + a) / total

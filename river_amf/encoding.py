@@ -1,7 +1,7 @@
-"""Between river's world and the kernels': dict <-> row of numbers, label <-> index.
+"""Encoding of samples and labels for the kernels: dict -> row of numbers, label <-> index.
 
-Feature names and labels may be any hashable. Every check comes before any change: a sample that is
-refused leaves no trace.
+Feature names and labels may be any hashable. All checks come before any change, so a sample that is
+rejected leaves no trace.
 """
 
 from __future__ import annotations
@@ -20,64 +20,65 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-# Numpy's scalars are registered as numbers. A complex one is refused, as it is no plain number.
+# Numpy's scalars are registered as numbers. Complex numbers are included so that they are rejected
+# as numbers, rather than taken for categories.
 Number = numbers.Complex | np.bool_ | decimal.Decimal
 
-# Numbers that need no look: struct would take anything with a __float__, even an array.
+# Types that struct may pack unchecked; it would accept anything with a __float__, even an array.
 _PLAIN_NUMBERS = frozenset(
     {float, int, bool, np.bool_, np.float64, np.float32, np.float16}
     | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
 )
-_LONGEST_SHOWN = 500  # characters of a value in a message
-LARGEST_WEIGHT = 1e300  # a hundred thousand of them still have a log-gamma
+_LONGEST_SHOWN = 500  # maximum number of characters of a value in a message
+LARGEST_WEIGHT = 1e300  # the sum of a hundred thousand of these still has a finite log-gamma
 
 
 class NewFeatures(NamedTuple):
-    """What a sample brings that the encoder has not seen."""
+    """Features and categories of a sample that the encoder has not seen before."""
 
     numeric: list[Hashable]
     categorical: list[Hashable]
-    categories: list[tuple[Hashable, Hashable]]  # feature, category; also of known features
+    categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for known features
 
 
 def shown(value: object) -> str:
-    """Return the repr of a value for a message, cut if long; a value may have none (10**5000)."""
+    """Return the repr of a value for a message, truncated if it is long."""
     try:
         text = repr(value)
-    except Exception:
+    except Exception:  # as of 10**5000
         return f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value counts as missing: None, NaN and pandas' NA and NaT."""
+    """Whether a value counts as missing: None, NaN, or pandas' NA or NaT."""
     try:
         return value is None or pd.isna(value) is True  # type: ignore[call-overload]
-    except decimal.InvalidOperation:  # a signaling NaN, which is an error, not a value left out
+    except decimal.InvalidOperation:  # a signaling NaN: an error rather than a missing value
         return False
 
 
 def as_number(name: Hashable, value: Any) -> float:
-    """Convert a number that is not missing, or raise ValueError if it is no finite float64."""
+    """Convert a number to float, or raise ValueError if it is not finite in float64."""
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    except (TypeError, ValueError):  # numpy's timedelta64, a signaling NaN
+    except (TypeError, ValueError):  # numpy's timedelta64, or a signaling NaN
         raise ValueError(
-            f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} is no "
-            "plain number; give float(...) of what you mean, or a str as a category"
+            f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} is "
+            "not a plain number; convert it to float, or to str to make it a category"
         ) from None
     if math.isinf(number):
         raise ValueError(
-            f"feature {shown(name)}: the value {shown(value)} is infinite or beyond float64; "
-            "give a finite number, or None if it is missing"
+            f"feature {shown(name)}: the value {shown(value)} is infinite or too large for "
+            "float64; pass a finite number, or None if it is missing"
         )
     return number
 
 
 def check_dict(x: object) -> None:
-    """Raise TypeError unless x is a dict."""
+    """Raise TypeError unless `x` is a dict."""
     if not isinstance(x, dict):
         raise TypeError(
             f"x must be a dict of features, such as {{'length': 2.5}}, got {shown(x)} "
@@ -104,17 +105,17 @@ def check_weight(w: Any) -> float:
 
 
 def _size_of(index: dict[Hashable, Any]) -> int:
-    """Return the bytes of a dict and its keys."""
+    """Return the size of a dict and its keys in bytes."""
     return sys.getsizeof(index) + sum(map(sys.getsizeof, index))
 
 
 def column_order(name: Hashable) -> tuple[str, str]:
-    """Return what new columns are sorted by: names of any type, in an order of their own."""
+    """Return the sort key of new columns, which orders names of any type."""
     return type(name).__name__, repr(name)
 
 
 class Labels:
-    """Labels in order of first appearance.
+    """The labels seen so far, in order of first appearance.
 
     >>> labels = Labels()
     >>> labels.add("spam"), labels.add("ham"), labels.find("spam"), labels.find("other")
@@ -132,58 +133,56 @@ class Labels:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the labels and what holds them."""
+        """Bytes of the labels and the dict that holds them."""
         return _size_of(self.index)
 
     def find(self, label: Hashable) -> int | None:
-        """Return the index of a label, None if it has not been seen; TypeError if unhashable."""
+        """Return the index of a label (None if it is new), or raise TypeError if unhashable."""
         try:
             return self.index.get(label)
         except TypeError:
             raise TypeError(
                 f"label {shown(label)} of type {type(label).__name__} is unhashable; "
-                "give a str, bool, int or another hashable"
+                "pass a str, bool, int or another hashable value"
             ) from None
 
     def check_new(self, label: Hashable, n_classes: int | None) -> None:
-        """Raise ValueError if a label that has not been seen must not be added."""
+        """Raise ValueError if a label that has not been seen before must not be added."""
         if is_missing(label):
             raise ValueError(
-                f"label {shown(label)} is missing; learn only from samples with a label"
+                f"label {shown(label)} is missing; only samples with a label can be learned"
             )
         if n_classes is not None and len(self) >= n_classes:
             raise ValueError(
                 f"label {shown(label)} would be class number {len(self) + 1}, "
-                f"but n_classes={n_classes} and the labels seen are {shown(list(self))}; "
-                "raise n_classes or leave it None"
+                f"but n_classes={n_classes} and the labels seen so far are {shown(list(self))}; "
+                "increase n_classes, or leave it as None"
             )
 
     def add(self, label: Hashable) -> int:
-        """Return the index of a label, a new one if need be."""
+        """Return the index of a label, which is added if it is new."""
         return self.index.setdefault(label, len(self.index))
 
 
 class EncodedSample:
-    """A sample as the kernels take it.
-
-    `values` is (3, n_features): the sample, and where kernels write it without outliers and as one
-    tree sees it. `room` is where its prediction is written, for a forest of the rooms that it fits.
-    """
+    """A sample in the form that the kernels take, with room for its prediction."""
 
     __slots__ = ("address", "buffer", "fits", "picked", "room", "source", "values")
 
     def __init__(self, n_features: int) -> None:
+        # Row 0 is the sample; kernels write it without outliers to row 1, and as a particular tree
+        # sees it to row 2.
         self.values: NDArray[np.float64] = np.full((3, n_features), np.nan)
         self.address: int = self.values.ctypes.data
         self.buffer = self.values.data
-        self.source: Any = None  # the dict that it was made of, and its values at that time
+        self.source: Any = None  # the dict that it was encoded from, and its values at that time
         self.picked: Any = None
-        self.fits: Any = None
-        self.room: Any = None
+        self.fits: Any = None  # the `Arena.rooms` that `room` was made for
+        self.room: Any = None  # where the prediction is written
 
 
 class _Scratch(threading.local):
-    """An encoded sample, one for each thread: models predict in several at once."""
+    """An encoded sample per thread, as a model may predict in several threads at once."""
 
     def __init__(self, n_features: int) -> None:
         self.sample = EncodedSample(n_features)
@@ -194,7 +193,8 @@ def _encoder(
     column_codes: list[tuple[int, dict[Hashable, int]]],
     scratch: _Scratch,
 ) -> Callable[[Any], EncodedSample | None]:
-    """Return `Features.encode_known`, a closure: to look up attributes takes half of its time."""
+    """Return the function `Features.encode_known`."""
+    # It is a closure because looking up attributes would take half of its time.
     names = list(columns)
     n_features = len(names)
     pick: Callable[[Any], Any] = operator.itemgetter(*names) if names else tuple
@@ -204,10 +204,9 @@ def _encoder(
     are_numbers = _PLAIN_NUMBERS.issuperset
 
     def encode_known(x: Any) -> EncodedSample | None:
-        """Encode the common cases fast: nothing in x is unknown, and None alone is missing.
-
-        Returns None for everything else, good or bad. Infinite values are left to the kernels.
-        """
+        """Encode a sample in the common cases, where nothing is new; return None in all others."""
+        # Infinite values are left to the kernels. Of missing values, None, NaN and absent keys are
+        # common cases.
         if type(x) is not dict:
             return None
         try:
@@ -215,7 +214,7 @@ def _encoder(
                 return encode_gaps(x)
             values: Any = pick(x)
             sample = scratch.sample
-            if x is sample.source and values == sample.picked:  # learnt after it was predicted
+            if x is sample.source and values == sample.picked:  # predicted, now to be learned
                 return sample
             picked = values
             if column_codes:
@@ -234,7 +233,7 @@ def _encoder(
         return sample
 
     def encode_gaps(x: dict[Any, Any]) -> EncodedSample | None:
-        """Encode a sample that lacks values: the key is absent, or the value None."""
+        """Encode a sample with missing values: an absent key, or None."""
         try:
             values: list[Any] = [x.get(name) for name in names]
             if None not in values or not x.keys() <= columns.keys():
@@ -256,10 +255,7 @@ def _encoder(
 
 
 class Features:
-    """Columns for features, in order of first appearance, and codes for categories.
-
-    A feature is numeric or categorical by its first value that is not missing. A category's code is
-    its rank of appearance within its feature. Missing values are NaN in a row.
+    """The columns of the features seen so far, and the codes of their categories.
 
     >>> features = Features()
     >>> features.add(features.check({"size": 2, "color": "red"}))
@@ -269,22 +265,26 @@ class Features:
     [0.0, 3.5]
     """
 
+    # The first value of a feature that is not missing decides whether it is numeric or categorical.
+    # Columns are numbered in order of first appearance, and so are the categories of a feature. In
+    # an encoded row, missing values are NaN.
+
     def __init__(self) -> None:
         self._columns: dict[Hashable, int] = {}
-        self._codes: dict[Hashable, dict[Hashable, int]] = {}  # of the categorical features
+        self._codes: dict[Hashable, dict[Hashable, int]] = {}  # for categorical features only
         self._prepare()
 
     @classmethod
     def of(
         cls, columns: dict[Hashable, int], codes: dict[Hashable, dict[Hashable, int]]
     ) -> Features:
-        """Return features with these columns, and these categories' codes by feature."""
+        """Return features with these columns and, by feature, codes of categories."""
         features = cls()
         features.__setstate__({"_columns": columns, "_codes": codes})
         return features
 
     def _prepare(self) -> None:
-        """Make what follows from the columns and is not part of the state."""
+        """Set up the encoder, which follows from the columns and is not part of the state."""
         self._scratch = _Scratch(len(self))
         codes = [(self._columns[name], codes) for name, codes in self._codes.items()]
         self.encode_known = _encoder(self._columns, codes, self._scratch)
@@ -304,30 +304,27 @@ class Features:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the names and categories, what holds them, and an encoded sample."""
+        """Bytes of the names and categories, their dicts, and an encoded sample."""
         codes = sum(map(_size_of, self._codes.values()))
         return _size_of(self._columns) + codes + self._scratch.sample.values.nbytes
 
     def column(self, name: Hashable) -> int | None:
-        """Return the column of a feature, None if it is unknown."""
+        """Return the column of a feature, or None if it is unknown."""
         return self._columns.get(name)
 
     def categories(self, name: Hashable) -> dict[Hashable, int] | None:
-        """Return the categories of a feature and their codes, None if it is numeric."""
+        """Return the categories of a feature with their codes, or None if it is numeric."""
         return self._codes.get(name)
 
     @property
     def n_categories(self) -> list[int | None]:
-        """How many categories each column has, None of a numeric one."""
+        """The number of categories of each column, None for a numeric one."""
         return [len(self._codes[name]) if name in self._codes else None for name in self]
 
     def encode(self, x: Any) -> EncodedSample:
-        """Encode any sample; features that are not known are ignored.
-
-        The thread's next call overwrites it.
-        A category that is not known gets the code that it would get if it were learnt next.
-        Raises TypeError or ValueError, naming the feature and the value, where `check` would.
-        """
+        """Encode any sample, ignoring unknown features, or raise as `check` does."""
+        # The result is overwritten by the next call in the same thread. A new category gets the
+        # code that it would have if it were learned next.
         known = self.encode_known(x)
         if known is not None:
             return known
@@ -353,7 +350,7 @@ class Features:
                 raise ValueError(
                     f"feature {shown(name)} has held categories so far, such as "
                     f"{shown(next(iter(codes)))}, "
-                    f"got the number {shown(value)}; give a str, or name the feature otherwise"
+                    f"got the number {shown(value)}; pass a str, or use another feature name"
                 )
             return number
         if type(value) is not str:
@@ -363,7 +360,7 @@ class Features:
         if codes is None:
             raise ValueError(
                 f"feature {shown(name)} has held numbers so far, got {shown(value)} of type "
-                f"{type(value).__name__}; give a number, or name the feature otherwise"
+                f"{type(value).__name__}; pass a number, or use another feature name"
             )
         return codes.get(value, len(codes))
 
@@ -371,18 +368,14 @@ class Features:
     def _check_hashable(name: Hashable, value: object) -> None:
         try:
             hash(value)
-        except TypeError:  # scikit-learn's checks want "argument must be a string, a number"
+        except TypeError:  # scikit-learn's checks look for "argument must be a string, a number"
             raise TypeError(
                 f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
-                "is unhashable; the argument must be a string, a number or another hashable"
+                "is unhashable; the argument must be a string, a number or another hashable value"
             ) from None
 
     def check(self, x: Any) -> NewFeatures:
-        """Check a whole sample, changing nothing, and return what is new in it.
-
-        Raises TypeError if x is no dict or a value unhashable; ValueError if a number is infinite
-        or stands where a category was, or the reverse.
-        """
+        """Check a sample and return what is new in it, or raise TypeError or ValueError."""
         check_dict(x)
         new = NewFeatures([], [], [])
         for name, value in x.items():
@@ -392,7 +385,7 @@ class Features:
                 if codes is not None and code == len(codes):
                     new.categories.append((name, value))
             elif is_missing(value):
-                continue  # a feature widens the forest at its first value
+                continue  # a feature is added only when its first value comes
             elif isinstance(value, Number):
                 as_number(name, value)
                 new.numeric.append(name)
@@ -403,11 +396,8 @@ class Features:
         return new
 
     def add(self, new: NewFeatures) -> None:
-        """Add what `check` found.
-
-        The columns come in sorted order of (type name, repr) of the feature's name, so that the
-        order of the keys of a sample does not matter.
-        """
+        """Add the new features and categories that `check` has found."""
+        # New columns are sorted, so that the order of the keys in a sample does not matter.
         kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
         names = sorted(kinds, key=column_order)
         for name in names:

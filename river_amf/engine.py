@@ -1,7 +1,9 @@
-"""What a forest does between Python and the kernels: begin, admit, make room, take blocks.
+"""The engine of a forest, between the public classes and the kernels.
 
-An engine holds all that a forest has learnt. A model has the parameters and the documentation; it
-hands itself to the engine where parameters are needed.
+It holds everything that a forest has learned: features, labels and the arena. It creates the arena,
+takes in new labels and features, makes room, and runs samples and blocks through the kernels. The
+public classes hold the parameters and the documentation; they pass themselves to the engine where
+it needs parameters.
 """
 
 from __future__ import annotations
@@ -26,21 +28,22 @@ from river_amf.parameters import automatic_dirichlet
 from river_amf.persistence import soundness
 from river_amf.state import Arena, Block
 
-# Samples that a pure leaf keeps at most (eight a feature, if that is more): to split a leaf of so
-# many takes milliseconds, and they tell its children's shares to a few percent.
+# The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
+# Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
+# few percent.
 LONGEST_LIST = 2048
-SHORTER_LIST = 512  # at least, where a budget of nodes says that memory is short
+SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
 
 _NO_LIMIT = 2**31 - 1  # 32-bit links
-_LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # of the room for nodes at once
-_WORTH_THREADS = 32  # samples; to start a thread takes as long as to learn some
+_LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # bounds of the factor by which the room for nodes grows
+_WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
 Rows = NDArray[np.int64]
 Probabilities = NDArray[np.float64]
 
 
 class Parameters(Protocol):
-    """What an engine reads of a model."""
+    """The parameters that an engine reads from a model."""
 
     n_classes: int | None
     n_estimators: int
@@ -59,18 +62,15 @@ class Parameters(Protocol):
 
 
 class BlockAnswers(NamedTuple):
-    """The predictions for a block: probabilities (rows, labels known at its end).
+    """The predictions for a block of rows."""
 
-    `n_known` is how many of these labels were known at each row.
-    """
-
-    proba: Probabilities
-    n_known: Rows
-    labels: list[Hashable]
+    proba: Probabilities  # (n_rows, n_labels)
+    n_known: Rows  # how many of the labels were known when each row was predicted
+    labels: list[Hashable]  # known at the end of the block
 
 
 class Engine:
-    """The features and labels that a forest knows, and its arena, None before the first sample."""
+    """The features and labels that a forest knows, and its arena (None before the first sample)."""
 
     def __init__(self) -> None:
         self.features = Features()
@@ -85,11 +85,11 @@ class Engine:
         labels: Labels,
         arrays: dict[str, NDArray[Any]],
     ) -> Self:
-        """Return an engine of what is known and of the arrays of a file; FileError if unsound."""
+        """Return an engine with the content of a file, or raise FileError if it is not sound."""
         engine = cls()
         engine.features, engine.labels = features, labels
-        soundness.demand(arrays or not labels, "labels without a tree")
-        soundness.demand(arrays or not features, "features without a tree")
+        soundness.demand(arrays or not labels, "labels without any trees")
+        soundness.demand(arrays or not features, "features without any trees")
         if arrays:
             n_classes = max(len(labels), parameters.n_classes or 1)
             soundness.demand(parameters.n_classes in (None, n_classes), "number of labels")
@@ -108,11 +108,9 @@ class Engine:
         return engine
 
     def restricted_to(self, trees: list[int] | None, *, aggregated: bool) -> Self:
-        """Return an engine of some trees, whose vote is their mean, or of all, with their vote.
-
-        It predicts by all prunings or by the leaves alone, whatever this one does. It is for
-        predictions: as it shares arrays with this one, to learn would spoil them.
-        """
+        """Return an engine of the given trees (or all) for predictions, with aggregation or not."""
+        # It is for predictions only: it shares arrays with this engine, and learning would corrupt
+        # them. Selected trees vote by their mean, as learned weights are those of a whole forest.
         twin = type(self)()
         twin.features, twin.labels = self.features, self.labels
         if self.arena is not None:
@@ -128,22 +126,21 @@ class Engine:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, room to grow included, and of names, labels and categories."""
+        """Bytes of the arrays, including room to grow, and of the names, labels and categories."""
         arrays = 0 if self.arena is None else self.arena.nbytes
         return arrays + self.features.nbytes + self.labels.nbytes
 
     def close_gaps(self) -> None:
-        """Close the gaps in the store of samples.
-
-        They depend on the room that it had: models that are equal would not be pickled equal.
-        """
+        """Close the gaps in the store of samples."""
+        # The gaps depend on how much room the store had, so equal models could give unequal
+        # pickles.
         if self.arena is not None:
             kernels.compact_rows(self.arena.address)
 
     # One sample
 
     def learn(self, x: dict[Any, Any], y: Hashable, weight: float, parameters: Parameters) -> None:
-        """Learn a sample of a checked weight."""
+        """Learn one sample, whose weight has been checked."""
         sample = self.features.encode_known(x)
         try:
             label = self.labels.index.get(y)
@@ -168,7 +165,7 @@ class Engine:
             while status < 0:
                 _make_room(arena, status)
                 status = learn_sample(arena.address, sample.address, label, weight, address)
-        except BaseException:  # of memory or a signal: the trees that have not learnt it never will
+        except BaseException:  # no memory, or a signal: the remaining trees skip this sample
             arena.handle["next_tree"] = kernels.NONE
             raise
         if status == INFINITE:
@@ -177,7 +174,7 @@ class Engine:
             _drop_rows(arena)
 
     def predict(self, x: dict[Any, Any]) -> dict[Any, float]:
-        """Return label -> probability for the labels seen so far."""
+        """Return the probability of each label seen so far."""
         arena = self.arena
         if arena is None:
             self.features.check(x)
@@ -191,16 +188,14 @@ class Engine:
         status = predict_sample(arena.address, sample.address, address)
         if status == INFINITE:
             self.features.check(x)  # raises
-        # classes that have not been seen have no label yet
+        # proba is longer than the labels where n_classes counts classes not seen yet
         return dict(zip(self.labels.index, proba.tolist()))  # noqa: B905
 
-    # What was unknown
+    # New labels, features and categories
 
     def admit(self, new_labels: list[Hashable], new: NewFeatures, parameters: Parameters) -> None:
-        """Take in the label, if any, the features and the categories that a checked sample brings.
-
-        Room comes first, for the sample as well: where there is none, nothing has changed.
-        """
+        """Take in what is new in a checked sample: at most one label, features and categories."""
+        # Room is made first, also for the sample itself: if memory runs out, nothing has changed.
         arena = begin(parameters) if self.arena is None else self.arena
         _make_ready(arena, 1)
         n_labels = len(self.labels) + len(new_labels)
@@ -214,13 +209,13 @@ class Engine:
         arena.settings["n_labels"] = n_labels
         if n_labels > arena.settings["n_classes"][0]:
             arena.set_prior(n_labels, dirichlet_of(parameters, n_labels))
-            if parameters.fading_factor is None:  # else there is no closed form: the odds stay
+            if parameters.fading_factor is None:  # with fading, there is no closed form
                 kernels.recompute_all_odds(arena.address)
 
     # Blocks of samples
 
     def predict_block(self, table: list[Column], n_rows: int, n_jobs: int) -> Probabilities:
-        """Return the probabilities (rows, labels seen so far)."""
+        """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
         values = encode_to_predict(table, n_rows, self.features, is_fresh=self.arena is None)
         weights, labels = np.zeros(n_rows), np.zeros(n_rows, np.int64)
         block = Block(values, labels, weights, len(self.labels))
@@ -237,7 +232,7 @@ class Engine:
         *,
         predicts: bool,
     ) -> BlockAnswers:
-        """Learn a block, each row after it has been predicted if `predicts` says so."""
+        """Learn a block of rows; if `predicts`, predict each one before it is learned."""
         encoded = encode_to_learn(
             table, labels, weights, self.features, self.labels, parameters.n_classes
         )
@@ -247,7 +242,7 @@ class Engine:
         n_known = np.zeros(n_rows, np.int64)
 
         def run(start: int, stop: int, *, predicts: bool, learns: bool) -> None:
-            """Take the rows from `start` to `stop`, which bring nothing unknown."""
+            """Process the rows from `start` to `stop`, which contain nothing new."""
             if predicts:
                 n_known[start:stop] = len(self.labels)
             if self.arena is not None:
@@ -266,11 +261,11 @@ class Engine:
         return BlockAnswers(block.proba, n_known, list(self.labels))
 
 
-# --------------------------------------------------------------------------------------- beginning
+# ------------------------------------------------------------------------------------- a new forest
 
 
 def begin(parameters: Parameters) -> Arena:
-    """Return the arena of a forest without samples."""
+    """Return the arena of a forest that has not learned any samples."""
     n_trees = parameters.n_estimators
     words = np.random.SeedSequence(parameters.seed).generate_state(2 * n_trees, np.uint64)
     trees = np.zeros(n_trees, layout.TREE)
@@ -282,7 +277,7 @@ def begin(parameters: Parameters) -> Arena:
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
-    """Return what follows from the parameters, for so many classes."""
+    """Return the settings that follow from the parameters and the number of classes."""
     settings = np.zeros(1, layout.SETTINGS)
     settings["step"] = parameters.step
     settings["log_split"] = math.log(parameters.split_prior)
@@ -305,7 +300,7 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
 
 
 def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
-    """Return the Dirichlet parameter in force for so many classes."""
+    """Return the Dirichlet parameter in effect for a number of classes."""
     if parameters.dirichlet is None:
         return automatic_dirichlet(n_classes)
     return float(parameters.dirichlet)
@@ -315,14 +310,14 @@ def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
 
 
 def _make_ready(arena: Arena, wanted: int, factor: float = 2.0) -> int:
-    """Make room for about so many samples; returns how many."""
+    """Make room for about `wanted` samples, and return for how many there is room."""
     while (n_ready := kernels.ready_samples(arena.address, wanted)) < 0:
         _make_room(arena, n_ready, factor)
     return n_ready
 
 
 def _make_room(arena: Arena, lack: int, factor: float = 2.0) -> None:
-    """Give an arena the room that a kernel says is lacking, `factor` times what it has."""
+    """Enlarge what a kernel has run out of by `factor`."""
     if lack == kernels.STORE_FULL:
         kernels.compact_rows(arena.address)
         arena.fit_rows()
@@ -333,7 +328,7 @@ def _make_room(arena: Arena, lack: int, factor: float = 2.0) -> None:
 
 
 def _drop_rows(arena: Arena) -> None:
-    """Give back the room of samples that no tree keeps any more."""
+    """Free the memory of samples that no tree keeps any more."""
     kernels.compact_rows(arena.address)
     arena.drop_rows()
 
@@ -351,10 +346,7 @@ def _run(
     learns: bool,
     n_jobs: int,
 ) -> None:
-    """Predict, learn, or predict and learn the samples from `start` to `stop`.
-
-    The trees are cut over `n_jobs` threads, -1 for as many as there are cores.
-    """
+    """Predict, learn, or predict and learn the samples from `start` to `stop`, in threads."""
     if start == stop:
         return
     block.prepare(arena, stop - start, predicts=predicts, learns=learns)
@@ -381,7 +373,7 @@ def _run_chunk(
     cuts: list[int],
     each: Callable[..., Iterable[int]],
 ) -> None:
-    """Let each thread's trees take a chunk, as often as they lack room."""
+    """Run a chunk through the trees of each thread, again whenever some ran out of room."""
     n_late = kernels.open_chunk(*chunk)
 
     def run_trees(first: int, end: int) -> int:
@@ -395,25 +387,23 @@ def _run_chunk(
 
 
 def _map(pool: ThreadPoolExecutor, call: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
-    """Map in all threads of a pool and in this one."""
+    """Map a function over columns of arguments, in the threads of a pool and in this one."""
     first, *others = zip(*columns, strict=False)
     futures = [pool.submit(call, *arguments) for arguments in others]
     return [call(*first), *(future.result() for future in futures)]
 
 
 def _n_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _growth(arena: Arena, to_come: int) -> float:
-    """Return how much more room to make when there is none left, and so many samples to come.
-
-    About as much as they will take, to move the trees seldom: these grow a little slower than the
-    stream.
-    """
+    """Return the factor by which to enlarge full arrays with `to_come` samples left in a block."""
+    # About what those samples will need, so that the arrays are seldom moved. Trees grow a little
+    # more slowly than the stream.
     root = int(arena.trees["root"][0])
     n_seen = 0.0 if root == kernels.NONE else float(arena.nodes["n_samples"][0, root])
     growth = math.pow(1.0 + to_come / max(n_seen, 1.0), 0.8)

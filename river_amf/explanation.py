@@ -1,4 +1,4 @@
-"""One prediction of a forest, explained in text; and the texts of splits, counts and labels."""
+"""Explanations of single predictions as text, and the formatting of splits, counts and labels."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from river_amf import kernels, paths, state, tables
 from river_amf.encoding import Features, Labels, shown
 
-FEW_TREES = 3  # of so many all paths are shown
-_MOST_LABELS = 5  # columns of a table
+FEW_TREES = 3  # up to this many trees, all paths are shown
+_MOST_LABELS = 5  # maximum numbers of labels in a table, of counts in a text,
 _MOST_COUNTS = 4
-_MOST_CATEGORIES = 3
-_WIDEST = 24  # characters of a name, a label or a category
+_MOST_CATEGORIES = 3  # and of categories in a rule
+_WIDEST = 24  # maximum number of characters of a name, a label or a category
 _INDENT = "  "
 
 
@@ -28,23 +28,22 @@ def explain(
     proba: dict[Hashable, float],
     tree: int | None,
 ) -> str:
-    """Explain what a forest predicts for an encoded sample (features,).
-
-    `proba` is the prediction; `tree` the one whose path is shown, None for all if they are few,
-    else the first.
-    """
+    """Explain the prediction `proba` for an encoded sample (n_features,), as `debug_one` does."""
     n_trees = len(arena.trees)
     few = n_trees <= FEW_TREES
     chosen = ([*range(n_trees)] if few else [0]) if tree is None else [tree]
     parts = [_prediction(proba), _votes(arena, list(labels), values, proba)]
     parts += [_path(arena, features, list(labels), values, proba, t) for t in chosen]
     if len(chosen) < n_trees:
-        parts.append(f"The path in another tree: debug_one(x, tree=...), 0 to {n_trees - 1}")
+        parts.append(
+            "For the path in another tree: debug_one(x, tree=...), "
+            f"with tree from 0 to {n_trees - 1}"
+        )
     return "\n\n".join(parts)
 
 
 def short(value: object, widest: int = _WIDEST) -> str:
-    """Return the repr of a value, cut if long.
+    """Return the repr of a value, truncated if it is long.
 
     >>> short("red"), short("a" * 40, 8)
     ("'red'", "'aaaaaa…")
@@ -54,7 +53,7 @@ def short(value: object, widest: int = _WIDEST) -> str:
 
 
 def name(value: Hashable, widest: int = _WIDEST) -> str:
-    """Return the name of a feature or a label as it is read, cut if long.
+    """Return the name of a feature or a label, without quotes if possible, truncated if long.
 
     >>> name("length"), name(("length", 2)), name("two" + chr(10))[0]
     ('length', "('length', 2)", "'")
@@ -64,9 +63,7 @@ def name(value: Hashable, widest: int = _WIDEST) -> str:
 
 
 def number(value: float, tolerance: float, apart_from: float = math.nan) -> str:
-    """Return a number with as few digits as tell it from its neighbourhood.
-
-    What is written is within `tolerance` of the number, and on its side of `apart_from`.
+    """Return the shortest text of a number within `tolerance`, on its side of `apart_from`.
 
     >>> number(2.30517, 0.1), number(1.7e9 + 12.34, 1.0), number(2.9996, 0.1, apart_from=3.0)
     ('2.31', '1700000012', '2.9996')
@@ -84,7 +81,7 @@ def number(value: float, tolerance: float, apart_from: float = math.nan) -> str:
 
 
 def count(value: float) -> str:
-    """Return a count, a whole number unless there are weights.
+    """Return the text of a count, which is a whole number unless there are weights.
 
     >>> count(12.0), count(0.25), count(1234567.0)
     ('12', '0.25', '1234567')
@@ -116,7 +113,7 @@ def categories_text(
     most: int = _MOST_CATEGORIES,
     widest: int = _WIDEST,
 ) -> str:
-    """Return a set of categories, those that matter first, cut if there are many.
+    """Return a set of categories, starting with those in `first`, truncated if there are many.
 
     >>> categories_text({"a"}), categories_text(set("dabce"), first=["e"])
     ("{'a'}", "{'e', 'a', 'b', +2}")
@@ -128,12 +125,12 @@ def categories_text(
 
 
 def _table(rows: tables.Rows, left: Sequence[int] = ()) -> str:
-    """Return rows in columns, indented below the line that they belong to."""
+    """Return rows aligned in columns, indented below their title."""
     return textwrap.indent(tables.align(rows, left), _INDENT)
 
 
 def _prediction(proba: dict[Hashable, float]) -> str:
-    """Return the label predicted, and the probabilities of the most probable ones."""
+    """Return the predicted label and the probabilities of the most probable ones."""
     best = _most_probable(proba)
     rows = [[short(label), f"{proba[label]:.4f}"] for label in best]
     others = len(proba) - len(best)
@@ -144,7 +141,7 @@ def _prediction(proba: dict[Hashable, float]) -> str:
 
 
 def _most_probable(proba: dict[Hashable, float]) -> list[Hashable]:
-    """Return the labels that have a column, the most probable one first."""
+    """Return the labels that are shown, the most probable one first."""
     return sorted(proba, key=lambda label: -proba[label])[:_MOST_LABELS]
 
 
@@ -154,7 +151,7 @@ def _votes(
     values: NDArray[np.float64],
     proba: dict[Hashable, float],
 ) -> str:
-    """Return what each tree predicts, its weight if that is learnt, and how deep it predicts."""
+    """Return each tree's prediction and its depth, and its weight if the vote is learned."""
     settings = arena.settings[0]
     n_trees = len(arena.trees)
     learns = bool(settings["learns_vote"])
@@ -172,13 +169,13 @@ def _votes(
         ]
         for t in range(n_trees)
     ]
-    title = "Trees, of which the forest is the mean"
+    title = "Trees (the forest predicts their mean)"
     if learns:
         log_p = f"log(p + {kernels.VOTE_FLOOR})"
-        title = f"Trees; log P(label) = bias + sum of weight x {log_p} + a constant"
+        title = f"Trees (log P(label) = bias + sum of weight x {log_p} + constant)"
         rows.append(["bias", "", *(f"{b:.4f}" for b in arena.bias[columns]), ""])
     if settings["n_labels"] < settings["n_classes"]:
-        title += "; classes not seen yet have the rest"
+        title += "; classes not seen yet share the rest"
     return f"{title}\n{_table([header, *rows])}"
 
 
@@ -190,13 +187,13 @@ def _path(
     proba: dict[Hashable, float],
     tree: int,
 ) -> str:
-    """Return the path down a tree, a line for each node."""
+    """Return the path down a tree, one line per node."""
     best = _most_probable(proba)[0]
     column = labels.index(best)
     steps = paths.walk(arena, tree, values)
     title = f"Path in tree {tree}, of {arena.trees['n_nodes'][tree]} nodes"
     if not steps:
-        return f"{title}: it has just started afresh, and knows nothing"
+        return f"{title}: it has just started afresh and knows nothing yet"
     header = ["node", "share", "mass", f"p({short(best)})", "samples", "counts", "split"]
     rows = [
         [
@@ -220,7 +217,7 @@ def _rule(
     tree: int,
     step: paths.Step,
 ) -> str:
-    """Return what holds of the sample at a split."""
+    """Return the condition at a split that the sample meets."""
     if step.goes is None:
         return "leaf"
     feature = list(features)[step.feature]
@@ -235,11 +232,11 @@ def _rule(
         text = f"{name(feature)} {'<=' if step.goes == 'left' else '>'} {text}"
         value = float(values[step.feature])
         is_outlier = value != step.value
-        taken = f" ({number(value, tolerance)} is taken as {number(step.value, tolerance)})"
+        taken = f" ({number(value, tolerance)} is clipped to {number(step.value, tolerance)})"
         return text + taken * is_outlier
     known = list(features.categories(feature) or ())
     code = int(values[step.feature])
     if code == len(known):
-        return f"{name(feature)} of a new category: {step.goes}, by chance"
+        return f"{name(feature)} has a new category: {step.goes}, by chance"
     relation = "in" if step.goes == "left" else "not in"
     return f"{name(feature)} {relation} {categories_text(left, first=known[code : code + 1])}"

@@ -1,4 +1,4 @@
-"""The Aggregated Mondrian Forest: parameters, documentation and thin methods."""
+"""The forest classifiers: their parameters, documentation and thin methods over the engine."""
 
 from __future__ import annotations
 
@@ -28,83 +28,84 @@ from river_amf.parameters import (
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
 
-_ONE = 1.0  # the weight that needs no check
+_ONE = 1.0  # the default weight, recognized by identity, so that it needs no check
 
 
 class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     """Aggregated Mondrian Forest classifier for data streams.
 
-    The forest learns truly online, in one pass, and predicts at any time. Each tree partitions the
-    feature space by a Mondrian process[^2], which looks at the features alone. A node predicts the
-    label frequencies of its cell, and a tree predicts the average of all its prunings, weighted by
-    how well each has predicted so far; context-tree weighting[^3] computes that average exactly
-    within one walk from root to leaf[^1]. The forest averages its trees.
+    The forest learns online, in a single pass over the stream, and can predict at any time. Each
+    tree partitions the feature space with a Mondrian process[^2], which looks only at the features.
+    A node predicts the label frequencies of its cell, and a tree predicts the average of all its
+    prunings, each weighted by how well it has predicted so far; context-tree weighting[^3] computes
+    that average exactly in one walk from root to leaf[^1]. The forest averages its trees.
 
-    Features may be numbers (bool and numpy scalars among them), of any scale, or categories (str
-    and any other hashable). Values may be missing (key absent, None, NaN); features and labels may
-    appear and vanish at any time. Text as sparse bags of words does not suit it: an absent word
-    means zero, not unknown, and thousands of columns do not suit boxes. Hash the words to a hundred
-    columns, or take multinomial naive Bayes.
+    Features may be numbers on any scale (including bool and numpy scalars) or categories (str or
+    any other hashable). Values may be missing (key absent, None or NaN), and features and labels
+    may appear and disappear at any time. Text as a sparse bag of words is a poor fit: an absent
+    word means zero, not unknown, and boxes do not work well in thousands of dimensions. Hash the
+    words to about a hundred columns, or use multinomial naive Bayes.
 
     Parameters
     ----------
     n_classes
-        Number of classes that the prior counts from the start; one more label than that raises
-        `ValueError`. With `None` the classes seen so far count.
+        Number of classes that the prior counts from the start; any further label raises
+        `ValueError`. With `None`, the prior counts the classes seen so far.
     n_estimators
         Number of trees.
     step
-        Learning rate eta of the aggregation weights, > 0. 1 is the exact Bayesian mixture under the
-        logarithmic loss.
+        Learning rate eta of the aggregation weights, > 0. With 1, the average is the exact Bayesian
+        mixture under the logarithmic loss.
     loss
-        Loss of the aggregation weights: `"log"`, the only one.
+        Loss that the aggregation weights are based on. Only `"log"` is available.
     split_prior
-        Prior probability b that a node is split, in (0, 1). 0.5 is the prior of the paper; 0.8 to
-        0.9 often lowers the log-loss.
+        Prior probability b that a node is split, in (0, 1). The paper uses 0.5; values of 0.8 to
+        0.9 often lower the log-loss.
     use_aggregation
-        Whether a tree predicts by all its prunings (`True`) or by its leaf alone.
+        Whether a tree predicts with all its prunings (`True`) or with its leaf alone (`False`).
     dirichlet
-        Pseudo-count a of each class in a node, which predicts (count + a) / (n + n_classes a); from
-        1e-300 on. `None` takes 0.5 up to two classes and 0.01 beyond.
+        Pseudo-count a of each class in a node, which predicts (count + a) / (n + n_classes a); at
+        least 1e-300. `None` means 0.5 for up to two classes and 0.01 for more.
     split_pure
-        Whether to split cells in which all samples bear one label at once, as in the figures of the
-        paper. By default they are split when another label arrives, by the same law, which takes
-        far fewer nodes.
+        Whether to split cells right away even if all their samples have the same label, as in the
+        figures of the paper. By default, such a cell is split only when another label arrives. The
+        distribution of the trees is the same, but they need far fewer nodes.
     max_nodes
-        Budget of nodes per tree. Once it is reached nothing is split any more, and the nodes there
-        are go on learning. `None` sets no limit.
+        Maximum number of nodes per tree. Once a tree has reached it, no cell is split any more, but
+        the existing nodes keep learning. `None` means no limit.
     split_intensity
-        How readily each feature is split. `"range"` divides it by the range seen so far, so that
-        its scale does not matter. `"relevance"` also multiplies by how much the feature has told of
-        the label lately (`inspection.feature_relevance`), so that noise is hardly split. Both
-        draw values far outside the range in to its ends until they become frequent, so that an odd
-        -999 or 1e9 does not silence a feature. `"unit"`, the paper's, takes features as they are,
-        scaled beforehand.
+        How readily each feature is split. `"range"` divides by the feature's range so far, so that
+        its scale does not matter. `"relevance"` also multiplies by how informative the feature has
+        recently been about the label (`inspection.feature_relevance`), so that noise is hardly ever
+        split. Both clip values far outside the range to its ends until such values become frequent,
+        so that a stray -999 or 1e9 does not silence a feature. `"unit"`, the choice of the paper,
+        takes features as they are and expects them to be scaled beforehand.
     fading_factor
-        For streams that drift: gamma in (0, 1) by which each node's second count of labels[^4] is
-        multiplied at each visit. The node predicts the mix of both counts, each weighted by how
-        well it has predicted lately (`fading_share`). `None` for none: nothing is forgotten.
+        For streams that drift: each node keeps a second set of label counts[^4], which is
+        multiplied by this factor gamma, in (0, 1), at every visit. The node predicts a mixture of
+        both, each weighted by how well it has predicted recently (see `fading_share`). With `None`
+        there is no second set, and nothing is forgotten.
     restart_threshold
-        For drifts that make the very splits useless: every second tree starts afresh when the mean
-        of its last losses, 1 - p(label), exceeds its usual one by so many standard errors, and by
-        0.05. `None` for never.
+        For drifts that make the splits themselves useless: every second tree starts afresh when the
+        mean of its recent losses, 1 - p(label), exceeds its long-run mean by this many standard
+        errors and by at least 0.05. `None` means never.
     vote
-        `"mean"` averages the trees, as the paper does. `"learned"` multiplies powers of their
-        probabilities, a logarithmic opinion pool[^5] whose weights for trees and labels follow the
-        gradient of the log-loss, one step for each sample.
+        `"mean"` averages the trees, as in the paper. `"learned"` multiplies powers of their
+        probabilities: a logarithmic opinion pool[^5], whose weights for trees and labels follow the
+        gradient of the log-loss, one step per sample.
     n_jobs
-        Number of threads that the calls for blocks (`*_many`) cut the trees over; -1 for as many as
-        there are cores. The result does not depend on it, and it may be changed at any time.
+        Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
+        one per core. It does not affect the results and may be changed at any time.
     seed
         Seed of the random numbers, for reproducible results.
 
     Notes
     -----
-    Parameters are read-only after the first sample. Several threads may predict at once; to learn,
-    a model must be left alone by the others, or the process may crash. Ties go to the label seen
-    first. An infinite value, a number where a category was or the reverse, an unhashable value, a
-    missing label and a negative or infinite weight raise `ValueError` or `TypeError` and leave the
-    model as it was.
+    Parameters are read-only after the first sample. Several threads may predict at the same time,
+    but while one thread learns, no other may use the model, or the process may crash. Ties go to
+    the label seen first. The following raise `ValueError` or `TypeError` and leave the model
+    unchanged: an infinite value, a number for a categorical feature or the reverse, an unhashable
+    value, a missing label, and a negative or infinite weight.
 
     Examples
     --------
@@ -139,12 +140,13 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     [^3]: Willems, F. M., Shtarkov, Y. M., & Tjalkens, T. J. (1995). The context-tree weighting
           method: basic properties. IEEE Transactions on Information Theory, 41(3), 653-664.
     [^4]: Gama, J., Sebastião, R., & Rodrigues, P. P. (2013). On evaluating stream learning
-          algorithms. Machine Learning, 90(3), 317-346. Of fading factors. The two counts are mixed
-          by the fixed share of Herbster, M., & Warmuth, M. K. (1998). Tracking the best expert.
-          Machine Learning, 32(2), 151-178.
+          algorithms. Machine Learning, 90(3), 317-346. This is the source of fading factors. The
+          two sets of counts are mixed by the fixed-share method of Herbster, M., & Warmuth, M. K.
+          (1998). Tracking the best expert. Machine Learning, 32(2), 151-178.
     [^5]: Genest, C., & Zidek, J. V. (1986). Combining probability distributions: a critique and an
-          annotated bibliography. Statistical Science, 1(1), 114-135. Weights learnt online as in
-          Mattern, C. (2013). Linear and geometric mixtures - analysis. Data Compression Conference.
+          annotated bibliography. Statistical Science, 1(1), 114-135. The weights are learned online
+          as in Mattern, C. (2013). Linear and geometric mixtures - analysis. Data Compression
+          Conference.
 
     """
 
@@ -226,10 +228,10 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     @property
     def fading_share(self) -> float:
-        """Share of the faded counts in the predictions of the last few hundred samples, 0 to 1.
+        """Share of the faded counts in recent predictions, from 0 to 1.
 
-        It is a running mean over 500 samples, starting at 0.5, and low where old samples
-        predict as well as new ones; after a drift it rises. NaN without fading.
+        It is a running mean over about 500 samples that starts at 0.5. It is low while old samples
+        predict as well as new ones, and it rises after a drift. NaN without fading.
 
         Examples
         --------
@@ -249,9 +251,9 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     @property
     def memory_usage(self) -> int:
-        """Bytes that the model takes, room to grow included.
+        """Memory used by the model, in bytes, including room to grow.
 
-        Its arrays, and the names, labels and categories that it knows.
+        It covers the arrays of the trees and the feature names, labels and categories seen so far.
 
         Examples
         --------
@@ -265,27 +267,25 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     @property
     def _raw_memory_usage(self) -> int:
-        """What river shows; its own sum counts the data of an array twice."""
+        """The figure that river displays; its own sum would count array data twice."""
         return self.memory_usage
 
     def __copy__(self) -> AMFClassifier:
-        """Return a deep copy: two forests on one memory would spoil each other."""
+        """Return a deep copy: two forests sharing memory would corrupt each other."""
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes, once the store of samples has been closed up.
-
-        Models that are equal would not be pickled equal if "mean" were one string here, as a
-        field's name too, and two there.
-        """
+        """Return the attributes, after closing the gaps in the store of samples."""
         self._engine.close_gaps()
+        # Strings are interned so that equal models give equal pickles: a pickle records whether
+        # two equal strings, such as a vote "mean" and a field named "mean", are one object.
         return {
             name: sys.intern(value) if type(value) is str else value
             for name, value in self.__dict__.items()
         }
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return what makes the forest; settings and the like follow from it."""
+        """Return the forest as JSON and arrays, without what can be derived from these."""
         arrays: dict[str, NDArray[Any]] = {}
         header: dict[str, Any] = {
             "parameters": values.parameters_to_json(self._parameters),
@@ -308,25 +308,27 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         return model
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = _ONE) -> None:
-        """Learn one sample.
+        """Learn from one sample.
 
         Parameters
         ----------
         x
-            Features: name -> number or category; None, NaN and absent keys are missing.
+            Features, as a dict from name to number or category. None, NaN and absent keys count as
+            missing.
         y
-            Label, any hashable but None and NaN.
+            Label: any hashable except None and NaN.
         w
-            Weight, from 0 to 1e300. 0 changes nothing; 2 is the same as learning twice, as long as
-            there is no fading, no relevance and no learned vote.
+            Sample weight, from 0 to 1e300. A weight of 0 changes nothing. A weight of 2 has the
+            same effect as learning the sample twice, unless fading, relevance or a learned vote is
+            used.
 
         Raises
         ------
         TypeError
-            If x is no dict, or a value, the label or the weight is of a type that cannot serve.
+            If `x` is not a dict, or if a value, the label or the weight is of an unsupported type.
         ValueError
-            If a value is infinite, or a number where a category was or the reverse; if the label is
-            missing, or one more than `n_classes`; if the weight is negative or not finite.
+            If a value is infinite, or a number for a categorical feature or the reverse; if the
+            label is missing or exceeds `n_classes`; if the weight is negative or not finite.
 
         Examples
         --------
@@ -344,18 +346,20 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         Parameters
         ----------
         x
-            Features; unknown ones are ignored, absent ones are missing.
+            Features, as in `learn_one`. Unknown features are ignored, and absent ones count as
+            missing.
         kwargs
-            Ignored, as in river.
+            Ignored; accepted for compatibility with river.
 
         Returns
         -------
-        Label -> probability, summing to 1; `{}` before the first sample.
+        dict
+            Probability of each label; they sum to 1. Empty before the first sample.
 
         Raises
         ------
         TypeError, ValueError
-            For a bad x, as in `learn_one`.
+            If `x` is invalid, as in `learn_one`.
 
         Examples
         --------
@@ -368,28 +372,31 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         return self._engine.predict(x)
 
     def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
-        """Explain the prediction for one sample in text.
+        """Explain the prediction for one sample as text.
 
-        It tells the probabilities of the forest and of each tree, and the path of the sample down a
-        tree: at each node the share that it takes of the mass that remains, and so its mass in the
-        tree's prediction, what it predicts itself, its counts, and what holds of x at its split.
+        The text shows the probabilities predicted by the forest and by each tree, and the path of
+        the sample down a tree. For each node on the path it lists the share that the node takes of
+        the remaining mass, the resulting mass in the tree's prediction, the node's own probability
+        of the predicted label, its samples and label counts, and the condition at its split that
+        the sample meets.
 
         Parameters
         ----------
         x
             Features, as in `predict_proba_one`.
         tree
-            Index of the tree whose path is shown, from 0. `None` for all of up to three trees, and
-            for the first of more.
+            Index of the tree whose path is shown, from 0. With `None`, all paths are shown if there
+            are at most three trees, otherwise only that of tree 0.
 
         Returns
         -------
-        The text; `inspection.path` has the same path as a table.
+        str
+            The explanation. `inspection.path` returns the path as a table.
 
         Raises
         ------
         TypeError, ValueError
-            For a bad x, as in `learn_one`; if `tree` is no integer.
+            If `x` is invalid, as in `learn_one`, or `tree` is not an integer.
         IndexError
             If there is no such tree.
 
@@ -404,7 +411,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
           'short'  0.7857
           'long'   0.2143
         <BLANKLINE>
-        Trees, of which the forest is the mean
+        Trees (the forest predicts their mean)
           tree  'short'  'long'  depth
              0   0.7857  0.2143   0.86
              1   0.7857  0.2143   0.86
@@ -414,38 +421,40 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
              0  0.1429  0.1429      0.5000        4  'short' 2, 'long' 2  length <= 3.52
              1  1.0000  0.8571      0.8333        2  'short' 2            leaf
         <BLANKLINE>
-        The path in another tree: debug_one(x, tree=...), 0 to 1
+        For the path in another tree: debug_one(x, tree=...), with tree from 0 to 1
         """
         proba = self.predict_proba_one(x)
         if tree is not None:
             tree = paths.check_tree(self.n_estimators, tree)
         if self._arena is None:
-            return "No sample has been learnt yet, so that nothing can be predicted."
+            return "No sample has been learned yet, so there is no prediction to explain."
         row = self._features.encode(x).values[0].copy()
         return explanation.explain(self._arena, self._features, self._labels, row, proba, tree)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """Learn a block of samples, with the same result as `learn_one` row by row.
+        """Learn from a block of samples, with the same result as `learn_one` row by row.
 
-        All rows are checked before the first is learnt. It pays from some dozens of rows on: to
-        take up a dataframe takes a quarter of a millisecond, whatever its size.
+        All rows are checked before the first is learned. This is worthwhile from a few dozen rows
+        on, since reading a dataframe takes about a quarter of a millisecond, however small it is.
 
         Parameters
         ----------
         X
-            Dataframe (samples, features) of pandas, polars, pyarrow or another library that
-            narwhals knows. Each column is a feature; None, NaN, NA and NaT are missing.
+            DataFrame of shape (n_samples, n_features), from pandas, polars, pyarrow or another
+            library that narwhals supports. Each column is a feature; None, NaN, NA and NaT count as
+            missing.
         y
-            Labels: a series, an array or a list.
+            Labels: a series, array or list of length n_samples.
         w
-            Weights, likewise, or `None` for 1 each.
+            Sample weights: a series, array or list of length n_samples. `None` means 1 for each.
 
         Raises
         ------
         TypeError, ValueError
-            As `learn_one`, with the row (from 0) in the message; if X is no dataframe, or the
-            lengths differ. If memory runs out (`MemoryError`), trees may have learnt different
-            numbers of rows of the block.
+            As in `learn_one`, with the number of the row (from 0) in the message; also if `X` is
+            not a dataframe or the lengths differ.
+        MemoryError
+            If memory runs out. The trees may then have learned different numbers of rows.
 
         Examples
         --------
@@ -465,18 +474,19 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         Parameters
         ----------
         X
-            Dataframe, as in `learn_many`.
+            DataFrame of shape (n_samples, n_features), as in `learn_many`.
 
         Returns
         -------
-        Dataframe of the library of X: a column for each label, by its name (its str, where column
-        names must be text), and with the index of X, if it has one. Without columns before the
-        first sample.
+        DataFrame of shape (n_samples, n_labels)
+            From the same library as `X`, with one column per label, named after it (after its str,
+            where column names must be text), and with the index of `X`, if it has one. There are no
+            columns before the first sample.
 
         Raises
         ------
         TypeError, ValueError
-            As `predict_proba_one`, with the row (from 0) in the message.
+            As in `predict_proba_one`, with the number of the row (from 0) in the message.
 
         Examples
         --------
@@ -493,21 +503,23 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         return frames.proba_frame(frame, list(self._labels), self._predict_block(frame))
 
     def predict_many(self, X: Any) -> Any:
-        """Predict the label of each row: the most probable one, the one seen first in a tie.
+        """Predict the label of each row: the most probable one, or in a tie the one seen first.
 
         Parameters
         ----------
         X
-            Dataframe, as in `learn_many`.
+            DataFrame of shape (n_samples, n_features), as in `learn_many`.
 
         Returns
         -------
-        Series of labels, of the library of X; of None before the first sample.
+        Series of length n_samples
+            The predicted labels, as a series from the same library as `X`. All are None before the
+            first sample.
 
         Raises
         ------
         TypeError, ValueError
-            As `predict_one`, with the row (from 0) in the message.
+            As in `predict_one`, with the number of the row (from 0) in the message.
 
         Examples
         --------
@@ -524,23 +536,24 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         return frames.label_series(frame, list(self._labels), codes)
 
     def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
-        """Test-then-train over a block: predict each row, then learn it, before the next one.
+        """Test, then train on a block: predict each row and then learn it, before the next one.
 
         Parameters
         ----------
         X, y, w
-            As in `learn_many`.
+            Features, labels and weights, as in `learn_many`.
 
         Returns
         -------
-        Probabilities as of `predict_proba_many`, with a column for each label that is known at the
-        end. A label that had not been seen when a row was predicted has 0 there; a row that was
-        predicted before anything had been learnt is NaN.
+        DataFrame of shape (n_samples, n_labels)
+            Probabilities as from `predict_proba_many`, with one column for each label known at the
+            end of the block. A label has probability 0 in the rows that were predicted before it
+            was first seen; rows that were predicted before anything had been learned are NaN.
 
         Raises
         ------
-        TypeError, ValueError
-            As `learn_many`.
+        TypeError, ValueError, MemoryError
+            As in `learn_many`.
 
         Examples
         --------
@@ -563,15 +576,15 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         return frames.proba_frame(frame, labels, proba)
 
     def _predict_block(self, frame: Any) -> NDArray[np.float64]:
-        """Return the probabilities (rows, labels seen so far)."""
+        """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
         return self._engine.predict_block(frames.read_columns(frame), len(frame), self.n_jobs)
 
     def _test_then_train(self, X: Any, y: Any, w: Any) -> BlockAnswers:
-        """Predict and learn row by row."""
+        """Predict each row, then learn it."""
         return self._learn_block(X, y, w, predicts=True)
 
     def _learn_block(self, X: Any, y: Any, w: Any, *, predicts: bool) -> BlockAnswers:
-        """Learn a block, each row after it has been predicted if `predicts` says so."""
+        """Learn a block of rows; if `predicts`, predict each one before it is learned."""
         frame = frames.read_frame(X)
         weights = frames.read_weights(w, len(frame))
         labels = frames.read_labels(y, len(frame))
@@ -582,36 +595,40 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 class AdaptiveAMFClassifier(AMFClassifier):
     """Aggregated Mondrian Forest classifier for streams that drift.
 
-    An `AMFClassifier` with other defaults, and what a user with a real stream should take. The
-    splits of a Mondrian forest do not depend on labels, so that little has to be thrown away when
-    the concept moves: its nodes forget what they believed (`fading_factor`), features that tell
-    little are hardly split (`split_intensity`), trees are heard as they have deserved (`vote`), and
-    half of them start afresh where even that does not help (`restart_threshold`). Memory and time
-    are bounded (`max_nodes`).
+    This is `AMFClassifier` with other defaults, and the recommended choice for a real stream. The
+    splits of a Mondrian forest do not depend on the labels, so little has to be discarded when the
+    concept drifts: the nodes forget old labels (`fading_factor`), uninformative features are hardly
+    ever split (`split_intensity`), trees are weighted by their performance (`vote`), and half of
+    them start afresh if all that is not enough (`restart_threshold`). Memory and time are bounded
+    (`max_nodes`).
 
     Parameters
     ----------
     n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, n_jobs, seed
-        As of `AMFClassifier`.
+        As in `AMFClassifier`.
     split_prior, max_nodes, split_intensity, fading_factor, restart_threshold, vote
-        As of `AMFClassifier`, with other defaults.
+        As in `AMFClassifier`, with other defaults.
 
     Notes
     -----
-    What the defaults gain, and cost, on the twelve real streams of `tests/benchmarks/defaults.py`:
-    mean accuracy in points (hundredths), without the default in question, all others kept.
+    What each default gains and costs on the twelve real streams of `tests/benchmarks/defaults.py`.
+    Gains are in percentage points of mean accuracy, compared with the same model without the
+    default in question.
 
-    - `fading_factor=0.45`: 0.8, on elec2 7; it costs a tenth of the time or two. On streams that
-      do not drift it loses 0.4 at most.
-    - `vote="learned"`: 0.7, and a quarter of the log-loss, as it also learns how sure to be. A vote
-      takes two logarithms for each tree and sample, and one more for each label beyond two.
-    - `split_intensity="relevance"`: 0.6, most where features are noise (letter and elec2 2, bank
-      1); it loses 0.8 on weather. The statistics take up to a fifth of the time.
-    - `restart_threshold=4.0`: 0.2 (satimage 1), and 11 over the 2000 samples after an abrupt drift
-      of Agrawal's stream; it loses 0.3 on rialto.
-    - `split_prior=0.7`: 0.2. 0.8 and more lower the log-loss of some streams further, and lose up
-      to half a point on others (Bananas, bank).
-    - `max_nodes=5000`: loses 0.1 (letter 0.6), and keeps ten trees with sixty features in 64 MB.
+    - `fading_factor=0.45` gains 0.8 (7 on elec2) and takes 10 to 20 % more time. On streams that
+      do not drift it loses at most 0.4.
+    - `vote="learned"` gains 0.7 and lowers the log-loss by a quarter, as it also learns how
+      confident to be. A vote takes two logarithms per tree and sample, and one more for each label
+      beyond two.
+    - `split_intensity="relevance"` gains 0.6, most of it on streams with noisy features (2 on
+      letter and elec2, 1 on bank); it loses 0.8 on weather. Its statistics take up to a fifth of
+      the time.
+    - `restart_threshold=4.0` gains 0.2 (1 on satimage), and 11 over the 2000 samples after an
+      abrupt drift in Agrawal's stream; it loses 0.3 on rialto.
+    - `split_prior=0.7` gains 0.2. Values of 0.8 and more lower the log-loss further on some
+      streams and lose up to half a point on others (Bananas, bank).
+    - `max_nodes=5000` loses 0.1 (0.6 on letter) and keeps ten trees with sixty features within
+      64 MB.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Dataframes in and out: whatever narwhals knows, read as columns of numbers or of coded values."""
+"""Reading and writing of dataframes of any library that narwhals supports."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from river_amf.encoding import LARGEST_WEIGHT, check_weight, is_missing, shown
 
 
 class Column(NamedTuple):
-    """A column: `numbers` (NaN where missing), or `codes` into distinct `values` (-1)."""
+    """A column of a dataframe, as numbers or as coded values."""
 
     name: Hashable
-    numbers: NDArray[np.float64] | None
-    codes: NDArray[np.int64]
-    values: list[Any]
+    numbers: NDArray[np.float64] | None  # NaN where missing; None if the values are coded
+    codes: NDArray[np.int64]  # indices into `values`, -1 where missing
+    values: list[Any]  # distinct
 
 
 def read_frame(X: Any) -> nw.DataFrame[Any]:
-    """Return a dataframe as narwhals sees it, or raise TypeError or ValueError."""
+    """Return a dataframe wrapped by narwhals, or raise TypeError or ValueError."""
     try:
         return nw.from_native(X, eager_only=True)
     except nw.exceptions.DuplicateError as error:
-        raise ValueError(f"X must have a name for each column of its own; {error}") from None
+        raise ValueError(f"the columns of X must have distinct names: {error}") from None
     except TypeError:
         raise TypeError(
-            "X must be a dataframe in memory (pandas, polars, pyarrow or another that narwhals "
-            f"knows), got {shown(X)} of type {type(X).__name__}"
+            "X must be a dataframe in memory (from pandas, polars, pyarrow or another library that "
+            f"narwhals supports), got {shown(X)} of type {type(X).__name__}"
         ) from None
 
 
 def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     """Return the columns of a dataframe."""
     if _is_pandas(frame) and all(_is_plain(dtype) for dtype in frame.to_native().dtypes):
-        # at once, which takes a tenth of the time that small blocks take column by column
+        # all at once: for small blocks, this takes a tenth of the time of column by column
         table = frame.to_native().to_numpy(dtype=np.float64)
         return [
             Column(name, table[:, j], np.empty(0, np.int64), [])
@@ -56,7 +56,7 @@ def _read_column(name: Hashable, series: Any) -> Column:
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Whether a dtype is one of numpy's for real numbers."""
+    """Whether a dtype is a numpy dtype of real numbers."""
     return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
@@ -74,10 +74,9 @@ def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
 
 
 def factorize(name: Hashable, values: Any) -> Column:
-    """Code values of any kind by their distinct ones, in order of appearance; -1 is missing.
-
-    What is equal is one value, as in a dict; what is unhashable is kept, for others to refuse.
-    """
+    """Code values of any type by the distinct ones, in order of appearance."""
+    # Values that compare equal are one, as in a dict. Unhashable values are kept, to be rejected
+    # later with a proper message.
     if isinstance(values, list):
         values = np.fromiter(values, object, len(values))
     try:
@@ -88,7 +87,7 @@ def factorize(name: Hashable, values: Any) -> Column:
 
 
 def _factorize_unhashable(name: Hashable, values: Any) -> Column:
-    """Code values of which some are unhashable, these by themselves."""
+    """Code values some of which are unhashable; each of these gets its own code."""
     codes: list[int] = []
     distinct: list[Any] = []
     known: dict[Any, int] = {}
@@ -110,7 +109,7 @@ def read_labels(y: Any, n_rows: int) -> Column:
 
 
 def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return checked sample weights, 1 for each row if there are none."""
+    """Return the checked sample weights, which default to 1 for each row."""
     if w is None:
         return np.ones(n_rows)
     values = read_vector("w", w, n_rows)
@@ -129,21 +128,23 @@ def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
 
 
 def read_vector(name: str, values: Any, n_rows: int) -> Any:
-    """Return a series, array or list as a pandas series, a numpy array or a list."""
+    """Return any series, array or list as a pandas series, a numpy array or a list."""
     result = values
     if isinstance(values, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
         result = pd.Series(values)
         result = result.to_numpy() if _is_plain(result.dtype) else result
     elif isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise ValueError(f"{name} must have one dimension, got an array of {values.shape}")
+            raise ValueError(
+                f"{name} must be one-dimensional, got an array of shape {values.shape}"
+            )
         result = pd.Series(values) if values.dtype.kind in "mM" else values
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         result = list(values)
     else:
         result = _series_to_list(name, values)
     if len(result) != n_rows:
-        raise ValueError(f"X has {n_rows} rows, but {name} has {len(result)}")
+        raise ValueError(f"X has {n_rows} rows, but {name} has {len(result)} values")
     return result
 
 
@@ -152,7 +153,7 @@ def _series_to_list(name: str, values: Any) -> list[Any]:
         return list(nw.from_native(values, series_only=True).to_list())
     except TypeError:
         pass
-    if hasattr(values, "to_pylist"):  # pyarrow's Array, which narwhals does not know
+    if hasattr(values, "to_pylist"):  # pyarrow's Array, which narwhals does not support
         return list(values.to_pylist())
     raise TypeError(
         f"{name} must be a series, an array or a list, got {shown(values)} of type "
@@ -163,7 +164,7 @@ def _series_to_list(name: str, values: Any) -> list[Any]:
 def proba_frame(
     frame: nw.DataFrame[Any], labels: list[Hashable], proba: NDArray[np.float64]
 ) -> Any:
-    """Return probabilities as a dataframe of the library of `frame`, a column for each label."""
+    """Return probabilities as a dataframe of the same library as `frame`, by label."""
     if _is_pandas(frame):
         columns = pd.Index(_objects(labels)).infer_objects()
         return pd.DataFrame(proba, index=frame.to_native().index, columns=columns)
@@ -173,33 +174,33 @@ def proba_frame(
 
 
 def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[Any]:
-    """Return names for a column for each label in a dataframe like `frame`, or raise ValueError."""
+    """Return a column name per label for a dataframe like `frame`, or raise ValueError."""
     if _is_pandas(frame):
         return labels
     names = [str(label) for label in labels]
     if len(set(names)) < len(names):
         raise ValueError(
-            f"labels {shown(labels)} do not have a column name of their own each, as "
-            f"{frame.implementation} has text for names; give X as a pandas dataframe"
+            f"labels {shown(labels)} do not give distinct column names in {frame.implementation}, "
+            "where names are text; pass X as a pandas dataframe"
         )
     return names
 
 
 def check_column_names(frame: nw.DataFrame[Any], known: Iterable[Hashable], y: Any) -> None:
-    """Raise ValueError where `column_names` would once the labels in y are known."""
-    if _is_pandas(frame):  # where any label is a name
+    """Raise ValueError if `column_names` would do so once the labels in `y` are known."""
+    if _is_pandas(frame):  # which takes any label as a name
         return
     try:
         labels = read_labels(y, len(frame)).values
         column_names(frame, list(dict.fromkeys([*known, *labels])))
-    except TypeError:  # what is no label is refused where labels are checked
+    except TypeError:  # a bad label is rejected later, where labels are checked
         return
 
 
 def label_series(
     frame: nw.DataFrame[Any], labels: list[Hashable], codes: NDArray[np.int64] | None
 ) -> Any:
-    """Return labels by their codes as a series of the library of `frame`; None if no codes."""
+    """Return labels, given their codes (or None), as a series of the same library as `frame`."""
     taken = _objects([None] * len(frame) if codes is None else labels)
     taken = taken if codes is None else taken[codes]
     if _is_pandas(frame):
@@ -209,11 +210,11 @@ def label_series(
         return nw.new_series("", taken.tolist(), backend=frame.implementation).to_native()
     except (TypeError, ValueError):
         raise TypeError(
-            f"labels {shown(labels)} of several types do not fit into one series of "
-            f"{frame.implementation}; give X as a pandas dataframe"
+            f"labels {shown(labels)} of several types do not fit into one {frame.implementation} "
+            "series; pass X as a pandas dataframe"
         ) from None
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
-    """Return an array of objects, tuples and lists among them."""
+    """Return a one-dimensional array of objects, even if they are tuples or lists."""
     return np.fromiter(values, object, len(values))

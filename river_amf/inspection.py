@@ -1,4 +1,4 @@
-"""What is inside a forest, as tables."""
+"""The inside of a forest as tables: nodes, paths, depths and the relevance of features."""
 
 from __future__ import annotations
 
@@ -61,26 +61,28 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
 
     Returns
     -------
-    One row per node, in the order of `node`:
+    DataFrame of shape (n_nodes, 14)
+        One row per node, in the order of `node` (none before the first sample), with these columns:
 
-    - `node`, `parent`, `left`, `right`: numbers of nodes; -1 where there is none.
-    - `depth`: number of splits above the node.
-    - `feature`: name of the feature that the node splits, None at a leaf.
-    - `threshold`: values <= threshold go left; NaN at a leaf. A categorical feature has a number in
-      [0, 1) for each category, other numbers in other trees.
-    - `time`: creation time in the Mondrian process; 0 at the root.
-    - `n_samples`: sum of the weights of the samples in the cell.
-    - `log_odds`: log-odds of the node's own prediction against those below it; NaN at a leaf.
-    - `counts`: dict, label -> weight in the cell, for each label seen by the forest.
-    - `range_min`, `range_max`: dicts, feature -> value: the box of the cell's samples. A feature of
-      which the cell has seen no value is absent.
-    - `categories_left`: set of the categories seen so far that go left, at a categorical split;
-      else None.
+        - `node`, `parent`, `left`, `right`: the numbers of the node, its parent and its children;
+          -1 where there is none.
+        - `depth`: number of splits above the node.
+        - `feature`: name of the feature that the node splits, None for a leaf.
+        - `threshold`: values <= threshold go left; NaN for a leaf. For a categorical feature, each
+          tree gives each category its own number in [0, 1).
+        - `time`: creation time of the node in the Mondrian process; 0 for the root.
+        - `n_samples`: sum of the weights of the samples in the node's cell.
+        - `log_odds`: log-odds of the node's own prediction against those below it; NaN for a leaf.
+        - `counts`: dict from each label seen by the forest to its weight in the cell.
+        - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
+          samples. Features without any value in the cell are absent.
+        - `categories_left`: for a categorical split, the set of the categories seen so far that go
+          left; otherwise None.
 
     Raises
     ------
     TypeError
-        If the model is no forest, or `tree` no integer.
+        If the model is not a forest, or `tree` is not an integer.
     IndexError
         If there is no such tree.
 
@@ -139,7 +141,7 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
 
 
 def path(model: AMFClassifier, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
-    """Return the path of a sample down one tree, and what each node on it adds to the prediction.
+    """Return the path of a sample down one tree, and each node's part in the prediction.
 
     Parameters
     ----------
@@ -152,29 +154,33 @@ def path(model: AMFClassifier, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame
 
     Returns
     -------
-    One row per node, from the root to the leaf:
+    DataFrame of shape (n_nodes_on_path, 12)
+        One row per node, from the root to the leaf (none before the first sample), with these
+        columns:
 
-    - `node`: its number, as in `node_table`.
-    - `depth`: number of splits above it.
-    - `feature`, `threshold`, `categories_left`: its split, as in `node_table`.
-    - `value`: what x has of that feature; None if it is missing, and at the leaf.
-    - `goes`: `"left"` or `"right"`, the side that x goes to: to the heavier one where the value is
-      missing, and by values far outside the range as if they lay at its end. None at the leaf.
-    - `share`: what the node takes of the mass that the nodes above have left; 1 at the leaf. It is
-      0 above the leaf without aggregation.
-    - `mass`: what it takes of the whole, 1; the sum over the nodes of mass times `proba` is what
-      the tree predicts.
-    - `n_samples`, `counts`: of its cell, as in `node_table`.
-    - `proba`: dict, label -> probability, for each label seen by the forest: what the node itself
-      predicts. With fading that is the mix of the counts with those that forget. With `n_classes`,
-      classes that have not been seen have the rest.
+        - `node`: number of the node, as in `node_table`.
+        - `depth`: number of splits above it.
+        - `feature`, `threshold`, `categories_left`: its split, as in `node_table`.
+        - `value`: the value of that feature in `x`; None if it is missing, and at the leaf.
+        - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. If the value
+          is missing, it is the side with more samples; a value far outside the range goes where
+          the nearest end of the range goes.
+        - `share`: share that the node takes of the mass left by the nodes above it; 1 at the leaf.
+          Without aggregation, it is 0 above the leaf.
+        - `mass`: mass that the node takes of the total of 1. The tree predicts the sum over the
+          nodes of `mass` times `proba`.
+        - `n_samples`, `counts`: samples in its cell, as in `node_table`.
+        - `proba`: dict from each label seen by the forest to the probability that the node itself
+          predicts. With fading, this is the mixture of plain and faded counts. If `n_classes` is
+          given, classes not seen yet share the rest.
 
     Raises
     ------
     TypeError
-        If the model is no forest, or `tree` no integer; for a bad x, as in `learn_one`.
+        If the model is not a forest, or `tree` is not an integer; if `x` is invalid, as in
+        `learn_one`.
     ValueError
-        For a bad x, likewise.
+        If `x` is invalid, as in `learn_one`.
     IndexError
         If there is no such tree.
 
@@ -227,10 +233,10 @@ def path(model: AMFClassifier, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame
 
 
 def weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
-    """Return how deep in each tree the nodes lie that predict a sample.
+    """Return for each tree the mean depth of the nodes that predict a sample.
 
-    It is the mean of the depths of the nodes on the path, weighted by the mass that each takes of
-    the prediction: 0 where the root alone predicts, the depth of the leaf where it does.
+    The nodes on the path are weighted by their mass in the prediction. The result is 0 if the root
+    alone predicts, and the depth of the leaf if the leaf alone does.
 
     Parameters
     ----------
@@ -241,15 +247,16 @@ def weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
 
     Returns
     -------
-    Series of floats named `weighted_depth`, by tree; NaN for a tree without nodes, as before the
-    first sample.
+    Series of length n_estimators
+        The depths, in splits, as floats named `weighted_depth` and indexed by tree. NaN for a tree
+        without nodes, such as before the first sample.
 
     Raises
     ------
     TypeError
-        If the model is no forest; for a bad x, as in `learn_one`.
+        If the model is not a forest; if `x` is invalid, as in `learn_one`.
     ValueError
-        For a bad x, likewise.
+        If `x` is invalid, as in `learn_one`.
 
     Examples
     --------
@@ -272,19 +279,20 @@ def weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
 
 
 def _encoded(model: AMFClassifier, x: dict[Any, Any]) -> NDArray[np.float64] | None:
-    """Return a sample as a row, None before the first one; a bad one raises as in prediction."""
-    model.predict_proba_one(x)
+    """Return a sample as a row, or None if the forest has not learned anything yet."""
+    model.predict_proba_one(x)  # raises if x is invalid
     return None if model._arena is None else model._features.encode(x).values[0].copy()
 
 
 def feature_relevance(model: AMFClassifier) -> pd.Series:
-    """Return how much each feature has told of the label lately, from 0 to 1.
+    """Return how informative each feature has recently been about the label, from 0 to 1.
 
-    For a categorical feature it is Goodman and Kruskal's tau: the part of the label's variance that
-    lies between the categories, less what chance would give (those beyond 64 share their counts
-    with others). For a numeric one it is the larger of tau, over 16 parts of its range, and the
-    correlation ratio eta^2, the part of its own variance that lies between the labels. Both go back
-    some 400 samples. The forest splits a feature in proportion to it, plus 0.003.
+    For a categorical feature, relevance is Goodman and Kruskal's tau[^1]: the part of the label's
+    variance that lies between the categories, minus what chance would give. (If there are more than
+    64 categories, some share their counts.) For a numeric feature, it is the larger of two values:
+    tau over 16 equal parts of the range, and the correlation ratio eta^2, the part of the feature's
+    own variance that lies between the labels. Both are averages over about the last 400 samples.
+    The forest splits a feature in proportion to its relevance plus 0.003.
 
     Parameters
     ----------
@@ -293,15 +301,16 @@ def feature_relevance(model: AMFClassifier) -> pd.Series:
 
     Returns
     -------
-    Series of floats named `relevance`, by feature in order of first appearance; empty before the
-    first sample.
+    Series of length n_features
+        The relevances, as floats named `relevance` and indexed by feature, in order of first
+        appearance. Empty before the first sample.
 
     Raises
     ------
     TypeError
-        If the model is no forest.
+        If the model is not a forest.
     ValueError
-        If it has another split intensity, and so keeps no relevance.
+        If the forest has another split intensity, as it then does not keep the relevance.
 
     Examples
     --------
@@ -317,18 +326,18 @@ def feature_relevance(model: AMFClassifier) -> pd.Series:
 
     References
     ----------
-    Goodman, L. A., & Kruskal, W. H. (1954). Measures of association for cross classifications.
-    Journal of the American Statistical Association, 49(268), 732-764.
+    [^1]: Goodman, L. A., & Kruskal, W. H. (1954). Measures of association for cross
+          classifications. Journal of the American Statistical Association, 49(268), 732-764.
     """
     _check_forest(model)
     if model.split_intensity != "relevance":
         raise ValueError(
-            f"model has split_intensity={model.split_intensity!r}, and only a forest with "
-            "'relevance', such as AdaptiveAMFClassifier, knows the relevance of its features"
+            f"model has split_intensity={model.split_intensity!r}, but only a forest with "
+            "'relevance', such as AdaptiveAMFClassifier, keeps the relevance of its features"
         )
     arena, names = model._arena, list(model._features)
     values = [] if arena is None else arena.features["relevance"][: len(names)].tolist()
-    # not from a list of names: pandas would turn tuples among them into levels
+    # made from an array, as pandas would turn tuples in a list of names into levels
     index = pd.Index(np.array([*names, None], dtype=object)[:-1], tupleize_cols=False)
     return pd.Series(values, index=index, name="relevance", dtype=np.float64)
 
@@ -338,18 +347,18 @@ def _check_forest(model: object) -> None:
     if not hasattr(model, "_arena"):
         raise TypeError(
             f"model must be a forest, got {type(model).__name__}; "
-            "of a pipeline give the last step, such as pipeline['AMFClassifier'], "
-            "of a scikit-learn estimator its model_"
+            "for a pipeline, pass its last step, such as pipeline['AMFClassifier'], "
+            "and for a scikit-learn estimator, its model_"
         )
 
 
 def _column(values: Any) -> pd.Series:
-    """Keep dicts, sets, names of any type and None as they are."""
+    """Return values as a series that keeps dicts, sets, names of any type and None as they are."""
     return pd.Series(values, dtype=object if isinstance(values, list) else None)
 
 
 def _depths(nodes: NDArray[Any], root: int) -> NDArray[np.int64]:
-    """Count the splits above each node, from the root down."""
+    """Return the number of splits above each node."""
     depths = np.zeros(len(nodes), np.int64)
     pending = [root]
     while pending:
@@ -362,11 +371,11 @@ def _depths(nodes: NDArray[Any], root: int) -> NDArray[np.int64]:
 
 
 def _box(arena: state.Arena, tree: int, node: Any) -> NDArray[np.float64]:
-    """Return a node's box, (2, n_features); that of a waiting leaf follows from its samples."""
+    """Return a node's box, of shape (2, n_features)."""
     n_features = int(arena.settings["n_features"][0])
     if not node["n_rows"]:
         return arena.boxes[tree, node["slot"], :, :n_features]
-    box = np.full((2, n_features), math.nan)
+    box = np.full((2, n_features), math.nan)  # a leaf that keeps its samples has no stored box
     kernels.hull_of_rows(
         arena.is_categorical,
         n_features,
@@ -380,7 +389,7 @@ def _box(arena: state.Arena, tree: int, node: Any) -> NDArray[np.float64]:
 
 
 def _by_name(names: list[Hashable], values: NDArray[np.float64]) -> dict[Hashable, float]:
-    """Return feature -> value without those that are missing."""
+    """Return the values by feature name, without the missing ones."""
     pairs = zip(names, values.tolist(), strict=True)
     return {name: value for name, value in pairs if not math.isnan(value)}
 
@@ -388,7 +397,7 @@ def _by_name(names: list[Hashable], values: NDArray[np.float64]) -> dict[Hashabl
 def _categories_left(
     features: Features, names: list[Hashable], key: np.uint64, node: Any
 ) -> set[Hashable] | None:
-    """Return the categories that go left at a categorical split."""
+    """Return the categories that go left at a categorical split; None for any other node."""
     if node["left"] == kernels.NONE:
         return None
     column = int(node["feature"])

@@ -1,6 +1,6 @@
-"""What lies in memory, byte by byte: the records, and one table of all arrays of a forest.
+"""The memory layout of a forest: its records, and one table of all its arrays.
 
-The kernels are compiled for it, and the arena, copies and files follow from it.
+The kernels are compiled for this layout, and the arena, copies and files are derived from it.
 """
 
 from __future__ import annotations
@@ -11,24 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# All records are aligned and without padding, whose bytes would be undefined in a copy.
+# All records are aligned and have no padding, as the bytes of padding would be undefined in a copy.
 
-# What follows from the parameters, and from the features and labels that are known; the kernels
-# never write it.
+# What follows from the parameters and from the known features and labels. The kernels only read it.
 SETTINGS = np.dtype(
     [
         ("step", "f8"),
-        ("log_split", "f8"),  # log b, b the split prior
+        ("log_split", "f8"),  # log b, where b is the split prior
         ("log_stop", "f8"),  # log(1 - b)
         ("fading_factor", "f8"),  # gamma
-        ("dirichlet", "f8"),  # a, the value in force, never "automatic"
-        ("total_dirichlet", "f8"),  # C a
-        ("lgamma_dirichlet", "f8"),  # and their log-gammas
+        ("dirichlet", "f8"),  # a, the value in effect, also where the parameter is None
+        ("total_dirichlet", "f8"),  # C a, where C is n_classes
+        ("lgamma_dirichlet", "f8"),  # the log-gammas of both
         ("lgamma_total", "f8"),
         ("n_classes", "i8"),  # classes that the prior counts
         ("n_labels", "i8"),  # labels seen so far, at most n_classes
         ("n_features", "i8"),
-        ("longest_list", "i8"),  # how many samples a pure leaf keeps at most
+        ("longest_list", "i8"),  # maximum number of samples that a pure leaf keeps
         ("max_nodes", "i8"),
         ("use_aggregation", "i8"),
         ("fades", "i8"),
@@ -47,106 +46,104 @@ COUNTERS = np.dtype(
     [
         ("n_rows", "i8"),  # rows in use in the store of samples
         ("n_stored", "i8"),  # samples ever stored
-        ("newest_weight", "f8"),  # of the next sample in the statistics of relevance
+        ("newest_weight", "f8"),  # weight of the next sample in the statistics of relevance
     ],
     align=True,
 )
 
-# One record a tree.
+# One record per tree.
 TREE = np.dtype(
     [
         ("random_state", "u8"),
-        ("key", "u8"),  # 32 random bits that code this tree's categories; u8 to multiply safely
+        ("key", "u8"),  # 32 random bits to code this tree's categories; u8 to multiply safely
         ("root", "i4"),
         ("n_nodes", "i4"),
         ("n_boxes", "i8"),
-        ("faded_share", "f8"),  # running mean, of the faded estimators in its predictions
+        ("faded_share", "f8"),  # running mean of the faded estimators' share of its predictions
         ("vote_weight", "f8"),  # in a learned vote
-        ("n_heard", "i8"),  # predictions that the two means of its losses are of
+        ("n_heard", "i8"),  # number of predictions in the two running means of its losses
         ("recent_loss", "f8"),
         ("usual_loss", "f8"),
     ],
     align=True,
 )
 
-# One record a node: 64 bytes, a cache line, and all that a walk reads of a node but its counts and
-# its box. Links are 32-bit (2**31 nodes a tree are out of reach), times, thresholds and sums of
-# weights are float64 (timestamps, long streams).
+# One record per node: 64 bytes, which is one cache line, with everything that a walk reads of a
+# node except its counts and its box. Links are 32-bit, as no tree comes near 2**31 nodes. Times,
+# thresholds and sums of weights are float64, for the sake of timestamps and long streams.
 NODE = np.dtype(
     [
         ("threshold", "f8"),
-        ("odds", "f8"),  # exp(log_odds), less a power of two: odds of exp(-4000) have no float64
-        ("odds_scale", "f8"),  # how many times 2**512 was taken out of odds
-        ("split_time", "f8"),  # creation time of the children; its own is that of its parent's
+        ("odds", "f8"),  # exp(log_odds) / 2**(512 odds_scale), as exp(-4000) underflows float64
+        ("odds_scale", "f8"),
+        ("split_time", "f8"),  # creation time of the children; the node's own is at its parent
         ("n_samples", "f8"),  # sum of the sample weights
         ("feature", "i4"),
         ("left", "i4"),
         ("right", "i4"),
         ("parent", "i4"),
-        ("slot", "i4"),  # of its box; of the newest row where a leaf keeps its samples
-        ("n_rows", "i4"),  # how many samples a leaf keeps, 0 where there is a box
+        ("slot", "i4"),  # index of its box, or of the newest row if it is a leaf that keeps samples
+        ("n_rows", "i4"),  # number of samples that a leaf keeps, 0 where there is a box
     ],
     align=True,
 )
 
-# One record a feature: what its range and its relevance follow from. Where samples have weights,
-# older ones count less.
+# One record per feature: the statistics behind its range and its relevance. In weighted sums, older
+# samples count less.
 FEATURE = np.dtype(
     [
-        ("n_recent", "i8"),  # how many values are kept to judge the range by
-        ("credit", "f8"),  # of values far outside: how frequent they were lately
+        ("n_recent", "i8"),  # number of values kept to judge the range by
+        ("credit", "f8"),  # how frequent values far outside the range have recently been
         ("weight", "f8"),  # sum of the samples' weights
-        ("squares", "f8"),  # sum of their squares
+        ("squares", "f8"),  # sum of the squares of these weights
         ("mean", "f8"),
         ("total", "f8"),  # sum of squares about the mean
-        ("within", "f8"),  # about the mean of the class
+        ("within", "f8"),  # sum of squares about the mean of each class
         ("explained", "f8"),  # sum_kc N_kc^2 / N_k over buckets k and classes c
-        ("n_used", "f8"),  # buckets
+        ("n_used", "f8"),  # number of buckets in use
         ("relevance", "f8"),
     ],
     align=True,
 )
 
-# What the store keeps of a sample beside its row of values.
+# What the store keeps of a sample besides its row of values.
 SAMPLE = np.dtype(
     [
         ("weight", "f8"),
         ("label", "i8"),
-        ("number", "i8"),  # of all samples ever stored
+        ("number", "i8"),  # in the order of all samples ever stored, from 0
     ],
     align=True,
 )
 
-# What fading keeps of a node: a row of its share, the sum of its faded counts, and these.
+# What fading keeps for each node: a row with its faded share, the sum of its faded counts, and the
+# faded counts themselves.
 FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
 
-N_RECENT = 64  # values that a feature's range is judged by
-N_BUCKETS = 64  # that values are counted in, for their relevance
+N_RECENT = 64  # number of values that a feature's range is judged by
+N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 
-N_PURE = 256  # cells of one label of fewer samples than that have what follows in a table
+N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
 Array = NDArray[Any]
 
 
 class Field(NamedTuple):
-    """An array of a forest: its dtype, what its axes run over, and what its room to grow holds.
-
-    An axis is one of `AXES`, of which a forest has more or less, or a fixed length.
-    """
+    """An array of a forest: its dtype, its axes, and the value that fills room to grow."""
 
     dtype: Any
-    axes: tuple[str | int, ...]
+    axes: tuple[str | int, ...]  # each one of `AXES`, whose lengths vary, or a fixed length
     fill: float = 0.0
-    is_copied: bool = True  # into pickles, copies and files; the rest kernels fill as they go
+    is_copied: bool = True  # to pickles, copies and files; kernels refill the others as they go
 
 
-# What axes run over. Those of `moment` are the classes, if there is relevance; those of `faded` are
-# the classes and two more, if there is fading.
+# The axes of variable length. `moment` is the classes with relevance, otherwise empty; `faded` is
+# the classes plus two with fading, otherwise empty.
 AXES = ("tree", "feature", "class", "moment", "faded", "node", "box", "row")
-UNDEFINED = {"node", "box"}  # room that is not filled until a kernel adds one, for speed
+UNDEFINED = {"node", "box"}  # for speed, room on these is not filled until a kernel adds an entry
 
-# The arrays of a forest. To add one, name it here, and let the kernels see it: `Forest` and
-# `forest_of` in `kernels.arrays`.
+# The arrays of a forest. To add one, name it here and make it visible to the kernels, in `Forest`
+# and `forest_of` of `kernels.arrays`.
 FIELDS = {
     "settings": Field(SETTINGS, (1,)),
     "counters": Field(COUNTERS, (1,)),
@@ -174,19 +171,20 @@ FIELDS = {
 
 COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 
-# How the kernels find an arena: the addresses of its arrays, and the room along each axis. Each
-# array that is an argument of a call costs as much as some nodes of a walk; the address of this
-# record costs next to nothing.
+# How the kernels find an arena: the addresses of its arrays, and the room along each axis. Passing
+# an array as an argument costs as much as visiting a few nodes; passing the address of this record
+# costs next to nothing.
 HANDLE = np.dtype(
     [(name, "i8") for name in FIELDS]
     + [(f"{axis}_room", "i8") for axis in AXES]
     + [
-        ("version", "i8"),  # changes whenever predictions may have changed
-        ("next_tree", "i8"),  # to go on with in the middle of a sample, else -1
+        ("version", "i8"),  # changes whenever predictions may change
+        ("next_tree", "i8"),  # where to resume in the middle of a sample, else -1
     ]
 )
 
-# And how they find a block of samples, and what to do with it: `Samples` and `samples_of` there.
+# How they find a block of samples, and what to do with it: see `Samples` and `samples_of` in
+# `kernels.arrays`.
 BLOCK_ARRAYS = (
     "values",
     "labels",
@@ -205,7 +203,7 @@ BLOCK = np.dtype(
     + [("predicts", "i8"), ("learns", "i8")]
 )
 
-# A pickle holds arrays as they are, so that another layout cannot read it.
+# A pickle holds the arrays as they are, so a release with another layout cannot read it.
 _LAYOUT = [(name, np.dtype(FIELDS[name].dtype).descr, FIELDS[name].axes) for name in COPIED]
 LAYOUT = f"{zlib.crc32(repr(_LAYOUT).encode()):08x}"
 
@@ -219,7 +217,7 @@ def shapes(lengths: dict[str, int]) -> dict[str, tuple[int, ...]]:
 
 
 def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
-    """Return the lengths of the axes that follow from a number of classes."""
+    """Return the lengths of the axes that depend on the number of classes."""
     return {
         "class": n_classes,
         "moment": n_classes if settings["relevance"][0] else 0,
@@ -228,7 +226,7 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
 
 
 def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, int]:
-    """Return the length of each axis that a forest uses: that of its arrays without room."""
+    """Return the length of each axis that is in use, without room to grow."""
     return lengths_of_classes(settings, int(settings["n_classes"][0])) | {
         "tree": len(trees),
         "feature": int(settings["n_features"][0]),

@@ -1,4 +1,4 @@
-"""Parameters that are checked when set and read-only once a model has learnt."""
+"""Parameters that are checked when they are set and read-only once a model has learned."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 
 from river_amf.encoding import shown
 
-LARGEST_PARAMETER = 1e300  # without another bound: products with counts stay finite
-LEAST_DIRICHLET = 1e-300  # shares and products of smaller ones would lose their digits, or be 0
+LARGEST_PARAMETER = 1e300  # the default bound, within which products with counts stay finite
+LEAST_DIRICHLET = 1e-300  # with smaller ones, shares and products would lose digits or become 0
 
 Check = Callable[[str, Any], None]
 
 
 def integer(low: int, *, optional: bool = False) -> Check:
-    """Check for an integer >= low (or None, if optional)."""
+    """Return a check for an integer >= low (or None, if optional)."""
 
     def check(name: str, value: Any) -> None:
         if optional and value is None:
@@ -35,10 +35,7 @@ def integer(low: int, *, optional: bool = False) -> Check:
 def positive(
     *, least: float | None = None, below: float | None = None, optional: bool = False
 ) -> Check:
-    """Check for a number > 0 and, where there is a bound, < below (or None, if optional).
-
-    Where there is a least one, it is from that on.
-    """
+    """Return a check for a positive number within the given bound (or None, if optional)."""
 
     def check(name: str, value: Any) -> None:
         if optional and value is None:
@@ -54,7 +51,7 @@ def positive(
             bounds = f"> 0 and at most {LARGEST_PARAMETER:g}"
             is_good = 0 < number <= LARGEST_PARAMETER
         else:
-            bounds = f"between 0 and {below:g}, both excluded"
+            bounds = f"strictly between 0 and {below:g}"
             is_good = 0 < number < below
         if not is_good:
             raise ValueError(
@@ -71,17 +68,16 @@ def flag(name: str, value: Any) -> None:
 
 
 def cores(name: str, value: Any) -> None:
-    """Check for a number of threads: an integer >= 1, or -1 for as many as there are cores."""
+    """Check for a number of threads: an integer >= 1, or -1 for one per core."""
     is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not is_integer or not (value >= 1 or value == -1):
         raise ValueError(
-            f"{name} must be an integer >= 1, or -1 for as many threads as there are cores, "
-            f"got {shown(value)}"
+            f"{name} must be an integer >= 1, or -1 for one thread per core, got {shown(value)}"
         )
 
 
 def one_of(*choices: Hashable, note: str = "") -> Check:
-    """Check for one of a few values; the note ends the error."""
+    """Return a check for one of a few values; the note is appended to the error message."""
 
     def check(name: str, value: Any) -> None:
         if not any(
@@ -94,7 +90,7 @@ def one_of(*choices: Hashable, note: str = "") -> Check:
 
 
 def automatic_dirichlet(n_classes: int) -> float:
-    """Return the Dirichlet parameter that stands for `dirichlet=None`.
+    """Return the value that `dirichlet=None` stands for.
 
     >>> automatic_dirichlet(2), automatic_dirichlet(3)
     (0.5, 0.01)
@@ -103,30 +99,26 @@ def automatic_dirichlet(n_classes: int) -> float:
 
 
 class CheckedParameters:
-    """Mixin: every assignment to a parameter is checked, and refused after the first sample.
+    """Mixin that checks every assignment to a parameter and rejects it after the first sample."""
 
-    A class names its checks in `_checks`, says in `_has_learnt` whether it has learnt, and in
-    `_always_writable` which parameters do not matter to what it has learnt.
-    """
-
-    _checks: ClassVar[dict[str, Check]]
-    _always_writable: ClassVar[frozenset[str]] = frozenset()
+    _checks: ClassVar[dict[str, Check]]  # by parameter
+    _always_writable: ClassVar[frozenset[str]] = frozenset()  # do not affect what is learned
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        """The parameters by name."""
+        """The values of the parameters, by name."""
         return {name: getattr(self, name) for name in self._checks}
 
     @property
     def _has_learnt(self) -> bool:
-        raise AttributeError("a class with checked parameters defines _has_learnt")
+        raise AttributeError("a class with checked parameters must define _has_learnt")
 
     def __setattr__(self, name: str, value: Any) -> None:
         check = self._checks.get(name)
         if check is not None:
             if self._has_learnt and name not in self._always_writable:
                 raise AttributeError(
-                    f"{name} is read-only after the first sample; to change it make a new model, "
+                    f"{name} is read-only after the first sample; to change it, make a new model, "
                     f"for example with clone({{{name!r}: {value!r}}})"
                 )
             check(name, value)

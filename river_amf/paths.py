@@ -1,7 +1,7 @@
-"""How a prediction is made: the walk of one sample down one tree, for whoever wants to see it.
+"""The path of a sample down a tree, and how the nodes on it make up the prediction.
 
-A kernel writes it down (`kernels.tracing`): at each node the share sigma(r_v) that the node takes
-of the mass that remains (design 2). Here are added what the node itself knows and predicts.
+A kernel records the path (`kernels.tracing`): at each node the share sigma(r_v) that the node takes
+of the mass that remains (design 2). This module adds the node's counts and its own prediction.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Array = NDArray[Any]
 
 
 class Step(NamedTuple):
-    """A node on the way of one sample down one tree; the root is step 0."""
+    """A node on the path of a sample down a tree; the root is step 0."""
 
     node: int
-    feature: int  # the column, NONE at a leaf
-    value: float  # as the tree sees it; NaN where it is missing
+    feature: int  # the column of the split, NONE at a leaf
+    value: float  # as the tree sees it; NaN where it is missing, and at a leaf
     threshold: float
-    goes: str | None  # "left" or "right"
+    goes: str | None  # "left" or "right", None at a leaf
     share: float
     mass: float
     n_samples: float
@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 
 def check_tree(n_trees: int, tree: Any) -> int:
-    """Return the index of a tree, or raise TypeError or IndexError."""
+    """Return the index of a tree as an int, or raise TypeError or IndexError."""
     try:
         index = operator.index(tree)
     except TypeError:
@@ -50,7 +50,7 @@ def check_tree(n_trees: int, tree: Any) -> int:
 
 
 def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:
-    """Return the steps of one encoded sample (features,) down one tree."""
+    """Return the path of an encoded sample (n_features,) down a tree, from the root to the leaf."""
     trace = _trace(arena, tree, values)
     nodes = arena.nodes[tree, trace["node"]]
     counts = arena.counts[tree, trace["node"], : int(arena.settings["n_classes"][0])]
@@ -77,10 +77,7 @@ def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:
 
 
 def predict(arena: state.Arena, tree: int, values: Array) -> NDArray[np.float64]:
-    """Return what a tree predicts for an encoded sample, the mix of its nodes, by class.
-
-    Classes of which nothing has been seen are among them. A tree without nodes knows nothing.
-    """
+    """Return a tree's class probabilities for an encoded sample, including unseen classes."""
     n_classes = int(arena.settings["n_classes"][0])
     trace = _trace(arena, tree, values)
     if not len(trace):
@@ -90,16 +87,13 @@ def predict(arena: state.Arena, tree: int, values: Array) -> NDArray[np.float64]
 
 
 def weighted_depths(arena: state.Arena, values: Array) -> NDArray[np.float64]:
-    """Return for each tree the mean depth of the nodes that predict an encoded sample.
-
-    Each counts by the mass that it takes. NaN for a tree without nodes.
-    """
+    """Return per tree the mean depth of the nodes on a path, weighted by mass (NaN if empty)."""
     masses = [_trace(arena, tree, values)["mass"] for tree in range(len(arena.trees))]
     return np.array([mass @ np.arange(len(mass)) if len(mass) else math.nan for mass in masses])
 
 
 def _trace(arena: state.Arena, tree: int, values: Array) -> Array:
-    """Return the walk of an encoded sample down a tree, as records of dtype `kernels.VISIT`."""
+    """Return the path of an encoded sample down a tree as records of dtype `kernels.VISIT`."""
     sample = np.empty((3, len(values)))
     sample[0] = values
     steps = np.empty(int(arena.trees["n_nodes"][tree]), kernels.VISIT)
@@ -108,10 +102,7 @@ def _trace(arena: state.Arena, tree: int, values: Array) -> Array:
 
 
 def _own_predictions(arena: state.Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
-    """Return what nodes themselves predict, (nodes, classes).
-
-    With fading it is the mix of both counts, weighted by the node's faded share.
-    """
+    """Return the predictions of the nodes themselves, of shape (n_nodes, n_classes)."""
     settings = arena.settings[0]
     n_classes = int(settings["n_classes"])
     a, total = settings["dirichlet"], settings["total_dirichlet"]
@@ -119,7 +110,7 @@ def _own_predictions(arena: state.Arena, tree: int, numbers: Array) -> NDArray[n
     proba: NDArray[np.float64] = (arena.counts[tree, numbers, :n_classes] + a) / (n_samples + total)
     if settings["fades"]:
         rows = arena.faded[tree, numbers]
-        share = rows[:, layout.FADED_SHARE, None]
+        share = rows[:, layout.FADED_SHARE, None]  # the weight of the faded counts in the mixture
         faded = rows[:, layout.FADED_COUNTS : layout.FADED_COUNTS + n_classes] + a
         faded /= rows[:, layout.FADED_SUM, None] + total
         proba = (1.0 - share) * proba + share * faded
@@ -127,20 +118,21 @@ def _own_predictions(arena: state.Arena, tree: int, numbers: Array) -> NDArray[n
 
 
 def log_odds(nodes: Array) -> NDArray[np.float64]:
-    """Return the log-odds r_v of nodes, NaN at a leaf."""
+    """Return the log-odds r_v of nodes, NaN for leaves."""
     odds = np.where(nodes["left"] == kernels.NONE, math.nan, nodes["odds"])
     return np.log(odds) + nodes["odds_scale"] * kernels.LOG_SCALE
 
 
 def category_number(key: np.uint64, column: int, code: float) -> float:
-    """Return the number of a category in a tree; of the types that it is compiled for already."""
+    """Return the number that a tree gives to a category."""
+    # the argument types are those that the kernel has already been compiled for
     return float(kernels.category_number(key, np.int32(column), code))  # type: ignore[arg-type]
 
 
 def categories_left(
     features: Features, name: Hashable, column: int, key: np.uint64, threshold: float
 ) -> set[Hashable] | None:
-    """Return the categories seen so far that go left at a split; None if the feature is numeric."""
+    """Return the known categories that go left at a split, or None if the feature is numeric."""
     codes = features.categories(name)
     if codes is None:
         return None

@@ -1,8 +1,8 @@
 """The memory of a forest: the arena that holds its arrays, and blocks of samples.
 
-Everything that the trees have learnt is in these arrays, so that a copy of them is a copy of the
-forest. The kernels fill them and never allocate nodes; this module gives them room. What arrays
-there are, and how they grow, follows from the table of `layout`.
+Everything that the trees have learned is in these arrays, so copying them copies the forest. The
+kernels fill the arrays but never allocate them; making room is up to this module. Which arrays
+there are, and how they grow, follows from the table in `layout`.
 """
 
 from __future__ import annotations
@@ -31,40 +31,23 @@ from river_amf.layout import (
 
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
-_SMALL = 2**20  # bytes that are moved without much ado
-_CHUNK_BYTES = 2**22  # of what is in hand for a chunk of a block: half of a second-level cache
+_SMALL = 2**20  # bytes; arrays up to this size are cheap to move
+_CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
 
 class Block:
-    """A block of samples, and room for what the kernels write of it.
-
-    Parameters
-    ----------
-    values
-        The samples, encoded, (samples, columns); there may be columns that no feature has yet.
-    labels
-        Index of each one's label.
-    weights
-        Weight of each; those without weight are not learnt.
-    n_labels
-        Number of labels to be known at the end of the block.
-
-    Notes
-    -----
-    `proba` is (samples, n_labels). The kernels take a block in chunks of at most `chunk` samples,
-    and the trees one after the other, or in several threads.
-    """
+    """A block of samples, with room for what the kernels write about it."""
 
     def __init__(self, values: Array, labels: Array, weights: Array, n_labels: int) -> None:
-        self.values = values
-        self.labels = labels
-        self.weights = weights
-        self.proba = np.zeros((len(values), n_labels))
+        self.values = values  # (samples, columns), encoded; some columns may not be features yet
+        self.labels = labels  # the index of each sample's label
+        self.weights = weights  # samples of weight 0 are not learned
+        self.proba = np.zeros((len(values), n_labels))  # the labels known at the end of the block
         self.record = np.zeros(1, BLOCK)
         self.address: int = self.record.ctypes.data
 
     def prepare(self, arena: Arena, n_samples: int, *, predicts: bool, learns: bool) -> None:
-        """Make room for chunks of a run of so many samples, as the arena is now."""
+        """Make room to process `n_samples` samples in chunks, given the size of the arena."""
         n_trees, n_classes = len(arena.trees), int(arena.settings["n_classes"][0])
         n_features = int(arena.settings["n_features"][0])
         bytes_a_sample = 8 * (n_trees * n_classes + 2 * n_features + 1)
@@ -84,32 +67,21 @@ class Block:
 
 
 class Room(NamedTuple):
-    """Where a prediction is written: `address` is that of `proba` and of what lies behind it.
+    """Where a prediction is written."""
 
-    The forest's class probabilities; a row for each tree; and the sample, as predicted at some
-    version of the forest, for whoever learns it next.
-    """
+    proba: Array  # the forest's class probabilities
 
-    proba: Array
+    # The address of `proba`. Behind it are a row of probabilities for each tree, the version of the
+    # forest at the time of the prediction, and the sample, so that learning it next can use them.
     address: int
 
 
 class Arena:
-    """All arrays of a forest, those of `FIELDS`, as attributes.
+    """The arrays of a forest, those of `FIELDS`, as attributes."""
 
-    Parameters
-    ----------
-    settings
-        One record of dtype `SETTINGS`.
-    trees
-        A record of dtype `TREE` for each tree.
-
-    Notes
-    -----
-    Where a count of things in use is smaller than the array, the rest is room to grow, left out of
-    pickles. Room for features is NaN, "never seen", and room for classes zero; room for nodes and
-    boxes is undefined until a kernel adds one.
-    """
+    # Where fewer entries are in use than an array holds, the rest is room to grow, which pickles
+    # leave out. Room for features is NaN ("never seen") and room for classes is zero; room for
+    # nodes and boxes is undefined until a kernel adds one.
 
     if TYPE_CHECKING:
 
@@ -125,7 +97,7 @@ class Arena:
         self._begin(given | defaults(rooms, FIELDS.keys() - given))
 
     def _begin(self, arrays: dict[str, Array]) -> None:
-        """Take arrays in, and make what is no part of a copy."""
+        """Take over arrays, and create those that are not part of a copy."""
         self.__dict__.update(arrays)
         self.rooms: dict[str, int] = {}
         for name, array in arrays.items():
@@ -137,7 +109,7 @@ class Arena:
         self._collect()
 
     def _collect(self) -> None:
-        """Tell where the arrays are, after any of them has moved."""
+        """Update the handle after any of the arrays has moved."""
         self.arrays = tuple(getattr(self, name) for name in FIELDS)
         for name, array in zip(FIELDS, self.arrays, strict=True):
             self.handle[name] = array.ctypes.data
@@ -145,18 +117,20 @@ class Arena:
             self.handle[f"{axis}_room"] = room
 
     def set_prior(self, n_classes: int, dirichlet: float) -> None:
-        """Change the prior of a node's prediction, and forget what followed from the old one."""
+        """Change the prior of the nodes' predictions, dropping what was derived from the old."""
         set_prior(self.settings, n_classes, dirichlet)
         self.pure[:] = np.nan
         self.handle["version"] += 1
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, room to grow included."""
+        """Bytes of all arrays, including room to grow."""
         return sum(array.nbytes for array in self.arrays)
 
     def _resize(self, **rooms: int) -> None:
-        """Give axes other lengths; all that is new is made before any of it takes its place."""
+        """Change the lengths of axes."""
+        # All new arrays are allocated before any of them takes its place: if memory runs out,
+        # nothing has changed.
         changed = {axis for axis, room in rooms.items() if room != self.rooms[axis]}
         new_rooms = self.rooms | rooms
         new_shapes = shapes(new_rooms)
@@ -169,18 +143,18 @@ class Arena:
         self._collect()
 
     def new_room(self) -> Room:
-        """Return room for a prediction, which serves as long as `rooms` is the same object."""
+        """Return room for a prediction, valid for as long as `rooms` is the same object."""
         n_proba = (1 + self.rooms["tree"]) * self.rooms["class"]
         room = np.zeros(n_proba + 1 + self.rooms["feature"])
         room[n_proba] = -1.0  # no version
         return Room(room[: self.rooms["class"]], room.ctypes.data)
 
     def grow_nodes(self, factor: float = 2.0) -> None:
-        """Make `factor` times as much room for nodes, within `max_nodes`."""
+        """Multiply the room for nodes by `factor`, up to `max_nodes`."""
         self._resize(node=self._grown("node", factor))
 
     def grow_boxes(self, factor: float = 2.0) -> None:
-        """Make `factor` times as much room for boxes, of which a node has at most one."""
+        """Multiply the room for boxes by `factor`, up to `max_nodes` (a node has at most one)."""
         self._resize(box=self._grown("box", factor))
 
     def _grown(self, axis: str, factor: float) -> int:
@@ -188,26 +162,22 @@ class Arena:
         return min(wanted, int(self.settings["max_nodes"][0]))
 
     def fit_rows(self) -> None:
-        """Give the store of samples room for twice the rows in use.
-
-        And for some more where there are many nodes, which all have to be gone through whenever the
-        store is full; but for an eighth more only where it is large already.
-        """
+        """Resize the store of samples, with room to grow beyond the rows in use."""
+        # It doubles while it is small, and grows by an eighth once it is large. It grows by more if
+        # there are many nodes, as whenever the store is full all of them have to be visited.
         n_rows = int(self.counters["n_rows"][0])
         more = n_rows if self.rows.nbytes < _SMALL else n_rows // 8
         self._resize(row=n_rows + max(_FIRST_ROWS, more, self.rooms["node"] // 4))
 
     def drop_rows(self) -> None:
-        """Give back the room of the store of samples that is not in use, if there is memory to."""
-        with suppress(MemoryError):
+        """Free the unused room in the store of samples."""
+        with suppress(MemoryError):  # there may not even be enough for the smaller copy
             self._resize(row=int(self.counters["n_rows"][0]))
 
     def reserve(self, n_features: int, n_classes: int) -> None:
-        """Make room for so many features and classes, changing nothing else.
-
-        As long as the forest is small they get exactly what they take; later arrivals leave room
-        for half as many again, or a stream that brings new ones all the time would cost squares.
-        """
+        """Make room for a number of features and classes, changing nothing else."""
+        # A small forest gets exactly what it needs. A larger one gets half as much again, because
+        # otherwise a stream that keeps adding features or labels would take quadratic time.
         is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
         if n_features > self.rooms["feature"]:
             is_exact = is_small or self.settings["n_features"][0] == 0
@@ -217,12 +187,10 @@ class Arena:
             self._resize(**lengths_of_classes(self.settings, room))
 
     def set_features(self, is_categorical: Sequence[bool]) -> None:
-        """Say which of all features are categorical; there must be room for them.
-
-        Nodes and rows from before have never seen a new one (NaN). A category's range counts as 1,
-        and so does every range under "unit" intensity; other intensities follow from the ranges,
-        which the kernels keep.
-        """
+        """Set the features, given which ones are categorical; there must be room for them."""
+        # To existing nodes and rows, a new feature is one that they have never seen (NaN). The
+        # range of a categorical feature counts as 1, as do all ranges under "unit" intensity; the
+        # other intensities follow from the ranges, which the kernels keep.
         settings = self.settings[0]
         new = slice(int(settings["n_features"]), len(is_categorical))
         self.is_categorical[: len(is_categorical)] = is_categorical
@@ -233,10 +201,8 @@ class Arena:
         self.handle["version"] += 1
 
     def used_arrays(self) -> dict[str, Array]:
-        """Return views of the arrays that a copy is made of, without their room to grow.
-
-        Some trees are smaller than the others: what these have room for becomes zero.
-        """
+        """Return views of the arrays that belong to a copy, without their room to grow."""
+        # Trees smaller than the largest still have unused entries, which are set to zero.
         lengths = lengths_in_use(self.settings, self.counters, self.trees)
         for axis, count in (("node", "n_nodes"), ("box", "n_boxes")):
             for name in (name for name, field in FIELDS.items() if axis in field.axes):
@@ -247,13 +213,13 @@ class Arena:
 
     @classmethod
     def of(cls, arrays: dict[str, Array]) -> Arena:
-        """Return an arena of all arrays that are copied, which from now on are its own."""
+        """Return an arena that takes over the arrays of a copy."""
         arena = cls.__new__(cls)
         arena._begin(arrays)
         return arena
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return copies of the arrays without their room to grow, and the layout they follow."""
+        """Return copies of the arrays without their room to grow, and their layout."""
         copies: dict[str, Any] = {name: array.copy() for name, array in self.used_arrays().items()}
         return copies | {"layout": LAYOUT}
 
@@ -261,10 +227,10 @@ class Arena:
         layout = state.pop("layout", None)
         if layout != LAYOUT:
             raise ValueError(
-                f"this forest was saved by another release of river_amf (layout {layout} of its "
-                f"arrays, {LAYOUT} here); load it with that release"
+                f"this forest was saved by another release of river_amf (its array layout is "
+                f"{layout}, this release has {LAYOUT}); load it with that release"
             )
-        # arrays of our own dtypes: those of a pickle are equal, yet would make other pickles
+        # copied to our own dtypes: those of a pickle are equal, but would change later pickles
         arrays = {name: np.empty(array.shape, FIELDS[name].dtype) for name, array in state.items()}
         for name, array in state.items():
             arrays[name][...] = array
@@ -272,7 +238,7 @@ class Arena:
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
-    """Write the prior of a node's prediction, and what follows from it, into the settings."""
+    """Write the prior of the nodes' predictions, and what follows from it, into the settings."""
     settings["n_classes"] = n_classes
     settings["dirichlet"] = dirichlet
     settings["total_dirichlet"] = n_classes * dirichlet
@@ -281,7 +247,7 @@ def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
 
 
 def defaults(lengths: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
-    """Return arrays as they are before anything is learnt, with axes of these lengths."""
+    """Return arrays as they are before anything is learned, with axes of these lengths."""
     chosen = set(names)
     return {
         name: _empty(name, shape, FIELDS[name].axes)
@@ -291,13 +257,13 @@ def defaults(lengths: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
 
 
 def _named_lengths(name: str, array: Array) -> dict[str, int]:
-    """Return the lengths of those axes of an array that have a name."""
+    """Return the lengths of the named axes of an array."""
     pairs = zip(FIELDS[name].axes, array.shape, strict=True)
     return {axis: length for axis, length in pairs if isinstance(axis, str)}
 
 
 def _empty(name: str, shape: tuple[int, ...], axes: Iterable[str | int]) -> Array:
-    """Return an array of room to grow along these axes: filled, unless that room is undefined."""
+    """Return an array that is room to grow along these axes, filled unless all are undefined."""
     field = FIELDS[name]
     if UNDEFINED.issuperset(axes):
         return np.empty(shape, field.dtype)
@@ -305,7 +271,7 @@ def _empty(name: str, shape: tuple[int, ...], axes: Iterable[str | int]) -> Arra
 
 
 def _resized(name: str, array: Array, shape: tuple[int, ...]) -> Array:
-    """Copy an array into one of another shape, cut, or with room to grow."""
+    """Return a copy of an array in another shape, cut off or with room to grow."""
     lengths = zip(FIELDS[name].axes, array.shape, shape, strict=True)
     result = _empty(name, shape, [axis for axis, old, new in lengths if old != new])
     kept = tuple(slice(min(old, new)) for old, new in zip(array.shape, shape, strict=True))

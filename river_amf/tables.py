@@ -1,7 +1,7 @@
-"""Tables of text: aligned for a terminal, in Markdown, in HTML.
+"""Tables as text: aligned for a terminal, in Markdown or in HTML.
 
-A table is a list of rows of cells, the titles first. Columns are aligned on the right, as numbers
-are, except those whose places are in `left`. Each row is one line, whatever is in its cells.
+A table is a list of rows of cells, the titles first. Columns are right-aligned, as numbers should
+be, except those whose indices are in `left`. Each row takes one line, whatever its cells contain.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 
 Rows = Sequence[Sequence[str]]
 
-ENDS = (0, -1)  # the places of texts in a table of figures: a name first, a remark last
+ENDS = (0, -1)  # the columns of text in a table of figures: a name first, a remark last
 
 
 def align(rows: Rows, left: Iterable[int] = ENDS, least: int = 0) -> str:
-    """Return a table in columns as wide as their widest cell, and `least` characters at least.
+    """Return a table with columns as wide as their widest cell, and at least `least` characters.
 
     >>> print(align([["model", "accuracy", "status"], ["tree", "0.9", "ok"]]))
     model  accuracy  status
@@ -27,7 +27,7 @@ def align(rows: Rows, left: Iterable[int] = ENDS, least: int = 0) -> str:
 
 
 def line(cells: Sequence[str], widths: Sequence[int], left: Iterable[int] = ENDS) -> str:
-    """Return a row of a table whose columns are as wide as given, such as one printed by rows.
+    """Return one row of a table with columns of the given widths.
 
     >>> line(["100", "0.9"], [7, 8], left=())
     '    100       0.9'
@@ -36,7 +36,7 @@ def line(cells: Sequence[str], widths: Sequence[int], left: Iterable[int] = ENDS
 
 
 def to_markdown(rows: Rows) -> str:
-    """Return a table in Markdown, which is aligned as text too.
+    """Return a table in Markdown, also aligned as plain text.
 
     >>> print(to_markdown([["model", "accuracy", "status"], ["tree", "0.9", "ok"]]))
     | model | accuracy | status |
@@ -84,7 +84,7 @@ def _widths(rows: Rows) -> list[int]:
 
 
 def _pad(cells: Sequence[str], widths: Sequence[int], left: Iterable[int]) -> list[str]:
-    """Return the cells as wide as their columns."""
+    """Return the cells padded to the widths of their columns."""
     padded = [cell.rjust(width) for cell, width in zip(cells, widths, strict=True)]
     for place in left:
         padded[place] = cells[place].ljust(widths[place])

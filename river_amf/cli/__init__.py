@@ -1,4 +1,4 @@
-"""The command: its subcommands, and how it ends."""
+"""The command `river-amf`: its subcommands and its exit status."""
 
 from __future__ import annotations
 
@@ -19,33 +19,35 @@ from river_amf.evaluation import DriftStream, EvaluationError
 
 __all__ = ["main"]
 
-_BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not know
+_BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not define
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
+    """An argument parser that reports an error in a single line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"river-amf: error: {' '.join(message.split())}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command.
+    """Run the command `river-amf`.
 
     Parameters
     ----------
     argv
-        Arguments after the name of the command; those of the process by default.
+        Command-line arguments, without the name of the command. By default those of the process.
 
     Returns
     -------
-    The exit status: 0, 1 if every model of a comparison fails, 2 without a subcommand, 130 after
-    Ctrl-C, 141 if nobody reads the table.
+    int
+        The exit status: 0 on success, 1 if every model of a comparison failed, 2 without a
+        subcommand, 130 after Ctrl-C, and 141 if the reader of the output closed the pipe.
 
     Raises
     ------
     SystemExit
-        With status 2 after an error, told in one line on stderr; with 0 after help or version.
+        With status 2 after an error, which is reported in one line on stderr; with status 0 after
+        `--help` or `--version`.
 
     Examples
     --------
@@ -64,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = arguments.run(arguments)
         return status
     except BrokenPipeError:
-        # Python flushes stdout once more as it ends, and would complain.
+        # Python flushes stdout again on exit, which would fail and print a warning.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except KeyboardInterrupt:
@@ -79,14 +81,17 @@ def _make_parser() -> _Parser:
     commands = parser.add_subparsers(dest="command", title="commands")
     of_evaluate = commands.add_parser(
         "evaluate",
-        help="predict and learn a stream, sample by sample, and print the figures",
-        description="Predict each sample of a stream, then learn it (test-then-train).",
+        help="run one model over a stream and print its metrics along the way",
+        description=(
+            "Run one model over a stream or a track of streams: it predicts each sample and then"
+            " learns it (test-then-train). Metrics, time and memory are printed along the way."
+        ),
     )
     of_evaluate.set_defaults(run=evaluate.run)
     evaluate.add_arguments(of_evaluate)
     of_compare = commands.add_parser(
         "compare",
-        help="run every model over one stream, and print one table",
+        help="run several models over one stream and print a table of their metrics",
         description=compare.DESCRIPTION,
         epilog=compare.EPILOG,
     )
@@ -94,8 +99,11 @@ def _make_parser() -> _Parser:
     compare.add_arguments(of_compare)
     tracks = commands.add_parser(
         "tracks",
-        help="list the tracks, their streams and where these drift",
-        description="List the tracks, their streams and where these drift. Counts are of samples.",
+        help="list the tracks, their streams and where the streams drift",
+        description=(
+            "List the tracks, their streams and where the streams drift. Positions and widths of"
+            " drifts are numbers of samples."
+        ),
     )
     tracks.set_defaults(run=_list_tracks)
     return parser
@@ -104,12 +112,12 @@ def _make_parser() -> _Parser:
 def _version() -> str:
     try:
         return importlib.metadata.version("river-amf")
-    except importlib.metadata.PackageNotFoundError:  # run from a checkout
+    except importlib.metadata.PackageNotFoundError:  # running from a checkout
         return river_amf.__version__
 
 
 def _list_tracks(arguments: argparse.Namespace) -> int:
-    """Print the tracks and their streams; return the exit status."""
+    """Print the tracks and their streams, and return the exit status."""
     above: tuple[str, ...] = ()
     width = max(map(len, (*evaluation.STREAMS, *evaluation.BUNDLED)))
     for track, names in evaluation.TRACKS.items():
@@ -128,7 +136,7 @@ def _describe_drift(dataset: datasets.base.Dataset) -> str:
     if not isinstance(dataset, DriftStream):
         return ""
     if not dataset.drifts:
-        return "drifts all along"
+        return "drifts continuously"
     places = ", ".join(map(str, dataset.drifts))
     if dataset.width:
         return f"drifts around {places}, each over {dataset.width}"

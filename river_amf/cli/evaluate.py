@@ -1,4 +1,4 @@
-"""`river-amf evaluate`: one model on a stream or a track, and how it fares on the way."""
+"""The subcommand `river-amf evaluate`: one model on a stream or a track, with its metrics."""
 
 from __future__ import annotations
 
@@ -40,25 +40,18 @@ from river_amf.forest import AMFClassifier
 Row = Mapping[str, float]
 
 _METRICS: Kinds = {"accuracy": Accuracy, "log-loss": CrossEntropy}
-_MIN_WIDTH = 10  # characters; "976.56 KiB" is the longest size below a gibibyte
+_MIN_WIDTH = 10  # characters; sizes below one gibibyte are no longer than "976.56 KiB"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the subcommand.
-
-    Examples
-    --------
-    >>> import argparse
-    >>> from river_amf.cli.evaluate import add_arguments
-    >>> parser = argparse.ArgumentParser()
-    >>> add_arguments(parser)
-    >>> parser.parse_args(["--model", "knn"]).model
-    'knn'
-
-    """
+    """Add the arguments of the subcommand."""
     add_stream_arguments(parser)
     add = parser.add_argument
-    add("--track", metavar="NAME", help=f"run several streams: {', '.join(evaluation.TRACKS)}")
+    add(
+        "--track",
+        metavar="NAME",
+        help=f"run all streams of a track: {', '.join(evaluation.TRACKS)}",
+    )
     add(
         "--model",
         choices=baselines.DESCRIPTIONS,
@@ -67,25 +60,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="; ".join(f"{name}: {text}" for name, text in baselines.DESCRIPTIONS.items())
         + " (default: amf)",
     )
-    add("--n-estimators", type=at_least(1), metavar="N", help="trees of our forests (default: 10)")
-    add("--predictions", metavar="FILE", help="write each prediction to a CSV file")
+    add(
+        "--n-estimators",
+        type=at_least(1),
+        metavar="N",
+        help="number of trees, for the models amf and adaptive (default: 10)",
+    )
+    add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prepare all that can fail, then run; return the exit status.
-
-    Examples
-    --------
-    >>> import argparse
-    >>> from river_amf.cli.evaluate import add_arguments, run
-    >>> parser = argparse.ArgumentParser()
-    >>> add_arguments(parser)
-    >>> run(parser.parse_args(["Bananas", "--limit", "20", "--model", "dummy"]))
-    Bananas: 20 samples; features: 2 numeric; OnlineDummyClassifier()
-    ...
-    0
-
-    """
+    """Check everything that can be checked beforehand, run, and return the exit status."""
     metrics = name_metrics(_METRICS, dict.fromkeys(map(find_metric, arguments.metrics)))
     streams = _load_streams(arguments)
     for stream in streams:
@@ -109,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
-    """Return the streams of the track, or the one stream."""
+    """Return the streams of the track, or the single stream."""
     if arguments.track is None:
         source = arguments.stream or DEFAULT_STREAM
         chosen = arguments.target, arguments.categorical, arguments.limit
@@ -121,23 +106,25 @@ def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
         (arguments.categorical, "--categorical"),
     ]:
         if option:
-            raise EvaluationError(f"--track has streams of its own: {name} does not go with it")
+            raise EvaluationError(
+                f"--track chooses its own streams; it cannot be combined with {name}"
+            )
     names = evaluation.TRACKS[track.name]
     return [evaluation.load_stream(name, limit=arguments.limit) for name in names]
 
 
 def _make_model(arguments: argparse.Namespace) -> base.Classifier:
-    """Return the model with the options that were given."""
+    """Return the chosen model with the given options."""
     name = arguments.model
     try:
         model = baselines.classifiers(arguments.seed)[name]()
     except ImportError as error:
         raise EvaluationError(str(error)) from error
-    is_alone = not isinstance(model, compose.Pipeline)  # whose steps may have seeds
+    is_alone = not isinstance(model, compose.Pipeline)  # the steps of a pipeline may have seeds
     known = inspect.signature(type(model)).parameters if is_alone else {"seed"}
     for option in ("seed", "n_estimators"):
         if getattr(arguments, option) is not None and option not in known:
-            raise EvaluationError(f"the model {name!r} has no option --{option.replace('_', '-')}")
+            raise EvaluationError(f"model {name!r} does not take --{option.replace('_', '-')}")
     if arguments.n_estimators is not None:
         model = model.clone({"n_estimators": arguments.n_estimators})
     return model
@@ -147,12 +134,12 @@ def _make_model(arguments: argparse.Namespace) -> base.Classifier:
 def _prediction_file(
     arguments: argparse.Namespace,
 ) -> Iterator[Callable[[Stream], OnPrediction | None]]:
-    """Open the file of predictions; give what makes the function that writes those of a stream."""
+    """Open the file of predictions; yield a function that makes the writer for a stream."""
     path, source = arguments.predictions, arguments.stream or DEFAULT_STREAM
     if path is None:
         yield lambda stream: None
         return
-    check_output(path, source, "predictions")
+    check_output(path, source, "the predictions")
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         columns = ["sample", "target", "prediction", "probability"]
@@ -178,14 +165,14 @@ def _print_table(
     metrics: Metrics,
     loop: TestThenTrain,
 ) -> Row:
-    """Run, print a row at each checkpoint, and return the last one, empty if there is none."""
+    """Run, print a row at each checkpoint, and return the last row, or an empty one."""
     titles = figures.titles(["n_samples", *metrics, "us_per_sample", "memory"])
     widths = [max(len(title), _MIN_WIDTH) for title in titles]
     print(tables.line(titles, widths, left=()), flush=True)
     row: Row = {}
     with progress_bar(stream.n_samples, samples) as bar:
         warm_up(model.clone(), stream)
-        bar.reset()  # its clock starts here
+        bar.reset()  # start its clock after the warm-up
         for n_samples in loop.run(bar, even_checkpoints(stream.n_samples)):
             row = {"n_samples": n_samples, **loop.figures()}
             tqdm.write(tables.line(_cells(row), widths, left=()), file=sys.stdout)
@@ -194,7 +181,7 @@ def _print_table(
 
 
 def _print_summary(names: Sequence[str], rows: Sequence[Row]) -> None:
-    """Print the last row of each stream, and the means."""
+    """Print the last row of each stream, and the mean of each column."""
     mean = {column: statistics.fmean(row[column] for row in rows) for column in rows[0]}
     cells = [figures.titles(mean), *map(_cells, [*rows, mean])]
     table = [[name, *row] for name, row in zip(["stream", *names, "mean"], cells, strict=True)]
@@ -207,7 +194,7 @@ def _cells(row: Row) -> list[str]:
 
 @contextmanager
 def _until_interrupt() -> Iterator[Callable[[Stream], Iterator[Sample]]]:
-    """Give what cuts streams off at Ctrl-C, with no sample half done; a second one breaks off."""
+    """Yield a function that ends a stream at Ctrl-C, between samples; a second Ctrl-C aborts."""
     interrupted = False
 
     def stop(signal_number: int, frame: object) -> None:
@@ -228,6 +215,6 @@ def _describe(stream: Stream, model: base.Classifier, name: str) -> str:
     described = f"{type(model).__name__}()"
     if isinstance(model, AMFClassifier):
         described = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
-    elif isinstance(model, compose.Pipeline):  # it would take lines
+    elif isinstance(model, compose.Pipeline):  # its repr takes several lines
         described = baselines.DESCRIPTIONS[name]
     return f"{stream.name}: {stream.n_samples} samples; features: {features}; {described}"

@@ -1,4 +1,4 @@
-"""What the subcommands share: the arguments that name a stream, and how values are read."""
+"""What the subcommands share: the arguments that choose a stream, and argument parsing."""
 
 from __future__ import annotations
 
@@ -19,72 +19,47 @@ _MAX_INTEGER = 2**31 - 1
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say which samples to run over, with which metrics.
-
-    Examples
-    --------
-    >>> import argparse
-    >>> from river_amf.cli.options import add_stream_arguments
-    >>> parser = argparse.ArgumentParser()
-    >>> add_stream_arguments(parser)
-    >>> parser.parse_args(["Phishing", "--limit", "100"]).limit
-    100
-
-    """
+    """Add the arguments that choose the samples and the metrics."""
     add = parser.add_argument
     add(
         "stream",
         nargs="?",
         metavar="STREAM",
-        help="CSV file, gzipped if it ends in .gz (an empty field is missing; any other text, NA"
-        " too, makes its column one of categories), a data"
-        f" set of river: {', '.join(evaluation.BUNDLED)} (default: {DEFAULT_STREAM}),"
-        " or a stream that `river-amf tracks` lists",
+        help="a CSV file, gzipped if its name ends in .gz (an empty field is a missing value; any"
+        " other text, even NA, makes its column categorical); a dataset that comes with river:"
+        f" {', '.join(evaluation.BUNDLED)}; or a stream listed by `river-amf tracks`"
+        f" (default: {DEFAULT_STREAM})",
     )
-    add("--target", metavar="COLUMN", help="the labels (default: 'target', else the last column)")
+    add(
+        "--target",
+        metavar="COLUMN",
+        help="column with the labels (default: 'target' if there is one, else the last column)",
+    )
     add(
         "--categorical",
         type=names,
         default=[],
         metavar="A,B",
-        help="columns of codes to take as categories; columns of text are in any case",
+        help="columns of numbers to treat as categories; text columns always are",
     )
-    add(
-        "--seed", type=at_least(0, None), metavar="N", help="seed, for figures that can be repeated"
-    )
-    add("--limit", type=at_least(1), metavar="N", help="stop after N samples")
+    add("--seed", type=at_least(0, None), metavar="N", help="seed for reproducible results")
+    add("--limit", type=at_least(1), metavar="N", help="use only the first N samples")
     add(
         "--metrics",
         type=names,
         default=[],
         metavar="A,B",
-        help="more columns: classification metrics of river, such as MacroF1,CohenKappa",
+        help="additional river classification metrics, such as MacroF1,CohenKappa",
     )
 
 
 def names(text: str) -> list[str]:
-    """Return the names in a list with commas.
-
-    Examples
-    --------
-    >>> from river_amf.cli.options import names
-    >>> names("knn,amf")
-    ['knn', 'amf']
-
-    """
+    """Return the names in a comma-separated list."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def at_least(least: int, most: int | None = _MAX_INTEGER) -> Callable[[str], int]:
-    """Return a parser of whole numbers between two bounds.
-
-    Examples
-    --------
-    >>> from river_amf.cli.options import at_least
-    >>> at_least(1)("12")
-    12
-
-    """
+    """Return a parser for whole numbers between two bounds, both included."""
 
     def parse(text: str) -> int:
         try:
@@ -92,8 +67,8 @@ def at_least(least: int, most: int | None = _MAX_INTEGER) -> Callable[[str], int
         except ValueError:
             number = least - 1
         if number < least or (most is not None and number > most):
-            to = "" if most is None else f" to {most}"
-            message = f"must be a whole number from {least}{to}, not {text!r}"
+            bounds = f">= {least}" if most is None else f"from {least} to {most}"
+            message = f"must be a whole number {bounds}, got {text!r}"
             raise argparse.ArgumentTypeError(message)
         return number
 
@@ -101,58 +76,21 @@ def at_least(least: int, most: int | None = _MAX_INTEGER) -> Callable[[str], int
 
 
 def seconds(text: str) -> float:
-    """Return a number of seconds above 0.
-
-    Raises
-    ------
-    argparse.ArgumentTypeError
-        If it is none.
-
-    Examples
-    --------
-    >>> from river_amf.cli.options import seconds
-    >>> seconds("2.5")
-    2.5
-
-    """
+    """Return a positive number of seconds, or raise ArgumentTypeError."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
     return number
 
 
 def check_output(path: str, source: str, what: str) -> None:
-    """Raise if a file cannot be written, before anything is run; it is left as it is.
-
-    Parameters
-    ----------
-    path
-        The file.
-    source
-        The stream, which is not to be overwritten.
-    what
-        What will be written, for the message.
-
-    Raises
-    ------
-    EvaluationError
-        If so, with the reason.
-
-    Examples
-    --------
-    >>> from river_amf.cli.options import check_output
-    >>> check_output("nowhere/table.csv", "Bananas", "the table")
-    Traceback (most recent call last):
-        ...
-    river_amf.evaluation.errors.EvaluationError: cannot write the table to nowhere/table.csv: ...
-
-    """
+    """Raise EvaluationError if a file cannot be written or is the stream; leave it unchanged."""
     exists = os.path.exists(path)
     if exists and os.path.exists(source) and os.path.samefile(path, source):
-        raise EvaluationError(f"cannot write {what} to {path}: it is the stream")
+        raise EvaluationError(f"cannot write {what} to {path}: it is the input stream")
     try:
         open(path, "a").close()
         if not exists:
@@ -162,10 +100,6 @@ def check_output(path: str, source: str, what: str) -> None:
 
 
 def say_interrupted(text: str = "interrupted") -> int:
-    """Tell on stderr that Ctrl-C has ended a command; return its exit status.
-
-    >>> say_interrupted()
-    130
-    """
+    """Report on stderr that Ctrl-C ended the command, and return its exit status."""
     print(text, file=sys.stderr)
     return _INTERRUPTED

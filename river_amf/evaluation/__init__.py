@@ -1,7 +1,4 @@
-"""Test-then-train evaluation: streams and tracks, the loop over one, and models side by side.
-
-Everything to evaluate with, from the modules that hold one part each.
-"""
+"""Test-then-train evaluation: streams, tracks, the evaluation loop and model comparison."""
 
 from river_amf.evaluation.comparison import Comparison, compare
 from river_amf.evaluation.errors import EvaluationError

@@ -1,7 +1,7 @@
-"""Models side by side on one stream: a table of their figures, and their curves along it.
+"""Comparison of models on one stream: a table of their results, and curves along the stream.
 
-Each model predicts every sample before it learns it, and they all see the same samples. What goes
-wrong with one of them is a row of the table, and the others run on.
+All models see the same samples, and each predicts a sample before it learns it. If a model fails,
+its row of the table says so, and the other models still run.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from river_amf.forest import AMFClassifier
 from river_amf.parameters import flag, integer, positive
 
 _METRICS: Kinds = {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": CrossEntropy}
-_WINDOWS = 30  # by default, about
+_WINDOWS = 30  # by default, approximately
 _UNKNOWN = "-"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """How models fared on one stream (`compare`); printed, it is the table.
+    """Results of several models on one stream, from `compare`. It prints as its table.
 
     Parameters
     ----------
     name
-        That of the stream.
+        Name of the stream.
     table
-        A row per model, with the columns `n_samples` (learnt), `accuracy`, `kappa`, `log-loss`,
-        those of further metrics by their class names, `us_per_sample` (microseconds to predict and
-        to learn), `memory` (bytes) and `status`. The status is `"ok"` if the model has seen the
-        whole stream in time. After a time limit or Ctrl-C the figures are those over the samples
-        learnt, and the status says how many these were; of a model that failed, or had learnt
-        none, they are NaN, and the status says why. The log-loss of a classifier without
-        probabilities is NaN.
+        DataFrame with one row per model. Its columns are `n_samples` (the number of samples
+        learned), `accuracy`, `kappa`, `log-loss`, any further metrics under their class names,
+        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`.
+        The status is `"ok"` if the model processed the whole stream in time. After a time limit or
+        Ctrl-C, the values are those over the samples learned until then, and the status says how
+        many there were. If a model failed or learned no samples, its values are NaN and the status
+        gives the reason. The log-loss is NaN for classifiers without probabilities.
     curves
-        A row per model and window of samples, with the columns `model`, `n_samples` (at the end of
-        the window), and the `accuracy` and the `log-loss` over the samples of the window; NaN where
-        there was nothing to score. The last window of a run may be shorter; that in which a model
-        fails is left out.
+        DataFrame with one row per model and window, with the columns `model`, `n_samples` (the
+        number of samples learned at the end of the window), and `accuracy` and `log-loss` over the
+        samples of the window, NaN if there was nothing to score. The last window of a run may be
+        shorter than the others. The window in which a model fails is left out.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Comparison:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the comparison before the last model was done.
+        """Whether Ctrl-C ended the comparison before the last model had finished.
 
         Examples
         --------
@@ -102,12 +102,12 @@ class Comparison:
         return tables.to_html(self._cells(), self.name)
 
     def to_csv(self, path: str | Path) -> None:
-        """Write the table to a CSV file, with all digits; what is not known is empty.
+        """Write the table to a CSV file, with all digits and empty fields for missing values.
 
         Parameters
         ----------
         path
-            The file.
+            Path of the file, which is overwritten if it exists.
 
         Examples
         --------
@@ -123,12 +123,17 @@ class Comparison:
         self.table.astype({"memory": "Int64"}).to_csv(path, lineterminator="\n", encoding="utf-8")
 
     def to_markdown(self, path: str | Path | None = None) -> str:
-        """Return the table in Markdown, as it is printed, and write it if there is a path.
+        """Return the table in Markdown, with its values as printed, and optionally write it.
 
         Parameters
         ----------
         path
-            The file; by default none is written.
+            Path of the file to write, which is overwritten if it exists; `None` writes no file.
+
+        Returns
+        -------
+        str
+            The Markdown text, ending in a newline.
 
         Examples
         --------
@@ -144,14 +149,14 @@ class Comparison:
         return text
 
     def _cells(self) -> list[list[str]]:
-        """Return the titles, and the row of each model, as they are shown."""
+        """Return the titles and the row of each model as displayed."""
         rows = self.table.itertuples(name=None)
         cells = ([str(model), *map(_cell, self.table.columns, row)] for model, *row in rows)
         return [["model", *figures.titles(self.table.columns)], *cells]
 
 
 def _cell(column: Any, value: Any) -> str:
-    """Return a figure, or the status, as it is shown."""
+    """Return a value or the status as displayed."""
     if column == "status":
         return str(value)
     return _UNKNOWN if math.isnan(value) else figures.cell(column, value)
@@ -168,57 +173,59 @@ def compare(
     seed: int | None = None,
     progress: bool = False,
 ) -> Comparison:
-    """Run models over one stream, test-then-train, and put their figures side by side.
+    """Run models over one stream, test-then-train, and compare their results.
 
-    The figures are those of `river.evaluate.progressive_val_score`: the label is that of
-    `predict_one`, and a sample of which a model knows nothing, such as the first one, is not
-    scored. Whatever a model raises ends its run, and its row says so, `SystemExit` too. Ctrl-C ends
-    the comparison, and what there is until then is returned.
+    The results are those of `river.evaluate.progressive_val_score`: the predicted label comes from
+    `predict_one`, and a sample for which a model has no prediction, such as the first one, is not
+    scored. Any exception that a model raises, even `SystemExit`, ends its run and is reported in
+    its row. Ctrl-C ends the comparison and returns the results so far.
 
-    The time limit is looked at between samples, and after the last one. All runs in this process,
-    and a single call is never cut off: it is waited for, however long it takes.
+    The time limit is checked between samples and after the last one. Everything runs in this
+    process, and no call is ever cut short, however long it takes.
 
     Parameters
     ----------
     dataset
-        A `Stream` or the name of one (as in `load_stream`); a data set of river or any other pairs
-        of features and label, a generator too, which are read once and kept; or a dataframe or
-        `(X, y)` (as in `progressive_val_score`).
+        A `Stream` or the name of one (as in `load_stream`); a river dataset or any other iterable
+        of pairs (features, label), including a generator, which is read once and kept in memory; or
+        a dataframe or a tuple `(X, y)` (as in `progressive_val_score`).
     models
-        Models, or functions without arguments (such as classes) that make them, by name, or in a
-        list: these are named by their classes. A model is cloned and does not learn itself. By
-        default all of `baselines.classifiers`.
+        Models, or functions without arguments (such as classes) that return a model, either in a
+        dict by name or in a list, where they are named after their classes. Models are cloned and
+        stay untrained themselves. By default all of `baselines.classifiers`.
     metrics
-        Further metrics of river: instances (cloned), a `Rolling` one too, classes or names.
+        Additional river metrics: instances (which are cloned, and may be `Rolling`), classes or
+        names.
     window
-        Number of samples of a window of the curves; by default a round number that gives about
+        Number of samples per window of the curves. By default a round number that gives about
         thirty windows.
     time_limit
-        Seconds that a model may take, on the clock: whatever passes between its first sample and
-        its last one. The time to make the model is not counted, nor that before, in which a copy
-        learns the first hundred samples, or those that it can within the limit, to compile what it
-        does. Our kernels are compiled before that.
+        Maximum wall-clock time per model in seconds, from its first sample to its last. Creating
+        the model does not count, nor does the warm-up before the run, in which a copy learns the
+        first hundred samples, or as many as it can within the limit, to trigger compilation. The
+        kernels of this package are compiled before that. `None` means no limit.
     limit
-        Number of samples to run over; by default all. An endless stream must have one.
+        Number of samples to use; by default all of them. Required for an endless stream.
     seed
-        Of the default models. Models that are given have seeds of their own.
+        Seed of the default models. Models that are passed in keep their own seeds.
     progress
         Whether to show a progress bar on stderr.
 
     Returns
     -------
-    The table, a row per model in the order given, and the curves.
+    Comparison
+        The table, with one row per model in the given order, and the curves.
 
     Raises
     ------
     TypeError
-        If a model is neither a classifier nor callable, or a metric none of classification, or one
-        that rolls over time.
+        If a model is neither a river classifier nor callable, or if a metric is not a
+        classification metric or rolls over time.
     ValueError
-        If there are no models, or two of one name, or a number is out of range.
+        If there are no models, if two models have the same name, or if a number is out of range.
     EvaluationError
-        If there is no such stream, it has no samples, one of them is no pair, its labels do not
-        suit a metric, or it fails while it is read.
+        If there is no such stream, if it is empty or fails while it is read, if a sample is not a
+        pair, or if its labels do not suit a metric.
 
     Examples
     --------
@@ -243,13 +250,13 @@ def compare(
     >>> comparison.curves.query("model == 'forest'")["n_samples"].tolist()[:3]
     [50, 100, 150]
 
-    A model that fails is a row:
+    A model that fails gets a row that says why:
 
     >>> def broken():
     ...     raise ValueError("no such tree")
     >>> comparison = evaluation.compare("Phishing", [broken], limit=100)
     >>> comparison.table["status"]["broken"]
-    'cannot be made: ValueError: no such tree'
+    'cannot be created: ValueError: no such tree'
 
     """
     integer(1, optional=True)("window", window)
@@ -266,17 +273,17 @@ def compare(
         _compile_kernels()
     with (
         progress_bar(len(runs) * source.n_samples, is_shown=progress) as bar,
-        suppress(KeyboardInterrupt),  # the table says so
+        suppress(KeyboardInterrupt),  # the table reports it
     ):
         for done, (name, run) in enumerate(runs.items(), start=1):
             bar.set_description(name)
             run.go(makers[name], source.samples, time_limit, bar)
-            bar.update(done * source.n_samples - bar.n)  # what the model has left out
+            bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
     return Comparison(source.name, _table(runs), _curves(runs))
 
 
 def _compile_kernels() -> None:
-    """Have our forests compiled, which takes long but once: a short limit would count it."""
+    """Compile our kernels now: it takes long, and must not count toward the time limit."""
     forest = AMFClassifier(n_estimators=1)
     for label in (False, True):
         forest.learn_one({"a": 0.0}, label)
@@ -284,7 +291,7 @@ def _compile_kernels() -> None:
 
 
 class _Source(NamedTuple):
-    """The samples, the same each time, and what to call them."""
+    """The samples, the same for every iteration, and the name of the stream."""
 
     name: str
     n_samples: int
@@ -292,7 +299,7 @@ class _Source(NamedTuple):
 
 
 def _read(dataset: Any, limit: int | None) -> _Source:
-    """Return the samples of whatever is taken for a dataset, or raise."""
+    """Return the samples of anything that is accepted as a dataset, or raise."""
     if isinstance(dataset, str | Path):
         dataset = load_stream(str(dataset), limit=limit)
     is_named = isinstance(dataset, Stream | DriftStream)
@@ -303,29 +310,30 @@ def _read(dataset: Any, limit: int | None) -> _Source:
         samples = _keep(dataset, limit)
         source = _Source(name, len(samples), samples)
     if not source.n_samples:
-        raise EvaluationError(f"{name} has no samples; note that a generator has them once")
+        raise EvaluationError(f"{name} has no samples; note that a generator can be read only once")
     return source
 
 
 def _keep(dataset: Any, limit: int | None) -> list[Sample]:
-    """Read the samples: generators give them once, and river's without a seed others each time."""
+    """Return the samples in a list."""
+    # A generator can be read only once, and an unseeded river generator differs every time.
     is_endless = isinstance(dataset, datasets.base.SyntheticDataset) and dataset.n_samples is None
     if is_endless and limit is None:
-        raise EvaluationError(f"{type(dataset).__name__} has no end; give a limit")
+        raise EvaluationError(f"{type(dataset).__name__} is endless; set a limit")
     samples = iter_samples(dataset)
     if not isinstance(samples, Iterable):
         raise EvaluationError(
-            "dataset must be a stream or its name, pairs of features and label, a dataframe or"
-            f" (X, y), got {shown(dataset)}"
+            "dataset must be a stream or its name, an iterable of pairs (features, label),"
+            f" a dataframe, or a tuple (X, y), got {shown(dataset)}"
         )
     is_file = isinstance(dataset, datasets.base.FileDataset)
     if is_file and not isinstance(dataset, datasets.base.RemoteDataset):
-        return list(read_pairs(samples))[:limit]  # whole, as river closes the file at its end only
+        return list(read_pairs(samples))[:limit]  # to the end, where river closes the file
     return list(itertools.islice(read_pairs(samples), limit))
 
 
 def _makers(models: Any) -> dict[str, Maker]:
-    """Return what makes each model, by name."""
+    """Return a function that makes each model, by name."""
     if isinstance(models, Mapping):
         _check_names(list(models))
         named = {str(name): model for name, model in models.items()}
@@ -334,15 +342,15 @@ def _makers(models: Any) -> dict[str, Maker]:
         for model in models:
             named[_new_name(_name(model), named)] = model
     else:
-        raise TypeError(f"models must be a dict or a list of models, or None, got {shown(models)}")
+        raise TypeError(f"models must be a dict or list of models, or None, got {shown(models)}")
     if not named:
-        raise ValueError("models is empty; None stands for all baselines")
+        raise ValueError("models is empty; pass None to run all baselines")
     makers: dict[str, Maker] = {}
     for name, model in named.items():
         is_model = isinstance(model, base.Classifier)
         if not is_model and not callable(model):
             raise TypeError(
-                f"model {name!r} must be a classifier of river, or a function that makes one,"
+                f"model {name!r} must be a river classifier or a function that returns one,"
                 f" got {shown(model)}"
             )
         makers[name] = model.clone if is_model else model
@@ -350,29 +358,25 @@ def _makers(models: Any) -> dict[str, Maker]:
 
 
 def _check_names(names: list[Any]) -> None:
-    """Raise if two names are one in the table, where they are text."""
+    """Raise ValueError if two names are the same text in the table."""
     for place, name in enumerate(names):
         for other in names[:place]:
             if str(other) == str(name):
                 raise ValueError(
-                    f"models {other!r} and {name!r} would both be {str(name)!r} in the table;"
-                    " each must have a name of its own"
+                    f"models {other!r} and {name!r} would both be named {str(name)!r} in the"
+                    " table; give each model its own name"
                 )
 
 
 def _name(model: Any) -> str:
-    """Return the name of a model in a list: of the class, the function, or a pipeline's steps."""
+    """Return the name of a model in a list: its class, function, or the steps of a pipeline."""
     if isinstance(model, compose.Pipeline):
         return str(model)
     return str(getattr(model, "__name__", type(model).__name__))
 
 
 def _new_name(name: str, known: Container[str]) -> str:
-    """Return the name, numbered from 2 if it is known.
-
-    >>> _new_name("tree", {"tree", "tree 2"})
-    'tree 3'
-    """
+    """Return the name, with a number from 2 on if it is taken."""
     numbered = (f"{name} {number}" for number in itertools.count(2))
     return next(new for new in itertools.chain([name], numbered) if new not in known)
 

@@ -1,4 +1,4 @@
-"""The figures of a run as they are shown: a title for each column, a cell for each value."""
+"""How the results of a run are displayed: column titles and table cells."""
 
 from __future__ import annotations
 
@@ -10,20 +10,12 @@ _TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 
 
 def titles(columns: Iterable[str]) -> list[str]:
-    """Return the titles of columns.
-
-    >>> titles(["n_samples", "accuracy"])
-    ['samples', 'accuracy']
-    """
+    """Return the display titles of columns."""
     return [_TITLES.get(column, column) for column in columns]
 
 
 def cell(column: str, value: float) -> str:
-    """Return a figure of a column.
-
-    >>> cell("accuracy", 0.5), cell("us_per_sample", 12.34), cell("memory", 2048)
-    ('0.5000', '12.3', '2 KiB')
-    """
+    """Return a value as it is displayed in its column."""
     if column == "n_samples":
         return str(round(value))
     if column == "memory":

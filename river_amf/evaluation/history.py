@@ -1,4 +1,4 @@
-"""What a forest went through along a stream."""
+"""How a forest changes along a stream: accuracy, drift indicators and depth."""
 
 from __future__ import annotations
 
@@ -24,17 +24,20 @@ from river_amf.parameters import integer
 
 @dataclass(frozen=True, eq=False)
 class DriftHistory:
-    """How a forest fared along a stream, by the number of samples learnt (`drift_history`).
+    """Accuracy and drift indicators of a forest along a stream, from `drift_history`.
+
+    Both tables are indexed by `n_samples`, the number of samples learned at each checkpoint.
 
     Parameters
     ----------
     curve
-        A row per checkpoint, with the columns `accuracy`, over the samples since the checkpoint
-        before, and `fading_share`, that of the model then; NaN if it does not fade.
+        DataFrame of shape (n_checkpoints, 2). Column `accuracy` is the accuracy, from 0 to 1, over
+        the samples since the previous checkpoint. Column `fading_share` is the model's
+        `fading_share` at the checkpoint, NaN if the model does not fade.
     relevance
-        A row per checkpoint, with a column for each feature, in order of first appearance: its
-        `inspection.feature_relevance`; NaN before it appeared. Without columns if the model keeps
-        none.
+        DataFrame of shape (n_checkpoints, n_features), with the features in order of first
+        appearance: `inspection.feature_relevance` at the checkpoint, NaN for features that had not
+        appeared yet. It has no columns if the model does not track relevance.
 
     Examples
     --------
@@ -53,35 +56,37 @@ class DriftHistory:
 def drift_history(
     samples: Iterable[Sample], model: base.Classifier, every: int = 200
 ) -> DriftHistory:
-    """Run a forest over a stream, test-then-train, and record what drift does to it.
+    """Run a forest over a stream, test-then-train, and record how it responds to drift.
 
     Parameters
     ----------
     samples
-        A `Stream`, a data set of river, or any pairs of features and label. It must end: of an
-        endless generator of river take as many as there shall be, `SEA().take(10_000)`.
+        A `Stream`, a river dataset, or any iterable of pairs (features, label). It must be finite;
+        take as many samples as you need from an endless river generator, as in
+        `SEA().take(10_000)`.
     model
-        A forest, or a pipeline of river that ends in one; it learns.
+        A forest, or a river pipeline that ends in one. It learns the stream.
     every
-        Number of samples between two checkpoints; there is one at the end too.
+        Number of samples between checkpoints. The end of the stream is always a checkpoint.
 
     Returns
     -------
-    The accuracy, the share of the faded counts and the relevance of each feature at the
-    checkpoints. `plot.drift` draws them.
+    DriftHistory
+        The accuracy, the fading share and the relevance of each feature at the checkpoints.
+        `plot.drift` draws them.
 
     Raises
     ------
     TypeError
-        If the model is, or ends in, no forest.
+        If the model is not a forest and does not end in one.
     ValueError
-        If `every` is no whole number from 1.
+        If `every` is not an integer >= 1.
     EvaluationError
-        If a sample is no pair, or the model refuses it.
+        If a sample is not a pair, or the model rejects it.
 
     Examples
     --------
-    The label of this stream depends on size and color first, then on color and shape:
+    The label of this stream depends first on size and color, then on color and shape:
 
     >>> from river_amf import AdaptiveAMFClassifier, evaluation
     >>> stream = evaluation.STREAMS["stagger_abrupt"]
@@ -122,33 +127,36 @@ def depth_history(
 ) -> pd.DataFrame:
     """Run a forest over a stream, test-then-train, and record how deep its trees predict.
 
-    The weighted depth of a prediction is the mean depth of the nodes on its path, by the mass that
-    each takes (`inspection.weighted_depth`). A tree that is grown deeper than what it has seen can
-    support predicts by nodes near its root: aggregation finds the depth by itself.
+    The weighted depth of a prediction is the mean depth of the nodes on its path, each weighted by
+    its mass in the prediction (`inspection.weighted_depth`). A tree that has grown deeper than its
+    samples justify predicts mostly with nodes near its root: aggregation finds the right depth by
+    itself.
 
     Parameters
     ----------
     samples
-        As in `drift_history`.
+        A finite stream, as in `drift_history`.
     model
-        A forest, or a pipeline of river that ends in one; it learns.
+        A forest, or a river pipeline that ends in one. It learns the stream.
     every
-        Number of samples between two checkpoints; there is one at the end too.
+        Number of samples between checkpoints. The end of the stream is always a checkpoint.
 
     Returns
     -------
-    Dataframe with a row per checkpoint, by `n_samples`, and a column for each `tree`: its mean
-    weighted depth for the samples since the checkpoint before, each as it was predicted before it
-    was learnt. NaN where none was predicted. `plot.weighted_depth` draws it.
+    DataFrame
+        Of shape (n_checkpoints, n_estimators), indexed by `n_samples`, with one column per `tree`:
+        the mean weighted depth of its predictions for the samples since the previous checkpoint,
+        each made before the sample was learned. NaN if it made none. `plot.weighted_depth` draws
+        it.
 
     Raises
     ------
     TypeError
-        If the model is, or ends in, no forest.
+        If the model is not a forest and does not end in one.
     ValueError
-        If `every` is no whole number from 1.
+        If `every` is not an integer >= 1.
     EvaluationError
-        If a sample is no pair, or the model refuses it.
+        If a sample is not a pair, or the model rejects it.
 
     Examples
     --------
@@ -185,7 +193,7 @@ def depth_history(
 
 
 def _as_seen(model: Any, x: Any) -> Any:
-    """Return a sample as the forest sees it in which a pipeline ends."""
+    """Return a sample as it reaches the forest at the end of a pipeline."""
     while isinstance(model, compose.Pipeline):
         x = model.transform_one(x)
         model = next(reversed(model.steps.values()))
@@ -193,7 +201,7 @@ def _as_seen(model: Any, x: Any) -> Any:
 
 
 def _last_forest(model: Any) -> AMFClassifier:
-    """Return the forest that the model is, or in which the pipeline ends."""
+    """Return the model if it is a forest, or the forest at the end of a pipeline."""
     last = model
     while isinstance(last, compose.Pipeline):
         last = next(reversed(last.steps.values()), None)
@@ -205,9 +213,9 @@ def _last_forest(model: Any) -> AMFClassifier:
 
 
 def _relevance_table(index: pd.Index, relevance: Sequence[pd.Series]) -> pd.DataFrame:
-    """Return the relevances as rows; features known later are NaN in the earlier ones."""
+    """Return the relevances as rows, NaN for features that appear only later."""
     names = relevance[-1].index if relevance else pd.Index([], dtype=object)
     table = np.full((len(index), len(names)), math.nan)
     for row, known in zip(table, relevance, strict=False):
-        row[: len(known)] = known  # a new feature is added at the end
+        row[: len(known)] = known  # new features are appended
     return pd.DataFrame(table, index, names)

@@ -1,4 +1,4 @@
-"""Metrics of river: by name, afresh for each run, and which of them suit a stream."""
+"""River metrics: finding them by name, a fresh copy for each run, and which ones suit a stream."""
 
 from __future__ import annotations
 
@@ -21,11 +21,7 @@ Metric = ClassificationMetric | type[ClassificationMetric] | str
 
 @functools.cache
 def known_metrics() -> dict[str, type[ClassificationMetric]]:
-    """Return the metrics of river, by name, that need no argument and give one number.
-
-    >>> {"Accuracy", "MacroF1"} <= known_metrics().keys()
-    True
-    """
+    """Return river's classification metrics that need no arguments and give one number, by name."""
     known = {}
     for name, metric in vars(metrics).items():
         if isinstance(metric, type) and issubclass(metric, ClassificationMetric):
@@ -36,29 +32,20 @@ def known_metrics() -> dict[str, type[ClassificationMetric]]:
 
 
 def find_metric(name: str) -> type[ClassificationMetric]:
-    """Return the metric of river of that name, in any case, or raise EvaluationError.
-
-    >>> find_metric("macrof1").__name__
-    'MacroF1'
-    """
+    """Return the river metric of that name, ignoring case, or raise EvaluationError."""
     known = known_metrics()
     by_lower = {name.lower(): name for name in known}
     lower = name.strip().lower()
     if lower not in by_lower:
         hint = suggest(name, sorted(known))
-        raise EvaluationError(f"no classification metric {name!r} without arguments ({hint})")
+        raise EvaluationError(
+            f"{name!r} is not a river classification metric that works without arguments ({hint})"
+        )
     return known[by_lower[lower]]
 
 
 def name_metrics(always: Kinds, chosen: Iterable[Metric]) -> dict[str, ClassificationMetric]:
-    """Return metrics by the names of their columns: those of every table, then those chosen.
-
-    Those chosen go by the names of their classes; one that is there already is not taken again.
-    Raises TypeError and ValueError as `compare` says.
-
-    >>> list(name_metrics({"accuracy": metrics.Accuracy}, ["Accuracy", metrics.MacroF1]))
-    ['accuracy', 'MacroF1']
-    """
+    """Return metrics by column name: those of every table, then the chosen ones by class name."""
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
     named = {name: make() for name, make in always.items()}
@@ -66,18 +53,22 @@ def name_metrics(always: Kinds, chosen: Iterable[Metric]) -> dict[str, Classific
         found = find_metric(metric) if isinstance(metric, str) else metric
         made = found() if isinstance(found, type) else found
         if type(made) in always.values():
-            continue
+            continue  # it has a column already
         name = type(made).__name__
         if not _gives_a_number(made):
-            raise TypeError(f"{name} must be a metric of classification that gives one number")
+            raise TypeError(
+                f"{name} must be a classification metric whose value is a single number"
+            )
         if name in named:
-            raise ValueError(f"there are two metrics {name}; a column of the table has one")
+            raise ValueError(
+                f"metrics contains {name} twice; the table has one column for each metric class"
+            )
         named[name] = made
     return named
 
 
 def _gives_a_number(metric: Any) -> bool:
-    """Whether it is a metric of classification whose value is one number."""
+    """Whether this is a classification metric whose value is a single number."""
     try:
         float(metric.get())
     except (AttributeError, NotImplementedError, TypeError):
@@ -86,21 +77,15 @@ def _gives_a_number(metric: Any) -> bool:
 
 
 def fresh(metric: Any) -> Any:
-    """Return a metric of the same kind that has seen nothing; a rolling one too.
-
-    The `clone` of a rolling metric of river is that of the metric within, without the window. One
-    that rolls over time, which samples do not tell, raises TypeError.
-
-    >>> fresh(utils.Rolling(metrics.MacroF1, window_size=50)).window_size
-    50
-    """
-    if isinstance(metric, utils.TimeRolling):
+    """Return a metric of the same kind, rolling ones included, that has not been updated yet."""
+    if isinstance(metric, utils.TimeRolling):  # samples carry no time
         raise TypeError(
-            f"TimeRolling of {type(metric.obj).__name__} needs the time of each sample; a metric"
-            " may be a Rolling over a number of samples"
+            f"TimeRolling of {type(metric.obj).__name__} needs the time of each sample, which is"
+            " not available; use Rolling, whose window is a number of samples"
         )
     if not isinstance(metric, utils.Rolling):
         return metric.clone()
+    # The clone() of river's Rolling is a clone of the metric inside, without the window.
     rolling = copy.deepcopy(metric)
     rolling.obj = fresh(metric.obj)
     rolling.window.clear()
@@ -110,16 +95,8 @@ def fresh(metric: Any) -> Any:
 def check_labels(
     samples: Iterable[Sample], chosen: Iterable[ClassificationMetric], name: str
 ) -> None:
-    """Raise EvaluationError if a metric needs binary labels and the stream of that name has others.
-
-    The message names a metric that takes any labels. One with a positive label of its own
-    (`pos_val`) does. The stream is read only if there is a metric that does not.
-
-    >>> check_labels([({"a": 1.0}, "yes")], [metrics.F1()], "toy")
-    Traceback (most recent call last):
-        ...
-    river_amf.evaluation.errors.EvaluationError: metric F1 needs labels True/False or 0/1, ...
-    """
+    """Raise EvaluationError if a metric needs binary labels and the stream has others."""
+    # The stream is read only if it has to be. A metric with its own pos_val takes any labels.
     binary = next((m for m in chosen if isinstance(m, BinaryMetric) and _takes_true(m)), None)
     if binary is None:
         return
@@ -128,11 +105,11 @@ def check_labels(
         metric = type(binary).__name__
         any_label = f"Macro{metric}" if f"Macro{metric}" in known_metrics() else "MacroF1"
         raise EvaluationError(
-            f"metric {metric} needs labels True/False or 0/1, not {odd[0]!r} as in {name};"
+            f"metric {metric} needs labels True/False or 0/1, but {name} has the label {odd[0]!r};"
             f" {any_label} takes any labels"
         )
 
 
 def _takes_true(metric: BinaryMetric) -> bool:
-    """Whether the label that a metric takes for the positive one is True."""
-    return getattr(metric, "pos_val", True) is True  # LogLoss has none
+    """Whether the positive label of a metric is True."""
+    return getattr(metric, "pos_val", True) is True  # LogLoss has no pos_val

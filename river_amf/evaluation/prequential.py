@@ -1,9 +1,9 @@
 """Prequential evaluation: the test-then-train loop over a stream.
 
-Each sample is predicted first and learnt afterwards, so that no prediction has seen its label. The
-loop keeps the same figures as `river.evaluate.progressive_val_score`, several at a time, and counts
-the time that the model alone takes. As in river, a label is what `predict_one` says; a classifier
-without probabilities has no figure of what needs them.
+Each sample is predicted before it is learned, so no prediction has seen its own label. The loop
+computes the same values as `river.evaluate.progressive_val_score`, for several metrics at once, and
+measures only the time that the model takes. As in river, the predicted label is the result of
+`predict_one`; metrics that need probabilities are NaN for a classifier without them.
 """
 
 from __future__ import annotations
@@ -29,28 +29,15 @@ WARM_UP = 100  # samples; enough to meet every compiled function of an early str
 
 
 class TestThenTrain:
-    """The loop of one model over a stream, which can tell at any time where it stands.
+    """The loop of one model over a stream, whose results can be read at any time."""
 
-    A sample counts once it is learnt: whatever breaks off between, the figures are those of the
-    `n_samples` before. The first one, of which a new model knows nothing, is not scored, as in
-    river. `on_prediction` is called for each sample before it is learnt, with its number from 1,
-    its features and label, the label predicted (None if nothing is known) and the probabilities
-    (empty if there are none).
+    __test__ = False  # or pytest would collect it
 
-    >>> from river import metrics, naive_bayes
-    >>> from river_amf.evaluation import load_stream
-    >>> loop = TestThenTrain(naive_bayes.GaussianNB(), Scores({"accuracy": metrics.Accuracy()}))
-    >>> for n_samples in loop.run(load_stream("Phishing"), checkpoints={500, 1000}):
-    ...     print(n_samples, loop.figures()["accuracy"] > 0.8)
-    500 True
-    1000 True
-    1250 True
-    >>> list(loop.figures())
-    ['accuracy', 'us_per_sample', 'memory']
-    """
-
-    __test__ = False  # pytest would take it for tests
-
+    # A sample counts once it is learned: if the loop is interrupted, the results are those of the
+    # n_samples before. As in river, a sample without a prediction, such as the first, is not
+    # scored. on_prediction is called before each sample is learned, with its number from 1, its
+    # features and label, the predicted label (None if there is none) and the probabilities (empty
+    # if there are none).
     def __init__(
         self, model: base.Classifier, scores: Scores, on_prediction: OnPrediction | None = None
     ) -> None:
@@ -62,10 +49,7 @@ class TestThenTrain:
         self._on_prediction = on_prediction
 
     def run(self, samples: Iterable[Sample], checkpoints: Container[int] = ()) -> Iterator[int]:
-        """Predict, learn and score each sample; yield their number at checkpoints and at the end.
-
-        Raises `EvaluationError` if the model fails at a sample.
-        """
+        """Predict, learn and score each sample; yield their number at checkpoints and the end."""
         for x, y in samples:
             self._step(x, y)
             if self.n_samples in checkpoints:
@@ -74,10 +58,7 @@ class TestThenTrain:
             yield self.n_samples
 
     def figures(self) -> dict[str, float]:
-        """Return the metrics so far, the microseconds a sample has taken, and the bytes.
-
-        The time is that to predict once and to learn. There must have been a sample.
-        """
+        """Return the metrics, microseconds per sample and bytes after at least one sample."""
         return {
             **self.scores.total(),
             "us_per_sample": 1e6 * self._seconds / self.n_samples,
@@ -89,7 +70,7 @@ class TestThenTrain:
         label, proba, predicting = self._predict(n, x)
         if self._on_prediction is not None:
             self._on_prediction(n, x, y, label, proba or {})
-        proba = copy.copy(proba)  # which may be the model's own, to be changed as it learns
+        proba = copy.copy(proba)  # the model may own it, and change it when it learns
         _, learning = _timed(n, self._model.learn_one, x, y)
         self.scores.update(y, label, proba)
         self._seconds += predicting + learning
@@ -97,17 +78,7 @@ class TestThenTrain:
 
 
 def warm_up(model: base.Classifier, samples: Iterable[Sample]) -> None:
-    """Let a model learn up to a hundred samples, so that what it compiles is compiled.
-
-    It should be a copy of the one whose time shall be taken, such as a clone. What it raises is
-    what the loop would.
-
-    >>> from river import naive_bayes
-    >>> model = naive_bayes.GaussianNB()
-    >>> warm_up(model, [({"a": 1.0}, True)] * 250)
-    >>> sum(model.class_counts.values())
-    100
-    """
+    """Let a copy of a model learn up to a hundred samples, to trigger all compilation."""
     for _ in TestThenTrain(model, Scores({})).run(itertools.islice(samples, WARM_UP)):
         pass
 
@@ -115,7 +86,7 @@ def warm_up(model: base.Classifier, samples: Iterable[Sample]) -> None:
 def progress_bar(
     n_samples: int, samples: Iterable[Sample] | None = None, *, is_shown: bool = True
 ) -> tqdm[Any]:
-    """Return a bar on stderr that counts samples: those given, as they are iterated."""
+    """Return a progress bar on stderr, which counts the samples given as they are iterated over."""
     return tqdm(
         samples,
         total=n_samples,
@@ -127,24 +98,12 @@ def progress_bar(
 
 
 def every(n_samples: int) -> range:
-    """Return the checkpoints that come after so many samples each, without end.
-
-    >>> 400 in every(200), 500 in every(200)
-    (True, False)
-    """
+    """Return endless checkpoints, one every n_samples samples."""
     return range(int(n_samples), sys.maxsize, int(n_samples))
 
 
 def even_checkpoints(n_samples: int, n_checkpoints: int = 10) -> range:
-    """Return about ten sample counts up to `n_samples`, or as many as wanted, evenly spaced.
-
-    They are spaced by a round number, 1, 2 or 5 times a power of ten.
-
-    >>> even_checkpoints(45_312)
-    range(5000, 45313, 5000)
-    >>> list(even_checkpoints(3))
-    [1, 2, 3]
-    """
+    """Return about n_checkpoints sample counts, spaced by 1, 2 or 5 times a power of ten."""
     wanted = max(n_samples / n_checkpoints, 1)
     power = 10 ** math.floor(math.log10(wanted))
     round_numbers = (power, 2 * power, 5 * power, 10 * power)
@@ -153,20 +112,14 @@ def even_checkpoints(n_samples: int, n_checkpoints: int = 10) -> range:
 
 
 def most_probable(proba: dict[Label, float]) -> Label | None:
-    """Return the label predicted: the first of the most probable ones, None if there are none.
-
-    >>> most_probable({"ham": 0.6, "spam": 0.4})
-    'ham'
-    """
+    """Return the most probable label, the first one in a tie, or None if there are no labels."""
     return max(proba, key=lambda label: proba[label], default=None)
 
 
 class _Predictor:
-    """Predicts a label and probabilities as river's evaluation does, for any classifier of river.
+    """Predicts a label and probabilities as river's evaluation does, for any river classifier."""
 
-    The label is that of `predict_one`, which most classifiers take from the probabilities.
-    """
-
+    # The label is that of predict_one, which most classifiers derive from the probabilities.
     def __init__(self, model: base.Classifier) -> None:
         self._model = model
         last: Any = model
@@ -177,7 +130,7 @@ class _Predictor:
         self._knows_proba = True
 
     def __call__(self, n: int, x: Any) -> tuple[Label | None, dict[Label, float] | None, float]:
-        """Return the label, the probabilities, and the seconds that the one or the other took."""
+        """Return the label, the probabilities, and the seconds that one prediction took."""
         proba: dict[Label, float] | None = None
         seconds = None
         if self._knows_proba:
@@ -195,23 +148,23 @@ class _Predictor:
 
 
 def _says_no_proba(error: BaseException | None) -> bool:
-    """Whether an error says that a classifier has no probabilities: river's, or scikit-learn's."""
+    """Whether an error means that a river or scikit-learn classifier has no probabilities."""
     return isinstance(error, NotImplementedError) or (
         isinstance(error, AttributeError) and "predict_proba" in str(error)
     )
 
 
 def _timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
-    """Return what the model says to sample n, and the seconds it took."""
+    """Return the result of the model's call for sample n, and the seconds it took."""
     start = time.perf_counter()
     try:
         answer = call(*args)
     except MemoryError as error:
         raise EvaluationError(f"sample {n}: not enough memory for the model") from error
-    except KeyboardInterrupt:  # not the model's
+    except KeyboardInterrupt:  # not raised by the model
         raise
     except (TypeError, ValueError) as error:
         raise EvaluationError(f"sample {n}: {text_of(error) or type(error).__name__}") from error
-    except BaseException as error:  # of any classifier of river, none of which shall be a traceback
+    except BaseException as error:  # no classifier may end an evaluation with a traceback
         raise EvaluationError(f"sample {n}: {described(error)}") from error
     return answer, time.perf_counter() - start

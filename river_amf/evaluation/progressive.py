@@ -1,8 +1,9 @@
-"""Progressive validation as river runs it, and block by block where the data is a dataframe.
+"""Progressive validation as in river, and block by block for dataframes.
 
-`progressive_val_score` and `iter_progressive_val_score` take what river's functions of these names
-take, and dataframes as well. A forest runs over a dataframe in blocks of rows: each row is still
-predicted before it is learnt, and every figure is the one of river's loop. All else goes to river.
+`progressive_val_score` and `iter_progressive_val_score` accept everything that river's functions of
+the same names accept, and dataframes too. A forest processes a dataframe in blocks of rows: each
+row is still predicted before it is learned, and every value equals that of river's loop. Everything
+else is passed on to river.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ Delay = str | int | dt.timedelta | Callable[..., Any]
 
 _Column = nw.Series[Any] | NDArray[Any] | list[Any]
 
-_LEAST_STEP = 32  # rows; smaller blocks take longer than river's loop over samples
-_BLOCK_ROWS = 4096  # few enough for the probabilities of thirty labels to stay within a megabyte
+_LEAST_STEP = 32  # rows; smaller blocks are slower than river's loop over samples
+_BLOCK_ROWS = 4096  # the probabilities of thirty labels then take less than a megabyte
 
 
 def progressive_val_score(
@@ -41,48 +42,52 @@ def progressive_val_score(
     show_memory: bool = False,
     **print_kwargs: Any,
 ) -> metrics.base.Metric:
-    """Test, then train a model on each sample in turn, and return the metric.
+    """Test a model on each sample in turn, then train it on that sample, and return the metric.
 
-    It is `river.evaluate.progressive_val_score`, and gives the same figures, prints the same lines
-    and leaves the same model. A forest of this package is faster on a dataframe, which it takes in
-    blocks, unless there is a moment or a delay.
+    This is `river.evaluate.progressive_val_score`: it computes the same values, prints the same
+    lines and trains the model in the same way. In addition it accepts dataframes, on which the
+    forests of this package are faster because they process them in blocks, unless `moment` or
+    `delay` is given.
 
     Parameters
     ----------
     dataset
-        A dataframe (pandas, polars, pyarrow and whatever else narwhals knows) whose labels are in
-        the column `target`, else in the last one; a tuple `(X, y)` or `(X, y, w)` of a dataframe
-        of features, the labels and the weights, these as series, arrays or lists; or what river
-        takes: pairs `(x, y)`, triples `(x, y, {"w": w})`.
+        A dataframe of shape (n_samples, n_features + 1) from pandas, polars, pyarrow or any other
+        library that narwhals supports, with the labels in the column `target` if there is one and
+        otherwise in the last column; a tuple `(X, y)` or `(X, y, w)` of a dataframe of shape
+        (n_samples, n_features), the labels and the sample weights, both of shape (n_samples,), as
+        series, arrays or lists; or anything that river accepts, such as an iterable of pairs
+        `(x, y)` or triples `(x, y, {"w": w})`.
     model
-        The model to evaluate; it learns.
+        The model to evaluate. It learns the samples.
     metric
-        The metric to update, a sum of metrics or a rolling one.
+        The metric to update; it may be a sum of metrics or a rolling metric.
     moment
-        As in river: where a sample's time is found.
+        As in river: the feature, or a function of the features, that gives the time of a sample.
     delay
-        As in river: how long after its features a sample's label is known.
+        As in river: how long after its features the label of a sample becomes known.
     print_every
-        Number of samples between two printed lines; 0 prints nothing.
+        Number of samples between printed lines; 0 prints nothing.
     show_time
-        Whether the lines tell the time passed.
+        Whether the lines show the elapsed time.
     show_memory
-        Whether the lines tell the size of the model.
+        Whether the lines show the memory usage of the model.
     print_kwargs
-        Passed on to `print`.
+        Keyword arguments for `print`.
 
     Returns
     -------
-    The metric that was passed.
+    river.metrics.base.Metric
+        The metric that was passed in.
 
     Raises
     ------
     TypeError
-        If a dataframe is lazy, or the labels or weights are no series, array or list.
+        If a dataframe is lazy, or if the labels or weights are not a series, array or list.
     ValueError
-        If a dataframe has no feature besides the label, or the lengths of X, y and w differ; if
-        the metric does not suit the model. A bad row raises what the model raises, before anything
-        of its block is learnt.
+        If a dataframe has no feature besides the label, if the lengths of X, y and w differ, or if
+        the metric does not suit the model. For an invalid row, the model's own error is raised
+        before any row of its block is learned.
 
     Examples
     --------
@@ -128,36 +133,37 @@ def iter_progressive_val_score(
     measure_memory: bool = False,
     yield_predictions: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Test, then train a model on each sample in turn, and yield where it stands on the way.
+    """Test and train a model on each sample in turn, and yield its state along the way.
 
-    It is `river.evaluate.iter_progressive_val_score`, and yields the same dicts. At each of them
-    the model has learnt exactly as many samples as `Step` says: a block of a dataframe ends there,
-    so that a small step leaves little of what blocks gain, and the smallest go to river's loop.
+    This is `river.evaluate.iter_progressive_val_score`, and yields the same dicts. At each of them
+    the model has learned exactly `Step` samples. Blocks of a dataframe end there, so a small step
+    loses most of the speed gained from blocks, and the smallest steps use river's loop.
 
     Parameters
     ----------
     dataset, model, metric, moment, delay
         As in `progressive_val_score`.
     step
-        Number of samples between two dicts; 0 yields none.
+        Number of samples between dicts; 0 yields none.
     measure_time
-        Whether to add the time passed, `Time`.
+        Whether to add the elapsed time as `Time`.
     measure_memory
-        Whether to add the size of the model in bytes, `Memory`.
+        Whether to add the memory usage of the model, in bytes, as `Memory`.
     yield_predictions
-        Whether to add what was predicted for the last sample, `Prediction`: probabilities if the
-        metric takes these, else a label. The dict after the last sample has None if it comes
-        before its step.
+        Whether to add the prediction for the latest sample as `Prediction`: probabilities if the
+        metric needs them, otherwise a label. It is None in the dict after the last sample if the
+        stream ends between two steps.
 
     Yields
     ------
-    Dict of the metric by its class name (each one of a sum), the number of samples `Step`, and
-    what else was asked for.
+    dict
+        The metric under its class name (for a sum, each of its metrics), the number of samples
+        under `Step`, and any of the above.
 
     Raises
     ------
     TypeError, ValueError
-        As in `progressive_val_score`, once the first dict is asked for.
+        As in `progressive_val_score`, when the first dict is requested.
 
     Examples
     --------
@@ -191,12 +197,7 @@ def iter_progressive_val_score(
 
 
 def iter_samples(dataset: Any) -> Iterable[Any]:
-    """Return the rows of a dataframe one by one, as river takes samples; anything else as it is.
-
-    >>> import pandas as pd
-    >>> list(iter_samples(pd.DataFrame({"size": [1.5, 4.0], "target": ["small", "big"]})))
-    [({'size': 1.5}, 'small'), ({'size': 4.0}, 'big')]
-    """
+    """Return the rows of a dataframe as samples for river, and anything else unchanged."""
     table = _read(dataset)
     samples: Iterable[Any] = dataset if table is None else table.samples()
     return samples
@@ -204,7 +205,7 @@ def iter_samples(dataset: Any) -> Iterable[Any]:
 
 @dataclass(frozen=True)
 class _Table:
-    """Rows of features in a dataframe, with their labels and weights."""
+    """Rows of features in a dataframe, with their labels and perhaps weights."""
 
     X: nw.DataFrame[Any]
     y: _Column
@@ -214,12 +215,12 @@ class _Table:
         return len(self.X)
 
     def rows(self, start: int, end: int) -> _Table:
-        """Return the rows from start up to end."""
+        """Return the rows from start up to, but not including, end."""
         w = None if self.w is None else self.w[start:end]
         return _Table(self.X[start:end], self.y[start:end], w)
 
     def blocks(self, step: float = 0) -> Iterator[_Table]:
-        """Yield the rows in blocks; one ends at each multiple of a step, if that is a count."""
+        """Yield the rows in blocks; one ends at every multiple of a positive, whole step."""
         is_count = step > 0 and step % 1 == 0
         start = 0
         while start < len(self):
@@ -230,7 +231,7 @@ class _Table:
             start = end
 
     def samples(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows one by one, as river takes samples."""
+        """Yield the rows one by one, as samples for river."""
         for block in self.blocks():
             xs, ys = block.X.iter_rows(named=True), _to_list(block.y)
             if block.w is None:
@@ -241,7 +242,7 @@ class _Table:
 
 
 class _Replay(base.Classifier):
-    """Says what a forest has said already, where that stands in the place of the features."""
+    """Replays a forest's predictions, which it is given in place of the features."""
 
     def __init__(self, forest: AMFClassifier) -> None:
         self._forest = forest
@@ -253,7 +254,7 @@ class _Replay(base.Classifier):
         return x
 
     def learn_one(self, x: Any, y: Any) -> None:
-        """Do nothing: the forest has learnt the sample with its block."""
+        """Do nothing: the forest has learned the sample together with its block."""
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -263,11 +264,8 @@ class _Replay(base.Classifier):
 def _prepare(
     dataset: Any, model: Any, metric: Any, moment: Moment | None, delay: Delay | None, step: int
 ) -> tuple[Iterable[Any], Any]:
-    """Return the stream and the model to give to river's loop, which will look at the model.
-
-    It does so at each multiple of the step, 0 for never. A metric that does not suit the model is
-    left to river, which raises.
-    """
+    """Return the stream and model for river's loop, which inspects the model at each step."""
+    # A step of 0 means never. If the metric does not suit the model, it is river that raises.
     table = _read(dataset)
     if table is None:
         return dataset, model
@@ -282,11 +280,9 @@ def _prepare(
 def _answers(
     table: _Table, forest: AMFClassifier, step: int, *, as_labels: bool
 ) -> Iterator[tuple[Any, Any]]:
-    """Run a forest block by block; yield what it predicts for each row, and the row's label.
-
-    A block ends at each multiple of the step, so that the forest has learnt no more than the rows
-    of which the answers have been asked for.
-    """
+    """Run a forest block by block; yield its prediction for each row, and the row's label."""
+    # Blocks end at multiples of the step, where river's loop inspects the model: it must not have
+    # learned any row beyond.
     given = _most_probable if as_labels else _probabilities
     for block in table.blocks(step):
         X, y, w = block.X.to_native(), _to_native(block.y), _to_native(block.w)
@@ -294,10 +290,8 @@ def _answers(
 
 
 def _takes_blocks(kind: type) -> bool:
-    """Whether a class is a forest that learns and predicts samples as our forest does.
-
-    Asked of the class, as to isinstance a pipeline of river is what its last step is.
-    """
+    """Whether a class is a forest that learns and predicts samples exactly as ours does."""
+    # This takes a class because isinstance is true of a river pipeline that ends in a forest.
     methods = ("learn_one", "predict_one", "predict_proba_one")
     return issubclass(kind, AMFClassifier) and all(
         getattr(kind, name) is getattr(AMFClassifier, name) for name in methods
@@ -305,12 +299,12 @@ def _takes_blocks(kind: type) -> bool:
 
 
 def _read(dataset: Any) -> _Table | None:
-    """Return the table that a dataframe or a tuple stands for, None for anything else."""
+    """Return the table for a dataframe or a tuple with one, or None for anything else."""
     parts = dataset if isinstance(dataset, tuple) else (dataset,)
     frame = nw.from_native(parts[0], pass_through=True) if parts else None
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(
-            f"a dataframe must hold its rows, got a lazy one of type {type(parts[0]).__name__}; "
+            f"a dataframe must be in memory, got a lazy one of type {type(parts[0]).__name__}; "
             "collect it first"
         )
     if not isinstance(frame, nw.DataFrame):
@@ -318,37 +312,40 @@ def _read(dataset: Any) -> _Table | None:
     if not isinstance(dataset, tuple):
         return _split_label(frame)
     if len(parts) not in (2, 3):
-        raise ValueError(f"a tuple must be (X, y) or (X, y, w), got {len(parts)} parts")
+        raise ValueError(f"a tuple must be (X, y) or (X, y, w), got {len(parts)} elements")
     if not frame.columns:
-        raise ValueError("X has no columns; it needs a feature at least")
+        raise ValueError("X must have at least one feature, but has no columns")
     y = _as_column("y", parts[1], len(frame))
     w = parts[2] if len(parts) == 3 else None
     return _Table(frame, y, None if w is None else _as_column("w", w, len(frame)))
 
 
 def _split_label(frame: nw.DataFrame[Any]) -> _Table:
-    """Take the labels out of a dataframe: the column `target`, else the last one."""
+    """Split the labels off a dataframe: the column `target`, or else the last one."""
     names = frame.columns
     if len(names) < 2:
         raise ValueError(
-            "a dataframe must have a column of labels and a feature at least, "
-            f"its columns are {shown(names)}; give (X, y) if the labels are elsewhere"
+            "a dataframe must have a label column and at least one feature column, "
+            f"got the columns {shown(names)}; pass (X, y) if the labels are elsewhere"
         )
     label = names.index("target") if "target" in names else len(names) - 1
-    # By number and in a list, as names need not be strings in pandas.
+    # By position and in a list, because pandas column names need not be strings.
     return _Table(frame.drop([names[label]]), frame[:, label], None)
 
 
 def _as_column(name: str, values: Any, n_rows: int) -> _Column:
-    """Return labels or weights as something to cut in blocks, or raise."""
+    """Return labels or weights in a form that can be sliced into blocks, or raise."""
     column = nw.from_native(values, series_only=True, pass_through=True)
     if not isinstance(column, nw.Series | np.ndarray | list):
         column = read_vector(name, values, n_rows)
         column = nw.from_native(column, series_only=True, pass_through=True)
     if isinstance(column, np.ndarray) and column.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, got an array of shape {column.shape}")
+        raise ValueError(f"{name} must be one-dimensional, got an array of shape {column.shape}")
     if len(column) != n_rows:
-        raise ValueError(f"{name} must be as long as X: X has {n_rows} rows, {name} {len(column)}")
+        raise ValueError(
+            f"{name} must have one value per row of X: X has {n_rows} rows, {name} has"
+            f" {len(column)} values"
+        )
     result: _Column = column
     return result
 
@@ -358,7 +355,7 @@ def _to_native(column: _Column | None) -> Any:
 
 
 def _to_list(column: _Column) -> list[Any]:
-    """Return the values as Python's own objects."""
+    """Return the values as native Python objects."""
     if isinstance(column, list):
         return column
     values: list[Any] = column.to_list() if isinstance(column, nw.Series) else column.tolist()
@@ -368,12 +365,7 @@ def _to_list(column: _Column) -> list[Any]:
 def _most_probable(
     proba: NDArray[np.float64], n_known: NDArray[np.int_], labels: list[Any]
 ) -> list[Any]:
-    """Return the label predicted for each row: the first of the most probable ones, or None.
-
-    >>> proba = np.array([[0.0, 0.0], [1.0, 9.0], [0.5, 0.5]])
-    >>> _most_probable(proba, np.array([0, 1, 2]), ["a", "b"])
-    [None, 'a', 'a']
-    """
+    """Return the most probable known label of each row, the first one in a tie, or None."""
     if not labels:
         return [None] * len(n_known)
     is_known = np.arange(len(labels)) < n_known[:, np.newaxis]
@@ -384,10 +376,6 @@ def _most_probable(
 def _probabilities(
     proba: NDArray[np.float64], n_known: NDArray[np.int_], labels: list[Any]
 ) -> Iterator[dict[Any, float]]:
-    """Yield the probabilities of each row by label.
-
-    >>> list(_probabilities(np.array([[0.0], [1.0]]), np.array([0, 1]), ["a"]))
-    [{}, {'a': 1.0}]
-    """
+    """Yield the probabilities of each row, by known label."""
     for row, known in zip(proba, n_known.tolist(), strict=True):
         yield dict(zip(labels[:known], row.tolist(), strict=False))

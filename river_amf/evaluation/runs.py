@@ -1,4 +1,4 @@
-"""The run of one model over a stream: its figures, its windows, and why it ended."""
+"""The run of one model over a stream: its results, its windows and its status."""
 
 from __future__ import annotations
 
@@ -26,26 +26,16 @@ NOT_RUN = "not run"
 INTERRUPTED = "interrupted"
 OUT_OF_TIME = "time limit"
 
-_LONGEST_STATUS = 200  # characters; some errors are pages
+_LONGEST_STATUS = 200  # characters; some error messages run to pages
 
 
 class Run:
-    """The run of one model over a stream, and what came of it.
+    """The run of one model over a stream, and its results."""
 
-    `status` is `"ok"`, or why the run is not whole. `figures` are the metrics over the samples
-    learnt, `us_per_sample` and `memory`; NaN where they are not known, and all NaN if the model has
-    failed. `rows` have the number of samples at the end of each window, its accuracy and log-loss.
-
-    >>> from river import metrics, naive_bayes
-    >>> from river_amf.evaluation import load_stream
-    >>> run = Run({"accuracy": metrics.Accuracy()}, window=500)
-    >>> run.go(naive_bayes.GaussianNB, load_stream("Phishing"))
-    >>> run.status, run.n_samples, run.figures["accuracy"] > 0.8
-    ('ok', 1250, True)
-    >>> [n_samples for n_samples, accuracy, log_loss in run.rows]
-    [500, 1000, 1250]
-    """
-
+    # status: "ok", or why the run is incomplete.
+    # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
+    #     and all NaN if the model failed.
+    # rows: for each window, the number of samples at its end, its accuracy and its log-loss.
     def __init__(self, metrics: Metrics, window: int) -> None:
         windowed = {"accuracy": Accuracy(), "log-loss": CrossEntropy()}  # type: ignore[no-untyped-call]
         self._scores = Scores(metrics, windowed)
@@ -58,7 +48,7 @@ class Run:
 
     @property
     def n_samples(self) -> int:
-        """Number of samples learnt."""
+        """Number of samples learned."""
         return self._loop.n_samples if self._loop else 0
 
     def go(
@@ -68,12 +58,9 @@ class Run:
         time_limit: float | None = None,
         bar: tqdm[Any] | None = None,
     ) -> None:
-        """Run; whatever the model raises is told by the status, and Ctrl-C is raised as well.
-
-        `make` makes the model, and before it another one to warm up. The time limit is in seconds,
-        for each of the two, and looked at between samples. StreamFailure is raised if the stream
-        itself fails, which is not the model's fault.
-        """
+        """Run the model; its errors go to the status, Ctrl-C and StreamFailure are raised."""
+        # make is called twice, for a warm-up and for the run. The time limit, in seconds, applies
+        # to each of them and is checked between samples.
         watched = _Watched(samples, time_limit, bar)
         try:
             _try_to_warm_up(make, _Watched(samples, time_limit))
@@ -83,42 +70,40 @@ class Run:
             self._keep_figures()
         except KeyboardInterrupt:
             self._close_window()
-            with suppress(Exception):  # of a model that cannot tell its size
+            with suppress(Exception):  # from a model whose size cannot be measured
                 self._keep_figures()
             self.status = f"{INTERRUPTED} after {self.n_samples} samples"
             raise
         except StreamFailure:
             raise
-        except BaseException as error:  # even SystemExit is but a model's failure
+        except BaseException as error:  # even SystemExit only fails this model
             self.status = _describe(error, watched.n_begun)
         else:
             self.status = OK
             if watched.is_late:
-                self.status = f"{OUT_OF_TIME} of {time_limit:g} s after {self.n_samples} samples"
+                self.status = (
+                    f"{OUT_OF_TIME} of {time_limit:g} s reached after {self.n_samples} samples"
+                )
 
     def _close_window(self) -> None:
-        """Complete the row of the window, if it has a sample."""
+        """Add the row of the current window, if it has any samples."""
         if self.n_samples > (self.rows[-1][0] if self.rows else 0):
             values = self._scores.window()
             self.rows.append((self.n_samples, values["accuracy"], values["log-loss"]))
 
     def _keep_figures(self) -> None:
-        """Take the figures over the samples learnt, if there are any."""
+        """Store the results over the samples learned, if there are any."""
         if self._loop is not None and self.n_samples:
             self.figures = self._loop.figures()
 
 
 def has_failed(status: str) -> bool:
-    """Whether a status is that of a model that failed.
-
-    >>> has_failed("sample 7: ValueError: no such value"), has_failed("time limit of 1 s after 0")
-    (True, False)
-    """
+    """Whether a status is that of a model that failed."""
     return status not in (OK, NOT_RUN) and not status.startswith((OUT_OF_TIME, INTERRUPTED))
 
 
 class _Watched:
-    """The samples until the time is up, counted."""
+    """The samples, counted, until the time is up."""
 
     def __init__(
         self, samples: Iterable[Sample], time_limit: float | None, bar: tqdm[Any] | None = None
@@ -136,22 +121,22 @@ class _Watched:
                 self.is_late = True
                 return
             self.n_begun += 1
-            yield copy.copy(x), y  # a copy: what a model does to it shall not be seen by the next
+            yield copy.copy(x), y  # a copy, because a model may change its sample
             if self._bar is not None:
                 self._bar.update()
         self.is_late = time.perf_counter() - start > self._time_limit
 
 
 def _describe(error: BaseException, n: int) -> str:
-    """Return what went wrong in one line, and at which sample; 0 is before the first one."""
+    """Return one line on what went wrong at sample n, where 0 means before the first sample."""
     cause = error.__cause__ if isinstance(error, EvaluationError) else None
-    where = f"sample {n}" if n else "cannot be made"
+    where = f"sample {n}" if n else "cannot be created"
     text = " ".join(f"{where}: {described(error if cause is None else cause)}".split())
     return text if len(text) <= _LONGEST_STATUS else f"{text[:_LONGEST_STATUS]}..."
 
 
 def _try_to_warm_up(make: Maker, samples: Iterable[Sample]) -> None:
-    """Let a copy learn the first samples; what goes wrong, the run itself will meet."""
+    """Let a copy learn the first samples, ignoring errors that the run itself will hit."""
     try:
         warm_up(_make(make), samples)
     except (KeyboardInterrupt, StreamFailure):
@@ -163,5 +148,5 @@ def _try_to_warm_up(make: Maker, samples: Iterable[Sample]) -> None:
 def _make(make: Maker) -> base.Classifier:
     model = make()
     if not isinstance(model, base.Classifier):
-        raise TypeError(f"must be a classifier of river, got {shown(model)}")
+        raise TypeError(f"model must be a river classifier, got {shown(model)}")
     return model

@@ -1,4 +1,4 @@
-"""How predictions fare: metrics of river over all of them, and over windows."""
+"""Scores of predictions: river metrics over the whole stream and over windows."""
 
 from __future__ import annotations
 
@@ -15,47 +15,34 @@ Metrics = Mapping[str, ClassificationMetric]
 
 
 class Scores:
-    """Metrics by name over all predictions, and others over those since the last window.
+    """Metrics by name over all predictions, and others over the current window."""
 
-    They are cloned.
-
-    >>> from river.metrics import Accuracy, CrossEntropy
-    >>> scores = Scores({"accuracy": Accuracy()}, windowed={"log-loss": CrossEntropy()})
-    >>> scores.update(True, None, {})
-    >>> scores.update(True, True, {True: 1.0})
-    >>> scores.total(), scores.window()["log-loss"] < 1e-9
-    ({'accuracy': 1.0}, True)
-    >>> scores.window()
-    {'log-loss': nan}
-    """
-
+    # The metrics that are passed in are copied, and never updated themselves.
     def __init__(self, metrics: Metrics, windowed: Metrics | None = None) -> None:
         self._windowed = windowed or {}
         self._total = _begin(metrics)
         self._window = _begin(self._windowed)
 
     def update(self, y: Label, label: Label | None, proba: dict[Label, float] | None) -> None:
-        """Score a prediction, as river does: a sample without a prediction is not scored.
-
-        `label` is None where nothing was known; `proba` is empty then, and None of a model without
-        probabilities, for which the metrics that take them are NaN.
-        """
+        """Score a prediction as river does: a sample without a prediction is not scored."""
+        # If the model knew nothing yet, label is None and proba is empty. If the model gives no
+        # probabilities, proba is None, and the metrics that need probabilities are NaN.
         for tally in (*self._total.values(), *self._window.values()):
             tally.update(y, label, proba)
 
     def total(self) -> dict[str, float]:
-        """Return each metric over all predictions; NaN where there was nothing to score."""
+        """Return each metric over all predictions, NaN where nothing was scored."""
         return {name: tally.get() for name, tally in self._total.items()}
 
     def window(self) -> dict[str, float]:
-        """Return each metric over the window, and begin the next one."""
+        """Return each metric over the current window, and start the next window."""
         values = {name: tally.get() for name, tally in self._window.items()}
         self._window = _begin(self._windowed)
         return values
 
 
 class _Tally:
-    """A metric from its beginning, and whether it has had anything to score."""
+    """A fresh metric, and whether it has scored anything yet."""
 
     def __init__(self, metric: ClassificationMetric) -> None:
         self._metric: Any = fresh(metric)

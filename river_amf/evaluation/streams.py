@@ -1,4 +1,4 @@
-"""The streams to evaluate on: CSV files, the data sets of river, streams that drift, any pairs."""
+"""Streams to evaluate on: CSV files, river's datasets, streams that drift, and any pairs."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Sample = tuple[Features, Label]
 
 @dataclass(frozen=True)
 class Stream:
-    """Labelled samples in order; iterating yields pairs of a feature dict and a label.
+    """Labeled samples in order; iterating yields pairs of a feature dict and a label.
 
     Parameters
     ----------
     name
-        What to call the stream in reports.
+        Name of the stream in reports.
     n_samples
         Number of samples.
     n_numeric
@@ -39,7 +39,8 @@ class Stream:
     n_categorical
         Number of features that are strings.
     samples
-        The pairs themselves; may be iterated more than once.
+        Iterable of `n_samples` pairs (features, label). It must be possible to iterate over it more
+        than once.
 
     Examples
     --------
@@ -57,7 +58,7 @@ class Stream:
     samples: Iterable[Sample] = field(repr=False)
 
     def __iter__(self) -> Iterator[Sample]:
-        """Yield the samples from the first."""
+        """Yield the samples from the beginning."""
         return iter(self.samples)
 
 
@@ -67,27 +68,34 @@ def load_stream(
     categorical: Sequence[str] = (),
     limit: int | None = None,
 ) -> Stream:
-    """Read a CSV file, or open a data set that comes with river or a stream with drift.
+    """Open a stream by name, or read a CSV file.
 
-    In a CSV file the columns of text are categories, and only an empty field is missing: it is
-    left out of the feature dict.
+    In a CSV file, text columns are categorical, and only an empty field is a missing value; missing
+    values are left out of the feature dicts.
 
     Parameters
     ----------
     source
-        One of `BUNDLED` or `STREAMS` (in any case), or the path of a CSV file in UTF-8; `.gz` is
-        unpacked.
+        A name from `BUNDLED` or `STREAMS`, ignoring case, or the path of a CSV file in UTF-8. A
+        file whose name ends in `.gz` is decompressed.
     target
-        Column of the labels. By default `target` if there is such a column, else the last one.
+        Column with the labels (CSV files only). By default the column `target` if there is one,
+        otherwise the last column.
     categorical
-        Columns whose values are codes: they are read as text, whatever they look like.
+        Columns to read as text, even if their values look like numbers (CSV files only).
     limit
-        Read that many samples and no more.
+        Maximum number of samples to read; `None` reads all of them.
+
+    Returns
+    -------
+    Stream
+        The samples, which can be iterated over more than once.
 
     Raises
     ------
     EvaluationError
-        If there is no such stream or column, or the file is no table of features and labels.
+        If there is no such stream, file or column, if the file is not a table of features and
+        labels, or if `target` or `categorical` is given for a stream that is not a CSV file.
 
     Examples
     --------
@@ -106,17 +114,17 @@ def load_stream(
     name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
     if target is not None or categorical:
         option = "categorical columns" if target is None else "a target column"
-        raise EvaluationError(f"{option} can be chosen for a CSV file, not for {name}")
+        raise EvaluationError(f"{option} can only be chosen for a CSV file, not for {name}")
     n_samples = dataset.n_samples if limit is None else min(limit, dataset.n_samples)
     samples: Iterable[Sample] = _First(dataset, n_samples)
-    if name in BUNDLED:  # whole, because river closes the file at its last line only
+    if name in BUNDLED:  # read to the end, because only then does river close the file
         samples = list(dataset)[:limit]
     return Stream(name, n_samples, dataset.n_features, 0, samples)
 
 
 @dataclass(frozen=True)
 class _First:
-    """The first samples of a dataset, made anew each time."""
+    """The first samples of a dataset, generated again for each iteration."""
 
     dataset: datasets.base.Dataset
     n_samples: int
@@ -127,7 +135,7 @@ class _First:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The samples of a table, one made at a time."""
+    """The rows of a table as samples, created one at a time."""
 
     frame: pd.DataFrame
     target: str
@@ -135,7 +143,7 @@ class _Rows:
     def __iter__(self) -> Iterator[Sample]:
         names = list(self.frame.columns)
         for row in self.frame.itertuples(index=False, name=None):
-            # What is missing is NaN here, and NaN alone differs from itself.
+            # Missing values are NaN here, the only value that differs from itself.
             x: Features = {
                 name: value for name, value in zip(names, row, strict=True) if value == value
             }
@@ -148,7 +156,7 @@ def _load_csv(
 ) -> Stream:
     if not path.exists():
         hint = suggest(str(path), (*BUNDLED, *STREAMS))
-        raise EvaluationError(f"no file and no stream {str(path)!r} ({hint})")
+        raise EvaluationError(f"no stream or file {str(path)!r} ({hint})")
     if not path.is_file():
         raise EvaluationError(f"{str(path)!r} is not a regular file")
     columns = _read_header(path)
@@ -165,7 +173,7 @@ def _load_csv(
 
 
 def _read_table(path: Path, **options: Any) -> pd.DataFrame:
-    """Read a CSV file; only an empty field is missing, and no field is dropped silently."""
+    """Read a CSV file; only empty fields are missing, and no field is dropped silently."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -179,7 +187,7 @@ def _read_table(path: Path, **options: Any) -> pd.DataFrame:
                 **options,
             )
     except pd.errors.ParserWarning as error:
-        raise EvaluationError(f"a row of {path} has more fields than its header") from error
+        raise EvaluationError(f"{path} has a row with more fields than its header") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise EvaluationError(f"cannot read {path} as CSV: {reason}") from error
@@ -191,10 +199,10 @@ def _read_header(path: Path) -> list[str]:
     columns: list[str] = first_row.iloc[0].tolist()
     column, occurrences = Counter(columns).most_common(1)[0]
     if occurrences > 1:
-        raise EvaluationError(f"{path} has more than one column {column!r}")
+        raise EvaluationError(f"{path} has more than one column named {column!r}")
     if len(columns) == 1:
         raise EvaluationError(
-            f"{path} has one column, {columns[0]!r}: are its fields separated by commas?"
+            f"{path} has only one column, {columns[0]!r}: are its fields separated by commas?"
         )
     return columns
 
@@ -203,7 +211,9 @@ def _choose_target(columns: list[str], target: str | None, path: Path) -> str:
     if target is None:
         return "target" if "target" in columns else columns[-1]
     if target not in columns:
-        raise EvaluationError(f"no target column {target!r} in {path} ({suggest(target, columns)})")
+        raise EvaluationError(
+            f"{path} has no target column {target!r} ({suggest(target, columns)})"
+        )
     return target
 
 
@@ -215,11 +225,13 @@ def _check_categorical(
         if column == target:
             raise EvaluationError(f"{column!r} is the target of {path}, not a categorical feature")
         if column not in features:
-            raise EvaluationError(f"no column {column!r} in {path} ({suggest(column, features)})")
+            raise EvaluationError(
+                f"{path} has no feature column {column!r} ({suggest(column, features)})"
+            )
 
 
 def _check_values(frame: pd.DataFrame, target: str, path: Path) -> None:
-    """Raise unless there are rows, each with a label, and every number is finite."""
+    """Raise unless the table has rows, every row has a label and every number is finite."""
     if frame.empty:
         raise EvaluationError(f"{path} has a header but no rows")
     row = _first_row(frame[target].isna().to_numpy())
@@ -232,36 +244,24 @@ def _check_values(frame: pd.DataFrame, target: str, path: Path) -> None:
 
 
 def _first_row(holds: NDArray[np.bool_]) -> int | None:
-    """Return the number, from 1, of the first row where it holds."""
+    """Return the number, from 1, of the first row where the condition holds, or None."""
     return int(holds.argmax()) + 1 if holds.any() else None
 
 
 def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
-    """Yield the samples; raise EvaluationError where one is not a pair of features and label.
-
-    >>> list(check_pairs([({"a": 1}, True), "xy"]))
-    Traceback (most recent call last):
-        ...
-    river_amf.evaluation.errors.EvaluationError: sample 2: must be a pair (x, y), got 'xy'
-    """
+    """Yield the samples; raise EvaluationError at one that is not a (features, label) pair."""
     for n, sample in enumerate(samples, start=1):
         if not isinstance(sample, tuple | list) or len(sample) != 2:
-            raise EvaluationError(f"sample {n}: must be a pair (x, y), got {shown(sample)}")
+            raise EvaluationError(f"sample {n} must be a pair (x, y), got {shown(sample)}")
         x, y = sample
         yield x, y
 
 
 def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
-    """Yield the samples; raise StreamFailure where one is not a pair, or the stream raises.
-
-    >>> list(read_pairs(({"a": 1 / n}, True) for n in [1, 0]))
-    Traceback (most recent call last):
-        ...
-    river_amf.evaluation.errors.StreamFailure: the stream cannot be read: ZeroDivisionError: ...
-    """
+    """Yield the samples; raise StreamFailure at one that is not a pair, or if the stream raises."""
     try:
         yield from check_pairs(samples)
-    except (GeneratorExit, KeyboardInterrupt):  # not the stream's
+    except (GeneratorExit, KeyboardInterrupt):  # not raised by the stream
         raise
     except EvaluationError as error:
         raise StreamFailure(str(error)) from error

@@ -1,23 +1,23 @@
-"""Streams with drift at known places, made by river's generators, and tracks of several streams.
+"""Streams that drift at known places, built from river's generators, and tracks of such streams.
 
-`STREAMS` has the streams by name. Nothing is downloaded.
+`STREAMS` maps names to streams. Nothing is downloaded.
 
-- `sea_abrupt`: points, labelled by whether x0 + x1 > 8, 9, 7 and 9.5 in turn; 10 % of the labels
-  are flipped[^1]. `sea_recurring`: 7 and 9.5, twice.
+- `sea_abrupt`: points labeled by whether x0 + x1 is greater than 8, 9, 7 and 9.5 in turn, with 10 %
+  of the labels flipped[^1]. `sea_recurring`: thresholds 7 and 9.5, twice.
 - `agrawal_abrupt`, `agrawal_gradual`: the first four rules for granting a loan[^2].
-- `stagger_abrupt`: the three rules about size, colour and shape[^3]. `stagger_recurring`: the first
-  and the last, twice.
-- `led_gradual`: digits of seven segments, 9 % of them inverted, and 17 features that mean nothing;
-  1, 3, 5 and 7 of these change places with segments[^4].
-- `rbf_moving`: 50 clusters of 4 labels, whose centres move by 0.001 a sample[^5].
-- `hyperplane_moving`: the sides of a hyperplane whose 10 weights change by 0.001 a sample and
-  reverse once in a thousand; 4 % of the labels are flipped[^6].
+- `stagger_abrupt`: the three rules about size, color and shape[^3]. `stagger_recurring`: the first
+  and the last rule, twice.
+- `led_gradual`: seven-segment digits with 9 % of the segments inverted, and 17 irrelevant features;
+  1, 3, 5 and 7 of them swap places with segments[^4].
+- `rbf_moving`: 50 clusters with 4 labels, whose centers move by 0.001 per sample[^5].
+- `hyperplane_moving`: the two sides of a hyperplane whose 10 weights change by 0.001 per sample and
+  reverse direction once in a thousand samples; 4 % of the labels are flipped[^6].
 
-A concept lasts 5 000 samples; what moves does so for 20 000. Each concept has a seed of its own, so
-that one that comes back does not bring the same samples again. The generators' values are left as
-they are: codes, such as colours, are numbers, which any model can take.
+A concept lasts 5 000 samples; the moving streams drift throughout their 20 000 samples. Each
+concept has its own seed, so a concept that recurs does not repeat its samples. The generators'
+values are left unchanged: codes, such as colors, are numbers, which any model accepts.
 
-`TRACKS` has the names of the streams of each track, and `load_track` the track itself.
+`TRACKS` lists the names of the streams in each track, and `load_track` returns the track itself.
 
 [^1]: Street, W. N., & Kim, Y. (2001). A streaming ensemble algorithm (SEA) for large-scale
       classification. KDD.
@@ -51,38 +51,39 @@ _WIDTH = 1_000  # samples
 
 
 class DriftStream(SyntheticDataset):
-    """A finite, reproducible stream of concepts that follow each other.
+    """A finite, reproducible stream made of consecutive concepts.
 
-    Each concept lasts for `period` samples. Without a width the next one takes over at once. With
-    one it does so gradually, by river's `ConceptDriftStream`: sample t, counted from 1, comes from
-    the concept after the drift p with probability 1 / (1 + exp(-4 (t - p) / width)), which is 12 %
-    half a width before p, 50 % at p, and 88 % half a width after it. A stream of one concept drifts
-    if its generator moves it.
+    Each concept lasts for `period` samples. If `width` is 0, the next concept takes over at once.
+    Otherwise it takes over gradually, by means of river's `ConceptDriftStream`: near a drift at p,
+    sample t (counted from 1) comes from the new concept with probability
+    1 / (1 + exp(-4 (t - p) / width)). That is 12 % half a width before p, 50 % at p, and 88 % half
+    a width after p. A stream with a single concept drifts if its generator changes over time.
 
     Parameters
     ----------
     name
-        What to call the stream in reports.
+        Name of the stream in reports.
     concepts
-        Endless generators of river, each with a seed, with the same features and classes.
+        Endless river generators, each with its own seed and all with the same features and classes.
     period
         Number of samples from one drift to the next.
     width
-        Number of samples that a gradual drift takes; 0 for abrupt ones.
+        Number of samples that a gradual drift takes; 0 for abrupt drifts.
 
     Attributes
     ----------
-    drifts
-        Sample counts at which a concept ends. If drift is abrupt, `take(drifts[0])` gives the first
-        concept and no sample of the second; if it is gradual, this is its middle.
-    n_samples
+    drifts : tuple of int
+        Number of samples at the end of each concept but the last. If the drifts are abrupt,
+        `take(drifts[0])` yields the whole first concept and no sample of the second. If they are
+        gradual, these are the midpoints of the drifts.
+    n_samples : int
         Number of samples: `period` times the number of concepts.
 
     Raises
     ------
     ValueError
-        If the width is not 0 and less than a hundredth of all samples, for which
-        `ConceptDriftStream` overflows.
+        If `width` is neither 0 nor at least one hundredth of `n_samples`; `ConceptDriftStream`
+        would overflow.
 
     Examples
     --------
@@ -112,7 +113,7 @@ class DriftStream(SyntheticDataset):
             task=first.task,
             n_features=first.n_features,
             n_samples=n_samples,
-            n_classes=first.n_classes or 2,  # SEA does not tell
+            n_classes=first.n_classes or 2,  # SEA does not say
             n_outputs=1,
         )
         self.name = name
@@ -122,12 +123,12 @@ class DriftStream(SyntheticDataset):
         self.drifts = tuple(range(period, n_samples, period))
 
     def __iter__(self) -> Iterator[tuple[dict[Any, Any], Any]]:
-        """Yield the samples from the first, the same each time."""
-        # Generators keep their state in themselves: on copies, two iterations may run at a time.
+        """Yield the samples from the beginning; they are the same every time."""
+        # Generators hold their own state; copying them lets two iterations run at the same time.
         concepts = copy.deepcopy(self.concepts)
         if self.width == 0:
             return itertools.chain.from_iterable(c.take(self.period) for c in concepts)
-        # Nested to the left, so that each drift is counted from the beginning of the stream.
+        # Nested to the left, because then each drift is counted from the beginning of the stream.
         stream = concepts[0]
         for number, concept in enumerate(concepts[1:], start=1):
             stream = synth.ConceptDriftStream(
@@ -141,7 +142,7 @@ class DriftStream(SyntheticDataset):
         return {**super()._repr_content, "Name": self.name}
 
     def _get_params(self) -> dict[str, Any]:
-        """Return what the representation lists."""
+        """Return the parameters that `repr` lists."""
         shown = {"period": self.period, "width": self.width, "drifts": self.drifts}
         for number, concept in enumerate(self.concepts, start=1):
             params = ", ".join(f"{name}={value}" for name, value in concept._get_params().items())
@@ -162,7 +163,7 @@ def _led(n_swapped: int, seed: int) -> SyntheticDataset:
 def _concepts(
     make: Callable[..., SyntheticDataset], variants: Iterable[int]
 ) -> list[SyntheticDataset]:
-    """Return a generator for each variant, each with a seed of its own."""
+    """Return a generator for each variant, each with its own seed."""
     return [make(variant, seed=seed) for seed, variant in enumerate(variants, start=1)]
 
 
@@ -198,11 +199,7 @@ TRACKS = {
 
 
 def open_dataset(name: str) -> Dataset | None:
-    """Return the stream with drift or the data set of river of that name, if there is one.
-
-    >>> type(open_dataset("bananas")).__name__, open_dataset("banana")
-    ('Bananas', None)
-    """
+    """Return the drifting stream or bundled river dataset of that name, or None."""
     known = {name.lower(): name for name in (*STREAMS, *BUNDLED)}.get(name.lower())
     if known is None:
         return None
@@ -210,18 +207,24 @@ def open_dataset(name: str) -> Dataset | None:
 
 
 def load_track(name: str) -> evaluate.Track:
-    """Return a track: streams over which river compares models, here by their accuracy.
+    """Return a river track: a set of streams on which models are compared by accuracy.
 
     Parameters
     ----------
     name
-        One of `TRACKS`, in any case: `"abrupt"`, `"gradual"`, `"moving"` or `"recurring"` drift,
-        `"drift"` for all these, or `"bundled"` for the data sets that river brings along.
+        One of `TRACKS`, ignoring case: `"abrupt"`, `"gradual"`, `"moving"` or `"recurring"` for one
+        kind of drift, `"drift"` for all of these, or `"bundled"` for the datasets that come with
+        river.
+
+    Returns
+    -------
+    river.evaluate.Track
+        The track, with `Accuracy` as its metric. Iterating over it yields its datasets.
 
     Raises
     ------
     EvaluationError
-        If there is no such track.
+        If there is no track of that name.
 
     Examples
     --------
@@ -239,6 +242,6 @@ def load_track(name: str) -> evaluate.Track:
     """
     known = {track.lower(): track for track in TRACKS}.get(name.lower())
     if known is None:
-        raise EvaluationError(f"no track {name!r} ({suggest(name, list(TRACKS))})")
+        raise EvaluationError(f"unknown track {name!r} ({suggest(name, list(TRACKS))})")
     streams = [open_dataset(stream) for stream in TRACKS[known]]
     return evaluate.Track(known, streams, metrics.Accuracy())  # type: ignore[no-untyped-call]

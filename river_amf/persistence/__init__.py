@@ -1,8 +1,9 @@
 """Models in files: `save` and `load`.
 
-A file is a zip archive of JSON and arrays (see `container`), and what is loaded from it behaves as
-the model that was saved, from its predictions to all that it learns from then on. No code is run to
-load a model, and a file from a stranger can do no more than raise an error or predict badly.
+A file is a zip archive of JSON and arrays (see `container`). A loaded model behaves exactly like
+the one that was saved, in its predictions and in everything that it learns from then on. Loading
+does not run any code from the file: an untrusted file can cause an error or bad predictions, but
+nothing worse.
 """
 
 from __future__ import annotations
@@ -22,18 +23,19 @@ __all__ = ["FileError", "PathLike", "Saved", "load", "save"]
 PathLike = str | os.PathLike[str]
 
 _KINDS: dict[str, type[Saved]] = {}
-# where kinds with a dot are defined, by what is before it
+# the modules that define the kinds with a dot, by the part before the dot
 _MODULES = {"sklearn": "river_amf.sklearn"}
-# what reading the contents of a file that is not ours may meet
+# errors that the contents of a damaged file may lead to
 _MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError)
 
 
 class Saved:
-    """Mixin: models that can be saved to a file, and loaded.
+    """Mixin for models that can be saved to a file and loaded from it.
 
-    A class names itself in `_file_kind`, gives JSON and arrays in `_to_file`, and makes a model of
-    them in `_from_file`, which must take any JSON and any arrays and raises `FileError` for those
-    that it has not written. A subclass that names no kind of its own cannot be saved.
+    A class sets its unique name in `_file_kind`. Its method `_to_file` returns the model as JSON
+    and arrays, and its class method `_from_file` makes a model from these. `_from_file` must cope
+    with any JSON and any arrays, and raise `FileError` for those that `_to_file` cannot have
+    returned. A subclass without its own `_file_kind` cannot be saved.
 
     Examples
     --------
@@ -60,18 +62,18 @@ class Saved:
         if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
             raise TypeError(
                 f"{cls.__qualname__} has the _file_kind {kind!r} of {known.__qualname__}; "
-                "give it one of its own"
+                "give it a unique one"
             )
-        _KINDS[kind] = cls  # a class may be defined again, in a notebook
+        _KINDS[kind] = cls  # a class may be defined again, as in a notebook
 
     @abc.abstractmethod
     def _to_file(self) -> tuple[Header, dict[str, Array]]:
-        """Return what makes the model, as JSON and arrays."""
+        """Return the model as JSON and arrays."""
 
     @classmethod
     @abc.abstractmethod
     def _from_file(cls, header: Header, arrays: dict[str, Array]) -> Self:
-        """Return the model that `_to_file` has made these of, or raise FileError."""
+        """Return the model that `_to_file` returned as these, or raise FileError."""
 
     def save(self, path: PathLike) -> None:
         """Save the model to a file, as `river_amf.save` does.
@@ -79,17 +81,17 @@ class Saved:
         Parameters
         ----------
         path
-            Name of the file; one that exists is replaced, once the new one is whole.
+            Path of the file. An existing file is replaced, once the new one is complete.
 
         Raises
         ------
         OSError
-            If the file cannot be written, as `open` would.
+            If the file cannot be written.
         TypeError
-            If a label, a category or a feature's name is of a type that files do not take.
+            If a label, category or feature name is of a type that cannot be saved.
         ValueError
-            If all of these take more than 1 GiB, or `model_` of a scikit-learn estimator has learnt
-            other columns or classes by itself.
+            If labels, categories and feature names together take more than 1 GiB, or if the
+            `model_` of a scikit-learn estimator has learned other columns or classes on its own.
 
         Examples
         --------
@@ -105,24 +107,25 @@ class Saved:
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
-        """Load a model of this class, or of one derived from it, from a file.
+        """Load a model of this class, or of a subclass, from a file.
 
         Parameters
         ----------
         path
-            Name of the file.
+            Path of the file.
 
         Returns
         -------
-        A model with the same predictions and the same future as the one that was saved.
+        Saved
+            A model that predicts and learns exactly like the one that was saved.
 
         Raises
         ------
         OSError
-            If the file cannot be read, as `open` would.
+            If the file cannot be read.
         FileError
-            A `ValueError`: if it is no file of river_amf, truncated, changed or of a later format,
-            or if it holds a model of another class.
+            If it is not a river_amf file, if it is truncated, has been changed or has a later
+            format, or if it holds a model of another class. `FileError` is a `ValueError`.
 
         Examples
         --------
@@ -135,13 +138,13 @@ class Saved:
         ...         OnlineDummyClassifier.load(path)
         ...     except ValueError as error:
         ...         print(str(error).split("model.amf' ")[1])
-        holds an AMFClassifier, no OnlineDummyClassifier; river_amf.load(path) loads any
+        holds an AMFClassifier, not an OnlineDummyClassifier; river_amf.load(path) loads any model
         """
         model = load(path)
         if not isinstance(model, cls):
             raise FileError(
-                f"the file {os.fsdecode(path)!r} holds an {type(model).__name__}, no "
-                f"{cls.__name__}; river_amf.load(path) loads any"
+                f"the file {os.fsdecode(path)!r} holds an {type(model).__name__}, not an "
+                f"{cls.__name__}; river_amf.load(path) loads any model"
             )
         return model
 
@@ -149,28 +152,28 @@ class Saved:
 def save(model: Any, path: PathLike) -> None:
     """Save a model to a file.
 
-    It goes to a temporary file beside `path` first, which then takes that name: whatever happens on
-    the way, the file that was there before stays whole. (If the process is killed meanwhile, the
-    temporary file stays too: `.river_amf-*.tmp`.) The model is left as it was, and models that are
-    equal give equal files. What else has been set on the object is not saved.
+    The model is written to a temporary file next to `path`, which is then renamed: whatever happens
+    along the way, an existing file stays intact. (If the process is killed meanwhile, the temporary
+    file `.river_amf-*.tmp` is left behind.) The model is not changed, and equal models give equal
+    files. Other attributes that have been set on the object are not saved.
 
     Parameters
     ----------
     model
         A model of this package, trained or not.
     path
-        Name of the file; a file that exists is replaced. `.amf` is a good ending.
+        Path of the file. An existing file is replaced. The suggested extension is `.amf`.
 
     Raises
     ------
     OSError
-        If the file cannot be written, as `open` would.
+        If the file cannot be written.
     TypeError
-        If the model is none of this package. Or if a label, a category or the name of a feature is
-        neither str, bool, int, float, None, a numpy scalar of these, nor a tuple of them.
+        If the model is not from this package, or if a label, category or feature name is not a str,
+        bool, int, float, None, a numpy scalar of these types, or a tuple of such values.
     ValueError
-        If labels, categories and names of features take more than 1 GiB, or `model_` of a
-        scikit-learn estimator has learnt other columns or classes by itself.
+        If labels, categories and feature names together take more than 1 GiB, or if the `model_` of
+        a scikit-learn estimator has learned other columns or classes on its own.
 
     Examples
     --------
@@ -189,32 +192,33 @@ def save(model: Any, path: PathLike) -> None:
     kind = getattr(type(model), "_file_kind", None)
     if kind is None or _KINDS.get(kind) is not type(model):
         raise TypeError(
-            f"cannot save a {type(model).__name__}: files hold {', '.join(sorted(_KINDS))}; a "
-            "class derived from one of them needs a _file_kind of its own, see "
-            "river_amf.persistence.Saved"
+            f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))}; a "
+            "subclass of one of these needs its own _file_kind, see river_amf.persistence.Saved"
         )
     header, arrays = model._to_file()
     container.write(name, {"river_amf": __version__, "kind": kind, "model": header}, arrays)
 
 
 def load(path: PathLike) -> Any:
-    """Load a model of whatever class from a file.
+    """Load a model of any class from a file.
 
     Parameters
     ----------
     path
-        Name of a file that `save` has written.
+        Path of a file written by `save`.
 
     Returns
     -------
-    A model with the same predictions and the same future as the one that was saved.
+    Saved
+        A model that predicts and learns exactly like the one that was saved.
 
     Raises
     ------
     OSError
-        If the file cannot be read, as `open` would.
+        If the file cannot be read.
     FileError
-        A `ValueError`: if it is no file of river_amf, truncated, changed or of a later format.
+        If it is not a river_amf file, or if it is truncated, has been changed or has a later
+        format. `FileError` is a `ValueError`.
 
     Examples
     --------
@@ -233,7 +237,7 @@ def load(path: PathLike) -> Any:
         return _class_of(kind)._from_file(model, arrays)
     except FileError as error:
         raise FileError(f"the file {name!r} {error}") from None
-    except ValueError as error:  # of a parameter, say
+    except ValueError as error:  # as from the check of a parameter
         raise FileError(f"the file {name!r} is damaged: {error}") from error
     except _MISFITS as error:
         raise FileError(
@@ -243,11 +247,11 @@ def load(path: PathLike) -> Any:
 
 
 def _class_of(kind: Any) -> type[Saved]:
-    """Return the class of a kind of file; one that is not imported yet is."""
+    """Return the class for a kind, importing its module if necessary."""
     if type(kind) is str:
         module, dot, _ = kind.partition(".")
         if dot and module in _MODULES:
             importlib.import_module(_MODULES[module])
         if kind in _KINDS:
             return _KINDS[kind]
-    raise FileError(f"holds a model of the kind {shown(kind)}, which this release does not know")
+    raise FileError(f"holds a model of the kind {shown(kind)}, which this release does not support")

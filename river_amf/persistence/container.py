@@ -1,24 +1,25 @@
-"""One file of JSON and numpy arrays: a zip archive that `unzip -l` lists and `numpy.load` opens.
+"""The file format: JSON and numpy arrays in a zip archive, for `unzip -l` and `numpy.load` too.
 
 =========== ====================================================================================
-header.json JSON in ASCII: an object with `format`, from 1 on, `river_amf`, the version that
-            wrote it, and what the arrays do not tell
+header.json JSON in ASCII: an object with `format` (an integer from 1), `river_amf` (the version
+            that wrote the file), and everything that is not in the arrays
 NAME.npy    each array, little-endian in C order: of "<f8", "<i8", "<i4", "<u8", or of records
             of these without padding
 comment     "sha256:" and the SHA-256 of all bytes before its 64 hexadecimal digits
 =========== ====================================================================================
 
-Members are stored as they are, one after the other, with one time stamp for all, so that models
-that are equal give files that are equal. The CRC-32 of zip tells whether a member has changed, but
-not names, sizes and places, most of which an archive holds twice; hence the checksum of all.
+Members are stored uncompressed, one after the other, all with the same timestamp, so that equal
+models give equal files. The CRC-32 values of zip show whether the content of a member has changed,
+but do not cover names, sizes and positions, most of which an archive holds twice. Hence the
+checksum of the whole file.
 
-What this says of the header's place, `format`, `river_amf` and the comment holds for every format
-to come, so that an older release can say what wrote a newer file. `FORMAT` is to be raised with
-each entry, parameter, field or array that is added; files that lack it take its default.
+The position of the header, `format`, `river_amf` and the comment will stay the same in every future
+format, so that an older release can tell which release wrote a newer file. Increase `FORMAT`
+whenever an entry, parameter, field or array is added; files that lack it get its default.
 
-A header takes `LONGEST_HEADER` bytes, 1 GiB, at most: some ten million names. Nothing in a file is
-run, no size in it is believed before it agrees with that of the file, and no header is held in
-memory before the checksum agrees.
+A header has at most `LONGEST_HEADER` bytes (1 GiB), enough for about ten million names. Nothing in
+a file is executed, no size in it is trusted before it has been compared with the size of the file,
+and no header is read into memory before the checksum has been verified.
 """
 
 from __future__ import annotations
@@ -52,15 +53,15 @@ _HEADER = "header.json"
 _ARRAY = re.compile(r"\w+\.npy", re.ASCII)
 _COMMENT = b"sha256:"
 _N_DIGITS = 64
-_START = b"PK\3\4"  # of what stands before a member: 30 bytes and its name
+_START = b"PK\3\4"  # the start of a local file header: 30 bytes, then the name of the member
 _START_BYTES = 30
-_END = b"PK\5\6"  # of what stands at the end: 22 bytes, the last two of a length, and the comment
+_END = b"PK\5\6"  # the start of the end record: 22 bytes (the last two a length), then the comment
 _END_BYTES = 22
-# what the directory says of a member
+# the attributes of a member in the directory that must be as we write them
 _COMPARED = "compress_size compress_type flag_bits date_time create_system external_attr comment"
-_PIECE_BYTES = 2**20  # of an array or a file that are handled at once
-_LONGEST_VERSION = 40  # that a message shows
-# what zipfile raises of an archive that cannot be
+_PIECE_BYTES = 2**20  # how much of an array or a file is handled at once
+_LONGEST_VERSION = 40  # maximum number of characters of a version in a message
+# errors that zipfile raises for a malformed archive
 _MISFITS = (
     zipfile.BadZipFile,
     struct.error,
@@ -72,7 +73,7 @@ _MISFITS = (
 
 _SCALARS = [np.dtype(name) for name in ("f8", "i8", "i4", "u8")]
 _RECORDS = [dtype for f in layout.FIELDS.values() if (dtype := np.dtype(f.dtype)).names]
-# Arrays are read into our own dtypes where they are equal: others would make other pickles.
+# Arrays are read into our own dtypes if those are equal, as others would change later pickles.
 _OWN = {dtype: dtype for dtype in (*_SCALARS, *_RECORDS)}
 
 _REQUIRED = object()
@@ -82,7 +83,7 @@ Header = dict[str, Any]
 
 
 class FileError(ValueError):
-    """A file that cannot be loaded; the message says what is wrong with it.
+    """Raised if a file cannot be loaded; the message says what is wrong with it.
 
     Examples
     --------
@@ -90,19 +91,17 @@ class FileError(ValueError):
     >>> import river_amf
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "model.amf")
-    ...     _ = path.write_text("no model")
+    ...     _ = path.write_text("not a model")
     ...     try:
     ...         river_amf.load(path)
     ...     except river_amf.persistence.FileError as error:
-    ...         print("is no file of river_amf" in str(error))
+    ...         print("is not a river_amf file" in str(error))
     True
     """
 
 
 def take(header: Any, name: str, default: Any = _REQUIRED) -> Any:
-    """Take an entry out of a header, or out of an object in it.
-
-    One that is absent is its default; without a default, FileError is raised.
+    """Remove an entry from a header (or an object in it) and return it, or its default if absent.
 
     >>> take({"river_amf": "0.1"}, "labels", [])
     []
@@ -111,21 +110,21 @@ def take(header: Any, name: str, default: Any = _REQUIRED) -> Any:
     river_amf.persistence.container.FileError: is damaged: its header lacks 'kind'
     """
     if type(header) is not dict:
-        raise FileError(f"is damaged: {shown(header)} stands where {name!r} and more should")
+        raise FileError(f"is damaged: it has {shown(header)} in place of an object with {name!r}")
     if name not in header and default is _REQUIRED:
         raise FileError(f"is damaged: its header lacks {name!r}")
     return header.pop(name, default)
 
 
 def _is_ours(dtype: np.dtype[Any]) -> bool:
-    """Whether files take arrays of a type: a number, or a record of numbers without padding."""
+    """Whether a file can hold arrays of a dtype: numbers, or records of these without padding."""
     fields = [(name, dtype[name]) for name in dtype.names or ()]
     is_plain = bool(fields) and all(field in _SCALARS for _, field in fields)
     return dtype in _OWN or (is_plain and dtype == np.dtype(fields))
 
 
 def _entry(name: str) -> zipfile.ZipInfo:
-    """Return what the directory says of a member before anything is in it."""
+    """Return the directory entry of a member, except its sizes and CRC-32."""
     entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     entry.create_system = 3  # Unix, whose permissions follow
     entry.external_attr = (stat.S_IFREG | 0o644) << 16
@@ -133,7 +132,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _checksum(file: IO[bytes], size: int) -> bytes:
-    """Return the SHA-256 of the first so many bytes of a file."""
+    """Return the SHA-256 of the first `size` bytes of a file."""
     digest = hashlib.sha256()
     file.seek(0)
     for start in range(0, size, _PIECE_BYTES):
@@ -145,22 +144,8 @@ def _checksum(file: IO[bytes], size: int) -> bytes:
 
 
 def write(path: str, header: Header, arrays: dict[str, Array]) -> None:
-    """Write a file, or leave the one that was there whole if that fails.
+    """Write a file, or raise OSError, TypeError or ValueError and leave an existing one intact.
 
-    No copy is made of the whole.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, as `open` would.
-    TypeError
-        If an array is of a type that files do not take, or its name is not of ASCII letters, digits
-        and underscores.
-    ValueError
-        If the header is longer than `LONGEST_HEADER`.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write(f"{folder}/file", {"river_amf": "0.1"}, {"a": np.arange(3.0)})
@@ -173,8 +158,8 @@ def write(path: str, header: Header, arrays: dict[str, Array]) -> None:
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
     if len(text) > LONGEST_HEADER:
         raise ValueError(
-            f"cannot save to {path!r}: labels, categories and names take {len(text)} bytes, and a "
-            f"file holds {LONGEST_HEADER} at most"
+            f"cannot save to {path!r}: labels, categories and names take {len(text)} bytes, but a "
+            f"file can hold at most {LONGEST_HEADER}"
         )
     with replacing(path) as file:
         with zipfile.ZipFile(file, "w") as archive:
@@ -188,7 +173,10 @@ def write(path: str, header: Header, arrays: dict[str, Array]) -> None:
 def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> None:
     dtype = array.dtype.newbyteorder("=")
     if not (_ARRAY.fullmatch(f"{name}.npy") and _is_ours(dtype)):
-        raise TypeError(f"files take no array {name!r} of {dtype}")
+        raise TypeError(
+            f"cannot save the array {name!r} of {dtype}: its name must consist of ASCII letters, "
+            "digits and underscores, its type be float64, int64, int32, uint64 or a record of these"
+        )
     dtype = dtype.newbyteorder("<")
     descr = npy.dtype_to_descr(dtype)
     start = io.BytesIO()
@@ -203,7 +191,7 @@ def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> None:
 
 
 def _pieces(array: Array) -> Iterator[Array]:
-    """Yield an array in pieces of a megabyte at most, if its rows are no longer, in C order."""
+    """Yield an array in pieces of at most a megabyte (or one item, if that is larger)."""
     if array.nbytes <= _PIECE_BYTES:
         yield array
         return
@@ -217,17 +205,8 @@ def _pieces(array: Array) -> Iterator[Array]:
 
 
 def read(path: str) -> tuple[Header, dict[str, Array]]:
-    """Read a file: returns its header without `format`, and arrays in memory of their own.
+    """Return the header of a file, without `format`, and its arrays; or raise OSError or FileError.
 
-    Raises
-    ------
-    OSError
-        If it cannot be opened or read.
-    FileError
-        If it is no file of ours, newer, truncated or changed.
-
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     read(file.name)
@@ -245,37 +224,34 @@ def read(path: str) -> tuple[Header, dict[str, Array]]:
         except FileError:
             raise
         except _MISFITS as error:
-            raise FileError(f"is damaged: it is no archive of ours ({shown(error)})") from None
+            raise FileError(f"is damaged: it is not a valid archive ({shown(error)})") from None
     return header, arrays
 
 
 def _check_whole(file: IO[bytes]) -> None:
-    """Check that a file begins and ends as ours do, and that its checksum agrees."""
+    """Check that a file begins and ends as it should, and verify its checksum."""
     start = file.read(_START_BYTES + len(_HEADER))
     if not start:
         raise FileError("is empty")
     if not (_START.startswith(start[:4]) and _HEADER.encode().startswith(start[_START_BYTES:])):
-        raise FileError("is no file of river_amf (it does not begin as one)")
+        raise FileError("is not a river_amf file (it does not begin like one)")
     size = os.fstat(file.fileno()).st_size
     file.seek(max(size - 2**16, 0))
     rest = file.read()
     end = rest[rest.rfind(_END) :] if _END in rest else b""
     if len(end) < _END_BYTES:
-        raise FileError(f"is truncated, or has much after its end: it has {size} bytes")
+        raise FileError(f"is truncated, or has extra data after its end: it has {size} bytes")
     surplus = len(end) - _END_BYTES - int.from_bytes(end[_END_BYTES - 2 : _END_BYTES], "little")
     if surplus < 0:
-        raise FileError(f"is truncated: it has {size} bytes of {size - surplus}")
+        raise FileError(f"is truncated: it has {size} of {size - surplus} bytes")
     if surplus > 0:
-        raise FileError(f"has {surplus} bytes after its end")
+        raise FileError(f"has extra bytes after its end: {surplus}")
     if end[_END_BYTES:] != _COMMENT + _checksum(file, size - _N_DIGITS):
         raise FileError("has been changed since it was saved (its checksum differs)")
 
 
 def _members(file: IO[bytes]) -> Iterator[tuple[str, int]]:
-    """Go to one member after the other, and yield its name and size.
-
-    Each is known by then to lie in the file, where its directory says, and to be one of ours.
-    """
+    """Go to one member after the other, check its place and header, and yield its name and size."""
     with zipfile.ZipFile(file) as archive:
         entries, end = archive.infolist(), archive.start_dir
     names: set[str] = set()
@@ -292,23 +268,23 @@ def _members(file: IO[bytes]) -> Iterator[tuple[str, int]]:
             and entry.header_offset == position
             and all(getattr(entry, what) == getattr(own, what) for what in _COMPARED.split())
             and found[:4] == expected[:4]
-            and found[6:] == expected[6:]  # what is between is the version of zip
+            and found[6:] == expected[6:]  # the two bytes in between are the version of zip
         )
         position += len(expected) + size
         if not is_ours or position > end:
-            raise FileError(f"is damaged: its member {shown(name)} is none of ours")
+            raise FileError(f"is damaged: its member {shown(name)} was not written by river_amf")
         names.add(name)
         file.seek(position - size)
         yield name, size
     if position != end:
-        raise FileError("is damaged: it holds more than its members")
+        raise FileError("is damaged: it holds data outside its members")
 
 
 def _read_header(file: IO[bytes], size: int) -> Header:
-    """Read the header, or say what has written one of a format to come."""
+    """Read the header, or raise FileError; for a later format, that says which release wrote it."""
     if size > LONGEST_HEADER:
         raise FileError(
-            f"is damaged: its header should take {size} bytes, and {LONGEST_HEADER} are the most"
+            f"is damaged: its header claims to have {size} bytes, but the limit is {LONGEST_HEADER}"
         )
 
     def refuse(constant: str) -> None:
@@ -317,39 +293,40 @@ def _read_header(file: IO[bytes], size: int) -> Header:
     try:
         header: Header = json.loads(file.read(size).decode("ascii"), parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise FileError(f"is damaged: its header is no JSON of ours ({error})") from None
+        raise FileError(f"is damaged: its header is not valid JSON ({error})") from None
     format_, version = take(header, "format"), header.get("river_amf")
     if type(format_) is not int or format_ < 1:
-        raise FileError(f"is damaged: it is of the unknown format {shown(format_)}")
+        raise FileError(f"is damaged: its format must be an integer >= 1, got {shown(format_)}")
     if format_ > FORMAT:
-        by = ascii(version[:_LONGEST_VERSION]) if type(version) is str else "of a later release"
+        by = ascii(version[:_LONGEST_VERSION]) if type(version) is str else "(a later release)"
         raise FileError(
             f"was saved by river_amf {by} in format {shown(format_)}; this is river_amf "
-            f"{__version__}, which reads up to format {FORMAT}: upgrade river_amf"
+            f"{__version__}, which reads formats up to {FORMAT}: upgrade river_amf"
         )
     if type(version) is not str:
-        raise FileError("is damaged: its header does not say which river_amf wrote it")
+        raise FileError("is damaged: its header does not say which version of river_amf wrote it")
     return header
 
 
 def _read_array(file: IO[bytes], name: str, size: int) -> Array:
-    """Read an array; not through zipfile, which would copy it and compute its CRC-32 as well."""
+    """Read an array."""
+    # This bypasses zipfile, which would copy the array and compute its CRC-32 as well.
     end = file.tell() + size
     try:
         dtype, shape = _read_type(file)
-    except Exception as error:  # of many types, as Python's own parser is given the text
-        raise FileError(f"is damaged: {name} is no array of ours ({shown(error)})") from None
+    except Exception as error:  # of many types, as the text goes through Python's own parser
+        raise FileError(f"is damaged: {name} is not a valid array ({shown(error)})") from None
     if file.tell() + dtype.itemsize * math.prod(shape) != end:
-        raise FileError(f"is damaged: {name} has not the size that it tells")
+        raise FileError(f"is damaged: the size of {name} does not match its shape")
     array: Array = np.empty(shape, dtype)
     data = array.reshape(-1).view(np.uint8).data
     if file.readinto(data) != len(data):  # type: ignore[attr-defined]
-        raise FileError("is truncated: it became shorter while it was read")
+        raise FileError("is truncated: it became shorter while it was being read")
     return array if sys.byteorder == "little" else array.byteswap(inplace=True)
 
 
 def _read_type(file: IO[bytes]) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    """Read what stands before the numbers of an array, or raise anything if it is none of ours."""
+    """Read the dtype and shape of an array; raise any kind of error if they are not acceptable."""
     version = npy.read_magic(file)
     if version != (1, 0):
         raise ValueError(version)

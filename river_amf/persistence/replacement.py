@@ -1,4 +1,4 @@
-"""A file that is written whole, or not at all."""
+"""Writing a file completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,18 +13,8 @@ from typing import IO
 
 @contextmanager
 def replacing(path: str) -> Iterator[IO[bytes]]:
-    """Open a new file, and put it in the place of `path` once it is safe on the disk.
+    """Open a new file that replaces `path` once it is safely on disk, unless an error is raised.
 
-    It lies beside `path` meanwhile. If anything is raised, it goes, and what was there stays. A
-    symbolic link stays too, and what it points to is replaced; permissions are kept.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written, as `open` would; or if `path` is a device.
-
-    Examples
-    --------
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "file")
@@ -33,14 +23,14 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
     ...     path.read_text()
     'all of it'
     """
-    if not path:  # which realpath would take for this folder
+    if not path:  # which realpath would take for the current folder
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    path = os.path.realpath(path)
+    path = os.path.realpath(path)  # a symbolic link stays, and the file that it points to changes
     mode = _mode_of(path)
     folder = os.path.dirname(path)
     temporary = os.path.join(folder, f".river_amf-{secrets.token_hex(8)}.tmp")
     try:
-        # opened as any new file, for the permissions that the user wants new files to have
+        # opened like any new file, so that it gets the permissions that the user's umask sets
         file = open(temporary, "x+b")  # noqa: SIM115
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
@@ -60,22 +50,19 @@ def replacing(path: str) -> Iterator[IO[bytes]]:
 
 
 def _mode_of(path: str) -> int | None:
-    """Return the permissions of the file to be replaced, None without one.
-
-    Raises what it raises to open that for writing. A device is not to be replaced by a file.
-    """
+    """Return the permissions of the file to be replaced (None if new), or raise OSError."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
         return None
-    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-        raise OSError(f"cannot save to {path!r}, which is no regular file")
-    with open(path, "r+b"):
+    if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):  # such as a device
+        raise OSError(f"cannot save to {path!r}: it is not a regular file")
+    with open(path, "r+b"):  # raises if it is a folder or cannot be written
         return stat.S_IMODE(found.st_mode)
 
 
 def _sync_folder(folder: str) -> None:
-    """Make the new name safe on the disk as well, where the system lets us."""
+    """Make sure that the new name is on disk too, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

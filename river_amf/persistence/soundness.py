@@ -1,9 +1,9 @@
-"""Whether the arrays of a forest are such as the kernels trust.
+"""Checks of arrays from outside, before the kernels trust them.
 
 Compiled code looks up nodes, boxes, rows and classes by the numbers that it finds in other nodes
-and rows, without a test: one wrong link, and it would read and write where it must not, or walk in
-circles. Arrays that come from outside are therefore tested once, each number that is an index, and
-that numbers are finite where a walk relies on it. What is not tested is whether they are true.
+and rows, without any checks: a single wrong link would make it read and write outside its arrays or
+loop forever. So arrays from a file are checked once: every number that is an index, and that
+numbers are finite where the kernels rely on it. Whether the numbers are right is not checked.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from river_amf.state import defaults
 Array = NDArray[Any]
 Record = Any
 
-_LARGEST_COUNT = 2**62  # an int64 that can go on counting
+_LARGEST_COUNT = 2**62  # leaves an int64 counter room to go on
 _ODDS_BOUND = 2.0**44 * kernels.LARGEST_ODDS  # with room for rounding
-_ANY = kernels.LARGEST_FLOAT  # no bound but that it is finite
+_ANY = kernels.LARGEST_FLOAT  # any finite number
 _NEWEST_BOUND = 2 * kernels.LARGEST_NEWEST
 _FEW_VOTES = 2**20
-_FACTOR = 1e300  # products with counts and sums stay finite
+_FACTOR = 1e300  # up to this, products with counts and sums stay finite
 _SMALL = 2**24  # bytes
-_SIZES = {"counters", "trees"}  # what tells how many nodes, boxes and rows there are
+_SIZES = {"counters", "trees"}  # the arrays that hold the numbers of nodes, boxes and rows
 
-# Fields that files of an earlier format lack, and what they would have held: array -> field ->
-# value. To add a field to a record of `layout`, raise container.FORMAT and name it here.
+# Fields that files of an earlier format lack, with the value they get: array -> field -> value. To
+# add a field to a record of `layout`, increase container.FORMAT and name it here.
 ADDED: dict[str, dict[str, float]] = {}
 
 
 def demand(is_sound: Any, what: str) -> None:
-    """Raise FileError unless the arrays are sound in this respect.
+    """Raise FileError unless a part of a file, called `what` in the message, is sound.
 
     >>> demand(False, "links of nodes")
     Traceback (most recent call last):
-    river_amf.persistence.container.FileError: is damaged: its links of nodes cannot be
+    river_amf.persistence.container.FileError: is damaged: its links of nodes cannot be right
     """
     if not is_sound:
-        raise FileError(f"is damaged: its {what} cannot be")
+        raise FileError(f"is damaged: its {what} cannot be right")
 
 
 def lies(values: Array, low: float, high: float) -> bool:
@@ -59,7 +59,7 @@ def lies(values: Array, low: float, high: float) -> bool:
 
 
 def fitted(name: str, array: Array) -> Array:
-    """Return an array in the dtype of today; that of an earlier format may lack fields.
+    """Return an array in the current dtype, adding the fields that earlier formats lack.
 
     >>> fitted("counts", np.zeros(3)).dtype
     dtype('float64')
@@ -82,11 +82,7 @@ def fitted(name: str, array: Array) -> Array:
 
 
 def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
-    """Return all arrays of a forest, in order: its own, those of a file, and defaults of the rest.
-
-    Raises FileError if the file has others, lacks those that tell how many there are of what, or
-    one is of a type that cannot be. No default is much larger than the file.
-    """
+    """Return all arrays of a forest: its own, those of a file, and defaults for any others."""
     may_be_there = set(COPIED) - own.keys()
     demand(_SIZES <= arrays.keys() <= may_be_there, "list of arrays")
     there = {name: fitted(name, array) for name, array in (arrays | own).items()}
@@ -98,13 +94,14 @@ def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
     n_absent = sum(
         math.prod(wanted[name]) * np.dtype(FIELDS[name].dtype).itemsize for name in absent
     )
-    demand(n_absent <= max(_SMALL, 4 * n_bytes), f"lack of {', '.join(absent)}")
+    # the defaults must not be much larger than the file, or a small one could exhaust the memory
+    demand(n_absent <= max(_SMALL, 4 * n_bytes), f"list of arrays, without {', '.join(absent)},")
     there |= defaults(lengths, absent)
     return {name: there[name] for name in COPIED}
 
 
 def _check_sizes(arrays: dict[str, Array]) -> None:
-    """Check the arrays that tell how many there are of what, as far as they do."""
+    """Check the numbers of trees, nodes, boxes and rows."""
     counters, trees = arrays["counters"], arrays["trees"]
     demand(trees.ndim == 1 and len(trees) > 0, "number of trees")
     demand(counters.shape == (1,), "shape of counters, which should be (1,),")
@@ -114,23 +111,8 @@ def _check_sizes(arrays: dict[str, Array]) -> None:
 
 
 def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
-    """Check the arrays of a forest.
+    """Raise FileError if the kernels could not work on the arrays of a forest.
 
-    Parameters
-    ----------
-    arrays
-        All that `state.Arena.used_arrays` has. The settings are trusted; they follow from the
-        parameters of the model, and say how many labels, classes and features there are.
-    n_categories
-        For each feature how many categories it has, None of a numeric one.
-
-    Raises
-    ------
-    FileError
-        If the kernels could not work on them.
-
-    Examples
-    --------
     >>> from river_amf import AMFClassifier
     >>> model = AMFClassifier()
     >>> model.learn_one({"length": 2.5}, "short")
@@ -139,8 +121,10 @@ def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
     >>> arrays["nodes"]["feature"] = 5
     >>> check(arrays, [None])
     Traceback (most recent call last):
-    river_amf.persistence.container.FileError: is damaged: its split features cannot be
+    river_amf.persistence.container.FileError: is damaged: its split features cannot be right
     """
+    # The settings are trusted: they follow from the parameters of the model, its labels and its
+    # features. `n_categories` has None for a numeric feature.
     _check_shapes(arrays)
     _check_trees(arrays)
     _check_features(arrays)
@@ -161,7 +145,7 @@ def _check_shapes(arrays: dict[str, Array]) -> None:
     for name, shape in shapes(lengths).items():
         if name in arrays:
             demand(arrays[name].shape == shape, f"shape of {name}, which should be {shape},")
-    # votes take a number for each tree and class: as many as counts, where there are nodes
+    # Votes take a number per tree and class. With nodes, the counts in the file take as many.
     n_votes = lengths["tree"] * lengths["class"]
     demand(lengths["node"] > 0 or n_votes <= _FEW_VOTES, "number of empty trees")
 
@@ -200,7 +184,7 @@ def _check_features(arrays: dict[str, Array]) -> None:
 
 
 def _are_ranges(ends: Array, largest: float) -> bool:
-    """Whether the two rows are the ends of ranges, NaN for both where there is none."""
+    """Whether two rows are the ends of ranges, both NaN where there is none."""
     low, high = ends
     is_range = (low >= -largest) & (low <= high) & (high <= largest)
     return bool((is_range | (np.isnan(low) & np.isnan(high))).all())
@@ -226,7 +210,7 @@ def _check_rows(arrays: dict[str, Array], n_categories: list[int | None]) -> Non
 
 
 def _check_links(nodes: Array, root: int) -> None:
-    """Check that the nodes are one binary tree."""
+    """Check that the nodes form one binary tree."""
     n_nodes = len(nodes)
     if n_nodes == 0:
         return
@@ -239,10 +223,10 @@ def _check_links(nodes: Array, root: int) -> None:
     n_parents[root] += 1
     demand((n_parents == 1).all() and parent[root] == NONE, "links of nodes")
     demand((parent[children] == np.tile(inner, 2)).all(), "links of nodes")
-    # each node has one parent: they hang together, unless some form a circle
+    # Each node has one parent, so they form a tree unless some are in a cycle.
     above = parent
     above[root] = root
-    for _ in range(n_nodes.bit_length()):  # twice as far up each time
+    for _ in range(n_nodes.bit_length()):  # goes twice as far up each time
         if (above == root).all():
             return
         above = above[above]
@@ -277,7 +261,7 @@ def _check_counts(arrays: dict[str, Array], t: int) -> None:
 
 
 def _check_boxes(boxes: Array, nodes: Array) -> None:
-    """Check the boxes, and that each belongs to one node that keeps no samples."""
+    """Check the boxes, and that each belongs to exactly one node that keeps no samples."""
     slots = nodes["slot"][nodes["n_rows"] == 0]
     demand(lies(slots, 0, len(boxes) - 1), "slots of boxes")
     demand((np.bincount(slots, minlength=len(boxes)) == 1).all(), "slots of boxes")
@@ -285,7 +269,7 @@ def _check_boxes(boxes: Array, nodes: Array) -> None:
 
 
 def _check_lists(arrays: dict[str, Array], t: int) -> None:
-    """Check the lists of rows that the leaves of a tree keep, newest first."""
+    """Check the lists of rows that the leaves of a tree keep, from the newest to the oldest."""
     settings, tree, links = arrays["settings"][0], arrays["trees"][t], arrays["links"][t]
     nodes = arrays["nodes"][t, : tree["n_nodes"]]
     keeping = nodes[nodes["n_rows"] != 0]
@@ -296,7 +280,7 @@ def _check_lists(arrays: dict[str, Array], t: int) -> None:
     demand(splits_late or len(keeping) == 0, "kept samples")
     demand(lies(links, UNLISTED, len(links) - 1), "lists of samples")
     following = links[listed]
-    demand((following < listed).all(), "lists of samples")  # so that no list is a circle
+    demand((following < listed).all(), "lists of samples")  # so no list has a cycle
     heads = keeping["slot"]
     demand(lies(heads, 0, len(links) - 1), "lists of samples")
     times = np.bincount(np.concatenate([heads, following[following != NONE]]), minlength=len(links))
@@ -305,12 +289,12 @@ def _check_lists(arrays: dict[str, Array], t: int) -> None:
 
 
 def _lengths(links: Array) -> NDArray[np.int64]:
-    """Return the length of the list from each row on, by steps twice as long each time."""
+    """Return the length of the list that starts at each row."""
     end = len(links)
     following = np.append(np.where(links >= 0, links, end), end)
     lengths = np.ones(end + 1, np.int64)
     lengths[end] = 0
-    while (following != end).any():
+    while (following != end).any():  # the steps double each time
         lengths += lengths[following]
         following = following[following]
     return lengths

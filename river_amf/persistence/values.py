@@ -1,15 +1,15 @@
-"""Labels, feature names, categories and parameters as JSON, and back: the same value and type.
+"""Labels, feature names, categories and parameters as JSON, preserving values and types.
 
-JSON's null, true, numbers and text stand for themselves; all else is a list of its type's name and
-one more item:
+None, bools, numbers and text are written as such; any other value becomes a list of the name of its
+type and one more item:
 
 ================================== ================================================================
 ["tuple", [...]]                   a tuple
 ["int", "0x..."]                   an int beyond 64 bits
 ["float", "inf"]                   an infinite float
-["text", "..."]                    str with surrogates, as the hexadecimal digits of its UTF-8
+["text", "..."]                    a str with surrogates, as the hexadecimal digits of its UTF-8
 ["int64", 1], ["float32", 0.5], …  a numpy scalar, by the name of its dtype
-["str", "..."]                     `np.str_`
+["str", "..."]                     an `np.str_`
 ================================== ================================================================
 """
 
@@ -25,7 +25,7 @@ import numpy as np
 from river_amf.encoding import Features, Labels, is_missing, shown
 from river_amf.persistence.container import FileError
 
-_DEEPEST = 50  # tuples within one another
+_DEEPEST = 50  # how deep tuples may be nested
 _LARGEST_PLAIN = 2**63
 
 _NUMPY_TYPES = {
@@ -33,33 +33,14 @@ _NUMPY_TYPES = {
     for name in ("bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 }
 _SUPPORTED = (
-    "files take str, bool, int, float, None, numpy's scalars of these, and tuples of them, "
-    f"up to {_DEEPEST} within one another"
+    "files can hold str, bool, int, float, None, numpy scalars of these types, and tuples of such "
+    f"values, nested up to {_DEEPEST} deep"
 )
 
 
 def to_json(value: Any, what: str) -> Any:
-    """Return a value as JSON, or raise TypeError that calls it `what`.
+    """Return a value in a form for `json.dumps`, or raise TypeError, which calls it `what`.
 
-    Parameters
-    ----------
-    value
-        A str, bool, int, float but NaN, None, a numpy scalar of these, or a tuple of them; no
-        subclass, which would not come back.
-    what
-        What it is, for the message.
-
-    Returns
-    -------
-    What `json.dumps` takes.
-
-    Raises
-    ------
-    TypeError
-        For any other value.
-
-    Examples
-    --------
     >>> to_json(("a", 1, True, None, 0.5), "label")
     ['tuple', ['a', 1, True, None, 0.5]]
     >>> to_json(np.int64(7), "label")
@@ -74,7 +55,7 @@ def to_json(value: Any, what: str) -> Any:
 
 
 class _Unsupported(Exception):
-    """Some part of a value has no place in a file."""
+    """Raised for a value of a type that files cannot hold."""
 
 
 def _to_json(value: Any, depth: int) -> Any:
@@ -97,7 +78,7 @@ def _to_json(value: Any, depth: int) -> Any:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text has no surrogates: of two that are a pair JSON would make one character."""
+    """Whether a text has no surrogates (JSON would merge a pair of them into one character)."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -106,10 +87,8 @@ def _is_plain(text: str) -> bool:
 
 
 def from_json(item: Any) -> Any:
-    """Return the value that `to_json` has turned into JSON, or raise FileError.
+    """Return the value that `to_json` turned into `item`, or raise FileError.
 
-    Examples
-    --------
     >>> from_json(["tuple", ["a", ["float32", 0.5]]])
     ('a', np.float32(0.5))
     """
@@ -119,7 +98,7 @@ def from_json(item: Any) -> Any:
 def _from_json(item: Any, depth: int) -> Any:
     if type(item) is not list:
         if type(item) is dict:
-            raise FileError("is damaged: an object stands where a value should")
+            raise FileError("is damaged: it has an object in place of a value")
         return item
     try:
         kind, content = item
@@ -129,7 +108,7 @@ def _from_json(item: Any, depth: int) -> Any:
     except FileError:
         raise
     except (KeyError, OverflowError, TypeError, ValueError):
-        raise FileError(f"is damaged: {shown(item)} stands for no value") from None
+        raise FileError(f"is damaged: {shown(item)} does not encode a value") from None
 
 
 def _infinite(text: str) -> float:
@@ -137,14 +116,14 @@ def _infinite(text: str) -> float:
 
 
 def _scalar(content: Any) -> Any:
-    """Return what a numpy scalar is made of, which is no list but for these."""
+    """Return the Python value inside the JSON of a numpy scalar, or raise ValueError."""
     if type(content) is list and content[:1] not in (["int"], ["float"], ["text"]):
         raise ValueError
     return _from_json(content, 0)
 
 
 def _numpy_reader(name: str) -> Callable[[Any], Any]:
-    """Return what makes a numpy scalar of a Python scalar."""
+    """Return a function that makes a numpy scalar from its content in JSON."""
     expected = {"b": bool, "f": float}.get(np.dtype(name).kind, int)
 
     def read(content: Any) -> Any:
@@ -164,14 +143,12 @@ _UNTAGGED: dict[str, Callable[[Any], Any]] = {
 } | {name: _numpy_reader(name) for name in _NUMPY_TYPES}
 
 
-# ------------------------------------------------------------------ what models are made of
+# -------------------------------------------------------------------------- the parts of models
 
 
 def parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a model as JSON; numbers of other types as int or float.
+    """Return the parameters of a model as JSON, with numbers of other types as int or float.
 
-    Examples
-    --------
     >>> from fractions import Fraction
     >>> parameters_to_json({"n_classes": 3, "dirichlet": Fraction(1, 2)})
     {'n_classes': 3, 'dirichlet': 0.5}
@@ -191,28 +168,23 @@ def _parameter_to_json(name: str, value: Any) -> Any:
 
 
 def parameters_from_json(items: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return those of these parameters that a file has, or raise FileError if it has others.
+    """Return the parameters in a file, or raise FileError if some are not among `names`.
 
-    Those that came later are absent, and have the defaults of their class.
-
-    Examples
-    --------
     >>> parameters_from_json({"step": 1.0}, ["step", "loss"])
     {'step': 1.0}
     """
+    # Parameters that the release that wrote the file did not have are absent, and get defaults.
     if type(items) is not dict:
-        raise FileError(f"is damaged: its parameters are {shown(items)}, no object")
+        raise FileError(f"is damaged: its parameters must be an object, got {shown(items)}")
     unknown = items.keys() - set(names)
     if unknown:
-        raise FileError(f"is damaged: it has the unknown parameters {shown(sorted(unknown))}")
+        raise FileError(f"is damaged: it has unknown parameters {shown(sorted(unknown))}")
     return {name: from_json(item) for name, item in items.items()}
 
 
 def labels_to_json(labels: Labels) -> list[Any]:
     """Return labels as JSON.
 
-    Examples
-    --------
     >>> labels = Labels()
     >>> _ = labels.add("spam")
     >>> labels_to_json(labels)
@@ -222,26 +194,22 @@ def labels_to_json(labels: Labels) -> list[Any]:
 
 
 def labels_from_json(items: Any) -> Labels:
-    """Return the labels of a file, or raise FileError.
+    """Return the labels in a file, or raise FileError.
 
-    Examples
-    --------
     >>> list(labels_from_json(["spam", ["tuple", [1, 2]]]))
     ['spam', (1, 2)]
     """
     labels = Labels()
     for label in distinct_from_json(items, "label"):
         if is_missing(label):
-            raise FileError(f"is damaged: it has the label {shown(label)}")
+            raise FileError(f"is damaged: it has the label {shown(label)}, which means missing")
         labels.add(label)
     return labels
 
 
 def features_to_json(features: Features) -> list[list[Any]]:
-    """Return each feature's name and its categories, None of a numeric one.
+    """Return the name of each feature with its categories, or None if it is numeric.
 
-    Examples
-    --------
     >>> features = Features()
     >>> features.add(features.check({"size": 2, "color": "red"}))
     >>> features_to_json(features)
@@ -257,17 +225,15 @@ def features_to_json(features: Features) -> list[list[Any]]:
 
 
 def features_from_json(items: Any) -> Features:
-    """Return the features of a file, or raise FileError.
+    """Return the features in a file, or raise FileError.
 
-    Examples
-    --------
     >>> list(features_from_json([["color", ["red"]], ["size", None]]))
     ['color', 'size']
     """
     if type(items) is not list or not all(type(item) is list and len(item) == 2 for item in items):
-        raise FileError("is damaged: its features are no list of names and categories")
+        raise FileError("is damaged: its features are not a list of names and categories")
     if any(categories == [] for _, categories in items):
-        raise FileError("is damaged: a feature of categories has none")
+        raise FileError("is damaged: a categorical feature has no categories")
     names = distinct_from_json([name for name, _ in items], "feature")
     codes = {
         name: {value: code for code, value in enumerate(distinct_from_json(categories, "category"))}
@@ -278,16 +244,14 @@ def features_from_json(items: Any) -> Features:
 
 
 def distinct_from_json(items: Any, what: str) -> list[Hashable]:
-    """Return the values of a list in which no two are equal, or raise FileError.
+    """Return the values of a list, or raise FileError unless all of them are distinct.
 
-    Examples
-    --------
     >>> distinct_from_json(["red", ["int64", 7]], "category")
     ['red', np.int64(7)]
     """
     if type(items) is not list:
-        raise FileError(f"is damaged: what should be a list of one {what} each is none")
+        raise FileError(f"is damaged: what should be a list with one {what} per item is not a list")
     values = [from_json(item) for item in items]
     if len(set(values)) != len(values):
-        raise FileError(f"is damaged: a {what} comes twice")
+        raise FileError(f"is damaged: a {what} appears twice")
     return values

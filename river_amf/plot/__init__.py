@@ -1,6 +1,6 @@
-"""Pictures, by matplotlib: `pip install river-amf[plot]`.
+"""Plots with matplotlib; install them with `pip install river-amf[plot]`.
 
-Every function draws on the axes that it is given, or on those of a new figure, and returns them.
+Every function draws on the axes it is given, or on those of a new figure, and returns the axes.
 """
 
 from river_amf.plot.histories import drift, fading_share, relevance, weighted_depth

@@ -1,4 +1,4 @@
-"""What all pictures share: matplotlib, colours and axes."""
+"""What all plots share: matplotlib, colors and axes."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ __all__ = [
     "to_rgb",
 ]
 
-# Told apart by the colour-blind too: Okabe, M., & Ito, K. (2008). Color universal design. Without
-# their yellow, which is too light for lines.
+# A palette that is safe for color-blind readers: Okabe, M., & Ito, K. (2008). Color universal
+# design. Their yellow is left out because it is too light for lines.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:
-    """Return the axes, or those of a new figure of so many inches."""
+    """Return the given axes, or those of a new figure, whose size is in inches."""
     if ax is None:
         return plt.subplots(figsize=size, layout="constrained")[1]
     check_axes("ax", ax)
@@ -50,18 +50,18 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:
 
 
 def check_axes(name: str, ax: object) -> None:
-    """Raise TypeError unless ax is axes."""
+    """Raise TypeError unless ax is a matplotlib Axes."""
     if not isinstance(ax, Axes):
-        raise TypeError(f"{name} must be Axes of matplotlib, got {type(ax).__name__}")
+        raise TypeError(f"{name} must be a matplotlib Axes, got {type(ax).__name__}")
 
 
 def given_axes(axes: object) -> NDArray[Any]:
-    """Return the axes that a caller has given as an array."""
+    """Return the axes given by a caller as a flat array."""
     return np.ravel(np.asarray(axes, dtype=object))
 
 
 def new_column(n_axes: int, height: float = 1.8, *, sharex: bool = True) -> NDArray[Any]:
-    """Return the axes of a new figure, one under the other, with one scale below if shared."""
+    """Return the axes of a new figure, stacked vertically, perhaps with a shared x axis."""
     size = (8.0, 0.6 + height * n_axes)
     figure, axes = plt.subplots(
         n_axes, sharex=sharex, squeeze=False, figsize=size, layout="constrained"
@@ -71,16 +71,10 @@ def new_column(n_axes: int, height: float = 1.8, *, sharex: bool = True) -> NDAr
 
 
 def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:
-    """Return a colour for each label, in ascending order of the labels, whatever came first.
-
-    Beyond seven they come from a scale.
-
-    >>> label_colors([True, False])
-    {False: '#0072b2', True: '#d55e00'}
-    """
+    """Return a color for each label, in ascending order of the labels."""
     try:
         labels = sorted(labels)  # type: ignore[type-var]
-    except TypeError:  # of several types
+    except TypeError:  # labels of several types
         labels = sorted(labels, key=column_order)
     if len(labels) <= len(COLORS):
         return dict(zip(labels, COLORS, strict=False))
@@ -89,7 +83,7 @@ def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:
 
 
 def add_legend(ax: Axes, colors: dict[Hashable, str], **style: Any) -> None:
-    """Say which colour is which label."""
+    """Add a legend that shows the color of each label."""
     patches = [Patch(color=color, label=name(label)) for label, color in colors.items()]
     legend = ax.legend(handles=patches, handlelength=1.0, **style)
     for text in legend.get_texts():

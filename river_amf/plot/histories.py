@@ -1,4 +1,4 @@
-"""Pictures of what a forest went through along a stream."""
+"""Plots of how a forest changes along a stream."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ _MARK = {"color": "#777777", "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder
 
 
 def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
-    """Draw the share of the faded counts along a stream: it rises where the old ones mislead.
+    """Draw the fading share along a stream; it rises where old counts mislead.
 
     Parameters
     ----------
     history
-        Of a forest with a `fading_factor`, from `evaluation.drift_history`.
+        Result of `evaluation.drift_history` for a forest with a `fading_factor`.
     ax
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
-    The axes.
+    matplotlib.axes.Axes
+        The axes that were drawn on.
 
     Raises
     ------
     TypeError
-        If the history is none, or the axes are no axes.
+        If `history` is not a `DriftHistory`, or `ax` is not a matplotlib Axes.
     ValueError
-        If it has no fading share.
+        If the history has no fading share.
 
     Examples
     --------
@@ -52,7 +53,8 @@ def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
     _check_history(history)
     if not _fades(history):
         raise ValueError(
-            "history has no fading share: the model has no fading_factor, or the stream no samples"
+            "history has no fading share: the model has no fading_factor, "
+            "or the stream has no samples"
         )
     ax = new_axes(ax)
     draw_line(ax, history.curve["fading_share"], color=COLORS[0], label="fading share")
@@ -62,28 +64,29 @@ def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
 
 
 def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8) -> Axes:
-    """Draw the relevance of the features along a stream, each with its name at the end.
+    """Draw the relevance of the features along a stream, with their names where the lines end.
 
     Parameters
     ----------
     history
-        Of a forest with `split_intensity="relevance"`, from `evaluation.drift_history`.
+        Result of `evaluation.drift_history` for a forest with `split_intensity="relevance"`.
     ax
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     n_features
-        Number of features to name: those that were the most relevant at some time. The others are
-        grey.
+        Number of features to name, chosen by their highest relevance along the stream. The other
+        features are drawn in gray.
 
     Returns
     -------
-    The axes.
+    matplotlib.axes.Axes
+        The axes that were drawn on.
 
     Raises
     ------
     TypeError
-        If the history is none, or the axes are no axes.
+        If `history` is not a `DriftHistory`, or `ax` is not a matplotlib Axes.
     ValueError
-        If it has no relevance, or `n_features` is no whole number from 1.
+        If the history has no relevance, or `n_features` is not an integer >= 1.
 
     Examples
     --------
@@ -120,28 +123,30 @@ def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8
 def drift(
     history: DriftHistory, drifts: Iterable[float] = (), ax: Sequence[Axes] | None = None
 ) -> NDArray[Any]:
-    """Draw accuracy, fading share and relevance along a stream, one under the other.
+    """Draw accuracy, fading share and relevance along a stream, in panels below each other.
 
     Parameters
     ----------
     history
-        From `evaluation.drift_history`. What the model does not keep is left out.
+        Result of `evaluation.drift_history`. The panels for the fading share and the relevance are
+        left out if the model does not track them.
     drifts
-        Numbers of samples at which the stream is known to drift, such as `DriftStream.drifts`; they
-        are marked.
+        Numbers of samples at which the stream is known to drift, such as `DriftStream.drifts`. They
+        are marked in all panels.
     ax
-        Where to draw: an array of axes, one for each panel; by default on a new figure.
+        Sequence or array of axes to draw on, one for each panel; by default those of a new figure.
 
     Returns
     -------
-    Array of the axes, from the top.
+    ndarray of shape (n_panels,)
+        The axes of the panels, from top to bottom.
 
     Raises
     ------
     TypeError
-        If the history is none, or the axes are no axes.
+        If `history` is not a `DriftHistory`, or `ax` does not hold matplotlib Axes.
     ValueError
-        If there are not as many axes as panels.
+        If the number of axes differs from the number of panels.
 
     Examples
     --------
@@ -165,7 +170,7 @@ def drift(
     given = new_column(len(panels)) if ax is None else given_axes(ax)
     if len(given) != len(panels):
         names = ", ".join(draw.__name__.strip("_") for draw in panels)
-        raise ValueError(f"ax must be {len(panels)} axes, one each for {names}; got {len(given)}")
+        raise ValueError(f"ax must hold {len(panels)} axes, one each for {names}; got {len(given)}")
     for panel in given:
         check_axes("ax", panel)
     for draw, panel in zip(panels, given, strict=True):
@@ -187,25 +192,26 @@ def drift(
 
 
 def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw how deep the trees of a forest predict along a stream, and their mean.
+    """Draw the depth at which each tree of a forest predicts along a stream, and the mean.
 
     Parameters
     ----------
     history
-        From `evaluation.depth_history`.
+        Result of `evaluation.depth_history`.
     ax
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
-    The axes.
+    matplotlib.axes.Axes
+        The axes that were drawn on.
 
     Raises
     ------
     TypeError
-        If the history is no dataframe, or the axes are no axes.
+        If `history` is not a pandas DataFrame, or `ax` is not a matplotlib Axes.
     ValueError
-        If it is not by `n_samples` and `tree`, or empty.
+        If the DataFrame is empty, or its index is not `n_samples` or its columns are not `tree`.
 
     Examples
     --------
@@ -223,11 +229,11 @@ def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
         raise TypeError(f"{wanted}, got {type(history).__name__}")
     if (history.index.name, history.columns.name) != ("n_samples", "tree"):
         raise ValueError(
-            f"{wanted}, by n_samples and tree, got a table by {history.index.name!r} and "
-            f"{history.columns.name!r}"
+            f"{wanted}, with index n_samples and columns tree, got a DataFrame with index "
+            f"{history.index.name!r} and columns {history.columns.name!r}"
         )
     if history.empty:
-        raise ValueError(f"{wanted} of a stream with samples, got one without")
+        raise ValueError(f"{wanted} for a stream with samples, got an empty DataFrame")
     ax = new_axes(ax)
     for k, column in enumerate(history.columns):
         draw_line(ax, history.iloc[:, k], label=f"tree {column}", **OTHERS)
@@ -239,7 +245,7 @@ def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def _accuracy(history: DriftHistory, ax: Axes) -> None:
-    """Draw the accuracy between the checkpoints."""
+    """Draw the accuracy between checkpoints."""
     draw_line(ax, history.curve["accuracy"], color=COLORS[0], label="accuracy")
     ax.set_ylabel("accuracy")
 

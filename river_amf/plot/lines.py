@@ -1,4 +1,4 @@
-"""Lines along a stream, and their names where they end."""
+"""Lines along a stream, labeled where they end."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pandas as pd
 
 from river_amf.plot.canvas import COLORS, Axes, plt
 
-ROOM = 0.03  # below 0 and above 1, in parts of the axes, so that a line there is seen whole
-OTHERS = {"color": "#d0d0d0", "linewidth": 0.8, "zorder": 1}  # of lines without a name
-_DASHES = ["-", "--", ":", "-."]  # once the colours are used up
+ROOM = 0.03  # below 0 and above 1, as a fraction of the axes, to show lines there in full width
+OTHERS = {"color": "#d0d0d0", "linewidth": 0.8, "zorder": 1}  # style of lines without a name
+_DASHES = ["-", "--", ":", "-."]  # the next one is used once all colors are taken
 
 
 def draw_line(ax: Axes, values: pd.Series, **style: Any) -> None:
-    """Draw what was recorded along the stream."""
+    """Draw values that were recorded along a stream."""
     ax.plot(values.index.to_numpy(), values.to_numpy(), **style)
     ax.margins(x=0.0)
     ax.set_xlabel("samples")
@@ -24,26 +24,23 @@ def draw_line(ax: Axes, values: pd.Series, **style: Any) -> None:
 
 
 def line_style(place: int) -> dict[str, str]:
-    """Return the style of a line, other than that of all lines before."""
+    """Return the style of a line, different from those of all lines before it."""
     cycle, color = divmod(place, len(COLORS))
     return {"color": COLORS[color], "linestyle": _DASHES[cycle % len(_DASHES)]}
 
 
 def height_for(n_names: int) -> float:
-    """Return the height of axes, in inches, beside which there is room for names."""
+    """Return a height for axes, in inches, that leaves room for the names beside them."""
     return max(3.0, 0.6 + 0.2 * n_names)
 
 
 def name_at_the_end(ax: Axes, lines: Sequence[Any], *, led: bool = False) -> None:
-    """Write the label of each line where it ends, as high but not over another label.
-
-    If led, a piece of the line, which shows its dashes, leads from its end to the label.
-    """
-    ax.autoscale_view()  # which else waits for the picture to be drawn
+    """Write the label of each line at its end; if led, a connector in its style leads there."""
+    ax.autoscale_view()  # otherwise it would wait until the figure is drawn
     to_axes = ax.transData + ax.transAxes.inverted()
     ends = [to_axes.transform(line.get_xydata()[-1])[1] for line in lines]
     order = np.argsort(ends, kind="stable")
-    height = 72 * ax.bbox.height / ax.figure.dpi  # of the axes, in points
+    height = 72 * ax.bbox.height / ax.figure.dpi  # height of the axes, in points
     places = _spread([ends[k] for k in order], _label_height() / height)
     for k, place in zip(order, places, strict=True):
         start, offset = (ends[k], (24, (place - ends[k]) * height)) if led else (place, (4, 0))
@@ -51,11 +48,11 @@ def name_at_the_end(ax: Axes, lines: Sequence[Any], *, led: bool = False) -> Non
 
 
 def name_points(ax: Axes, points: Sequence[Any]) -> None:
-    """Write the label of each point beside it, or above another label with a line to the point."""
+    """Write the label of each point beside it, moved up, with a connector, if there is no room."""
     ax.autoscale_view()
     scale = 72 / ax.figure.dpi
     places = {point: scale * ax.transData.transform(point.get_xydata()[0]) for point in points}
-    written: list[tuple[float, float, float]] = []  # left, right and height of labels, in points
+    written: list[tuple[float, float, float]] = []  # left, right and vertical position, in points
     for point, (x, y) in sorted(places.items(), key=lambda item: item[1][1]):
         left, right = x, x + 0.7 * plt.rcParams["font.size"] * (len(point.get_label()) + 1)
         height = y
@@ -75,7 +72,7 @@ def _name(
     led: bool,
     xycoords: str = "data",
 ) -> None:
-    """Write the label of a line at an offset, in points, from its end."""
+    """Write the label of a line at an offset from its end, in points."""
     style = {"color": line.get_color(), "linestyle": line.get_linestyle()}
     if style["linestyle"] == "None":  # a point
         style |= {"linestyle": "-", "linewidth": 0.5}
@@ -98,11 +95,7 @@ def _label_height() -> float:
 
 
 def _spread(places: Sequence[float], gap: float) -> list[float]:
-    """Return places in ascending order, moved apart to a gap, up first and down from the top.
-
-    >>> _spread([0.0, 0.0, 0.5, 1.0, 1.0], 0.25)
-    [0.0, 0.25, 0.5, 0.75, 1.0]
-    """
+    """Return ascending places moved apart by a gap: first upward, then down again from the top."""
     gap = min(gap, 1.0 / max(len(places) - 1, 1))
     spread: list[float] = []
     for place in places:

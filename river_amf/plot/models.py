@@ -1,4 +1,4 @@
-"""Pictures of models side by side."""
+"""Plots that compare models."""
 
 from __future__ import annotations
 
@@ -19,28 +19,31 @@ def learning_curves(
     metric: str = "accuracy",
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a metric along a stream, a line for each model with its name at the end.
+    """Draw a metric along a stream, with one line per model and its name where the line ends.
+
+    Models for which the metric is unknown, such as the log-loss of a classifier without
+    probabilities, are left out.
 
     Parameters
     ----------
     runs
-        Comparisons from `evaluation.compare`, their `curves`, or dicts of curves by name: a series
-        by the number of samples, or a table with a column for the metric, such as the `curve` of a
-        `DriftHistory`.
+        Comparisons from `evaluation.compare`, their `curves`, or dicts that map a name to a curve.
+        A curve is a Series of the metric indexed by the number of samples, or a DataFrame with such
+        a column, such as the `curve` of a `DriftHistory`.
     metric
-        The column to draw: `"accuracy"`, `"log-loss"`, or another that the tables have.
+        Name of the column to draw: `"accuracy"`, `"log-loss"` or any other column of the tables.
     ax
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
-    The axes. Models without the metric, such as the log-loss of one without probabilities, are left
-    out.
+    matplotlib.axes.Axes
+        The axes that were drawn on.
 
     Raises
     ------
     TypeError
-        If a run is none of these, or the axes are no axes.
+        If a run is none of the above, or `ax` is not a matplotlib Axes.
     ValueError
         If a table does not have the metric, or there is nothing to draw.
 
@@ -72,25 +75,29 @@ def learning_curves(
 
 
 def accuracy_and_time(comparison: Comparison, ax: Axes | None = None) -> Axes:
-    """Draw the accuracy of each model against the time it takes for a sample.
+    """Draw the accuracy of each model against the time it takes per sample.
+
+    The time axis, in microseconds, is logarithmic; the best models are at the upper left. Models
+    without results are left out.
 
     Parameters
     ----------
     comparison
-        From `evaluation.compare`. Models without figures are left out.
+        Result of `evaluation.compare`.
     ax
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
-    The axes, with time on a logarithmic scale: good is the upper left.
+    matplotlib.axes.Axes
+        The axes that were drawn on.
 
     Raises
     ------
     TypeError
-        If the comparison is none, or the axes are no axes.
+        If `comparison` is not a `Comparison`, or `ax` is not a matplotlib Axes.
     ValueError
-        If no model has figures.
+        If no model has an accuracy.
 
     Examples
     --------
@@ -131,25 +138,27 @@ def accuracy_and_time(comparison: Comparison, ax: Axes | None = None) -> Axes:
 
 
 def comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> NDArray[Any]:
-    """Draw what was compared: accuracy along the stream, and accuracy against time below.
+    """Draw a comparison: accuracy along the stream and, below, accuracy against time.
 
     Parameters
     ----------
     comparison
-        From `evaluation.compare`.
+        Result of `evaluation.compare`.
     ax
-        Where to draw: two axes, one for each panel; by default those of a new figure.
+        Sequence or array of two axes to draw on, one for each panel; by default those of a new
+        figure.
 
     Returns
     -------
-    Array of the two axes, from the top.
+    ndarray of shape (2,)
+        The axes of the two panels, from top to bottom.
 
     Raises
     ------
     TypeError
-        If the comparison is none, or what is given is no axes.
+        If `comparison` is not a `Comparison`, or `ax` does not hold matplotlib Axes.
     ValueError
-        If there are not two axes, or nothing to draw.
+        If there are not exactly two axes, or there is nothing to draw.
 
     Examples
     --------
@@ -170,12 +179,14 @@ def comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> NDAr
     else:
         axes = given_axes(ax)
     if len(axes) != 2:
-        raise ValueError(f"ax must be 2 axes, for the curves and for the times; got {len(axes)}")
+        raise ValueError(
+            f"ax must hold 2 axes, one for the curves and one for the times; got {len(axes)}"
+        )
     for panel in axes:
         check_axes("ax", panel)
     learning_curves(comparison, ax=axes[0])
     accuracy_and_time(comparison, ax=axes[1])
-    axes[0].set_title(comparison.name, loc="left", parse_math=False)  # a file may be named $x
+    axes[0].set_title(comparison.name, loc="left", parse_math=False)  # a file name may contain $
     return axes
 
 
@@ -187,7 +198,7 @@ def _check_comparison(comparison: object) -> None:
 
 
 def _iter_curves(run: object, metric: str) -> Iterator[tuple[str, pd.Series]]:
-    """Yield the name and the metric, by the number of samples, of each curve of a run."""
+    """Yield the name of each curve of a run, and its metric by the number of samples."""
     if isinstance(run, Comparison):
         run = run.curves
     if isinstance(run, pd.DataFrame) and {"model", "n_samples"} <= {*run.columns}:
@@ -198,17 +209,17 @@ def _iter_curves(run: object, metric: str) -> Iterator[tuple[str, pd.Series]]:
             yield str(name), _column(values, metric)
     else:
         raise TypeError(
-            "runs must be comparisons from evaluation.compare, their curves, or dicts of curves by"
-            f" name, got {type(run).__name__}"
+            "runs must be comparisons from evaluation.compare, their curves, or dicts from names to"
+            f" curves, got {type(run).__name__}"
         )
 
 
 def _column(values: object, metric: str) -> pd.Series:
-    """Return the metric of a table; a series is taken for it."""
+    """Return the metric's column of a table; a series is returned as it is."""
     if isinstance(values, pd.Series):
         return values
     if not isinstance(values, pd.DataFrame):
-        raise TypeError(f"a curve must be a series or a dataframe, got {type(values).__name__}")
+        raise TypeError(f"a curve must be a Series or a DataFrame, got {type(values).__name__}")
     if metric not in values.columns:
         known = [column for column in values.columns if column != "model"]
         raise ValueError(f"curves have no metric {metric!r} ({suggest(metric, known)})")

@@ -1,4 +1,4 @@
-"""The decision surface of a classifier over two features; `plot` has it too."""
+"""The decision surface of a classifier over two features."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from river_amf.plot.canvas import (
 
 Sample = tuple[dict[Any, Any], Hashable]
 
-_NOTHING = "model has learnt no sample yet, and has nothing to draw"
-_MARGIN = 0.05  # around the samples, in parts of their range
-_STRONGEST = 0.7  # of a colour, so that points of the same colour stand out
+_NOTHING = "model has not learned any samples yet, so there is nothing to draw"
+_MARGIN = 0.05  # around the samples, as a fraction of their range
+_STRONGEST = 0.7  # strength of the surface's colors, so that samples of the same color stand out
 _POINT: dict[str, Any] = {"s": 14.0, "linewidths": 0.6, "edgecolors": "white", "zorder": 2}
 
 
@@ -45,46 +45,49 @@ def decision_surface(
 ) -> Axes:
     """Draw what a classifier predicts over two numeric features.
 
-    Each point has the colour of its most probable label, the paler the less probable it is.
+    Each point has the color of its most probable label, and is paler the less probable that label
+    is.
 
     Parameters
     ----------
     model
-        A forest, or any other classifier of river, pipelines too.
+        A forest, or any other river classifier, including a pipeline.
     features
-        The two features, for the horizontal and the vertical axis. By default those of the forest,
-        or of the samples, which must be two.
+        The two features for the horizontal and the vertical axis. By default the features of the
+        forest or of the samples, of which there must be exactly two.
     samples
-        Pairs of features and label, to be drawn over the surface; it is drawn as far as they go.
-        Without samples it is drawn over the ranges that the forest has seen.
+        Pairs (features, label) to draw as points. The surface covers their range; without samples
+        it covers the range that the forest has seen.
     trees
-        Index of a tree of the forest, or several, whose mean is drawn. With `None` what the whole
-        forest predicts, by a learned vote if it has one.
+        Index of one tree of the forest, or several indices, to draw the mean prediction of these
+        trees. `None` draws the prediction of the whole forest, with its learned vote if it has one.
     aggregated
-        Whether the trees predict by all their prunings (`True`) or by their leaves alone (`False`);
-        `None` as the model does.
+        Whether the trees predict with all their prunings (`True`) or only with their leaves
+        (`False`). `None` does what the model does.
     fixed
-        Values of other features; those without one are missing.
+        Dict with values for other features. Features without a value are missing.
     resolution
         Number of points along each axis.
     ax
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
 
     Returns
     -------
-    The axes. `ax.images[0]` is the surface. With two labels it holds the probability of the second
-    (of those in the legend), for `ax.figure.colorbar`; with more the colours.
+    matplotlib.axes.Axes
+        The axes that were drawn on. `ax.images[0]` is the surface: with two labels, an image of
+        shape (resolution, resolution) with the probability of the second label in the legend, fit
+        for `ax.figure.colorbar`; otherwise an RGB image of shape (resolution, resolution, 3).
 
     Raises
     ------
     TypeError
-        If `trees` or `aggregated` is given and the model is no forest; if a parameter is of a type
-        that cannot serve.
+        If `trees` or `aggregated` is given and the model is not a forest, or if `ax` or `trees` has
+        the wrong type.
     ValueError
-        If the features are not two numeric ones, the resolution is no whole number from 2, or
-        nothing has been learnt yet.
+        If the features are not two different numeric features, if `resolution` is not an integer
+        >= 2, if another argument is invalid, or if the model has not learned anything yet.
     IndexError
-        If there is no such tree.
+        If there is no tree with a given index.
 
     Examples
     --------
@@ -132,7 +135,8 @@ def decision_surface(
 
 
 def _forest(model: Any) -> AMFClassifier | None:
-    """Return the model if it is a forest; of a pipeline that ends in one isinstance is true too."""
+    """Return the model if it is a forest, otherwise None."""
+    # Not isinstance, which is also true of a river pipeline that ends in a forest.
     return model if issubclass(type(model), AMFClassifier) else None
 
 
@@ -142,40 +146,40 @@ def _two_features(
     fixed: dict[Hashable, Any],
     samples: list[Sample],
 ) -> list[Hashable]:
-    """Return the features of the axes, or raise ValueError."""
+    """Return the two features for the axes, or raise ValueError."""
     known: list[Hashable] = list(dict.fromkeys(key for x, _ in samples for key in x))
     forest = _forest(model)
     if forest is not None and len(forest._features):
         known = list(forest._features)
     chosen = known if features is None else list(features)
     if len(chosen) != 2 or chosen[0] == chosen[1]:
-        way_out = "choose two of them" if len(chosen) > 2 else "name them, and give samples"
+        way_out = "choose two of them" if len(chosen) > 2 else "name them, and pass samples"
         raise ValueError(
-            f"features must be two different ones, got {shown(chosen)}; {way_out}: "
+            f"features must be two different names, got {shown(chosen)}; {way_out}: "
             "features=('a', 'b')"
         )
     for feature in chosen:
         if known and feature not in known:
-            raise ValueError(f"features: {shown(feature)} is none of {shown(known)}")
+            raise ValueError(f"features: {shown(feature)} is not one of {shown(known)}")
     for feature in fixed if forest is not None else ():
         if feature not in known:
-            raise ValueError(f"fixed: {shown(feature)} is none of {shown(known)}")
+            raise ValueError(f"fixed: {shown(feature)} is not one of {shown(known)}")
     return chosen
 
 
 def _grid(
     model: Any, feature: Hashable, samples: list[Sample], resolution: int
 ) -> NDArray[np.float64]:
-    """Return the values of a feature at which to predict, or raise ValueError."""
+    """Return the values of a feature for which to predict, or raise ValueError."""
     values = [x[feature] for x, _ in samples if not is_missing(x.get(feature))]
     forest = _forest(model)
     is_categorical = forest is not None and forest._features.categories(feature) is not None
     if is_categorical or not all(isinstance(value, Number) for value in values):
-        raise ValueError(f"feature {shown(feature)} holds categories; a surface needs numbers")
+        raise ValueError(f"feature {shown(feature)} is categorical; it must be numeric")
     if not values and forest is not None and forest._arena is not None:
         values = forest._arena.ranges[:, forest._features.column(feature)].tolist()
     if not values:
-        raise ValueError(f"feature {shown(feature)} has no values to draw over; give samples")
+        raise ValueError(f"feature {shown(feature)} has no known values; pass samples")
     numbers = [as_number(feature, value) for value in values]
     low, high = min(numbers), max(numbers)
     margin = _MARGIN * (high - low) if high > low else 0.5
@@ -188,16 +192,16 @@ def _points(
     sides: list[NDArray[np.float64]],
     fixed: dict[Hashable, Any],
 ) -> list[dict[Hashable, Any]]:
-    """Return the points of the grid as samples, row by row from the bottom."""
+    """Return the grid points as samples, row by row from the bottom."""
     for feature in (horizontal, vertical):
         if feature in fixed:
-            raise ValueError(f"fixed: {shown(feature)} is on an axis, and takes all its values")
+            raise ValueError(f"fixed: {shown(feature)} is on an axis and cannot have a fixed value")
     across, up = (side.tolist() for side in sides)
     return [{**fixed, horizontal: a, vertical: b} for b in up for a in across]
 
 
 def _frame(points: list[dict[Hashable, Any]]) -> pd.DataFrame:
-    """Return samples that have all the same features as a dataframe."""
+    """Return samples with identical features as a dataframe."""
     names = list(points[0])
     columns = [pd.Series([x[name] for x in points]) for name in names]
     index = pd.Index(np.array([*names, None], object)[:-1], tupleize_cols=False)
@@ -207,7 +211,7 @@ def _frame(points: list[dict[Hashable, Any]]) -> pd.DataFrame:
 def _predict(
     model: Any, points: list[dict[Hashable, Any]]
 ) -> tuple[list[Hashable], NDArray[np.float64]]:
-    """Return the labels that a classifier knows, and its probabilities (points, labels)."""
+    """Return the labels that a classifier knows, and its probabilities (n_points, n_labels)."""
     forest = _forest(model)
     if forest is not None:
         return list(forest._labels), forest.predict_proba_many(_frame(points)).to_numpy()
@@ -223,18 +227,18 @@ def _predict_by_trees(
     *,
     aggregated: bool | None,
 ) -> tuple[list[Hashable], NDArray[np.float64]]:
-    """Return what trees predict by themselves, as `_predict`."""
+    """Return the labels and the predictions of the chosen trees, in the form of `_predict`."""
     forest = _forest(model)
     if forest is None:
         raise TypeError(
-            "model must be a forest where trees or aggregated is given, "
-            f"got {type(model).__name__}; of a pipeline give the last step"
+            "model must be a forest if trees or aggregated is given, "
+            f"got {type(model).__name__}; for a pipeline, pass its last step"
         )
     chosen = range(forest.n_estimators) if trees is None else trees
     chosen = chosen if isinstance(chosen, Iterable) else [chosen]
     indices = [paths.check_tree(forest.n_estimators, tree) for tree in chosen]
     if not indices:
-        raise ValueError(f"trees must be one or more, got {shown(trees)}")
+        raise ValueError(f"trees must contain at least one index, got {shown(trees)}")
     engine = forest._engine.restricted_to(
         None if trees is None else indices,
         aggregated=forest.use_aggregation if aggregated is None else bool(aggregated),
@@ -249,10 +253,8 @@ def _draw_surface(
     proba: NDArray[np.float64],
     colors: list[str],
 ) -> None:
-    """Draw probabilities (points, labels): those of the second of two labels, else colours.
-
-    A colour is the paler the nearer the largest probability is to chance; both ways agree in that.
-    """
+    """Draw probabilities (n_points, n_labels), of the second label if there are two, or colors."""
+    # Either way, a color is paler the closer the largest probability is to chance.
     left, right, bottom, top = (
         float(edge + outwards * 0.5 * (side[1] - side[0]))
         for side in sides
@@ -287,7 +289,7 @@ def _draw_samples(
     vertical: Hashable,
     colors: dict[Hashable, str],
 ) -> None:
-    """Draw the samples that have both values, in the colours of their labels."""
+    """Draw the samples that have both features, in the colors of their labels."""
     points = [
         (float(x[horizontal]), float(x[vertical]), colors[y])
         for x, y in samples

@@ -1,4 +1,4 @@
-"""A tree of a forest, drawn with its counts and shares; `plot` has it too."""
+"""A drawing of a tree of a forest, with the counts and shares of its nodes."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from river_amf.forest import AMFClassifier
 from river_amf.parameters import integer
 from river_amf.plot.canvas import Axes, Rectangle, add_legend, label_colors, new_axes
 
-# of a node, where the next depth is 1 to the right and the next row 1 down
+# Size of a node, where the next depth is 1 to the right and the next row is 1 down.
 _WIDTH, _HEIGHT = 0.84, 0.84
-_BAR = 0.09  # the height of its counts
-_CUT = 0.4  # room for how many nodes are left out
-_LONGEST = 28  # characters of a line
+_BAR = 0.09  # height of the bar of counts
+_CUT = 0.4  # room for the number of nodes left out
+_LONGEST = 28  # characters per line
 
 
 class _Box(NamedTuple):
-    """A node that is drawn: a row of `inspection.node_table`, and where it is."""
+    """A drawn node: its row of `inspection.node_table`, and its position."""
 
     row: Any
-    place: float  # from the top, in rows
+    place: float  # rows from the top
     share: float
     mass: float
-    n_below: int  # nodes below it that are not drawn
+    n_below: int  # number of nodes below it that are not drawn
 
 
 def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
-    """Draw a tree of a forest, from its root on the left.
+    """Draw a tree of a forest, with its root on the left.
 
-    A node shows its split, its counts, its share of the mass that the nodes above it leave, and so
-    its mass in the prediction for samples that come to it (`inspection.path`). What a split is true
-    of goes up.
+    Each node shows its split, its label counts, its share of the mass left over by the nodes above
+    it, and its resulting mass in the prediction for samples that reach it (see `inspection.path`).
+    Samples for which the split is true go up.
 
     Parameters
     ----------
@@ -45,22 +45,24 @@ def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | Non
     tree
         Index of the tree, from 0.
     max_depth
-        Number of splits above a node at most; of the nodes below it is said how many there are.
+        Maximum depth of the nodes drawn, where the root has depth 0. For deeper nodes only their
+        number is shown.
     ax
-        Where to draw; by default on a new figure that is large enough.
+        Axes to draw on; by default those of a new figure that is large enough.
 
     Returns
     -------
-    The axes.
+    matplotlib.axes.Axes
+        The axes that were drawn on.
 
     Raises
     ------
     TypeError
-        If the model is no forest, `tree` no integer, or the axes are no axes.
+        If `model` is not a forest, `tree` is not an integer, or `ax` is not a matplotlib Axes.
     ValueError
-        If the tree has no nodes, or `max_depth` is no whole number from 0.
+        If the tree has no nodes, or `max_depth` is not an integer >= 0.
     IndexError
-        If there is no such tree.
+        If there is no tree with that index.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | Non
     integer(0)("max_depth", max_depth)
     table = inspection.node_table(model, tree)
     if table.empty:
-        raise ValueError(f"tree {tree} has no nodes: it has not learnt since it started")
+        raise ValueError(f"tree {tree} has no nodes: it has not learned anything since it started")
     boxes = _lay_out(table, max_depth, use_aggregation=model.use_aggregation)
     n_levels = 1 + max(box.row.depth for box in boxes)
     n_rows = 1.0 + max(box.place for box in boxes)
@@ -103,10 +105,8 @@ def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | Non
 
 
 def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> list[_Box]:
-    """Return the nodes down to a depth, parents first, each with a row of its own at the end.
-
-    The last ones have rows of equal height, and a parent is in the middle of its children.
-    """
+    """Return the nodes to draw, parents first, with their positions."""
+    # Each end of the drawn tree takes one row; a parent is centered between its children.
     nodes: Iterable[Any] = table.itertuples()
     rows = {row.node: row for row in nodes}
     n_nodes = dict.fromkeys(rows, 1)
@@ -117,7 +117,7 @@ def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> l
     n_ends = 0
 
     def lay_out(node: int, remaining: float) -> float:
-        """Add a subtree, and return the place of its top."""
+        """Add a subtree, and return the position of its root."""
         nonlocal n_ends
         row = rows[node]
         is_leaf = row.left < 0
@@ -141,7 +141,7 @@ def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> l
 
 
 def _font_size(ax: Axes) -> float:
-    """Return the size at which the texts of a node fit into its box, where the layout puts it."""
+    """Return the font size at which the text of a node fits into its box in the final layout."""
     figure = ax.figure.canvas.figure
     engine = figure.get_layout_engine()
     if engine is not None:
@@ -153,7 +153,7 @@ def _font_size(ax: Axes) -> float:
 
 
 def _draw_box(ax: Axes, box: _Box, colors: dict[Hashable, str], size: float) -> None:
-    """Draw a node: its texts, and a bar of its counts below them."""
+    """Draw a node: its text, with a bar of its counts below."""
     row = box.row
     left, top = float(row.depth), box.place - 0.5 * _HEIGHT
     border: dict[str, Any] = {"linewidth": 0.8 + 1.6 * box.mass, "edgecolor": "#444444"}
@@ -185,7 +185,7 @@ def _draw_box(ax: Axes, box: _Box, colors: dict[Hashable, str], size: float) -> 
 
 
 def _draw_counts(ax: Axes, row: Any, top: float, colors: dict[Hashable, str]) -> None:
-    """Draw the counts of a node as a bar from side to side of its box."""
+    """Draw the counts of a node as a bar across its box."""
     start = float(row.depth)
     for label, color in colors.items():
         width = _WIDTH * row.counts[label] / row.n_samples
@@ -196,7 +196,7 @@ def _draw_counts(ax: Axes, row: Any, top: float, colors: dict[Hashable, str]) ->
 
 
 def _draw_edge(ax: Axes, parent: _Box, child: _Box, size: float, *, is_true: bool) -> None:
-    """Draw the way from a node to its child, and whether the split is true of those who take it."""
+    """Draw the edge from a node to its child, labeled by whether the split is true there."""
     start, end = parent.row.depth + _WIDTH, float(child.row.depth)
     ax.plot([start, end], [parent.place, child.place], color="#888888", linewidth=1.0, zorder=1)
     ax.text(
@@ -211,7 +211,7 @@ def _draw_edge(ax: Axes, parent: _Box, child: _Box, size: float, *, is_true: boo
 
 
 def _split_text(row: Any) -> str:
-    """Return the split of a node."""
+    """Return the text for the split of a node."""
     if row.left < 0:
         return "leaf"
     if row.categories_left is not None:
@@ -226,14 +226,14 @@ def _split_text(row: Any) -> str:
 
 
 def _counts_text(counts: dict[Hashable, float]) -> str:
-    """Return the counts of a node: of as many labels as there is room for."""
+    """Return the text for the counts of a node, with as many labels as fit."""
     return _fitting(
         counts_text(counts, most, lambda label: name(label, 12)) for most in (4, 3, 2, 1)
     )
 
 
 def _fitting(texts: Iterable[str]) -> str:
-    """Return the first text that fits into a line, else the last one."""
+    """Return the first text that fits on a line, or else the last one."""
     text = ""
     for text in texts:
         if len(text) <= _LONGEST:

@@ -1,6 +1,6 @@
-"""The classifiers as scikit-learn estimators: `pip install river-amf[sklearn]`.
+"""The classifiers as scikit-learn estimators; install with `pip install river-amf[sklearn]`.
 
-They hold a model of river's kind in `model_` and feed it blocks of rows.
+Each estimator holds the corresponding river model in `model_` and feeds it blocks of rows.
 """
 
 from __future__ import annotations
@@ -27,41 +27,45 @@ __all__ = ["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"]
 
 
 class AMFClassifier(OnlineClassifier):
-    """Aggregated Mondrian Forest classifier.
+    """Aggregated Mondrian Forest classifier for scikit-learn.
 
-    As `river_amf.AMFClassifier`, which `model_` holds, fed the same rows in the same order: its
-    predictions are the same to the last bit. The order matters, as the forest learns online.
+    It wraps a `river_amf.AMFClassifier`, available as `model_`. Given the same rows in the same
+    order, both make the same predictions, down to the last bit. The order of the rows matters
+    because the forest learns online.
 
     Parameters
     ----------
     n_classes
-        Number of classes that the prior counts from the start, and at most; with `None` the classes
-        seen so far count.
+        Maximum number of classes; the prior counts this many from the start. With `None`, it counts
+        the classes seen so far.
     n_estimators, step, loss, split_prior, use_aggregation, dirichlet, split_pure, max_nodes
-        As of `river_amf.AMFClassifier`.
+        As in `river_amf.AMFClassifier`.
     split_intensity, fading_factor, restart_threshold, vote
-        As of `river_amf.AMFClassifier`.
+        As in `river_amf.AMFClassifier`.
     n_jobs
-        Number of threads, -1 for as many as there are cores; `None` is 1, as elsewhere in
-        scikit-learn. The result does not depend on it, and it may be changed at any time.
+        Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
+        It does not affect the results and may be changed at any time.
     random_state
-        Seed: an integer >= 0, a `RandomState` or `None`, numpy's global one, of both of which an
-        integer is drawn when the forest starts.
+        Seed for reproducible results: an integer >= 0, a numpy `RandomState`, or `None` for numpy's
+        global one. From the latter two, an integer seed is drawn whenever training starts.
 
     Attributes
     ----------
-    classes_
-        Labels, sorted: those given to `partial_fit`, else those seen so far.
-    model_
-        The `river_amf.AMFClassifier`, as for `river_amf.inspection`. What it learns by itself is
-        not known here, and an estimator whose model knows other columns or classes cannot be saved.
-    n_features_in_, feature_names_in_
-        Number of features, and their names where X was a dataframe with names of text.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order: those given to `partial_fit`, otherwise those seen so far.
+    model_ : river_amf.AMFClassifier
+        The wrapped forest, for use with `river_amf.inspection`. The estimator does not notice
+        anything that you let it learn directly, and cannot be saved once it has learned columns or
+        classes that the estimator does not know.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features. Defined only if X was a dataframe whose column names are strings.
 
     Notes
     -----
-    Parameters are checked when learning starts. `partial_fit` refuses a change of them, `n_jobs`
-    excepted; `fit` starts afresh.
+    Parameters are checked when training starts. After that, `partial_fit` rejects a change of any
+    parameter but `n_jobs`; `fit` starts over.
 
     Examples
     --------
@@ -114,19 +118,19 @@ class AMFClassifier(OnlineClassifier):
 
 
 class AdaptiveAMFClassifier(AMFClassifier):
-    """Aggregated Mondrian Forest classifier for rows whose concept drifts.
+    """Aggregated Mondrian Forest classifier for data that drifts, for scikit-learn.
 
-    An `AMFClassifier` with other defaults, as `river_amf.AdaptiveAMFClassifier`, which `model_`
-    holds. Late rows count for more than early ones: do not shuffle them.
+    It is an `AMFClassifier` with the defaults of `river_amf.AdaptiveAMFClassifier`, which it wraps
+    as `model_`. Later rows count more than earlier ones, so do not shuffle them.
 
     Parameters
     ----------
     n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, n_jobs
-        As of `AMFClassifier`.
+        As in `AMFClassifier`.
     random_state
-        As of `AMFClassifier`.
+        As in `AMFClassifier`.
     split_prior, max_nodes, split_intensity, fading_factor, restart_threshold, vote
-        As of `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
+        As in `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
 
     Examples
     --------
@@ -183,18 +187,18 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
 
 class OnlineDummyClassifier(OnlineClassifier):
-    """Predict the label frequencies so far and ignore the features: the baseline.
+    """Baseline that ignores the features and predicts the label frequencies seen so far.
 
-    As `river_amf.OnlineDummyClassifier`, which `model_` holds.
+    It wraps a `river_amf.OnlineDummyClassifier`, available as `model_`.
 
     Parameters
     ----------
     n_classes
-        Number of classes that the prior counts from the start, and at most; with `None` the classes
-        seen so far count.
+        Maximum number of classes; the prior counts this many from the start. With `None`, it counts
+        the classes seen so far.
     dirichlet
-        Pseudo-count a of each class, from 1e-300 on. `None` takes 0.5 up to two classes and 0.01
-        beyond.
+        Pseudo-count of each class, >= 1e-300. `None` means 0.5 for up to two classes and 0.01 for
+        more.
 
     Examples
     --------
@@ -220,26 +224,28 @@ class OnlineDummyClassifier(OnlineClassifier):
         return tags
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count the labels, starting afresh.
+        """Count the labels from scratch.
 
         Parameters
         ----------
         X
-            Array or dataframe of shape (n_samples, n_features), whose values are ignored.
+            Array or dataframe of shape (n_samples, n_features). Its values are ignored.
         y
-            Labels of shape (n_samples,): strings, integers or bools.
+            Array-like of shape (n_samples,) with the labels: strings, integers or booleans.
         sample_weight
-            A weight from 0 to 1e300 for each row, 1 by default; 0 changes nothing.
+            Array-like of shape (n_samples,) with weights from 0 to 1e300, by default all 1. Rows of
+            weight 0 have no effect.
 
         Returns
         -------
-        The estimator itself.
+        OnlineDummyClassifier
+            The estimator itself.
 
         Raises
         ------
         TypeError, ValueError
-            If a parameter, y or the weights cannot serve, or X is no table with a row for each
-            label. The estimator is as it was.
+            If a parameter, the labels or the weights are invalid, or if X is not a table with one
+            row per label. The estimator is left unchanged.
 
         Examples
         --------
@@ -251,26 +257,27 @@ class OnlineDummyClassifier(OnlineClassifier):
         return self._fit(X, y, sample_weight)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most frequent class, the first of `classes_` in a tie.
+        """Predict the most frequent class, in a tie the first of them in `classes_`.
 
         Parameters
         ----------
         X
-            As in `fit`.
+            Array or dataframe of shape (n_samples, n_features), as in `fit`.
 
         Returns
         -------
-        Array of shape (n_samples,).
+        ndarray of shape (n_samples,)
+            The predicted labels.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError, TypeError, ValueError
-            As `predict_proba`.
+            As in `predict_proba`.
 
         Notes
         -----
-        The model of river's kind takes the label seen first. scikit-learn's checks, whose classes
-        are equally frequent, want the first maximum of `predict_proba`.
+        In a tie, the wrapped river model predicts the label seen first. scikit-learn's own checks
+        use equally frequent classes and expect the first maximum of `predict_proba` instead.
 
         Examples
         --------

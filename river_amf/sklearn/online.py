@@ -1,4 +1,4 @@
-"""What the scikit-learn estimators share: blocks of rows, and a model of river's kind for them."""
+"""What the scikit-learn estimators share: they feed blocks of rows to a river model."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from river_amf.sklearn.targets import (
 
 
 class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
-    """What the estimators share: a model of `_river` in `model_`, and blocks for it."""
+    """Base of the estimators, which wrap a model of class `_river` as `model_`."""
 
     _river: ClassVar[type[forest.AMFClassifier] | type[dummy.OnlineDummyClassifier]]
-    _finite: ClassVar[bool | str] = "allow-nan"  # what X must be, in scikit-learn's words
+    _finite: ClassVar[bool | str] = "allow-nan"  # scikit-learn's `ensure_all_finite` for X
     model_: Any
     classes_: NDArray[Any]
 
@@ -41,29 +41,32 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return tags
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn the rows in their order, starting afresh.
+        """Learn the rows in the given order, from scratch.
 
-        There is no `sample_weight` here: scikit-learn takes weights in `fit` to mean the same in
-        any order of the rows, which no online forest can promise. `partial_fit` takes them.
+        This method takes no `sample_weight`: scikit-learn expects weights in `fit` to have the same
+        effect for any order of the rows, which an online forest cannot guarantee. `partial_fit`
+        takes weights.
 
         Parameters
         ----------
         X
-            Array of shape (n_samples, n_features), or a dataframe of pandas, polars, pyarrow or
-            another library that narwhals knows. Numbers and categories (strings and other
-            hashables); None and NaN are missing. The columns of an array are features 0, 1, ...
+            Array of shape (n_samples, n_features), or a dataframe of that shape from pandas,
+            polars, pyarrow or any other library that narwhals supports. Values are numbers or
+            categories (strings and other hashable objects); None and NaN are missing values. The
+            columns of an array are the features 0, 1, ...
         y
-            Labels of shape (n_samples,): strings, integers or bools.
+            Array-like of shape (n_samples,) with the labels: strings, integers or booleans.
 
         Returns
         -------
-        The estimator itself.
+        OnlineClassifier
+            The estimator itself.
 
         Raises
         ------
         TypeError, ValueError
-            If a parameter, X or y cannot serve; X is not sparse, and infinity is no value. The
-            estimator is as it was.
+            If a parameter, X or y is invalid; sparse matrices and infinite values are not
+            supported. The estimator is left unchanged.
 
         Examples
         --------
@@ -74,29 +77,32 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return self._fit(X, y, None)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows, in their order.
+        """Learn more rows, in the given order.
 
         Parameters
         ----------
         X, y
-            As in `fit`.
+            Rows of shape (n_samples, n_features) and labels of shape (n_samples,), as in `fit`.
         classes
-            All labels that there will be, once and for all: the columns of `predict_proba` from
-            then on. Without them the labels seen so far are `classes_`, and more may come.
+            Array-like of shape (n_classes,) with all labels that will ever occur. They determine
+            the columns of `predict_proba` from then on. If never given, `classes_` holds the labels
+            seen so far, and new ones may appear.
         sample_weight
-            A weight from 0 to 1e300 for each row, 1 by default. 0 changes nothing; 2 is the same as
-            learning twice, as long as there is no fading, no relevance and no learned vote.
+            Array-like of shape (n_samples,) with weights from 0 to 1e300, by default all 1. Rows of
+            weight 0 have no effect. A weight of 2 is the same as learning a row twice, unless the
+            model fades, tracks relevance or learns its vote.
 
         Returns
         -------
-        The estimator itself.
+        OnlineClassifier
+            The estimator itself.
 
         Raises
         ------
         TypeError, ValueError
-            As `fit`; also if a parameter other than `n_jobs` has changed since the last call, a
-            label is not among the given `classes`, these are not the same as before, or nothing has
-            a weight in the first call. The estimator is as it was.
+            As in `fit`; also if a parameter other than `n_jobs` has changed since the last call, if
+            a label is not among the given `classes`, if `classes` differs from the one given
+            before, or if all weights are zero in the first call. The estimator is left unchanged.
 
         Examples
         --------
@@ -122,19 +128,20 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X
-            As in `fit`.
+            Array or dataframe of shape (n_samples, n_features), as in `fit`.
 
         Returns
         -------
-        Array of shape (n_samples, n_classes): a column for each of `classes_`, 0 for those that
-        have not been seen.
+        ndarray of shape (n_samples, n_classes)
+            The probabilities, with one column for each of `classes_`, 0 for classes that have not
+            been seen.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
-            If nothing has been learnt yet.
+            If the estimator has not learned anything yet.
         TypeError, ValueError
-            If X cannot serve, or has other features.
+            If X is invalid or has different features.
 
         Examples
         --------
@@ -149,21 +156,22 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return proba
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable class, the one seen first in a tie.
+        """Predict the most probable class, in a tie the one seen first.
 
         Parameters
         ----------
         X
-            As in `fit`.
+            Array or dataframe of shape (n_samples, n_features), as in `fit`.
 
         Returns
         -------
-        Array of shape (n_samples,).
+        ndarray of shape (n_samples,)
+            The predicted labels.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError, TypeError, ValueError
-            As `predict_proba`.
+            As in `predict_proba`.
 
         Examples
         --------
@@ -183,8 +191,8 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         strangers = self._strangers()
         if strangers:
             raise ValueError(
-                f"cannot save the estimator: model_ has learnt {shown(strangers)} by itself, which "
-                "are no columns or classes; save model_"
+                f"cannot save the estimator: model_ has learned {shown(strangers)} directly, which "
+                "are not among its columns or classes; save model_ instead"
             )
         model, arrays = self.model_._to_file()
         fitted = {
@@ -209,7 +217,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return estimator
 
     def _set_fitted(self, fitted: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Set what learning has left in a file, or raise FileError if it does not fit together."""
+        """Restore the fitted state from a file, or raise FileError if it is inconsistent."""
         names = self._get_param_names()
         self.model_ = self._river._from_file(take(fitted, "model"), arrays)
         parameters = values.parameters_from_json(take(fitted, "parameters", {}), names)
@@ -227,25 +235,26 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         self._check_model()
 
     def _check_model(self) -> None:
-        """Raise FileError unless the model of a file is one that these columns and classes made."""
+        """Raise FileError unless the model in a file fits its columns, classes and parameters."""
         model, n_classes = self.model_, self.model_.n_classes
-        soundness.demand(model._has_learnt, "model, which has learnt nothing,")
+        soundness.demand(model._has_learnt, "model, which has learned nothing,")
         soundness.demand(n_classes is None or len(self.classes_) <= n_classes, "number of classes")
         soundness.demand(self._columns, "number of columns")
         strangers = self._strangers()
-        soundness.demand(not strangers, f"{shown(strangers)}, no column or class,")
+        what = f"model, which knows {shown(strangers)} besides the columns and classes,"
+        soundness.demand(not strangers, what)
         for name, value in self._parameters.items():
             soundness.demand(self._is_of_model(name, value), f"{name} of the fitted model")
 
     def _strangers(self) -> list[Any]:
-        """Return what `model_` knows as features and labels that are no columns and classes."""
+        """Return the features and labels of `model_` that are not known columns or classes."""
         columns, classes = {*self._columns}, {*self.classes_.tolist()}
-        features = getattr(self.model_, "_features", ())  # a dummy has none
+        features = getattr(self.model_, "_features", ())  # a dummy has no features
         strangers = [name for name in features if name not in columns]
         return strangers + [label for label in self.model_._labels if label not in classes]
 
     def _is_of_model(self, name: str, value: Any) -> bool:
-        """Whether learning can have started with this parameter; raise ValueError if none could."""
+        """Whether `model_` fits a parameter; raise ValueError if the parameter is invalid."""
         if name == "random_state":
             return value is None or draw_seed(value) == self.model_.seed
         if name in self._river._always_writable:
@@ -261,18 +270,18 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
 
     @contextmanager
     def _unchanged_on_error(self) -> Iterator[None]:
-        """Put all attributes back as they were if anything is raised."""
+        """Restore all attributes if anything is raised."""
         before = self.__dict__.copy()
         try:
             yield
         except BaseException:
             after, self.__dict__ = self.__dict__, before
             if hasattr(self, "model_") and len(self.model_._labels) > len(self.classes_):
-                self.__dict__ = after  # stopped on its way, as by lack of memory: labels have come
+                self.__dict__ = after  # interrupted midway: the model has learned new labels
             raise
 
     def _start(self) -> None:
-        """Make a model that has learnt nothing; its class checks the parameters."""
+        """Create an untrained model, whose class checks the parameters."""
         self._parameters = self.get_params(deep=False)
         parameters = {name: _as_river_takes(name, v) for name, v in self._parameters.items()}
         if "random_state" in parameters:
@@ -281,18 +290,18 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         self._has_all_classes = False
 
     def _check_parameters(self) -> None:
-        """Raise ValueError if a parameter has changed that the model has grown by."""
+        """Raise ValueError if a parameter has changed since training started."""
         for name, old in self._parameters.items():
             new = getattr(self, name)
             is_same = old is new or (np.isscalar(new) and old == new)
             if not is_same and name not in self._river._always_writable:
                 raise ValueError(
-                    f"{name} has been changed from {shown(old)} to {shown(new)} since the model "
-                    "began to learn; set it back, or call fit, which starts afresh"
+                    f"{name} was changed from {shown(old)} to {shown(new)} after training started; "
+                    "change it back, or call fit to start over"
                 )
 
     def _set_writable(self) -> None:
-        """Hand on the parameters that may change at any time."""
+        """Pass on the parameters that may change at any time."""
         for name in self._river._always_writable:
             setattr(self.model_, name, _as_river_takes(name, getattr(self, name)))
 
@@ -302,7 +311,10 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         check_consistent_length(X, labels)
         weights = read_weights(sample_weight, len(labels))
         if is_first and not weights.any():
-            raise ValueError("sample_weight is zero everywhere, and nothing has been learnt before")
+            raise ValueError(
+                "sample_weight is zero everywhere; in the first call, at least one row must have a "
+                "positive weight"
+            )
         known = None if is_first else self.classes_
         if classes is not None:
             self.classes_ = known = self._declared(classes, known)
@@ -311,8 +323,8 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
             unknown = np.setdiff1d(merged_classes(known, labels), self.classes_)
             if len(unknown):
                 raise ValueError(
-                    f"y has the labels {shown(unknown.tolist())}, which are not among the classes "
-                    f"{shown(self.classes_.tolist())} that were given"
+                    f"y has the labels {shown(unknown.tolist())}, which are not among the given "
+                    f"classes {shown(self.classes_.tolist())}"
                 )
         else:
             self.classes_ = merged_classes(known, labels[weights > 0.0])
@@ -320,25 +332,27 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return self
 
     def _declared(self, classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
-        """Return `classes_` as given in this call, or raise ValueError if that cannot be."""
+        """Return `classes_` as given in this call, or raise ValueError if they are invalid."""
         if np.ndim(classes) != 1 or not len(classes):
-            raise ValueError(f"classes must be a list or an array of labels, got {shown(classes)}")
+            raise ValueError(
+                f"classes must be a list or one-dimensional array of labels, got {shown(classes)}"
+            )
         given = merged_classes(None, read_labels(classes))
         if self.n_classes is not None and len(given) > self.n_classes:
             raise ValueError(
                 f"classes has {len(given)} labels, {shown(given.tolist())}, but "
-                f"n_classes={self.n_classes}; raise n_classes or leave it None"
+                f"n_classes={self.n_classes}; increase n_classes or set it to None"
             )
         if known is not None:
             everything = merged_classes(known, given)
             if len(everything) > len(given):
                 raise ValueError(
-                    f"classes lacks some of those before, {shown(known.tolist())}, "
+                    f"classes must include those of earlier calls, {shown(known.tolist())}, "
                     f"got {shown(given.tolist())}"
                 )
             if self._has_all_classes and len(everything) > len(known):
                 raise ValueError(
-                    f"classes must be those that were given before, {shown(known.tolist())}, "
+                    f"classes must be the same as in earlier calls, {shown(known.tolist())}, "
                     f"got {shown(given.tolist())}"
                 )
         return given
@@ -349,7 +363,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         self.model_.learn_many(frame, labels, weights)
 
     def _predict_seen(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities (rows, labels that the model has seen, in its order)."""
+        """Return the probabilities (n_rows, n_labels) of the labels that the model has seen."""
         check_is_fitted(self, "model_")
         self._set_writable()
         return self._predict_frame(self._read_frame(X, is_first=False))
@@ -359,12 +373,12 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return proba
 
     def _class_of_label(self) -> NDArray[np.int64]:
-        """Return the index in `classes_` of each label that the model has seen, in its order."""
+        """Return the index in `classes_` of each label that the model has seen."""
         labels = np.array(list(self.model_._labels), dtype=self.classes_.dtype)
         return np.searchsorted(self.classes_, labels)
 
     def _read_frame(self, X: Any, *, is_first: bool) -> nw.DataFrame[Any]:
-        """Return X as a dataframe, which it may be, with the columns that the model knows."""
+        """Return X as a dataframe with the columns that the model knows."""
         if nw.dependencies.is_into_dataframe(X):
             frame = frames.read_frame(X)
             validate_data(self, X, reset=is_first, skip_check_array=True)
@@ -374,18 +388,19 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
                     f"feature(s) while a minimum of 1 of each is required by {type(self).__name__}."
                 )
         else:
-            dtype = object if isinstance(X, list | tuple) else None  # or numbers would be strings
+            # Without dtype=object, numpy would turn numbers in a mixed list into strings.
+            dtype = object if isinstance(X, list | tuple) else None
             array = validate_data(
                 self, X, reset=is_first, dtype=dtype, ensure_all_finite=self._finite
             )
             frame = frames.read_frame(pd.DataFrame(array).infer_objects())
         if is_first:
             self._columns = list(frame.columns)
-        if set(frame.columns) != set(self._columns):  # then by position, as scikit-learn warns
+        if set(frame.columns) != set(self._columns):  # match by position; scikit-learn has warned
             frame = frames.read_frame(frame.to_pandas().set_axis(self._columns, axis="columns"))
         return frame
 
 
 def _as_river_takes(name: str, value: Any) -> Any:
-    """Return a parameter as river's class takes it: scikit-learn has `n_jobs=None` mean 1."""
+    """Return a parameter for the river class: in scikit-learn, `n_jobs=None` means 1."""
     return 1 if name == "n_jobs" and value is None else value

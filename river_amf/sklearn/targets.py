@@ -1,4 +1,4 @@
-"""Labels, weights and seeds as scikit-learn's users give them, checked."""
+"""Checks of labels, weights and seeds that follow scikit-learn's conventions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from river_amf.encoding import shown
 from river_amf.parameters import integer
 from river_amf.persistence import soundness
 
-_LARGEST_DRAW = np.iinfo(np.int32).max  # of a seed, from a RandomState
+_LARGEST_DRAW = np.iinfo(np.int32).max  # upper bound of a seed drawn from a RandomState
 
 
 def draw_seed(random_state: Any) -> int:
-    """Return a seed as scikit-learn means its `random_state`, or raise ValueError."""
+    """Return a seed for scikit-learn's `random_state`, or raise ValueError."""
     if isinstance(random_state, numbers.Integral):
         integer(0)("random_state", random_state)
         return int(random_state)
@@ -29,32 +29,34 @@ def draw_seed(random_state: Any) -> int:
 
 
 def read_labels(y: Any) -> NDArray[Any]:
-    """Return labels of a classification as an array, or raise TypeError or ValueError."""
+    """Return classification labels as an array, or raise TypeError or ValueError."""
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.dtype == object and pd.isna(labels).any():
-        raise ValueError("a label is missing (None or NaN); learn only from samples with a label")
+        raise ValueError("y has a missing label (None or NaN); every sample must have a label")
     if labels.dtype == object and pd.api.types.infer_dtype(labels) in ("mixed", "mixed-integer"):
         raise ValueError(f"labels must be all strings or all numbers, got {shown(labels.tolist())}")
     assert_all_finite(labels, input_name="y")
     if type_of_target(labels, input_name="y") not in ("binary", "multiclass"):
-        check_classification_targets(labels)  # raises; small blocks of many classes it would blame
+        # This raises. It is not called for valid types, because it would warn about small blocks
+        # with many classes.
+        check_classification_targets(labels)
     return labels
 
 
 def classes_of(labels: list[Any]) -> NDArray[Any]:
-    """Return `classes_` of the labels of a file, or raise FileError."""
+    """Return `classes_` from the labels in a file, or raise FileError."""
     are_scalars = all(isinstance(label, np.generic) for label in labels)
     classes = np.array(labels, dtype=None if are_scalars else object)
     soundness.demand(labels and classes.ndim == 1, "list of classes")
     are_sorted = False
-    with suppress(TypeError):  # text among numbers
+    with suppress(TypeError):  # strings among numbers
         are_sorted = np.array_equal(classes, np.unique(classes))
     soundness.demand(are_sorted, "order of classes")
     return classes
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return sample weights, 1 for each row if there are none, or raise ValueError."""
+    """Return the sample weights, all 1 if none are given, or raise ValueError."""
     if sample_weight is None:
         return np.ones(n_rows)
     weights: NDArray[np.float64] = check_array(
@@ -62,21 +64,20 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     )
     if weights.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight must have the shape ({n_rows},), a weight for each row, "
-            f"got {weights.shape}"
+            f"sample_weight must have shape ({n_rows},), one weight per row, got {weights.shape}"
         )
     check_non_negative(weights, "sample_weight")
     return weights
 
 
 def merged_classes(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
-    """Return all labels, sorted; raise ValueError for strings among numbers."""
+    """Return all labels, sorted; raise ValueError if strings and numbers are mixed."""
     if known is None:
         return np.unique(labels)
-    if (known.dtype.kind in "OU") != (labels.dtype.kind in "OU"):  # numpy would make all of it text
+    if (known.dtype.kind in "OU") != (labels.dtype.kind in "OU"):  # numpy would make them strings
         raise ValueError(
             f"labels must be all strings or all numbers, got {shown(np.unique(labels).tolist())} "
-            f"beside {shown(known.tolist())}"
+            f"in addition to {shown(known.tolist())}"
         )
     merged: NDArray[Any] = np.union1d(known, labels)
     return merged if len(merged) > len(known) else known

@@ -1,17 +1,19 @@
 """What fading, relevance, restarts and the learned vote cost in time. Prints Markdown.
 
     python tests/benchmarks/costs.py
+    python tests/benchmarks/costs.py --streams Bananas,elec2
 
 Microseconds a sample, predict and learn, 10 trees, at most 20 000 rows, as ratios to the plain
-forest with the same budget of nodes: all ways take turns in one process, and a ratio is the median
-of the ratios within a repeat.
+forest without a budget of nodes: all ways take turns in one process, and a ratio is the median of
+the ratios within a repeat.
 """
 
 import statistics
 import time
 
+import command
 import pandas as pd
-from streams import load
+from streams import available, load
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 
@@ -44,12 +46,18 @@ def in_a_block(model, frame, labels):
     return time.perf_counter() - start
 
 
-def main():
-    """Time all ways on all streams."""
+def main(argv: list[str] | None = None) -> int:
+    """Time all ways on all streams; returns the exit status."""
+    parser = command.make_parser(__doc__)
+    command.add_streams(parser, STREAMS)
+    arguments = parser.parse_args(argv)
+    names = available(arguments.streams, arguments.data)
+    if not names:
+        return 1
     print("| stream | | " + " | ".join(WAYS) + " |")
     print("|---" * (len(WAYS) + 2) + "|")
-    for name in STREAMS:
-        samples = list(load(name, N_ROWS))
+    for name in names:
+        samples = list(load(name, arguments.data, N_ROWS))
         labels = pd.Series([y for _, y in samples])
         frame = pd.DataFrame([x for x, _ in samples])
         seconds = {"per sample": [], "blocks": []}
@@ -65,7 +73,8 @@ def main():
             ]
             cells = " | ".join(f"{ratio:.2f}" for ratio in ratios)
             print(f"| {name} | {how} | {us:.1f} us | {cells} |", flush=True)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    command.run(main)

@@ -1,21 +1,23 @@
-"""What each default of `AdaptiveAMFClassifier` gains, on the streams of ../shared/data. Markdown.
+"""What each default of `AdaptiveAMFClassifier` gains. Prints Markdown.
 
     python tests/benchmarks/defaults.py            # the table of the docstring and the README
-    python tests/benchmarks/defaults.py --grid     # the neighbours of each default, to choose it
+    python tests/benchmarks/defaults.py --grid     # the neighbors of each default, to choose it
+    python tests/benchmarks/defaults.py --streams elec2,car --jobs 1
 
 Test-then-train accuracy over the first 50 000 rows (spam: 8 000), 10 trees, the mean of three
-seeds; each row is the adaptive forest with one parameter changed. Bananas, Phishing and
-ImageSegments, which river bundles and which do not drift, are no part of the mean.
+seeds; each row is the adaptive forest with one parameter changed. The mean is over the streams of
+`origins.py` alone, not over Bananas, Phishing and ImageSegments, which river bundles and which do
+not drift; it says so where it is over some of them.
 """
 
-import argparse
 import functools
 import statistics
-from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
+import command
 import pandas as pd
 from river import metrics
-from streams import load
+from streams import available, load
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.evaluation import progressive_val_score
@@ -55,42 +57,51 @@ GRID = {
 }
 
 
-def accuracy(parameters: dict | None, name: str, seed: int) -> float:
+def accuracy(parameters: dict | None, name: str, data: Path, seed: int) -> float:
     """Return the test-then-train accuracy; the first prediction does not count."""
     if parameters is None:
         model = AMFClassifier(seed=seed)
     else:
         model = AdaptiveAMFClassifier(seed=seed, **parameters)
-    samples = load(name, 8_000 if name == "spam" else 50_000)
+    samples = load(name, data, 8_000 if name == "spam" else 50_000)
     frame = pd.DataFrame([x for x, _ in samples])
     labels = pd.Series([y for _, y in samples])
     return progressive_val_score((frame, labels), model, metrics.Accuracy()).get()
 
 
-def of_stream(variants: dict[str, dict | None], name: str) -> list[float]:
+def of_stream(variants: dict[str, dict | None], data: Path, name: str) -> list[float]:
     """Return the accuracy of each variant on one stream, the mean of the seeds."""
     return [
-        statistics.mean(accuracy(parameters, name, seed) for seed in SEEDS)
+        statistics.mean(accuracy(parameters, name, data, seed) for seed in SEEDS)
         for parameters in variants.values()
     ]
 
 
-def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--grid", action="store_true", help="the neighbours of each default")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes")
-    arguments = parser.parse_args()
+def main(argv: list[str] | None = None) -> int:
+    """Print the table; returns the exit status."""
+    parser = command.make_parser(__doc__)
+    command.add_streams(parser, DATA + STATIONARY)
+    parser.add_argument("--grid", action="store_true", help="the neighbors of each default")
+    parser.add_argument(
+        "--jobs", type=command.whole, default=2, metavar="N", help="processes (default: 2)"
+    )
+    arguments = parser.parse_args(argv)
+    names = available(arguments.streams, arguments.data)
+    if not names:
+        return 1
     variants = GRID if arguments.grid else WITHOUT
-    names = DATA + STATIONARY
-    with ProcessPoolExecutor(arguments.jobs) as pool:
-        columns = list(pool.map(functools.partial(of_stream, variants), names))
-    print("| | mean | " + " | ".join(names) + " |")
+    with command.processes(arguments.jobs) as pool:
+        columns = list(pool.map(functools.partial(of_stream, variants, arguments.data), names))
+    n_data = sum(name in DATA for name in names)
+    some = "" if n_data in (0, len(DATA)) else f" (of {n_data})"
+    print(f"| | mean{some} | " + " | ".join(names) + " |")
     print("|---" * (len(names) + 2) + "|")
     for variant, row in zip(variants, zip(*columns, strict=True), strict=True):
-        mean = statistics.mean(row[: len(DATA)])
-        print(f"| {variant} | {mean:.4f} | " + " | ".join(f"{a:.4f}" for a in row) + " |")
+        drifting = [a for a, name in zip(row, names, strict=True) if name in DATA]
+        mean = f"{statistics.mean(drifting):.4f}" if drifting else ""
+        print(f"| {variant} | {mean} | " + " | ".join(f"{a:.4f}" for a in row) + " |")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    command.run(main)

@@ -3,13 +3,13 @@
     python tests/benchmarks/drift.py                         # runs what is not in drift.csv
     python tests/benchmarks/drift.py --models ARF,SRP --streams elec2,car --seeds 1,2 --jobs 2
     python tests/benchmarks/drift.py --again AMF,AdaptiveAMF # these, and if they have been run
-    python tests/benchmarks/drift.py --table                 # tables and promises, from drift.csv
+    python tests/benchmarks/drift.py --table                 # tables and goals, from drift.csv
     python tests/benchmarks/drift.py --picture drift.png     # a picture, from drift.csv
 
 Test-then-train, one sample at a time, 10 members each. Every run is written to drift.csv beside
 this file as soon as it ends, and is not repeated unless `--again` says so: river's take hours, ours
 minutes. A run that fails, or whose model takes more than `--time-limit` seconds, becomes a row that
-says so. The tracks are those of `river_amf.evaluation.tracks`; of the streams of ../shared/data the
+says so. The tracks are those of `river_amf.evaluation.tracks`; of the streams of `origins.py` the
 first 50 000 rows are taken, of spam 8 000. Columns are encoded before the run, with all categories
 known as in the header of an ARFF file, at no cost to the model.
 
@@ -27,101 +27,79 @@ What is measured:
   never happens until the next drift, it is the whole distance with a `+`. Gradual drift is counted
   from its middle, and compared with what was before its beginning.
 
-`--table` exits with status 1 if a promise does not hold, or if runs are missing to tell.
+The goals that `--table` lists are what the project set out to reach. It exits with status 1 if one
+was missed, or if runs are missing to tell.
 """
 
 import argparse
-import concurrent.futures
-import functools
 import os
-import sys
 
+import command
 import drift_report
-from runs import (
-    CURVE_FIELDS,
-    CURVES,
-    DATA,
-    FIELDS,
-    MODELS,
-    SMALL,
-    TABLE,
-    TRACKS,
-    Run,
-    forget,
-    read,
-    run_and_keep,
-    stream_names,
-)
-
-import river_amf
+from runs import DATA, MODELS, SMALL, TABLE, TRACKS, Run, read, run_all
+from streams import available
 
 
 def plan(arguments: argparse.Namespace) -> list[Run]:
-    """List the runs asked for that have not been done, and forget those to be done again."""
-    wanted = arguments.models or arguments.again or MODELS
-    names = [name for name in wanted if is_there(name)]
-    asked = [
-        Run(stream, name, seed)
-        for name in names
-        for stream in arguments.streams or stream_names()
-        for seed in arguments.seeds or ((1, 2, 3) if MODELS[name].is_ours else (1,))
-    ]
-    again = [what for what in asked if what.model in arguments.again]
-    forget(TABLE, FIELDS, again)
-    forget(CURVES, CURVE_FIELDS, again)
+    """List the runs asked for that are to be done."""
     done = read(TABLE)
-    return [what for what in asked if what not in done]
+    asked = [
+        Run(stream, model, seed)
+        for model in arguments.models or arguments.again or MODELS
+        for stream in arguments.streams
+        for seed in arguments.seeds or ((1, 2, 3) if MODELS[model].is_ours else (1,))
+    ]
+    return [what for what in asked if what.model in arguments.again or what not in done]
 
 
-def is_there(name: str) -> bool:
-    """Say so where a model is yet to come."""
-    if name == "AdaptiveAMF" and not hasattr(river_amf, "AdaptiveAMFClassifier"):
-        print("AdaptiveAMF: left out, this river_amf has none")
-        return False
-    return True
-
-
-def read_arguments() -> argparse.Namespace:
+def read_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    names = {"metavar": "NAME,NAME", "type": lambda text: text.split(","), "default": []}
-    parser.add_argument("--streams", help="these alone", **names)
-    parser.add_argument("--models", help=f"of {', '.join(MODELS)}", **names)
-    parser.add_argument("--again", help="models to run again", **names)
+    parser = command.make_parser(__doc__)
+    command.add_streams(parser, [*DATA, *SMALL, *TRACKS])
+    models = {"type": command.names("model", MODELS), "default": [], "metavar": "NAME,NAME"}
+    parser.add_argument("--models", help=f"these alone, of {', '.join(MODELS)}", **models)
+    parser.add_argument("--again", help="models to run again", **models)
     parser.add_argument(
         "--seeds",
+        type=command.wholes,
         metavar="1,2",
-        type=lambda text: [int(seed) for seed in text.split(",")],
         help="by default 1,2,3 for our forests, 1 for others",
     )
-    parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--time-limit", type=float, default=900, help="seconds of a run")
-    parser.add_argument("--table", action="store_true", help="print tables, check promises")
-    parser.add_argument("--picture", metavar="FILE.png", help="draw")
-    arguments = parser.parse_args()
-    known = [*DATA, *SMALL, *TRACKS]
-    if unknown := set(arguments.streams) - set(known):
-        parser.error(f"no stream {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    if unknown := {*arguments.models, *arguments.again} - set(MODELS):
-        parser.error(f"no model {', '.join(sorted(unknown))}; there are {', '.join(MODELS)}")
-    return arguments
+    parser.add_argument(
+        "--jobs", type=command.whole, default=1, metavar="N", help="processes (default: 1)"
+    )
+    parser.add_argument(
+        "--time-limit",
+        type=command.seconds,
+        default=900.0,
+        metavar="S",
+        help="seconds of a run (default: 900)",
+    )
+    parser.add_argument("--table", action="store_true", help="print tables, check goals")
+    parser.add_argument("--picture", type=command.picture, metavar="FILE.png", help="draw")
+    return parser.parse_args(argv)
 
 
-def main() -> None:
-    """Run, or report."""
-    arguments = read_arguments()
+def main(argv: list[str] | None = None) -> int:
+    """Run, or report; returns the exit status."""
+    arguments = read_arguments(argv)
     if arguments.picture:
+        command.need_matplotlib()
         drift_report.draw(arguments.picture)
     if arguments.table:
-        sys.exit(drift_report.print_all())
+        return drift_report.print_all()
     if arguments.picture:
-        return
-    runs = plan(arguments)
+        return 0
     os.environ["PYTHONHASHSEED"] = "0"  # river's trees go through sets of strings
-    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as threads:
-        keep = functools.partial(run_and_keep, time_limit=arguments.time_limit)
-        list(threads.map(keep, runs))
+    planned = plan(arguments)
+    if not planned:
+        print(f"nothing to run: all of it is in {TABLE.name}; --again repeats the runs of a model")
+        return 0
+    there = available(dict.fromkeys(what.stream for what in planned), arguments.data)
+    runs = [what for what in planned if what.stream in there]
+    run_all(runs, arguments.data, arguments.time_limit, arguments.jobs)
+    return 0 if runs else 1
 
 
 if __name__ == "__main__":
-    main()
+    command.run(main)

@@ -1,14 +1,16 @@
-"""What `drift.py` has measured: tables in Markdown, the promises, and the picture."""
+"""What `drift.py` has measured: tables in Markdown, the goals, and the picture."""
 
 import collections
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import command
 from runs import AFTERMATH, CURVES, DATA, MODELS, PIECE, SMALL, TABLE, TRACKS, WINDOW, read
 
-# Accuracy of CapyMOA 0.15 (MOA) with default settings and 10 members, over the same rows, missing
-# values as 0 and categories one-hot: the table in ../shared/data/README.md
+# Accuracy of CapyMOA 0.15 (MOA) with default settings and 10 members, measured over the same rows,
+# missing values as 0 and categories one-hot
 CAPYMOA_MODELS = ("ARF", "SRP", "LevBag", "Hoeffding tree", "kNN", "naive Bayes")
 CAPYMOA = {
     "elec2": (0.9054, 0.8937, 0.8981, 0.8133, 0.8407, 0.7288),
@@ -177,7 +179,7 @@ def print_drifts(results: Results) -> None:
 
 def print_capymoa(results: Results) -> None:
     """Print our accuracies beside those of CapyMOA."""
-    print("\n### Accuracy beside CapyMOA's (of ../shared/data/README.md)\n")
+    print("\n### Accuracy beside that of CapyMOA 0.15 (defaults, 10 members)\n")
     ours = [model for model in results.models if MODELS[model].is_ours]
     print_header("stream", *ours, *(f"CapyMOA {model}" for model in CAPYMOA_MODELS))
     for stream, others in CAPYMOA.items():
@@ -202,22 +204,22 @@ def print_notes(results: Results) -> None:
         print(f"- {version}")
 
 
-# Promises
+# Goals
 
 
 class Check(NamedTuple):
-    """A promise: whether it holds, None if runs are missing to tell, and the figures."""
+    """A goal: whether it is reached, None if runs are missing to tell, and the figures."""
 
-    promise: str
+    goal: str
     holds: bool | None
     figures: str
 
 
-def at_least(promise: str, value: float | None, bound: float | None) -> Check:
+def at_least(goal: str, value: float | None, bound: float | None) -> Check:
     """Compare, where there is something to compare."""
     if value is None or bound is None:
-        return Check(promise, None, "runs are missing")
-    return Check(promise, value >= bound, f"{value:.4f}, promised {bound:.4f}")
+        return Check(goal, None, "runs are missing")
+    return Check(goal, value >= bound, f"{value:.4f}, goal {bound:.4f}")
 
 
 def mean_of_data(results: Results, model: str) -> float | None:
@@ -233,16 +235,16 @@ def best_of(values: Iterable[float | None]) -> float | None:
 
 def wins(results: Results, name: str, rival: Callable[[str], float | None]) -> Check:
     """Count the data streams on which the adaptive forest is at or above another's accuracy."""
-    promise = f"at or above the better of {name} ARF and SRP on at least 8 of {len(DATA)} streams"
+    goal = f"at or above the better of {name} ARF and SRP on at least 8 of {len(DATA)} streams"
     pairs = [(results.mean(stream, "AdaptiveAMF"), rival(stream)) for stream in DATA]
     told = [ours >= theirs for ours, theirs in pairs if None not in (ours, theirs)]
     won, open_ = sum(told), len(DATA) - len(told)
     holds = True if won >= 8 else False if won + open_ < 8 else None
-    return Check(promise, holds, f"on {won}" + (f", {open_} yet to be run" if open_ else ""))
+    return Check(goal, holds, f"on {won}" + (f", {open_} yet to be run" if open_ else ""))
 
 
-def check_promises(results: Results) -> Iterator[Check]:
-    """Check all that issue 4 promises of the adaptive forest."""
+def check_goals(results: Results) -> Iterator[Check]:
+    """Check all that was set as a goal for the adaptive forest."""
 
     def ours(stream: str) -> float | None:
         return results.mean(stream, "AdaptiveAMF")
@@ -257,12 +259,12 @@ def check_promises(results: Results) -> Iterator[Check]:
     for stream, bound in {"elec2": 0.915, "rialto": 0.87, "letter": 0.875, "car": 0.91}.items():
         yield at_least(f"accuracy on {stream}", ours(stream), bound)
     for stream, others in CAPYMOA.items():
-        promise = f"no more than 0.02 behind the best of CapyMOA on {stream}"
-        yield at_least(promise, ours(stream), max(others) - 0.02)
+        goal = f"no more than 0.02 behind the best of CapyMOA on {stream}"
+        yield at_least(goal, ours(stream), max(others) - 0.02)
     for stream in SMALL:
         plain = results.mean(stream, "AMF")
-        promise = f"no more than 0.006 behind the plain forest on {stream}"
-        yield at_least(promise, ours(stream), None if plain is None else plain - 0.006)
+        goal = f"no more than 0.006 behind the plain forest on {stream}"
+        yield at_least(goal, ours(stream), None if plain is None else plain - 0.006)
     yield from check_aftermaths(results)
     yield check_memory(results)
 
@@ -271,45 +273,45 @@ def check_aftermaths(results: Results) -> Iterator[Check]:
     """Check that after each abrupt drift the adaptive forest is at or above river's ARF."""
     for stream in ("sea_abrupt", "agrawal_abrupt", "stagger_abrupt"):
         ours, theirs = (results.at_drifts(stream, m, "after_drift") for m in ("AdaptiveAMF", "ARF"))
-        promise = f"accuracy over {AFTERMATH} samples after drift {{}} of {stream}: river's ARF's"
+        goal = f"accuracy over {AFTERMATH} samples after drift {{}} of {stream}: river's ARF's"
         if not (ours and theirs):
-            yield Check(promise.format("1, 2, ..."), None, "runs are missing")
+            yield Check(goal.format("1, 2, ..."), None, "runs are missing")
         for number, (value, bound) in enumerate(zip(ours, theirs, strict=False), start=1):
-            yield at_least(promise.format(number), value, bound)
+            yield at_least(goal.format(number), value, bound)
 
 
 def check_memory(results: Results) -> Check:
     """Check that memory stays under 64 MB where there are up to 60 features."""
-    promise = "under 64 MB on each stream of up to 60 features"
+    goal = "under 64 MB on each stream of up to 60 features"
     rows = [row for (_, m), rows in results.rows.items() if m == "AdaptiveAMF" for row in rows]
     ended = [row for row in rows if row["status"] == "ok" and int(row["n_features"]) <= 60]
     if not ended:
-        return Check(promise, None, "runs are missing")
+        return Check(goal, None, "runs are missing")
     worst = max(ended, key=lambda row: float(row["memory_mb"]))
     memory = float(worst["memory_mb"])
-    return Check(promise, memory < 64, f"{memory:.1f} MB on {worst['stream']}")
+    return Check(goal, memory < 64, f"{memory:.1f} MB on {worst['stream']}")
 
 
-def print_all() -> str | int:
-    """Print tables and promises; returns an exit status."""
+def print_all() -> int:
+    """Print tables and goals; returns the exit status."""
     results = Results()
     for measure in MEASURES:
         print_measure(results, measure)
     print_drifts(results)
     print_capymoa(results)
     print_notes(results)
-    print("\n### Promises of AdaptiveAMF\n")
-    print_header("promise", "measured", "")
-    checks = list(check_promises(results))
+    print("\n### Goals of AdaptiveAMF\n")
+    print_header("goal", "measured", "")
+    checks = list(check_goals(results))
     for check in checks:
-        verdict = {True: "holds", False: "**MISSED**", None: "**cannot tell**"}[check.holds]
-        print_row((check.promise, check.figures, verdict))
+        verdict = {True: "reached", False: "**MISSED**", None: "**cannot tell**"}[check.holds]
+        print_row((check.goal, check.figures, verdict))
     print()
-    missed = [check.promise for check in checks if check.holds is False]
     untold = sum(check.holds is None for check in checks)
-    lines = [f"missed: {'; '.join(missed)}"] * bool(missed)
-    lines += [f"runs are missing to tell {untold} of {len(checks)} promises"] * bool(untold)
-    return "\n".join(lines) or 0
+    if untold:
+        command.say(f"runs are missing to tell {untold} of {len(checks)} goals")
+    missed = [check.goal for check in checks if check.holds is False]
+    return command.verdict(missed) or int(untold > 0)
 
 
 # The picture
@@ -340,11 +342,8 @@ FOLLOWED = ("SRP", "ARF", "AMF", "AdaptiveAMF")  # along the tracks; the last on
 LEFT_EDGE = 0.55  # accuracies below are drawn there
 
 
-def draw(path: str) -> None:
+def draw(path: Path) -> None:
     """Draw accuracies, and curves along the tracks."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     results = Results()

@@ -1,29 +1,29 @@
 """The pictures of the README that no other script draws.
 
-python tests/benchmarks/pictures.py    # writes adaptive.png and surfaces.png beside it
+    python tests/benchmarks/pictures.py            # adaptive.png and surfaces.png, beside this file
+    python tests/benchmarks/pictures.py surfaces --to FOLDER
+
+- `adaptive`: what two drifts of a generated stream do to the adaptive forest's accuracy, fading
+  share and relevance.
+- `surfaces`: the decisions of one forest on Bananas, by its first tree or all ten, by all prunings
+  or the leaves alone.
+
+Neither needs a stream of the folder of `--data`, which every script here takes.
 """
 
 from pathlib import Path
 
-import matplotlib
-import matplotlib.pyplot as plt
+import command
 from river import datasets
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, plot
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.evaluation import STREAMS, drift_history
-
-HERE = Path(__file__).parent
-
-
-def main() -> None:
-    """Draw both."""
-    matplotlib.use("Agg")
-    draw_drift(HERE / "adaptive.png")
-    draw_surfaces(HERE / "surfaces.png")
 
 
 def draw_drift(path: Path) -> None:
     """Draw what drift does to a forest."""
+    from river_amf import plot
+
     stream = STREAMS["stagger_abrupt"]
     history = drift_history(stream, AdaptiveAMFClassifier(seed=1))
     axes = plot.drift(history, stream.drifts)
@@ -32,6 +32,10 @@ def draw_drift(path: Path) -> None:
 
 def draw_surfaces(path: Path) -> None:
     """Draw one forest by its first tree or all ten, by all prunings or the leaves alone."""
+    import matplotlib.pyplot as plt
+
+    from river_amf import plot
+
     samples = list(datasets.Bananas().take(300))
     model = AMFClassifier(seed=1)
     for x, y in samples:
@@ -49,5 +53,26 @@ def draw_surfaces(path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
+PICTURES = {"adaptive": draw_drift, "surfaces": draw_surfaces}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Draw what is asked for; returns the exit status."""
+    parser = command.make_parser(__doc__)
+    command.add_parts(parser, PICTURES)
+    parser.add_argument(
+        "--to",
+        type=command.folder,
+        default=command.HERE,
+        metavar="FOLDER",
+        help="write the pictures there (default: beside the scripts)",
+    )
+    arguments = parser.parse_args(argv)
+    command.need_matplotlib()
+    for name in arguments.parts or PICTURES:
+        PICTURES[name](arguments.to / f"{name}.png")
+    return 0
+
+
 if __name__ == "__main__":
-    main()
+    command.run(main)

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import command
 import numpy as np
 from numpy.typing import NDArray
 from peers import alone, river_forest
 from river import ensemble, preprocessing, tree
 from river.base import Classifier
 from river.metrics import Accuracy, CrossEntropy
-from streams import SHARED, load
+from streams import load
 
 import river_amf
 from river_amf.evaluation import BUNDLED
@@ -69,18 +70,12 @@ class Course(NamedTuple):
     width: int = 0
 
 
-def stream_names() -> list[str]:
-    """Return the names of all streams that there are on this machine."""
-    data = [name for name in DATA if (SHARED / f"{name}.csv.gz").exists()]
-    return [*data, *SMALL, *TRACKS]
-
-
-def open_course(name: str) -> Course:
+def open_course(name: str, data: Path) -> Course:
     """Load a stream, or make a track."""
     if name in TRACKS:
         track = TRACKS[name]
         return Course(list(track), track.n_features, track.drifts, track.width)
-    stream = load(name, DATA.get(name))
+    stream = load(name, data, DATA.get(name))
     return Course(list(stream), stream.n_numeric + stream.n_categorical)
 
 
@@ -245,9 +240,9 @@ class Tally:
         self.last = y
 
 
-def run(what: Run, time_limit: float) -> tuple[dict[str, Any], list[int]]:
+def run(what: Run, data: Path, time_limit: float) -> tuple[dict[str, Any], list[int]]:
     """Run a model along a stream; returns a row of the table, and a curve."""
-    entry, course = MODELS[what.model], open_course(what.stream)
+    entry, course = MODELS[what.model], open_course(what.stream, data)
     samples = entry.encode(course.samples)
     row: dict[str, Any] = {**what._asdict(), "n_features": course.n_features}
     walk(entry.make(what.seed), samples[:WARM_UP], time_limit)
@@ -322,12 +317,12 @@ def versions() -> str:
     return "; ".join([f"python {platform.python_version()}", *named, river_amf.__version__])
 
 
-def run_apart(what: Run, time_limit: float) -> tuple[dict[str, Any], list[int]]:
+def run_apart(what: Run, data: Path, time_limit: float) -> tuple[dict[str, Any], list[int]]:
     """Run in a process of its own, so that nothing can harm other runs; tell what went wrong."""
     spawn = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as process:
         try:
-            return process.submit(run, what, time_limit).result()
+            return process.submit(run, what, data, time_limit).result()
         except TooLong as error:
             status = str(error)
         except Exception as error:
@@ -353,6 +348,7 @@ FIELDS = (
 )
 CURVE_FIELDS = (*Run._fields, "hits")  # counts of right predictions in each `PIECE` samples
 ONE_AT_A_TIME = threading.Lock()
+stopping = threading.Event()
 
 
 def key(row: dict[str, str]) -> Run:
@@ -378,20 +374,25 @@ def append(path: Path, fields: tuple[str, ...], row: dict[str, Any]) -> None:
         writer.writerow(row)
 
 
-def forget(path: Path, fields: tuple[str, ...], runs: Iterable[Run]) -> None:
-    """Take runs out of a table."""
+def forget(path: Path, fields: tuple[str, ...], what: Run) -> None:
+    """Take a run out of a table."""
     rows = read(path)
-    kept = [row for what, row in rows.items() if what not in set(runs)]
-    if len(kept) < len(rows):
+    if rows.pop(what, None):
         path.unlink()
-        for row in kept:
+        for row in rows.values():
             append(path, fields, row)
 
 
-def run_and_keep(what: Run, time_limit: float) -> None:
-    """Run, and write down what came of it."""
-    row, curve = run_apart(what, time_limit)
+def run_and_keep(what: Run, data: Path, time_limit: float) -> None:
+    """Run, and write down what came of it in place of what was there."""
+    if stopping.is_set():
+        return
+    row, curve = run_apart(what, data, time_limit)
     with ONE_AT_A_TIME:
+        if stopping.is_set():  # the run was broken off, which says nothing about the model
+            return
+        forget(TABLE, FIELDS, what)
+        forget(CURVES, CURVE_FIELDS, what)
         append(TABLE, FIELDS, row)
         if curve:
             hits = " ".join(map(str, curve))
@@ -402,3 +403,18 @@ def run_and_keep(what: Run, time_limit: float) -> None:
             f"{accuracy}",
             flush=True,
         )
+
+
+def run_all(runs: Iterable[Run], data: Path, time_limit: float, jobs: int) -> None:
+    """Run what is asked for; an error or Ctrl-C ends all runs that are under way, unrecorded."""
+    threads = concurrent.futures.ThreadPoolExecutor(jobs, initializer=command.ignore_interrupts)
+    keep = functools.partial(run_and_keep, data=data, time_limit=time_limit)
+    try:
+        list(threads.map(keep, runs))
+    except BaseException:
+        with ONE_AT_A_TIME:
+            stopping.set()
+        command.end_processes()
+        raise
+    finally:
+        threads.shutdown(cancel_futures=True)

@@ -5,18 +5,18 @@
     python tests/benchmarks/speed.py --csv speed.csv --picture speed.png
     python tests/benchmarks/speed.py --quick             # a smoke test: its figures mean nothing
 
-- `streams`: test-then-train on real streams, against river's classifiers and the C++ program of
-  ../shared/yardstick. `--everywhere` runs all of them on all streams, which is slow.
+- `streams`: test-then-train on real streams, against river's classifiers and, with `--yardstick`,
+  a C++ program. `--everywhere` runs all of them on all streams, which is slow.
 - `sweeps`: generated streams, by nodes, features, trees and classes.
 - `long`: up to a million samples, with and without a budget of nodes, and of one label.
 - `floor`: a call of the smallest model.
-- `memory`: bytes and accuracy, ours and river's.
+- `memory`: bytes and accuracy on elec2, ours and river's.
 
-`COMPARISONS` has all ways to run a stream. Before any of ours is timed, all of them are proven to
-give the same probabilities and the same model, bit for bit. The ways are timed in turn in one
-process; a cost is the median of the repeats, and a ratio the median of the ratios within a repeat.
-Tables are Markdown. The streams of ../shared/data are left out, and named, where that folder is
-missing. The exit status is 1 if a promise did not hold.
+Before any of our ways to run a stream is timed, all of them are proven to give the same
+probabilities and the same model, bit for bit. The ways are timed in turn in one process; a cost is
+the median of the repeats, and a ratio the median of the ratios within a repeat. Tables are
+Markdown. "Goal" is what the project set out to reach. The exit status is 1 if a goal was missed, or
+if there was nothing to measure.
 """
 
 import argparse
@@ -27,33 +27,33 @@ import gc
 import importlib.util
 import itertools
 import pickle
-import shutil
 import statistics
-import sys
 import time
 import timeit
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import command
 import numpy as np
 import pandas as pd
-from figures import as_numbers, available
+from figures import as_numbers
 from peers import alone, river_forest
 from river import forest, metrics
 from river.base import Classifier
-from streams import SHARED, load
+from streams import available, load
 
 from river_amf import AMFClassifier
 from river_amf.evaluation import progressive_val_score
 
-YARDSTICK = SHARED.parent / "yardstick" / "run.py"
+STREAMS = ("Bananas", "elec2", "Shuttle", "ImageSegments", "letter", "weather")
 BUDGET = 4095  # nodes a tree
 SMALL_BUDGET = 1900  # ours takes a tenth of the bytes that river's takes with the other one
 
 
 class Size(NamedTuple):
-    """How much is measured."""
+    """How much is measured, and on what."""
 
     rows: int = 20_000  # of a real stream, at most
     ours: int = 5  # repeats
@@ -65,6 +65,8 @@ class Size(NamedTuple):
     seeds: tuple[int, ...] = (1, 2, 3)  # of the long streams
     calls: int = 20_000
     everywhere: bool = False
+    streams: tuple[str, ...] = STREAMS
+    data: Path = command.DATA
 
 
 QUICK = Size(300, 2, 1, 600, 300, 5, 100, (1,), 200)
@@ -79,34 +81,34 @@ class Figure(NamedTuple):
     value: float | str
     unit: str
     ratio: float | str
-    promise: str
+    goal: str
 
 
 figures: list[Figure] = []
-missed: list[str] = []  # promises that did not hold in this run
+missed: list[str] = []  # goals, in this run
 
 
-def hold(name: str, value: float, promise: str) -> None:
-    """Check a promise such as ">= 25"."""
-    if promise:
-        sign, bound = promise.split()
+def check(name: str, value: float, goal: str) -> None:
+    """Check a goal such as ">= 25"."""
+    if goal:
+        sign, bound = goal.split()
         if not (value >= float(bound) if sign == ">=" else value <= float(bound)):
             missed.append(name)
 
 
 def note(
-    part: str, stream: str, what: str, value: float, unit: str = "us", promise: str = ""
+    part: str, stream: str, what: str, value: float, unit: str = "us", goal: str = ""
 ) -> float:
-    """Keep a value, check its promise, and return it."""
-    figures.append(Figure(part, stream, what, value, unit, "", promise))
-    hold(f"{what} on {stream}", value, promise)
+    """Keep a value, check its goal, and return it."""
+    figures.append(Figure(part, stream, what, value, unit, "", goal))
+    check(f"{what} on {stream}", value, goal)
     return value
 
 
-def note_ratio(part: str, stream: str, what: str, ratio: float, promise: str = "") -> float:
-    """Keep a ratio, check its promise, and return it."""
-    figures.append(Figure(part, stream, what, "", "", ratio, promise))
-    hold(f"{what} on {stream}", ratio, promise)
+def note_ratio(part: str, stream: str, what: str, ratio: float, goal: str = "") -> float:
+    """Keep a ratio, check its goal, and return it."""
+    figures.append(Figure(part, stream, what, "", "", ratio, goal))
+    check(f"{what} on {stream}", ratio, goal)
     return ratio
 
 
@@ -178,14 +180,6 @@ def in_cpp(yardstick: Callable[..., str], case: Case, answers: Answers) -> float
     return float(line.split(" us ")[0])
 
 
-def load_yardstick() -> Callable[..., str]:
-    """Return the function that compiles and runs the C++ program."""
-    spec = importlib.util.spec_from_file_location("yardstick", YARDSTICK)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.yardstick
-
-
 class Way(NamedTuple):
     """A way to run a stream."""
 
@@ -211,9 +205,26 @@ COMPARISONS = {
         streams=("elec2",),
     ),
     "river Hoeffding tree": Way(functools.partial(alone("hoeffding-gain"), seed=1), one_by_one),
-    "C++ yardstick": Way(load_yardstick, in_cpp, streams=("elec2", "letter", "weather")),
 }
 OUR_WAYS = [name for name, way in COMPARISONS.items() if way.is_ours]
+YARDSTICK = "C++ yardstick"
+
+
+def add_yardstick(folder: Path) -> None:
+    """Add the C++ program to the ways to run a stream; a line says why if it does not run."""
+    spec = importlib.util.spec_from_file_location("yardstick", folder / "run.py")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        in_cpp(module.yardstick, Case("four", pd.DataFrame(np.eye(4)), pd.Series([0, 1, 0, 1])), [])
+    except Exception as error:  # it is not ours, nor is the compiler
+        command.say(f"{YARDSTICK}: left out: {type(error).__name__}: {error}")
+    else:
+        COMPARISONS[YARDSTICK] = Way(
+            lambda: module.yardstick, in_cpp, streams=("elec2", "letter", "weather")
+        )
+
+
 PROVEN = ("labels", "probabilities", "model")
 
 
@@ -223,7 +234,7 @@ def prove(case: Case) -> None:
     for name, other in zip(OUR_WAYS[1:], others, strict=True):
         for what, expected, got in zip(PROVEN, first, other, strict=True):
             if expected != got:
-                raise AssertionError(f"{case.name}, {name}: other {what} than {OUR_WAYS[0]}")
+                raise command.Failed(f"{case.name}, {name}: other {what} than {OUR_WAYS[0]}")
 
 
 def run_to_the_end(way: Way, case: Case) -> tuple[list[Any], bytes, bytes]:
@@ -264,9 +275,7 @@ def paired_ratio(slow: list[float], fast: list[float]) -> float:
 
 # Real streams
 
-STREAMS = ("Bananas", "elec2", "Shuttle", "ImageSegments", "letter", "weather")
-
-# stream, what is divided by what, and what the project promises of it
+# stream, what is divided by what, and the goal
 RATIOS = [
     ("Bananas", "river AMF", "per sample", ">= 20"),
     ("elec2", "river AMF", "per sample", ">= 25"),
@@ -283,38 +292,33 @@ RATIOS = [
 
 
 def streams(size: Size) -> None:
-    """Print what a sample of each real stream costs, and the ratios that are promised."""
-    has_yardstick = YARDSTICK.exists() and shutil.which("g++") is not None
-    if not has_yardstick:
-        print(f"C++ yardstick: left out, no {YARDSTICK} or no g++\n")
+    """Print what a sample of each real stream costs, and the ratios that have a goal."""
     times = {}
     print_header("stream, us a sample", "samples", "features", *COMPARISONS)
-    for name in STREAMS:
-        if available(name):
-            times[name] = run_stream(real_case(name, size.rows), size, has_yardstick)
+    for name in size.streams:
+        times[name] = run_stream(real_case(name, size), size)
     print()
-    print_header("stream", "what", "ratio", "promised")
-    for name, slow, fast, promise in RATIOS:
+    print_header("stream", "what", "ratio", "goal")
+    for name, slow, fast, goal in RATIOS:
         if name in times and times[name].keys() >= {slow, fast}:
             what = f"{slow} / {fast}"
             ratio = paired_ratio(times[name][slow], times[name][fast])
-            print_row((name, what, note_ratio("streams", name, what, ratio, promise), promise))
+            print_row((name, what, note_ratio("streams", name, what, ratio, goal), goal))
 
 
-def real_case(name: str, limit: int) -> Case:
+def real_case(name: str, size: Size) -> Case:
     """Load a stream with all columns as numbers, as river's forest takes no categories."""
-    features, labels = zip(*as_numbers(load(name, limit)), strict=True)
+    features, labels = zip(*as_numbers(load(name, size.data, size.rows)), strict=True)
     return Case(name, pd.DataFrame(list(features)), pd.Series(labels))
 
 
-def run_stream(case: Case, size: Size, has_yardstick: bool) -> dict[str, list[float]]:
+def run_stream(case: Case, size: Size) -> dict[str, list[float]]:
     """Prove, time, and print a row of costs."""
     prove(case)
     names = [
         name
         for name, way in COMPARISONS.items()
-        if (size.everywhere or not way.streams or case.name in way.streams)
-        and (has_yardstick or way.walk is not in_cpp)
+        if size.everywhere or not way.streams or case.name in way.streams
     ]
     times = measure(case, names, size)
     print_row((case.name, *case.X.shape, *costs("streams", case, times)))
@@ -404,7 +408,7 @@ class Window(NamedTuple):
 
 def long(size: Size) -> None:
     """Print what a sample costs late in a stream, and the slowest calls."""
-    print_header("stream", "what", "early", "late", "late / early", "promised")
+    print_header("stream", "what", "early", "late", "late / early", "goal")
     compare_windows("no budget", {}, (10, 200), size, "<= 3.5", "")
     compare_windows("4095 nodes", {"max_nodes": BUDGET}, (100, 1000), size, "<= 1.1", "<= 1.01")
     print()
@@ -416,15 +420,15 @@ def compare_windows(
     parameters: dict[str, int],
     thousands: tuple[int, int],
     size: Size,
-    time_promise: str,
-    memory_promise: str,
+    time_goal: str,
+    memory_goal: str,
 ) -> None:
     """Print costs and bytes around two places of a stream, the medians over the seeds."""
     prove(Clusters(1).draw(size.proven, name, **parameters))
     runs = [run_windows(seed, parameters, thousands, size) for seed in size.seeds]
     places = [f"{1000 * number:,} samples".replace(",", " ") for number in thousands]
-    promises = (time_promise, "", memory_promise)
-    for what, promise in zip(Window._fields, promises, strict=True):
+    goals = (time_goal, "", memory_goal)
+    for what, goal in zip(Window._fields, goals, strict=True):
         unit = "B" if what == "memory" else "us"
         values = [[float(getattr(window, what)) for window in run] for run in runs]
         ends = [
@@ -433,10 +437,10 @@ def compare_windows(
         ]
         ratio = statistics.median(late / early for early, late in values)
         if what == "memory":
-            ratio = max(ratio, 1 / ratio) if memory_promise else ratio  # equal, to 1 %
-        note_ratio("long", name, f"{what}, late / early", ratio, promise)
+            ratio = max(ratio, 1 / ratio) if memory_goal else ratio  # equal, to 1 %
+        note_ratio("long", name, f"{what}, late / early", ratio, goal)
         shown = [f"{place}: {end:.4g} {unit}" for place, end in zip(places, ends, strict=True)]
-        print_row((name, what, *shown, ratio, promise))
+        print_row((name, what, *shown, ratio, goal))
 
 
 def run_windows(
@@ -485,15 +489,15 @@ def one_label(size: Size) -> None:
     meet_another(Clusters(0), AMFClassifier(seed=0), (3 * size.thousand,))  # loads all kernels
     runs = [meet_another(Clusters(s), AMFClassifier(seed=s), (early, late)) for s in size.seeds]
     slowest, other, first, last = map(statistics.median, zip(*runs, strict=True))
-    print_header("one label", "measured", "promised")
-    for what, value, unit, promise in (
+    print_header("one label", "measured", "goal")
+    for what, value, unit, goal in (
         ("slowest learn_one of 1 000 000 samples", slowest, "ms", "<= 20"),
         ("slowest learn_one of 100 with another label", other, "ms", "<= 20"),
         ("memory at 100 000 samples", first, "B", ""),
         ("memory at 1 000 000 samples", last, "B", ""),
     ):
-        note("long", "one label", what, value, unit, promise)
-        print_row((what, f"{value:.4g} {unit}", promise and f"{promise} {unit}"))
+        note("long", "one label", what, value, unit, goal)
+        print_row((what, f"{value:.4g} {unit}", goal and f"{goal} {unit}"))
 
 
 def meet_another(
@@ -535,14 +539,14 @@ FLOOR = {"predict_proba_one(x)": "<= 2.5", "learn_one(x, True)": "<= 3"}
 def floor(size: Size) -> None:
     """Print what a call costs where there is one tree of one node: all but the walk."""
     x = {f"x{j}": j / 10 for j in range(10)}
-    print_header("1 tree, 10 features, 1 sample learnt", "us", "promised")
-    for call, promise in FLOOR.items():
+    print_header("1 tree, 10 features, 1 sample learnt", "us", "goal")
+    for call, goal in FLOOR.items():
         setup = "model = make(); model.learn_one(x, True)"
         names = {"x": x, "make": functools.partial(OURS, n_estimators=1)}
         timer = timeit.Timer(f"model.{call}", setup, globals=names)
         seconds = statistics.median(timer.repeat(size.ours, size.calls))
-        cost = note("floor", "one node", call, 1e6 * seconds / size.calls, promise=promise)
-        print_row((call, cost, promise))
+        cost = note("floor", "one node", call, 1e6 * seconds / size.calls, goal=goal)
+        print_row((call, cost, goal))
 
 
 # Memory
@@ -559,9 +563,7 @@ class Weighed(NamedTuple):
 def memory(size: Size) -> None:
     """Print bytes, nodes and accuracy on elec2, ours and river's, with and without a budget."""
     print_header("elec2", "forest", "bytes", "nodes", "bytes a node", "accuracy")
-    if not available("elec2"):
-        return
-    case = real_case("elec2", size.rows)
+    case = real_case("elec2", size)
     rivers = {b: weigh(RIVERS(max_nodes=b), case, count_rivers_nodes) for b in (None, BUDGET)}
     for budget, weighed in rivers.items():
         print_weighed(nodes_of(budget), "river AMF", weighed)
@@ -573,7 +575,7 @@ def memory(size: Size) -> None:
         name = f"{nodes_of(budget)} against {nodes_of(rivers_budget)}"
         shares.append((name, what, note_ratio("memory", name, what, value, "<= 0.1")))
     print()
-    print_header("elec2", "what", "share", "promised")
+    print_header("elec2", "what", "share", "goal")
     for name, what, value in shares:
         print_row((name, what, value, "<= 0.1"))
 
@@ -624,7 +626,7 @@ def share(ours: Weighed, rivers: Weighed) -> tuple[str, float]:
 # Output
 
 
-def write_csv(path: str) -> None:
+def write_csv(path: Path) -> None:
     """Write all figures."""
     with open(path, "w", newline="") as file:
         writer = csv.writer(file)
@@ -640,16 +642,13 @@ BARS = {
     "per sample": "#08519c",
     "blocks": "#3182bd",
     "blocks, 2 threads": "#9ecae1",
-    "C++ yardstick": "#e6550d",
+    YARDSTICK: "#e6550d",
 }
 BAR_WIDTH = 0.14
 
 
-def draw(path: str) -> None:
+def draw(path: Path) -> None:
     """Draw the cost of a sample on the real streams, a bar for each way."""
-    import matplotlib
-
-    matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
     cost = {(f.stream, f.what): f.value for f in figures if f.part == "streams" and f.unit == "us"}
@@ -658,6 +657,8 @@ def draw(path: str) -> None:
     for place, name in enumerate(names):
         draw_group(axes, place, {way: cost[name, way] for way in BARS if (name, way) in cost})
     for way, color in BARS.items():
+        if way not in COMPARISONS:
+            continue
         ours = "river_amf, " if COMPARISONS[way].is_ours else ""
         axes.bar(0, 0, color=color, label=ours + way)  # for the legend
     axes.set_yscale("log")
@@ -680,38 +681,62 @@ def draw_group(axes: Any, place: int, cost: dict[str, float]) -> None:
 
 
 PARTS = {"streams": streams, "sweeps": sweeps, "long": long, "floor": floor, "memory": memory}
+STREAMS_OF = dict.fromkeys(PARTS, ()) | {"streams": STREAMS, "memory": ("elec2",)}
 
 
-def read_arguments() -> argparse.Namespace:
+def read_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(PARTS)}; or all")
-    parser.add_argument("--csv", metavar="FILE", help="write all figures")
-    parser.add_argument("--picture", metavar="FILE.png", help="draw the part `streams`")
+    parser = command.make_parser(__doc__)
+    command.add_parts(parser, PARTS)
+    command.add_streams(parser, STREAMS)
+    parser.add_argument(
+        "--yardstick",
+        type=command.folder,
+        metavar="FOLDER",
+        help="compare with a C++ program: FOLDER/run.py has a function `yardstick(X, y)` that"
+        " compiles and runs it, and returns a line that starts with `12.3 us `",
+    )
+    parser.add_argument("--csv", type=command.new_file, metavar="FILE", help="write all figures")
+    parser.add_argument(
+        "--picture", type=command.picture, metavar="FILE.png", help="draw the part `streams`"
+    )
     parser.add_argument("--everywhere", action="store_true", help="everything on all streams")
-    parser.add_argument("--quick", action="store_true", help="a smoke test; promises nothing")
-    arguments = parser.parse_args()
-    if unknown := set(arguments.parts) - PARTS.keys():
-        parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    parser.add_argument("--quick", action="store_true", help="a smoke test; checks no goal")
+    arguments = parser.parse_args(argv)
+    command.match_parts(parser, arguments, STREAMS_OF)
+    if arguments.picture and "streams" not in arguments.parts:
+        parser.error("--picture draws the part `streams`, which is not asked for")
     return arguments
 
 
-def main() -> None:
-    """Run the parts asked for."""
-    arguments = read_arguments()
-    size = (QUICK if arguments.quick else Size())._replace(everywhere=arguments.everywhere)
-    for part in arguments.parts or PARTS:
+def main(argv: list[str] | None = None) -> int:
+    """Run the parts asked for; returns the exit status."""
+    arguments = read_arguments(argv)
+    if arguments.picture:
+        command.need_matplotlib()
+    names = available(arguments.streams, arguments.data)
+    parts = command.parts_left(arguments.parts, STREAMS_OF, names)
+    if "streams" in parts and arguments.yardstick:
+        add_yardstick(arguments.yardstick)
+    elif "streams" in parts:
+        command.say(f"{YARDSTICK}: left out (--yardstick FOLDER names its folder)")
+    size = (QUICK if arguments.quick else Size())._replace(
+        everywhere=arguments.everywhere, streams=tuple(names), data=arguments.data
+    )
+    for part in parts:
         PARTS[part](size)
         print(flush=True)
         if arguments.csv:
             write_csv(arguments.csv)  # after each part, as all of them take long
-    if arguments.picture:
+    if arguments.picture and "streams" in parts:
         draw(arguments.picture)
+    if not parts:
+        return 1
     if arguments.quick:
-        print("A smoke test: no promise was checked.")
-    elif missed:
-        sys.exit(f"missed: {', '.join(missed)}")
+        print("A smoke test: no goal was checked.")
+        return 0
+    return command.verdict(missed)
 
 
 if __name__ == "__main__":
-    main()
+    command.run(main)

@@ -391,7 +391,7 @@ def test_arrays_of_pandas_are_labels_and_weights():
 def test_labels_without_a_column_name_of_their_own_are_refused_before_they_are_learnt(library):
     model = AMFClassifier(seed=1)
     before = pickle.dumps(model)
-    with pytest.raises(ValueError, match="column name of their own"):
+    with pytest.raises(ValueError, match="distinct column names"):
         model.predict_proba_then_learn_many(library.frame({"a": [1.0, 2.0]}), [1, "1"])
     assert pickle.dumps(model) == before
 

@@ -3,6 +3,7 @@
 Every seed is fixed, so a test that passes once passes always; a wrong law fails by far.
 """
 
+import functools
 from typing import NamedTuple
 
 import naive
@@ -10,14 +11,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from river_amf import AMFClassifier, inspection
+from river_amf import AMFClassifier
+
+pytestmark = pytest.mark.slow
 
 N_TREES = 3000
 
 # the second label comes late, inside and beside the first one's cell; two rows coincide
 ROWS = [(0.1, 0.2), (0.9, 0.3), (0.4, 0.8), (0.4, 0.8), (0.6, 0.1), (0.5, 0.4), (0.2, 0.9)]
 LABELS = [0, 0, 0, 0, 0, 1, 1]
-# and an order in which all nodes are impure early
+IN_ORDER = range(len(ROWS))
+# an order in which all nodes are impure early
 SHUFFLED = [5, 0, 6, 3, 1, 4, 2]
 
 
@@ -55,36 +59,47 @@ def shape_of_sample(node):
     )
 
 
-def shape_of_table(table):
-    root = table.index[table["parent"] < 0][0]
-    left = table["left"][root]
-    times = sorted(table.loc[table["left"][table["left"] >= 0], "time"])
+def shape_of_tree(arena, tree, stop_if_pure):
+    """Read the shape off the arrays: tables of thousands of trees would take most of the time."""
+    nodes = {name: arena.nodes[tree][name].tolist() for name in arena.nodes.dtype.names}
+    is_pure = (np.count_nonzero(arena.counts[tree], axis=1) == 1).tolist()
+    root = int(arena.trees["root"][tree])
+    depths, times = [], []
+    pending = [(root, 0)]
+    while pending:
+        node, depth = pending.pop()
+        if nodes["left"][node] < 0 or (stop_if_pure and is_pure[node]):
+            depths.append(depth)
+        else:
+            times.append(nodes["split_time"][node])
+            pending += [(nodes["left"][node], depth + 1), (nodes["right"][node], depth + 1)]
     return Shape(
-        table["time"][left],
-        table["threshold"][root],
-        table["feature"][root],
-        table["n_samples"][left],
-        int((table["left"] < 0).sum()),
-        int(table["depth"].max()),
-        times[1] if len(times) > 1 else np.inf,
+        nodes["split_time"][root],
+        nodes["threshold"][root],
+        nodes["feature"][root],
+        nodes["n_samples"][nodes["left"][root]],
+        len(depths),
+        max(depths),
+        sorted(times)[1] if len(times) > 1 else np.inf,
     )
 
 
-def without_pure_splits(table):
-    """Cut a tree that split pure cells at once back to where they became pure."""
-    is_pure = np.array([sum(n > 0 for n in counts.values()) == 1 for counts in table["counts"]])
-    parent = table["parent"].to_numpy()
-    kept = (parent < 0) | ~is_pure[parent]
-    return table.assign(left=table["left"].where(~is_pure, -1))[kept]
-
-
-def online(order, **parameters):
-    model = AMFClassifier(n_estimators=N_TREES, split_intensity="unit", seed=7, **parameters)
+@functools.cache
+def online(*order, split_pure=False):
+    """Learn the rows in an order, in many trees."""
+    model = AMFClassifier(
+        n_estimators=N_TREES, split_intensity="unit", seed=7, split_pure=split_pure
+    )
     for i in order:
         model.learn_one(dict(enumerate(ROWS[i])), LABELS[i])
-    return [inspection.node_table(model, tree) for tree in range(N_TREES)]
+    return model._arena
 
 
+def shapes(arena, stop_if_pure=False):
+    return [shape_of_tree(arena, tree, stop_if_pure) for tree in range(N_TREES)]
+
+
+@functools.cache
 def drawn(stop_if_pure):
     rng = np.random.default_rng(11)
     trees = (
@@ -106,31 +121,23 @@ def assert_same_law(shapes, others):
         assert p_value > 1e-3, name
 
 
-@pytest.fixture(scope="module")
-def late():
-    return online(range(len(ROWS)))
-
-
-def test_late_splitting_follows_the_law_of_a_mondrian_tree_cut_at_pure_cells(late):
-    assert_same_law([shape_of_table(table) for table in late], drawn(stop_if_pure=True))
+def test_late_splitting_follows_the_law_of_a_mondrian_tree_cut_at_pure_cells():
+    assert_same_law(shapes(online(*IN_ORDER)), drawn(stop_if_pure=True))
 
 
 def test_the_order_of_samples_does_not_change_the_law():
-    shapes = [shape_of_table(table) for table in online(SHUFFLED)]
-    assert_same_law(shapes, drawn(stop_if_pure=True))
+    assert_same_law(shapes(online(*SHUFFLED)), drawn(stop_if_pure=True))
 
 
 def test_splitting_always_follows_the_law_of_a_mondrian_tree():
-    tables = online(range(len(ROWS)), split_pure=True)
-    assert_same_law([shape_of_table(table) for table in tables], drawn(stop_if_pure=False))
+    assert_same_law(shapes(online(*IN_ORDER, split_pure=True)), drawn(stop_if_pure=False))
 
 
-def test_late_splitting_follows_the_law_of_splitting_always(late):
-    always = [without_pure_splits(t) for t in online(SHUFFLED, split_pure=True)]
-    shapes = [shape_of_table(table) for table in late]
-    assert_same_law(shapes, [shape_of_table(table) for table in always])
+def test_late_splitting_follows_the_law_of_splitting_always():
+    always = online(*SHUFFLED, split_pure=True)
+    assert_same_law(shapes(online(*IN_ORDER)), shapes(always, stop_if_pure=True))
 
 
-def test_the_comparison_tells_a_wrong_law():
+def test_the_comparison_notices_a_wrong_law():
     with pytest.raises(AssertionError):
         assert_same_law(drawn(stop_if_pure=True), drawn(stop_if_pure=False))

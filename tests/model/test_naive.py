@@ -16,6 +16,16 @@ ADAPTIVE = {
     "vote": "learned",
     "max_nodes": 101,
 }
+LONGER = {
+    "plain": {},
+    "pure cells": {"split_pure": True},
+    "budget": {"max_nodes": 101},
+    "unit": {"split_intensity": "unit", "split_prior": 0.8, "step": 0.5},
+    "fading, relevance": {"fading_factor": 0.5, "split_intensity": "relevance"},
+    "fading, vote": {"fading_factor": 0.7, "step": 0.5, "vote": "learned"},
+    "adaptive": ADAPTIVE,
+    "adaptive, pure cells": ADAPTIVE | {"split_pure": True, "n_classes": 5},
+}
 
 
 def pair(n_estimators=2, **parameters):
@@ -87,19 +97,8 @@ def check_same_state(model, reference):
         assert model.fading_share == pytest.approx(reference.fading_share(), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {},
-        {"split_pure": True},
-        {"max_nodes": 101},
-        {"split_intensity": "unit", "split_prior": 0.8, "step": 0.5},
-        {"fading_factor": 0.5, "split_intensity": "relevance"},
-        {"fading_factor": 0.7, "step": 0.5, "vote": "learned"},
-        ADAPTIVE,
-        ADAPTIVE | {"split_pure": True, "n_classes": 5},
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("parameters", LONGER.values(), ids=LONGER)
 def test_a_longer_stream_equals_the_reference(parameters):
     # long enough for every array to grow several times
     model, reference = pair(**parameters)
@@ -121,6 +120,7 @@ def test_a_longer_stream_equals_the_reference(parameters):
     check_same_state(model, reference)
 
 
+@pytest.mark.slow
 def test_trees_that_start_afresh_equal_the_reference():
     model, reference = pair(n_estimators=3, **ADAPTIVE | {"n_classes": 2})
     for i in range(1100):

@@ -219,7 +219,7 @@ def test_a_class_loads_its_own_and_what_is_derived_from_it(path):
 def test_another_class_is_refused_and_both_are_named(path):
     AMFClassifier().save(path)
     for cls in (AdaptiveAMFClassifier, OnlineDummyClassifier):
-        with pytest.raises(persistence.FileError, match=f"AMFClassifier, no {cls.__name__}"):
+        with pytest.raises(persistence.FileError, match=f"AMFClassifier, not an {cls.__name__}"):
             cls.load(path)
 
 

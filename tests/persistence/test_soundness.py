@@ -58,18 +58,18 @@ from river_amf.persistence import container
         (lambda p, a: p["parameters"].update(step=-1.0), "step must be"),
         (lambda p, a: p["parameters"].update(n_estimators=3), "number of trees"),
         (lambda p, a: p["parameters"].update(n_classes=1), "number of labels"),
-        (lambda p, a: p["parameters"].update(pace=1.0), "the unknown parameters ['pace']"),
-        (lambda p, a: p["labels"].append(1), "comes twice"),
+        (lambda p, a: p["parameters"].update(pace=1.0), "unknown parameters ['pace']"),
+        (lambda p, a: p["labels"].append(1), "appears twice"),
         (lambda p, a: p["labels"].append(None), "the label None"),
-        (lambda p, a: p["labels"].append(["lambda", "1"]), "stands for no value"),
-        (lambda p, a: p["labels"].append({}), "where a value should"),
-        (lambda p, a: p["features"].append(["a", None]), "comes twice"),
-        (lambda p, a: p["features"][0].append(1), "features are no list"),
-        (lambda p, a: p["features"].append(["d", []]), "a feature of categories has none"),
-        (lambda p, a: p["labels"].append(["int8", 1.5]), "stands for no value"),
-        (lambda p, a: p["labels"].append(["int8", 1000]), "stands for no value"),
-        (lambda p, a: a.clear(), "labels without a tree"),
-        (lambda p, a: (a.clear(), p["labels"].clear()), "features without a"),
+        (lambda p, a: p["labels"].append(["lambda", "1"]), "does not encode a value"),
+        (lambda p, a: p["labels"].append({}), "an object in place of a value"),
+        (lambda p, a: p["features"].append(["a", None]), "appears twice"),
+        (lambda p, a: p["features"][0].append(1), "features are not a list"),
+        (lambda p, a: p["features"].append(["d", []]), "a categorical feature has no categories"),
+        (lambda p, a: p["labels"].append(["int8", 1.5]), "does not encode a value"),
+        (lambda p, a: p["labels"].append(["int8", 1000]), "does not encode a value"),
+        (lambda p, a: a.clear(), "labels without any trees"),
+        (lambda p, a: (a.clear(), p["labels"].clear()), "features without any trees"),
     ],
 )
 def test_an_edited_model_says_what_cannot_be(path, edit, what):
@@ -96,7 +96,7 @@ def test_a_small_file_does_not_make_large_arrays_by_what_it_lacks(path, name):
     header["model"]["parameters"]["n_classes"] = 10**9
     del arrays[name]
     arrays["trees"]["n_nodes"] = 2**30
-    assert "its lack of" in edited_error(path, header, arrays)
+    assert "list of arrays, without" in edited_error(path, header, arrays)
 
 
 def inner(arrays):

@@ -125,7 +125,7 @@ def test_tuples_too_deep_are_refused_when_they_are_saved(path):
         if fits:
             assert [*reloaded(model, path)._labels] == [value]
         else:
-            with pytest.raises(TypeError, match="50 within one another"):
+            with pytest.raises(TypeError, match="nested up to 50 deep"):
                 model.save(path)
 
 

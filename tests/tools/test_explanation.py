@@ -55,8 +55,8 @@ def test_it_tells_the_prediction_the_most_probable_label_first():
 def test_it_tells_what_each_tree_predicts(n_classes):
     model = make(AMFClassifier(n_estimators=3, seed=1, n_classes=n_classes))
     title, header, *rows = sections(model.debug_one(X))["Trees"]
-    assert title.startswith("Trees, of which the forest is the mean")
-    assert ("classes not seen yet have the rest" in title) == (n_classes == 4)
+    assert title.startswith("Trees (the forest predicts their mean)")
+    assert ("classes not seen yet share the rest" in title) == (n_classes == 4)
     proba = model.predict_proba_one(X)
     best = sorted(proba, key=lambda label: -proba[label])
     assert cells([header]) == [["tree", *map(repr, best), "depth"]]
@@ -148,10 +148,10 @@ def test_it_says_where_a_value_is_missing_new_or_far_outside():
     missing, new = model.debug_one({}), model.debug_one({"color": "new"})
     assert re.search(r"size missing: (left|right), the heavier side", missing)
     assert re.search(r"\('odd', 1\) missing: (left|right), the heavier side", missing)
-    assert re.search(r"color of a new category: (left|right), by chance", new)
+    assert re.search(r"color has a new category: (left|right), by chance", new)
     far = model.debug_one({"size": -1e9})
     end = model._arena.ranges[0, model._features.column("size")]
-    taken = re.search(r"size <= \S+ \(-1000000000 is taken as (\S+)\)", far).group(1)
+    taken = re.search(r"size <= \S+ \(-1000000000 is clipped to (\S+)\)", far).group(1)
     assert float(taken) == pytest.approx(end, abs=0.1)
 
 
@@ -196,7 +196,7 @@ def test_any_tree_can_be_asked_for():
 
 
 def test_before_the_first_sample_it_says_so():
-    assert AMFClassifier().debug_one(X).startswith("No sample has been learnt yet")
+    assert AMFClassifier().debug_one(X).startswith("No sample has been learned yet")
 
 
 @pytest.mark.parametrize("n", [0, 50])
@@ -224,7 +224,7 @@ def test_a_tree_that_has_started_afresh_says_so():
     model._arena.trees["root"][1] = -1
     model._arena.trees["n_nodes"][1] = 0
     text = model.debug_one(X)
-    assert "Path in tree 1, of 0 nodes: it has just started afresh, and knows nothing" in text
+    assert "Path in tree 1, of 0 nodes: it has just started afresh and knows nothing yet" in text
     assert cells(sections(text)["Trees"])[3][-1] == "nan"
 
 
@@ -243,7 +243,7 @@ def test_a_pipeline_explains_the_prediction_of_its_forest():
     assert forest.debug_one(x) in model.debug_one(X)
     assert model.predict_one(X) == forest.predict_one(x)
     text = (preprocessing.StandardScaler() | AMFClassifier()).debug_one({"a": 1.0})
-    assert "No sample has been learnt yet" in text
+    assert "No sample has been learned yet" in text
 
 
 def shown(html):

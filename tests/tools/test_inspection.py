@@ -107,7 +107,7 @@ def test_a_pipeline_is_told_where_its_forest_is(mixed):
 def test_an_estimator_of_scikit_learn_is_told_where_its_forest_is():
     estimator = sklearn.AMFClassifier(n_estimators=1).fit([[1.0], [2.0]], [0, 1])
     for look in (inspection.node_table, inspection.feature_relevance):
-        with pytest.raises(TypeError, match="of a scikit-learn estimator its model_"):
+        with pytest.raises(TypeError, match="for a scikit-learn estimator, its model_"):
             look(estimator)
     assert len(inspection.node_table(estimator.model_)) == 3
 
