@@ -312,7 +312,8 @@ def test_mixed_streams_are_learnt(name, kind):
     assert seen == set(LABELS[kind])
 
 
-@costly_are_slow([name for name in NAMES if name != "mlp"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "mlp"])
 @settings(max_examples=15)
 @given(samples=streams(weighted=False))
 def test_short_streams_of_any_kind_are_learnt(name, samples):
@@ -395,7 +396,8 @@ def spam():
 
 
 @pytest.mark.skipif(not SPAM.exists(), reason="there is no ../shared/data/spam.csv.gz")
-@costly_are_slow(NAMES)
+@pytest.mark.slow
+@every
 @pytest.mark.parametrize("step", [19, pytest.param(1, marks=pytest.mark.soak)])
 def test_spam_is_run_by_all(name, step):
     model, seen = make(name), set()

@@ -59,7 +59,9 @@ def shown(model, tree, max_depth):
     return table[table["depth"] <= max_depth]
 
 
-@pytest.mark.parametrize(("max_depth", "tree"), [(0, 0), (1, 1), (4, 0), (100, 1)])
+@pytest.mark.parametrize(
+    ("max_depth", "tree"), [(0, 0), (1, 1), (4, 0), pytest.param(100, 1, marks=pytest.mark.slow)]
+)
 def test_there_is_a_box_for_each_node_down_to_the_depth(bananas, tree, max_depth):
     ax = plot.tree(bananas, tree, max_depth, ax=plt.subplots()[1])
     table = shown(bananas, tree, max_depth)
@@ -224,6 +226,7 @@ def test_texts_fit_into_their_boxes_by_default_and_in_small_axes():
                 assert outer.y0 < inner.y0 < inner.y1 < outer.y1, text.get_text()
 
 
+@pytest.mark.slow
 def test_the_tree_of_two_hundred_bananas_is_legible(bananas):
     ax = plot.tree(bananas)
     ax.figure.canvas.draw()
