@@ -1,4 +1,4 @@
-"""Aggregation: the average over all prunings of a tree, by one walk (design 2; [CTW]).
+"""Aggregation: the average over all prunings of a tree (DESIGN.md: aggregation; [CTW]).
 
 wbar_v = (1 - b) w_v + b wbar_left wbar_right. A walk upwards brings the log-odds of a path up to
 date with a sample; a walk downwards mixes what the nodes on it predict.
@@ -37,7 +37,7 @@ SAFE = 1e50  # of counts between it and its inverse, three quotients are far fro
 def aggregate_upwards(
     tree: Tree, leaf: int, label: int, weight: float, changed: int, log_growth: float
 ) -> None:
-    """Count a sample on its path and bring the log-odds up to date, leaf to root (design 2, learn).
+    """Count a sample on its path, leaf to root, and update the log-odds (DESIGN.md: learning).
 
     `changed` is the node under which structure has changed, and exp(log_growth) the factor by which
     that alone has multiplied its wbar (NONE: no change).
@@ -135,7 +135,7 @@ def aggregate_any_weight(
 
 @hot
 def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
-    """Write the tree's prediction for x into `proba`, root to leaf (design 2, predict).
+    """Write the tree's prediction for x into `proba`, root to leaf (DESIGN.md: prediction).
 
     A node takes sigma(r_v) of the mass that remains and hands on the rest; the leaf takes all that
     is left. Without aggregation the leaf alone predicts.
@@ -181,7 +181,10 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
 
 @helper
 def recompute_odds(settings: Record, state: Record, nodes: Array, counts: Array) -> None:
-    """All log-odds of a tree anew from its counts, by a walk that needs no stack (design 2, e)."""
+    """All log-odds of a tree anew from its counts (DESIGN.md: new labels).
+
+    The walk needs no stack.
+    """
     log_wbar = np.empty(state["n_nodes"])
     index = state["root"]
     previous = NONE

@@ -1,6 +1,6 @@
 """What kernels answer to Python; what is negative is lacking.
 
-A kernel that is called again, once there is more room, goes on where it stopped.
+A kernel that is called again, once there is more room, goes on where it stopped (DESIGN.md: room).
 """
 
 DONE = 0

@@ -1,7 +1,7 @@
 """Boxes: per feature the least and the largest value of a cell, NaN where none has been seen.
 
 A box is (2, features). A sample's extension e_j of it and the split intensities lambda_j make the
-rate of the Mondrian process (design 2, growth).
+rate of the Mondrian process (DESIGN.md: Mondrian growth).
 """
 
 from __future__ import annotations

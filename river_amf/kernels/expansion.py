@@ -1,8 +1,8 @@
 """Growth of pure cells: a leaf of one label is split late, once a sample of another label comes.
 
 The Mondrian process restricted to the samples that it keeps and the newcomer is drawn on the spot,
-by the law of the tree that had split all along (design 2, pure cells; "paused block" in [MF]). The
-newcomer's cell is followed, so that the splits are a chain; all cells beside it stay whole.
+by the law of the tree that had split all along (DESIGN.md: late splitting; "paused block" in [MF]).
+The newcomer's cell is followed, so that the splits are a chain; all cells beside it stay whole.
 """
 
 from __future__ import annotations
@@ -342,7 +342,7 @@ def weigh_chain(
 
 @helper
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
-    """Split a pure leaf late: a sample of another label, stored at `row`, has come (design 2).
+    """Split a pure leaf, as a sample of another label, stored at `row`, has come.
 
     Returns NOTHING, the newcomer's leaf and the growth of log wbar of the expanded leaf; or, having
     changed nothing, what the tree lacks.

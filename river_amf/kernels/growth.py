@@ -1,6 +1,6 @@
 """Growth by extension: where a sample comes outside a box, a new parent may come above the node.
 
-The Mondrian process of [MF, algorithm 4] and [AMF, algorithm 3]; design 2, growth.
+The Mondrian process of [MF, algorithm 4] and [AMF, algorithm 3] (DESIGN.md: Mondrian growth).
 """
 
 from __future__ import annotations
@@ -86,7 +86,8 @@ def insert_parent(
     """Put a new parent above a node, at its place, and a new leaf with x beside the node.
 
     Returns the new leaf, the parent, and the growth of log wbar that this hands to the ancestors:
-    log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below (design 2, learn).
+    log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below (DESIGN.md:
+    structural changes).
     """
     n_features = tree.settings["n_features"]
     parent = add_node(tree, tree.nodes[index]["parent"])

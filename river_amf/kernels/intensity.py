@@ -1,8 +1,9 @@
 """Split intensity: how readily a feature is split, by its range and by its relevance.
 
 The range is judged by the first values and by how often later ones lie far outside it, so that an
-outlier does not silence a feature. Relevance is what a feature has told of the label lately: the
-larger of the correlation ratio eta^2 and Goodman and Kruskal's tau (design 3.2).
+outlier does not silence a feature (DESIGN.md: outliers). Relevance is what a feature has told of
+the label lately: the larger of the correlation ratio eta^2 and Goodman and Kruskal's tau
+(DESIGN.md: relevance).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
 
 @hot
 def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> None:
-    """Split intensities for a sample that is about to be learnt (design 3.2).
+    """Split intensities for a sample that is about to be learnt (DESIGN.md: split intensity).
 
     They follow from the ranges with the sample, and from the relevance of the features without it.
     """

@@ -1,7 +1,7 @@
 """Room: whether arrays can take what is about to be learnt. Python is asked for more beforehand.
 
 Every tree has room for some splits before any tree learns a sample. An expansion that needs more,
-which is rare, stops between two trees until it has been given room.
+which is rare, stops between two trees until it has been given room (DESIGN.md: room).
 """
 
 from __future__ import annotations

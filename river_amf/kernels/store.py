@@ -1,8 +1,9 @@
 """The store of samples that all trees share, and the lists that their pure leaves keep of it.
 
-A leaf in which all samples bear one label waits with them until another label comes (design 2, pure
-cells). Its list goes from the newest row of the store to the oldest by the tree's links. A list
-that grows too long is thinned, and given up for a box where the budget of nodes is spent.
+A leaf in which all samples bear one label waits with them until another label comes (DESIGN.md:
+late splitting). Its list goes from the newest row of the store to the oldest by the tree's links. A
+list that grows too long is thinned (DESIGN.md: thinning), and given up for a box where the budget
+of nodes is spent.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def thin_list(forest: Forest, tree: Tree, index: int) -> None:
 
 @helper
 def release_rows(forest: Forest, tree: Tree) -> None:
-    """Let every leaf give up its samples for a box, as the budget is spent (design 3.5)."""
+    """Let every leaf give up its samples for a box, as the budget is spent (DESIGN.md: budget)."""
     for index in range(tree.state["n_nodes"]):
         node = tree.nodes[index]
         if keeps_samples(node):

@@ -1,4 +1,4 @@
-"""The vote of the trees: their mean or a learned pool, and trees that start afresh.
+"""The trees' vote, and trees that start afresh (DESIGN.md: learned vote, restarts).
 
 A learned vote is a logarithmic opinion pool (Genest, Zidek, 1986) whose weights follow the gradient
 of the logarithmic loss, as in the geometric mixing of Mattern (2013): with v_t for tree t and
