@@ -2,8 +2,8 @@
 
 Three independent parts:
 
-- `Cell` and the functions on it: the aggregation (design 2) on any tree given as nested counts, by
-  the recursion of context-tree weighting and by brute-force enumeration of all prunings;
+- `Cell` and the functions on it: the average over prunings (DESIGN.md: aggregation) of any tree
+  given as nested counts, by the recursion of context-tree weighting and by brute force;
 - `NaiveForest`: the online forest with an object per node. A node keeps every sample that ever went
   through it, and whatever is asked of it is recomputed from that list. Only what is defined step
   by step is updated in place: with fading the share and the log-odds of a node; the range of a
@@ -96,27 +96,27 @@ def sigma(x: float) -> float:
 
 
 def node_prediction(counts: Sequence[float], dirichlet: float) -> list[float]:
-    """Predict from one node: p_v(c) = (n_v(c) + a) / (N_v + C a) (design 2, node prediction)."""
+    """Predict from one node: p_v(c) = (n_v(c) + a) / (N_v + C a) (DESIGN.md: node prediction)."""
     total = add_up(counts) + len(counts) * dirichlet
     return [(count + dirichlet) / total for count in counts]
 
 
 def loss(counts: Sequence[float], dirichlet: float) -> float:
-    """Cumulative loss L_v of a node, in closed form (design 2, cumulative loss)."""
+    """Cumulative loss L_v of a node, in closed form (DESIGN.md: cumulative loss)."""
     prior = len(counts) * dirichlet
     of_labels = [math.lgamma(count + dirichlet) - math.lgamma(dirichlet) for count in counts]
     return math.lgamma(add_up(counts) + prior) - math.lgamma(prior) - add_up(of_labels)
 
 
 def log_w(cell: Cell, *, step: float, dirichlet: float) -> float:
-    """Log-weight of the node by itself: log w_v = -eta L_v (design 2, aggregation)."""
+    """Log-weight of the node by itself: log w_v = -eta L_v (DESIGN.md: aggregation)."""
     return -step * loss(cell.counts, dirichlet)
 
 
 def log_wbar(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -> float:
     """Log-weight of all prunings of the subtree.
 
-    wbar_v = w_v at a leaf, (1-b) w_v + b wbar_left wbar_right elsewhere (design 2, aggregation).
+    wbar_v = w_v at a leaf, (1-b) w_v + b wbar_left wbar_right elsewhere (DESIGN.md: aggregation).
     """
     own = log_w(cell, step=step, dirichlet=dirichlet)
     if cell.left is None:
@@ -131,7 +131,7 @@ def log_wbar(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -
 def closed_form_log_odds(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -> float:
     """Log-odds of an internal node for itself against its children; infinite at a leaf.
 
-    r_v = log((1-b)/b) + log w_v - log wbar_left - log wbar_right (design 2, aggregation). A leaf
+    r_v = log((1-b)/b) + log w_v - log wbar_left - log wbar_right (DESIGN.md: aggregation). A leaf
     takes all the mass that reaches it, hence the infinity.
     """
     if cell.left is None:
@@ -148,7 +148,7 @@ def prunings(cell: Cell, *, split_prior: float) -> Iterator[tuple[list[Cell], fl
     """Enumerate all prunings T of a small tree as (leaves of T, log pi(T)).
 
     pi(T) = b^(internal nodes of T) (1-b)^(leaves of T that are not leaves of the full tree)
-    (design 2, aggregation); it sums to one.
+    (DESIGN.md: aggregation); it sums to one.
     """
     if cell.left is None:
         yield [cell], 0.0
@@ -188,7 +188,7 @@ def aggregated_prediction(
     """Average the predictions of all prunings by recursion, for trees of any size.
 
     With q_v(c) = w_v p_v(c) at the leaf and (1-b) w_v p_v(c) + b q_child(c) wbar_sibling above, the
-    average is q_root(c) / wbar_root: wbar after one more sample of class c, for eta = 1 (design 2).
+    average is q_root(c) / wbar_root: wbar after one more sample of class c, for eta = 1.
     """
     log_q: list[float] = []
     below = None
@@ -213,7 +213,10 @@ def aggregated_prediction(
 
 
 def log_whole(counts: Sequence[float], label: int, weight: float, dirichlet: float) -> float:
-    """Increment of -L_v by one more sample (design 2): log p_v(y) if its weight is one."""
+    """Increment of -L_v by one more sample (DESIGN.md: sample weights).
+
+    It is log p_v(y) if the weight is one.
+    """
     own, total = counts[label] + dirichlet, add_up(counts) + len(counts) * dirichlet
     if weight == 1:
         return math.log(own / total)
@@ -223,7 +226,7 @@ def log_whole(counts: Sequence[float], label: int, weight: float, dirichlet: flo
 
 @dataclass
 class Mixture:
-    """The whole and the faded counts of a node, and the share q of the faded ones (design 3.3).
+    """Whole and faded counts of a node, and the share q of the faded ones (DESIGN.md: fading).
 
     The faded total F is kept beside the f, not summed up from them.
     """
@@ -329,7 +332,7 @@ def fmix32(h: int) -> int:
 
 
 def category_number(code: int, column: int, tree_key: int) -> float:
-    """Place a category in [0, 1), differently in each tree and column (design 3.6)."""
+    """Place a category in [0, 1), differently in each tree and column (DESIGN.md: categories)."""
     salt = fmix32(int(tree_key) ^ (column * 0x9E3779B9 & MASK32))
     return fmix32(fmix32(code) ^ salt) / 2**32
 
@@ -345,7 +348,7 @@ def is_number(value: Any) -> bool:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell None and NaN from values (design 3.7)."""
+    """Tell None and NaN from values (DESIGN.md: missing values)."""
     return value is None or (is_number(value) and math.isnan(value))
 
 
@@ -535,14 +538,14 @@ class Column:
         return category_number(code, self.index, tree_key)
 
     def base_intensity(self, kind: str) -> float:
-        """lambda_j before relevance: 1, or one over the range (design 3.2; categories: 3.6)."""
+        """lambda_j before relevance: 1, or one over the range (DESIGN.md: split intensity)."""
         if kind == "unit" or self.is_categorical:
             return 1.0
         width = min(self.range.width(), sys.float_info.max)
         return min(1.0 / width, sys.float_info.max) if width > 0 else 0.0
 
     def relevance(self, n_learnt: int) -> float:
-        """Tell how much feature and label have to do with each other, from 0 to 1 (design 3.2)."""
+        """Tell how much the feature says of the label, from 0 to 1 (DESIGN.md: relevance)."""
         if not self.observations:
             return 0.0
         remembered = 1 - 1 / RELEVANCE_MEMORY
@@ -583,7 +586,7 @@ class Node:
 
     `feature` is a column index; None at a leaf, like `threshold`, `left` and `right`. `is_open`
     says that a leaf splits by extension as internal nodes do; a leaf that is not open is paused
-    (design 2, pure cells).
+    (DESIGN.md: late splitting).
 
     `share` and `odds` are for fading alone: the share q of the faded counts, and the log-odds r of
     an internal node, which then do not follow from the counts.
@@ -716,7 +719,7 @@ class NaiveTree:
         return found
 
     def budget_spent(self) -> bool:
-        """Tell whether two more nodes would exceed `max_nodes` (design 3.5)."""
+        """Tell whether two more nodes would exceed `max_nodes` (DESIGN.md: budget)."""
         max_nodes = self.forest.max_nodes
         return max_nodes is not None and len(self.nodes()) + 2 > max_nodes
 
@@ -780,7 +783,7 @@ class NaiveTree:
         return prediction
 
     def _learn_fading(self, path: Sequence[Node], sample: Sample) -> float:
-        """Update shares and odds from the leaf upwards (design 2, learn).
+        """Update shares and odds from the leaf upwards (DESIGN.md: learning).
 
         Returns the root's log g, the growth of its wbar by structure left out.
         """
@@ -833,7 +836,7 @@ class NaiveTree:
     def _insert_parent(
         self, node: Node, above: Node | None, sample: Sample, split_intensity: Sequence[float]
     ) -> list[Node]:
-        """Split the sample off above the node if the draw says so (design 2, Mondrian growth).
+        """Split the sample off above the node if the draw says so (DESIGN.md: Mondrian growth).
 
         Returns the new parent and the new leaf, or nothing.
         """
@@ -881,7 +884,7 @@ class NaiveTree:
     def _expand_leaf(
         self, leaf: Node, newcomer: Sample, split_intensity: Sequence[float]
     ) -> list[Node]:
-        """Draw the splits that a paused leaf has put off (design 2, pure cells).
+        """Draw the splits that a paused leaf has put off (DESIGN.md: late splitting).
 
         Returns the newcomer's path from the leaf downwards.
         """
@@ -909,7 +912,7 @@ class NaiveTree:
         return path
 
     def _fade_parent(self, parent: Node, below: Node) -> None:
-        """Let a newly inserted parent take over from the node below it (design 2, growth)."""
+        """Let a new parent take over from the node below it (DESIGN.md: structural changes)."""
         b = self.forest.split_prior
         # rho = log w - log wbar of the node below
         rho = 0.0 if below.is_leaf() else -math.log1p(-b) - softplus(-below.odds)
@@ -952,7 +955,7 @@ def partition(cell: Sequence[Sample], feature: int, threshold: float) -> list[bo
 
 
 class NaiveForest:
-    """The Aggregated Mondrian Forest of design 2, with next to nothing incremental in it.
+    """The Aggregated Mondrian Forest of DESIGN.md, with next to nothing incremental in it.
 
     One tree for each entry of `random_states` (64-bit integers) and `tree_keys` (32-bit integers);
     the other parameters are those of `AMFClassifier`.

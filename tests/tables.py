@@ -16,7 +16,7 @@ def n_classes(model: AMFClassifier) -> int:
 
 
 def dirichlet(model: AMFClassifier) -> float:
-    """Return the Dirichlet parameter in force (design 2, parameters and defaults)."""
+    """Return the Dirichlet parameter in force (DESIGN.md: node prediction)."""
     if model.dirichlet is not None:
         return model.dirichlet
     return 0.5 if n_classes(model) <= 2 else 0.01
@@ -70,7 +70,7 @@ def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
 
 
 def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
-    """Compare all log-odds of a forest with their closed form from the counts (design 2, b)."""
+    """Compare all log-odds of a forest with their closed form (DESIGN.md: invariants)."""
     for tree in range(model.n_estimators):
         table = inspection.node_table(model, tree)
         made = cells(model, table)
@@ -85,7 +85,7 @@ def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
 def log_wbar_root(model: AMFClassifier, table: pd.DataFrame) -> float:
     """Return log wbar of the root of a tree as its stored log-odds give it.
 
-    log wbar = log w + log(1-b) + softplus(-r) (design 2, growth, rho).
+    log wbar = log w + log(1-b) + softplus(-r) (DESIGN.md: structural changes).
     """
     made, node = cells(model, table), root(table)
     parameters = aggregation(model)

@@ -43,8 +43,8 @@ def replay(model, samples):
 @settings(max_examples=50)
 @given(st.lists(st.tuples(COMPLETE, st.sampled_from("xyz"), WEIGHTS), max_size=30), PARAMETERS)
 def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):
-    # The closed form of design 2 (b) with fading. Nothing is missing, so that the table tells which
-    # samples a node has learnt; with n_classes given no prior changes midway.
+    # Invariant (b) with fading (DESIGN.md: invariants). Nothing is missing, so that the table tells
+    # which samples a node has learnt; with n_classes given no prior changes midway.
     model = AMFClassifier(n_estimators=2, n_classes=3, dirichlet=0.2, seed=1, **parameters)
     for x, y, w in stream:
         model.learn_one(x, y, w=w)

@@ -1,4 +1,4 @@
-"""What follows from design section 2, (a) to (e), after each sample of generated streams."""
+"""The invariants (a) to (e) (DESIGN.md: invariants), after each sample of generated streams."""
 
 import math
 
