@@ -126,7 +126,7 @@ def test_byte_order_mark_short_rows_and_an_unnamed_column(tmp_path):
         ("", {}, "No columns"),
         ("a,target\n", {}, "header but no rows"),
         ("a;target\n1;2\n", {}, "one column, 'a;target': are its fields separated by commas"),
-        ("a,a,target\n1,2,3\n", {}, "more than one column 'a'"),
+        ("a,a,target\n1,2,3\n", {}, "more than one column named 'a'"),
         ("a,target\n1,2\n3,\n", {}, "row 2 .* has no label: its field 'target' is empty"),
         ("a,target\n1,2\n-inf,3\n", {}, "row 2 .* an infinite value in 'a'"),
         ("a,target\n1,2\n2,inf\n", {}, "row 2 .* an infinite value in 'target'"),
@@ -135,7 +135,7 @@ def test_byte_order_mark_short_rows_and_an_unnamed_column(tmp_path):
         ('a,target\n"1,2\n', {}, "EOF inside string"),
         (b"\x89PNG,\r\n\x1a\n\xff,\xfe", {}, "cannot read .* as CSV"),
         ("a,target\n1,2\n", {"target": "targte"}, "no target column 'targte' .* mean 'target'"),
-        ("a,target\n1,2\n", {"categorical": ["z"]}, r"no column 'z' in .* \(there are 'a'\)"),
+        ("a,target\n1,2\n", {"categorical": ["z"]}, r"no feature column 'z' \(available: 'a'\)"),
         ("a,target\n1,2\n", {"categorical": ["target"]}, "'target' is the target"),
     ],
 )
@@ -169,7 +169,7 @@ def test_columns_are_not_chosen_in_a_stream_with_a_name(name, options):
 
 def test_suggestions_stay_short():
     hint = suggest("word7", [f"word{i}" for i in range(499)])
-    assert hint.startswith("did you mean 'word7'? there are 'word0', ")
+    assert hint.startswith("did you mean 'word7'? available: 'word0', ")
     assert hint.endswith("'word39' and 459 more")
 
 
@@ -482,8 +482,8 @@ def test_a_model_without_a_forest_at_its_end_has_no_history(model):
 @pytest.mark.parametrize(
     ("sample", "message"),
     [
-        ("xy", r"sample 3: must be a pair \(x, y\), got 'xy'"),
-        (({"a": 1}, True, {"w": 2}), r"sample 3: must be a pair"),
+        ("xy", r"sample 3 must be a pair \(x, y\), got 'xy'"),
+        (({"a": 1}, True, {"w": 2}), r"sample 3 must be a pair"),
         (({"a": math.inf}, True), "sample 3: .*'a'"),
     ],
 )

@@ -227,7 +227,7 @@ def test_a_track_has_its_streams():
 
 
 def test_an_unknown_track_is_told():
-    with pytest.raises(EvaluationError, match=r"no track 'abrubt' \(did you mean 'abrupt'\?"):
+    with pytest.raises(EvaluationError, match=r"unknown track 'abrubt' \(did you mean 'abrupt'\?"):
         load_track("abrubt")
 
 

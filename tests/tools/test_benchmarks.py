@@ -16,7 +16,17 @@ ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "tests" / "benchmarks"
 SHARED = ROOT.parent / "shared" / "data"
 
-SCRIPTS = ("costs", "defaults", "drift", "figures", "origins", "outliers", "pictures", "speed")
+SCRIPTS = (
+    "costs",
+    "defaults",
+    "drift",
+    "figures",
+    "origins",
+    "outliers",
+    "pictures",
+    "speed",
+    "trees",
+)
 STREAMS = (
     "elec2",
     "weather",

@@ -254,9 +254,9 @@ def test_comparison_draws_on_the_axes_that_are_given():
     axes = plot.comparison(make_comparison(), ax=given)
     assert all(a is b for a, b in zip(axes, given, strict=True))
     assert plt.get_fignums() == [1]
-    with pytest.raises(ValueError, match=r"ax must be 2 axes, .* and for the times; got 3"):
+    with pytest.raises(ValueError, match=r"ax must hold 2 axes, .* and one for the times; got 3"):
         plot.comparison(make_comparison(), ax=plt.subplots(3)[1])
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got NoneType"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got NoneType"):
         plot.comparison(make_comparison(), ax=[given[0], None])
 
 
@@ -280,9 +280,9 @@ def test_what_is_no_comparison_is_an_error(draw):
 @pytest.mark.parametrize(
     ("runs", "metric", "error", "message"),
     [
-        ([5], "accuracy", TypeError, "runs must be comparisons .* or dicts of curves .* got int"),
+        ([5], "accuracy", TypeError, "runs must be comparisons .* or dicts from names .* got int"),
         ([make_history().curve], "accuracy", TypeError, "runs must be .* got DataFrame"),
-        ([{"a": [1, 2]}], "accuracy", TypeError, "a curve must be a series .* got list"),
+        ([{"a": [1, 2]}], "accuracy", TypeError, "a curve must be a Series .* got list"),
         ([make_comparison()], "acuracy", ValueError, "no metric 'acuracy' .* mean 'accuracy'"),
         ([make_comparison(["failed"])], "accuracy", ValueError, "runs have no accuracy to draw"),
         ([], "log-loss", ValueError, "runs have no log-loss to draw"),
@@ -351,7 +351,7 @@ def test_n_features_must_be_a_count(n_features):
 
 @pytest.mark.parametrize("draw", [plot.fading_share, plot.relevance])
 def test_axes_must_be_axes(draw):
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         draw(make_history(), 5)
 
 
@@ -361,16 +361,16 @@ def test_axes_for_comparisons_are_used_if_given_and_must_be_axes(draw):
     assert draw(make_comparison(), ax=given) is given
     assert given.lines
     assert plt.get_fignums() == [1]
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         draw(make_comparison(), ax=5)
 
 
 def test_drift_needs_axes_for_each_panel():
     axes = plt.subplots(2)[1]
-    message = "ax must be 3 axes, one each for accuracy, fading_share, relevance; got 2"
+    message = "ax must hold 3 axes, one each for accuracy, fading_share, relevance; got 2"
     with pytest.raises(ValueError, match=message):
         plot.drift(make_history(), ax=axes)
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got NoneType"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got NoneType"):
         plot.drift(make_history(), ax=[*axes, None])
     assert not any(ax.lines for ax in axes)
 
@@ -426,8 +426,12 @@ def test_weighted_depth_draws_what_depth_history_recorded():
     [
         (5, TypeError, "got int"),
         (make_history(), TypeError, "got DriftHistory"),
-        (pd.DataFrame({"a": [1.0]}), ValueError, "got a table by None and None"),
-        (depths({0: []}, []), ValueError, "a stream with samples, got one without"),
+        (
+            pd.DataFrame({"a": [1.0]}),
+            ValueError,
+            "got a DataFrame with index None and columns None",
+        ),
+        (depths({0: []}, []), ValueError, "a stream with samples, got an empty DataFrame"),
     ],
 )
 def test_weighted_depth_needs_its_history(history, error, message):

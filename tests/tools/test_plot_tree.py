@@ -266,7 +266,7 @@ def test_bad_arguments_are_errors_and_make_no_figure(bananas):
         plot.tree(bananas, 2)
     with pytest.raises(TypeError, match=r"model must be a forest, got Pipeline"):
         plot.tree(preprocessing.StandardScaler() | bananas)
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         plot.tree(bananas, ax=5)
     with pytest.raises(ValueError, match="tree 0 has no nodes"):
         plot.tree(AMFClassifier())
