@@ -1,4 +1,4 @@
-"""A tree as `inspection.node_table` shows it, and what the oracles of `naive.py` say of it."""
+"""A tree as shown by `inspection.node_table`, and how to check it with the oracles of `naive`."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from river_amf import AMFClassifier, inspection
 
 
 def n_classes(model: AMFClassifier) -> int:
-    """Count the classes of the prior: all given ones, else those seen."""
+    """Return the number of classes in the prior: the given number, or of those seen."""
     return model.n_classes or len(model._labels)
 
 
@@ -23,7 +23,7 @@ def dirichlet(model: AMFClassifier) -> float:
 
 
 def aggregation(model: AMFClassifier) -> dict[str, float]:
-    """Return the parameters of the aggregation, as the oracles take them."""
+    """Return the parameters of the aggregation in the form that the oracles take."""
     return {
         "split_prior": model.split_prior,
         "step": model.step,
@@ -32,7 +32,7 @@ def aggregation(model: AMFClassifier) -> dict[str, float]:
 
 
 def cells(model: AMFClassifier, tree: int = 0) -> dict[int, naive.Cell]:
-    """Return the cells of a tree by node, linked, with a count for each class of the prior."""
+    """Return the linked cells of a tree by node, with a count for each class of the prior."""
     table = inspection.node_table(model, tree)
     unseen = (0.0,) * (n_classes(model) - len(model._labels))
     made = {
@@ -52,7 +52,7 @@ def root(table: pd.DataFrame) -> int:
 
 
 def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
-    """Walk from the root to the leaf of x, by what the table shows alone."""
+    """Walk from the root to the leaf of x, using only what the table shows."""
     nodes = [root(table)]
     while table.loc[nodes[-1], "left"] >= 0:
         row = table.loc[nodes[-1]]
@@ -79,7 +79,7 @@ def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
 
 
 def log_wbar_root(model: AMFClassifier, tree: int = 0) -> float:
-    """Return log wbar of the root as its stored log-odds give it.
+    """Return log wbar of the root, computed from its stored log-odds.
 
     log wbar = log w + log(1-b) + softplus(-r) (design 2, growth, rho).
     """

@@ -29,13 +29,13 @@ def small(forest, **parameters):
 
 
 def stream(n_samples, concept=lambda x: x["a"] > x["b"], seed=1):
-    """Two numbers that tell the label, a category and a number that do not; gaps now and then."""
+    """Two informative numbers, an uninformative category and number, and occasional gaps."""
     rng = random.Random(seed)
     for _ in range(n_samples):
         x = {"a": rng.random(), "b": rng.random(), "noise": rng.random()}
         y = concept(x)
         if rng.random() < 0.1:
-            del x["noise"]  # not None, which river's trees do not know
+            del x["noise"]  # not None, which river's trees cannot handle
         yield x | {"color": rng.choice(["red", "green"])}, y
 
 
@@ -97,7 +97,7 @@ def test_a_cloned_ensemble_has_learnt_nothing(wrapper, forest):
     first = answers(model, samples)
     assert not model.clone().predict_proba_one({"a": 0.1, "b": 0.2})
     assert answers(model.clone(), samples) == first
-    assert model.model.predict_proba_one({"a": 0.1}) == {}  # what is cloned has not learnt
+    assert model.model.predict_proba_one({"a": 0.1}) == {}  # clones are untrained
 
 
 @forests
@@ -111,13 +111,13 @@ def test_bagging_knows_any_labels(forest):
     ("wrapper", "parameters"),
     [
         (ensemble.ADWINBaggingClassifier, {}),
-        # members are tested on what they have just learnt: here, not on all of it
+        # members are tested on samples they have just learned; here, not on all of them
         (ensemble.LeveragingBaggingClassifier, {"w": 0.5}),
         (ensemble.ADWINBoostingClassifier, {}),
     ],
 )
 def test_a_member_is_replaced_by_a_fresh_forest_after_a_drift(wrapper, parameters, forest):
-    # nothing forgets, so that there is something to detect
+    # without forgetting, there is something to detect
     member = small(forest, fading_factor=None, restart_threshold=None)
     model = wrapper(member, n_models=3, seed=1, **parameters)
     # river 0.26 looks for rising accuracy in some, and for falling accuracy in others
@@ -134,7 +134,7 @@ def test_a_member_is_replaced_by_a_fresh_forest_after_a_drift(wrapper, parameter
 
 @forests
 def test_stacking_uses_what_the_forests_say(forest):
-    # a constant tree next to a forest: the combiner has to tell them apart
+    # a constant tree and a forest: the combiner must learn which one is good
     model = ensemble.StackingClassifier(
         [small(forest), tree.HoeffdingTreeClassifier(max_depth=0)],
         meta_classifier=linear_model.LogisticRegression(),
@@ -193,7 +193,7 @@ def test_without_a_drift_nothing_is_retrained(forest):
 
 
 def candidates(forest):
-    """Return three forests that are too small, and one that is not, the third."""
+    """Return four forests, all too small but the third."""
     return [
         small(forest, max_nodes=1, seed=2),
         small(forest, max_nodes=1, seed=3),
@@ -220,7 +220,7 @@ def test_a_bandit_finds_the_better_forest(forest):
     assert model.best_model is models[2]
 
 
-# More than two labels made of two
+# Multiclass from binary
 
 
 @forests

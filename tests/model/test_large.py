@@ -88,7 +88,7 @@ def test_a_chain_of_ten_thousand_splits(n_samples):
     odds, table = closed_form(model)
     assert table["depth"].max() == DEPTH
     for node, expected in odds.items():
-        # lgamma of 2^31 times ten thousand has no more digits
+        # lgamma of 2^31 times ten thousand is not more precise
         assert table.loc[node, "log_odds"] == pytest.approx(expected, rel=1e-9, abs=n_samples / 1e3)
     twin = pickle.loads(pickle.dumps(model))
     assert twin.predict_proba_one(rows[0]) == model.predict_proba_one(rows[0])
@@ -133,7 +133,7 @@ def test_numbers_of_stored_samples_go_beyond_32_bits():
     ],
 )
 def test_parameters_and_weights_of_any_size_give_probabilities(parameters, weights, seed):
-    # It ends, which it did not always: odds that had become 0 or infinite were scaled for ever.
+    # It used to run forever: odds that had become 0 or infinite were scaled again and again.
     model = AMFClassifier(n_estimators=2, seed=seed, **parameters)
     generator = np.random.default_rng(seed)
     for i, (a, b, noise) in enumerate(generator.random((400, 3)).tolist()):

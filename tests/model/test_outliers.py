@@ -1,4 +1,4 @@
-"""Values far outside the range: what they cost, and that they are believed if frequent."""
+"""Values far outside the range: what they cost, and when they are believed."""
 
 import copy
 import pickle
@@ -35,7 +35,7 @@ STREAM = list(make_stream(4000))
 
 
 def with_sentinels(stream, sentinel, every=1000, first=500):
-    """Replace one in so many values of `a`, beginning with the one at `first`."""
+    """Replace one in `every` values of `a`, starting with the one at `first`."""
     return [
         (x | {"a": sentinel} if i % every == first % every and i >= first else x, y)
         for i, (x, y) in enumerate(stream)
@@ -61,8 +61,8 @@ def range_of(model, name="a"):
 @pytest.mark.parametrize("first", [0, 1, 30, 63, 64, 500])
 @pytest.mark.parametrize("sentinel", SENTINELS)
 def test_a_sentinel_in_a_thousand_values_costs_little(parameters, sentinel, first):
-    # First of all, among the values that the range is judged by at first, or later. The trees have
-    # seen those at first as they were; it is half of what a lost feature costs at most.
+    # The first value of all, one among the first values that settle the range, or a later one. The
+    # trees have seen the first values unclipped, which costs at most half of losing the feature.
     clean = accuracy(made(**parameters), STREAM)
     assert clean > 0.85
     spoilt = accuracy(made(**parameters), with_sentinels(STREAM, sentinel, first=first))
@@ -71,7 +71,7 @@ def test_a_sentinel_in_a_thousand_values_costs_little(parameters, sentinel, firs
 
 @pytest.mark.parametrize("sentinel", SENTINELS)
 def test_a_range_from_the_least_to_the_largest_value_would_lose_the_feature(sentinel):
-    # the same stream with each value divided by that range, as an intensity of one over it does
+    # the same stream with each value divided by that range, which is what the intensity does
     clean = accuracy(made(), STREAM)
     width = abs(sentinel)
     squeezed = [
@@ -138,7 +138,7 @@ def test_values_inside_take_the_credit_of_far_ones_back(parameters):
     model = made(**parameters)
     for x, y in STREAM[:200]:
         model.learn_one(x, y)
-    for n in range(20):  # one in twenty-one: each is paid back before the next one
+    for n in range(20):  # one in twenty-one: the credit of each is used up before the next one
         model.learn_one(STREAM[n][0] | {"a": 1e6}, True)
         for x, y in STREAM[200:220]:
             model.learn_one(x, y)
@@ -200,10 +200,10 @@ def moved(stream, scale, shift):
 )
 def test_affine_maps_change_nothing_outliers_or_not(parameters, scale, shift, tolerance):
     stream = with_sentinels(STREAM[:700], -999.0, every=50, first=7)
-    # far values in a row, which are believed
+    # consecutive far values, which are believed
     stream += [(x | {"b": 5000.0 + i}, y) for i, (x, y) in enumerate(STREAM[700:710])]
     stream += STREAM[710:900]
-    if shift:  # multiples of 1/64, to which it is added exactly
+    if shift:  # multiples of 1/64, to which the shift is added exactly
         stream = [({k: round(v * 64) / 64 for k, v in x.items()}, y) for x, y in stream]
     plain, mapped = made(**parameters), made(**parameters)
     for (x, y), (z, _) in zip(stream, moved(stream, scale, shift), strict=True):
@@ -248,7 +248,7 @@ def test_copies_remember_what_is_suspect(parameters, cut):
     assert pickle.dumps(model) == pickle.dumps(twin)
 
 
-# What is left as it is
+# What is left unchanged
 
 
 @pytest.mark.parametrize("extra", [{}, {"fading_factor": 0.5, "vote": "learned"}], ids=str)
