@@ -87,7 +87,7 @@ def factorize(name: Hashable, values: Any) -> Column:
 
 
 def _factorize_unhashable(name: Hashable, values: Any) -> Column:
-    """Code values of which some are unhashable; each of these gets its own code."""
+    """Code values some of which are unhashable; each of these gets its own code."""
     codes: list[int] = []
     distinct: list[Any] = []
     known: dict[Any, int] = {}

@@ -31,34 +31,35 @@ def aggregation(model: AMFClassifier) -> dict[str, float]:
     }
 
 
-def cells(model: AMFClassifier, tree: int = 0) -> dict[int, naive.Cell]:
-    """Return the linked cells of a tree by node, with a count for each class of the prior."""
-    table = inspection.node_table(model, tree)
+def cells(model: AMFClassifier, table: pd.DataFrame) -> dict[int, naive.Cell]:
+    """Return the cells of a tree by node, linked, with a count for each class of the prior."""
     unseen = (0.0,) * (n_classes(model) - len(model._labels))
     made = {
         node: naive.Cell((*counts.values(), *unseen))
         for node, counts in zip(table["node"], table["counts"], strict=True)
     }
-    for row in table.itertuples():
-        if row.left >= 0:
-            made[row.node].left, made[row.node].right = made[row.left], made[row.right]
+    for node, left, right in zip(table["node"], table["left"], table["right"], strict=True):
+        if left >= 0:
+            made[node].left, made[node].right = made[left], made[right]
     return made
 
 
 def root(table: pd.DataFrame) -> int:
     """Return the node without a parent."""
-    (node,) = table.loc[table["parent"] < 0, "node"]
+    (node,) = table["node"].to_numpy()[table["parent"].to_numpy() < 0]
     return int(node)
 
 
 def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
-    """Walk from the root to the leaf of x, using only what the table shows."""
+    """Walk from the root to the leaf of x, by what the table shows alone."""
+    # arrays, as to look up rows of a dataframe takes most of the time of a test
+    columns = {name: table[name].to_numpy() for name in table.columns}
     nodes = [root(table)]
-    while table.loc[nodes[-1], "left"] >= 0:
-        row = table.loc[nodes[-1]]
+    while columns["left"][nodes[-1]] >= 0:
+        row = {name: values[nodes[-1]] for name, values in columns.items()}
         value = x.get(row["feature"])
         if value is None or value != value:
-            left, right = (table.loc[row[side], "n_samples"] for side in ("left", "right"))
+            left, right = (columns["n_samples"][row[side]] for side in ("left", "right"))
             goes_left = left >= right
         elif row["categories_left"] is not None:
             goes_left = value in row["categories_left"]
@@ -71,20 +72,22 @@ def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
 def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
     """Compare all log-odds of a forest with their closed form from the counts (design 2, b)."""
     for tree in range(model.n_estimators):
-        made = cells(model, tree)
-        for row in inspection.node_table(model, tree).itertuples():
-            if row.left >= 0:
-                expected = naive.closed_form_log_odds(made[row.node], **aggregation(model))
-                assert row.log_odds == pytest.approx(expected, rel=1e-9, abs=tolerance)
+        table = inspection.node_table(model, tree)
+        made = cells(model, table)
+        for node, log_odds in zip(table["node"], table["log_odds"], strict=True):
+            if made[node].left is None:
+                assert math.isnan(log_odds)
+            else:
+                expected = naive.closed_form_log_odds(made[node], **aggregation(model))
+                assert log_odds == pytest.approx(expected, rel=1e-9, abs=tolerance)
 
 
-def log_wbar_root(model: AMFClassifier, tree: int = 0) -> float:
-    """Return log wbar of the root, computed from its stored log-odds.
+def log_wbar_root(model: AMFClassifier, table: pd.DataFrame) -> float:
+    """Return log wbar of the root of a tree as its stored log-odds give it.
 
     log wbar = log w + log(1-b) + softplus(-r) (design 2, growth, rho).
     """
-    table, made = inspection.node_table(model, tree), cells(model, tree)
-    node = root(table)
+    made, node = cells(model, table), root(table)
     parameters = aggregation(model)
     log_w = naive.log_w(made[node], step=parameters["step"], dirichlet=parameters["dirichlet"])
     if made[node].left is None:

@@ -1,4 +1,8 @@
-"""Compiled code on disk: reused by other processes, never for other sources, never required."""
+"""Compiled code on disk: found by a second process, never that of other sources, never needed.
+
+Each call is a process that compiles a kernel of a copy of the package, which has been stripped to
+the kernels: the rest takes longer to import than the kernel to compile.
+"""
 
 import json
 import os
@@ -37,9 +41,13 @@ print(json.dumps({
 
 @pytest.fixture
 def package(tmp_path):
-    """Copy the package without its compiled code."""
+    """Copy what the kernels consist of, without what has been compiled."""
     copy = tmp_path / "copy" / "river_amf"
-    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        PACKAGE / "kernels", copy / "kernels", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copy2(PACKAGE / "layout.py", copy)
+    (copy / "__init__.py").touch()
     return copy
 
 
@@ -71,32 +79,29 @@ def change_helper(package):
     os.utime(helper, ns=times)
 
 
-def test_a_second_process_finds_what_the_first_has_compiled(package):
+@pytest.mark.slow
+def test_compiled_code_is_found_until_a_source_changes_and_then_removed(package):
+    (package / "kernels" / ".#arrays.py").symlink_to("nobody@nowhere")  # a lock file is no source
     first, second = call(package), call(package)
     assert (first["hits"], second["hits"]) == (0, 1)
     assert first["folder"] == second["folder"]
     assert Path(first["folder"]).parent == package / "kernels" / "__pycache__"
     assert first["box"] == second["box"] == [[3.0], [3.0]]
 
+    change_helper(package)  # of another file than the kernel
+    third = call(package)
+    assert third["hits"] == 0
+    assert third["box"] == [[-3.0], [-3.0]]
+    assert third["folder"] != first["folder"]
+    assert not Path(first["folder"]).exists() and Path(third["folder"]).exists()
 
-def test_a_change_in_a_helper_of_another_file_is_seen_and_old_code_removed(package):
-    before = call(package)
-    change_helper(package)
-    after = call(package)
-    assert after["hits"] == 0
-    assert after["box"] == [[-3.0], [-3.0]]
-    assert after["folder"] != before["folder"]
-    assert not Path(before["folder"]).exists() and Path(after["folder"]).exists()
-
-
-def test_a_change_of_the_records_is_seen(package):
-    before = call(package)
     layout = package / "layout.py"
     layout.write_text(layout.read_text() + "\n# another layout\n")
-    after = call(package)
-    assert after["hits"] == 0 and after["folder"] != before["folder"]
+    fourth = call(package)
+    assert fourth["hits"] == 0 and fourth["folder"] != third["folder"]
 
 
+@pytest.mark.slow
 def test_the_users_own_folder_is_taken_and_shared_by_installations(package, tmp_path):
     chosen = tmp_path / "chosen"
     other = tmp_path / "other" / "river_amf"
@@ -115,6 +120,7 @@ def nowhere(tmp_path):
     return file
 
 
+@pytest.mark.slow
 def test_where_the_package_cannot_be_written_it_is_the_users_cache(package, nowhere, tmp_path):
     (package / "kernels" / "__pycache__").symlink_to(nowhere)
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path / "cache")}
@@ -123,6 +129,7 @@ def test_where_the_package_cannot_be_written_it_is_the_users_cache(package, nowh
     assert (first["hits"], second["hits"]) == (0, 1)
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_written_each_process_compiles(package, nowhere):
     (package / "kernels" / "__pycache__").symlink_to(nowhere)
     places = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA")
@@ -140,22 +147,19 @@ assert [getattr(numba.config, name, None) for name in names] == before
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variables", [{}, {"NUMBA_CACHE_DIR": "chosen"}])
 def test_other_packages_find_numba_as_it_was(variables, tmp_path):
     environment = os.environ | variables
     subprocess.run([sys.executable, "-c", AS_IT_WAS], env=environment, cwd=tmp_path, check=True)
 
 
+@pytest.mark.slow
 def test_locators_that_the_user_has_named_do_not_find_stale_code(package):
     named = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
     call(package, **named)
     change_helper(package)
     assert call(package, **named)["box"] == [[-3.0], [-3.0]]
-
-
-def test_an_editors_lock_file_is_not_a_source(package):
-    (package / "kernels" / ".#arrays.py").symlink_to("nobody@nowhere")
-    assert call(package)["folder"]
 
 
 def test_without_a_home_none_is_made_up(package, nowhere, tmp_path, monkeypatch):

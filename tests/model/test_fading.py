@@ -1,6 +1,7 @@
 """Fading: shares and odds equal replays of each node's samples, and the forest forgets."""
 
 import copy
+import itertools
 import math
 import pickle
 import random
@@ -38,8 +39,9 @@ def replay(model, samples):
     return mixture, model.step * math.fsum(log_p)
 
 
-@settings(max_examples=60)
-@given(st.lists(st.tuples(COMPLETE, st.sampled_from("xyz"), WEIGHTS), max_size=40), PARAMETERS)
+@pytest.mark.slow
+@settings(max_examples=50)
+@given(st.lists(st.tuples(COMPLETE, st.sampled_from("xyz"), WEIGHTS), max_size=30), PARAMETERS)
 def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):
     # The closed form of design 2 (b) with fading. No values are missing, so the table shows which
     # samples a node has learned; n_classes is given, so the prior does not change midway.
@@ -52,26 +54,26 @@ def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):
         for sample in stream:
             for node in tables.path(table, sample[0]):
                 samples[node].append(sample)
-        check_subtree(model, tree, table, samples, tables.root(table))
+        rows = {row.node: row for row in table.itertuples()}
+        check_subtree(model, tree, rows, samples, tables.root(table))
 
 
-def check_subtree(model, tree, table, samples, node):
-    """Compare a node and everything below it with replays; return log wbar."""
-    row, faded = table.loc[node], model._arena.faded[tree, node]
+def check_subtree(model, tree, rows, samples, node):
+    """Compare a node and all below it with their replays; return log wbar."""
+    row, faded = rows[node], model._arena.faded[tree, node]
     mixture, log_w = replay(model, samples[node])
-    assert [*row["counts"].values()] == mixture.counts[: len(model._labels)]
+    # weights are multiples of 1/2, of which sums are exact
+    assert [*row.counts.values()] == mixture.counts[: len(model._labels)]
     assert faded[layout.FADED_SHARE] == pytest.approx(mixture.share, rel=1e-10)
     assert faded[layout.FADED_SUM] == pytest.approx(mixture.faded_total, rel=1e-10)
     faded_counts = faded[layout.FADED_COUNTS :][:3]
     assert faded_counts == pytest.approx(mixture.faded_counts, rel=1e-10, abs=1e-300)
-    if row["left"] < 0:
+    if row.left < 0:
         return log_w
-    below = sum(
-        check_subtree(model, tree, table, samples, int(row[side])) for side in ("left", "right")
-    )
+    below = sum(check_subtree(model, tree, rows, samples, child) for child in (row.left, row.right))
     b = model.split_prior
     expected = math.log1p(-b) - math.log(b) + log_w - below
-    assert row["log_odds"] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert row.log_odds == pytest.approx(expected, rel=1e-9, abs=1e-9)
     return naive.log_add(math.log1p(-b) + log_w, math.log(b) + below)
 
 
@@ -159,9 +161,8 @@ def test_a_factor_next_to_one_forgets_next_to_nothing():
 # fading_share
 
 
-@pytest.mark.parametrize("parameters", [{}, {"vote": "learned"}, {"split_intensity": "relevance"}])
-def test_without_fading_there_is_no_share(parameters):
-    model = AMFClassifier(**parameters)
+def test_without_fading_there_is_no_share():
+    model = AMFClassifier(vote="learned", split_intensity="relevance")
     assert math.isnan(model.fading_share)
     model.learn_one({"a": 1.0}, "x")
     assert math.isnan(model.fading_share)
@@ -268,20 +269,21 @@ def test_bits_of_a_weight_fade_like_the_whole(weight):
 # Extremes
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("fading_factor", [5e-324, 1e-300, 1e-10, 0.5, 1 - 1e-16])
-@pytest.mark.parametrize("dirichlet", [1e-300, 1e-30, 1.0, 1e17, 1e300])
-@pytest.mark.parametrize("weights", [[1.0], [1e300, 1.0], [1e-300], [0.3, 1e6]], ids=str)
-def test_parameters_and_weights_of_any_size_give_probabilities(
-    seed, fading_factor, dirichlet, weights
-):
-    model = AMFClassifier(
-        n_estimators=2, fading_factor=fading_factor, dirichlet=dirichlet, seed=seed
+def test_parameters_and_weights_of_any_size_give_probabilities(fading_factor):
+    # the product of both lists: what overflows is often a product of extremes
+    cases = itertools.product(
+        [1e-300, 1e-30, 1.0, 1e17, 1e300], [[1.0], [1e300, 1.0], [1e-300], [0.3, 1e6]]
     )
-    rng = random.Random(seed)
-    for i, x in enumerate(points(150, seed)):
-        y = is_positive(x) if rng.random() < 0.8 else rng.randrange(3)
-        proba = model.predict_proba_one(x)
-        assert not proba or sum(proba.values()) == pytest.approx(1.0)
-        model.learn_one(x, y, w=weights[i % len(weights)])
-    assert 0.0 <= model.fading_share <= 1.0
+    for seed, (dirichlet, weights) in enumerate(cases):
+        model = AMFClassifier(
+            n_estimators=2, fading_factor=fading_factor, dirichlet=dirichlet, seed=seed
+        )
+        rng = random.Random(seed)
+        for i, x in enumerate(points(150, seed)):
+            y = is_positive(x) if rng.random() < 0.8 else rng.randrange(3)
+            proba = model.predict_proba_one(x)
+            total = sum(proba.values())
+            assert not proba or total == pytest.approx(1.0), (dirichlet, weights)
+            model.learn_one(x, y, w=weights[i % len(weights)])
+        assert 0.0 <= model.fading_share <= 1.0, (dirichlet, weights)

@@ -22,13 +22,15 @@ def learnt(stream, **parameters):
         yield model
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(streams(max_size=9, weighted=True), PARAMETERS)
 def test_a_prediction_is_the_brute_force_average_over_all_prunings(stream, parameters):
     parameters |= {"use_aggregation": True, "vote": "mean"}
     # the table shows only categories learned so far, so query samples learned so far
     for n_learnt, model in enumerate(learnt(stream, n_estimators=1, **parameters), start=1):
-        table, cells = inspection.node_table(model), tables.cells(model)
+        table = inspection.node_table(model)
+        cells = tables.cells(model, table)
         for x, _, _ in stream[:n_learnt]:
             nodes = tables.path(table, x)
             expected = naive.brute_force_prediction(
@@ -40,29 +42,24 @@ def test_a_prediction_is_the_brute_force_average_over_all_prunings(stream, param
             )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(streams(), PARAMETERS)
 def test_b_every_log_odds_is_its_closed_form(stream, parameters):
     for model in learnt(stream, n_estimators=2, **parameters):
-        for tree in range(2):
-            table, cells = inspection.node_table(model, tree), tables.cells(model, tree)
-            for node, log_odds in zip(table["node"], table["log_odds"], strict=True):
-                expected = naive.closed_form_log_odds(cells[node], **tables.aggregation(model))
-                if cells[node].left is None:
-                    assert math.isnan(log_odds)
-                else:
-                    assert log_odds == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        tables.check_log_odds(model, 1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(streams(), PARAMETERS)
 def test_c_the_forest_does_no_worse_than_the_best_pruning(stream, parameters):
     parameters["step"] = 1.0
     for model in learnt(stream, n_estimators=1, **parameters):
-        cells = tables.cells(model)
-        root = cells[tables.root(inspection.node_table(model))]
+        table = inspection.node_table(model)
+        root = tables.cells(model, table)[tables.root(table)]
         best = tables.best_pruning(root, model.split_prior, tables.dirichlet(model))
-        assert -tables.log_wbar_root(model) <= best + 1e-9
+        assert -tables.log_wbar_root(model, table) <= best + 1e-9
 
 
 @pytest.mark.parametrize("split_prior", [0.5, 0.8])
@@ -73,18 +70,21 @@ def test_c_on_a_frozen_structure_the_log_loss_obeys_the_bound(split_prior):
     )
     for x, y in samples:
         model.learn_one(x, y)
-    assert len(inspection.node_table(model)) == 21
-    before = tables.log_wbar_root(model)
+    table = inspection.node_table(model)
+    assert len(table) == 21
+    before = tables.log_wbar_root(model, table)
     loss = 0.0
     for x, y in samples:  # the boxes contain all of them
         loss -= math.log(model.predict_proba_one(x)[y])
         model.learn_one(x, y)
-    root = tables.cells(model)[tables.root(inspection.node_table(model))]
+    table = inspection.node_table(model)
+    root = tables.cells(model, table)[tables.root(table)]
     best = tables.best_pruning(root, split_prior, tables.dirichlet(model))
-    assert loss == pytest.approx(before - tables.log_wbar_root(model), abs=1e-9)
+    assert loss == pytest.approx(before - tables.log_wbar_root(model, table), abs=1e-9)
     assert loss - before <= best + 1e-9
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(streams(), PARAMETERS)
 def test_d_structure(stream, parameters):
@@ -92,33 +92,34 @@ def test_d_structure(stream, parameters):
         table = inspection.node_table(model)
         if model.max_nodes is not None:
             assert len(table) <= model.max_nodes
-        assert table.loc[tables.root(table), "time"] == 0.0
-        assert set(tables.cells(model)) == set(range(len(table)))
-        for row in table.itertuples():
+        rows = {row.node: row for row in table.itertuples()}
+        assert [*rows] == [*range(len(table))]
+        assert rows[tables.root(table)].time == 0.0
+        for row in rows.values():
             assert sum(row.counts.values()) == pytest.approx(row.n_samples, abs=1e-9)
             if row.left < 0:
                 assert row.right < 0 and row.feature is None and math.isnan(row.threshold)
                 continue
-            left, right = table.loc[row.left], table.loc[row.right]
-            check_family(row, left, right)
+            check_family(row, rows[row.left], rows[row.right])
 
 
 def check_family(row, left, right):
-    assert left["parent"] == right["parent"] == row.node
-    assert left["depth"] == right["depth"] == row.depth + 1
-    assert left["time"] == right["time"] > row.time
+    assert left.parent == right.parent == row.node
+    assert left.depth == right.depth == row.depth + 1
+    assert left.time == right.time > row.time
     for label, count in row.counts.items():
-        assert count == pytest.approx(left["counts"][label] + right["counts"][label], abs=1e-9)
+        assert count == pytest.approx(left.counts[label] + right.counts[label], abs=1e-9)
     for side, hull in (("range_min", min), ("range_max", max)):
         of_children = {}
         for child in (left, right):
-            for name, value in child[side].items():
+            for name, value in getattr(child, side).items():
                 of_children[name] = hull(value, of_children.get(name, value))
         assert getattr(row, side) == of_children
-    # the split separates the boxes of the children
-    assert left["range_max"][row.feature] <= row.threshold < right["range_min"][row.feature]
+    # the split parts the boxes of the children
+    assert left.range_max[row.feature] <= row.threshold < right.range_min[row.feature]
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(streams(weighted=True), PARAMETERS)
 def test_e_a_new_class_midway_equals_knowing_it_from_the_start(stream, parameters):
@@ -159,12 +160,8 @@ def test_log_odds_stay_exact_over_thousands_of_easy_samples():
     model = AMFClassifier(n_estimators=2, seed=1)
     for i in range(5000):
         model.learn_one({"a": i % 100, "b": i % 7}, i % 100 < 50)
-    table, cells = inspection.node_table(model), tables.cells(model)
-    assert table["log_odds"].min() < -2000
-    for node, log_odds in zip(table["node"], table["log_odds"], strict=True):
-        if cells[node].left is not None:
-            expected = naive.closed_form_log_odds(cells[node], **tables.aggregation(model))
-            assert log_odds == pytest.approx(expected, rel=1e-9, abs=1e-7)
+    assert inspection.node_table(model)["log_odds"].min() < -2000
+    tables.check_log_odds(model, 1e-7)
     proba = model.predict_proba_one({"a": 10, "b": 1})
     assert proba[True] > 0.99
 

@@ -8,29 +8,32 @@ from river import base, checks, preprocessing
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
 
-ALONE = {
+# All checks run for each public estimator as it is, and for a pipeline.
+AS_THEY_ARE = {
     "forest": AMFClassifier(),
-    "forest with a budget": AMFClassifier(n_estimators=3, max_nodes=15),
-    "forest that splits pure cells": AMFClassifier(n_estimators=3, split_pure=True),
-    "forest with unit intensity": AMFClassifier(n_estimators=3, split_intensity="unit"),
-    "forest of leaves": AMFClassifier(n_estimators=3, use_aggregation=False),
-    "forest with a seed": AMFClassifier(n_estimators=3, seed=42),
-    "forest by relevance": AMFClassifier(n_estimators=3, split_intensity="relevance"),
-    "forest that fades": AMFClassifier(n_estimators=3, fading_factor=0.5, split_pure=True),
-    "forest with a learned vote": AMFClassifier(n_estimators=3, vote="learned"),
     "adaptive": AdaptiveAMFClassifier(),
-    "adaptive with a budget": AdaptiveAMFClassifier(n_estimators=3, max_nodes=15, seed=42),
     "dummy": OnlineDummyClassifier(),
-}
-IN_PIPELINE = {
     "scaler | forest": preprocessing.StandardScaler() | AMFClassifier(),
-    "scaler | forest with a budget": (
-        preprocessing.StandardScaler() | AMFClassifier(n_estimators=3, max_nodes=15, seed=42)
-    ),
-    "scaler | adaptive": preprocessing.StandardScaler() | AdaptiveAMFClassifier(),
-    "scaler | dummy": preprocessing.StandardScaler() | OnlineDummyClassifier(),
 }
-MODELS = ALONE | IN_PIPELINE
+# Parameters change what a forest keeps, and so the checks of that alone.
+VARIANTS = {
+    "budget, seed": AMFClassifier(n_estimators=3, max_nodes=15, seed=42),
+    "pure cells split": AMFClassifier(n_estimators=3, split_pure=True, split_intensity="unit"),
+    "leaves alone": AMFClassifier(n_estimators=3, use_aggregation=False),
+    "fading": AMFClassifier(n_estimators=3, fading_factor=0.5, split_pure=True),
+    "learned vote": AMFClassifier(n_estimators=3, vote="learned", split_intensity="relevance"),
+}
+STATEFUL = {
+    "check_learn_one",
+    "check_pickling",
+    "check_predict_one_pure",
+    "check_no_state_aliasing_with_input",
+    "check_clone_is_independent",
+    "check_learn_many_matches_learn_one",
+    "check_seeding_is_idempotent",
+    "check_bounded_memory_growth",
+}
+MODELS = AS_THEY_ARE | VARIANTS
 
 PUBLIC_ESTIMATORS = [
     public
@@ -42,38 +45,50 @@ PUBLIC_ESTIMATORS = [
 # A scaler that has seen a whole block scales the first rows by later ones, so blocks differ from
 # single rows, whatever the forest does. Without a scaler the check runs.
 NOT_OF_A_SCALER = "check_learn_many_matches_learn_one"
+SLOW = "check_bounded_memory_growth"  # a second for each data set
 
 
-def all_checks():
-    for name, model in MODELS.items():
-        times_seen = {}
-        for check in checks.yield_checks(model):
-            if model in IN_PIPELINE.values() and check.__name__ == NOT_OF_A_SCALER:
-                continue
-            times_seen[check.__name__] = times_seen.get(check.__name__, 0) + 1
-            number = times_seen[check.__name__]
-            yield pytest.param(model, check, id=f"{name}: {check.__name__} {number}")
+def checks_of(name):
+    """Yield the checks of a model, each with its name and the number of its data set."""
+    times_seen = {}
+    for check in checks.yield_checks(MODELS[name]):
+        kind = check.__name__
+        number = times_seen[kind] = times_seen.get(kind, 0) + 1
+        if name in VARIANTS and (kind not in STATEFUL or (kind == SLOW and number > 1)):
+            continue
+        if "scaler" not in name or kind != NOT_OF_A_SCALER:
+            yield check, kind, number
 
 
-@pytest.mark.parametrize(("model", "check"), list(all_checks()))
+ALL_CHECKS = [
+    pytest.param(
+        MODELS[name],
+        check,
+        id=f"{name}: {kind} {number}",
+        marks=[pytest.mark.slow] * (kind == SLOW),
+    )
+    for name in MODELS
+    for check, kind, number in checks_of(name)
+]
+
+
+@pytest.mark.parametrize(("model", "check"), ALL_CHECKS)
 def test_river_check(model, check):
     check(model.clone())
 
 
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_no_check_is_skipped(model):
-    assert not model._unit_test_skips()
+def test_the_checks_of_what_is_kept_are_among_river_s():
+    assert {check.__name__ for check in checks.yield_checks(AMFClassifier())} >= STATEFUL
 
 
-@pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
-def test_no_public_estimator_is_left_out(estimator):
-    assert any(
-        type(model) is estimator and model._get_params() == estimator()._get_params()
-        for model in ALONE.values()
-    )
-    last_steps = [list(pipeline.steps.values())[-1] for pipeline in IN_PIPELINE.values()]
-    assert any(type(step) is estimator for step in last_steps)
+def test_no_check_is_skipped():
+    assert [name for name, model in MODELS.items() if model._unit_test_skips()] == []
 
 
-def test_there_are_public_estimators():
-    assert {AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier} == set(PUBLIC_ESTIMATORS)
+def test_no_public_estimator_is_left_out():
+    assert {*PUBLIC_ESTIMATORS} == {AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier}
+    for estimator in PUBLIC_ESTIMATORS:
+        assert any(
+            type(model) is estimator and model._get_params() == estimator()._get_params()
+            for model in AS_THEY_ARE.values()
+        ), estimator

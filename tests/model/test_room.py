@@ -1,5 +1,6 @@
 """Lack of memory: a call that fails has changed nothing, and can be repeated."""
 
+import functools
 import os
 import pickle
 import subprocess
@@ -42,11 +43,35 @@ def stream(n_samples=400):
         yield x, "even" if x["a"] * x["b"] % 5 < 2 else f"odd {i // 150}"
 
 
-@pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 201}, ADAPTIVE])
-def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(
-    short_of_memory, parameters
-):
-    model, reference = pair(**parameters)
+VARIANTS = {
+    "plain": {},
+    "pure cells split": {"split_pure": True},
+    "budget": {"max_nodes": 201},
+    "adaptive": ADAPTIVE,
+}
+variants = pytest.mark.parametrize("name", VARIANTS)
+
+
+@functools.cache
+def reference_of(name):
+    """Return the reference once it has learnt the stream, which takes a second."""
+    _, reference = pair(**VARIANTS[name])
+    for x, y in stream():
+        reference.learn_one(x, y)
+    return reference
+
+
+def check_same(model, reference):
+    """Compare a whole forest with the reference."""
+    check_same_state(model, reference)
+    for tree in range(2):
+        check_same_tree(model, reference, tree)
+
+
+@pytest.mark.slow
+@variants
+def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(short_of_memory, name):
+    model, _ = pair(**VARIANTS[name])
     for x, y in stream():
         before = pickle.dumps(model)
         while True:
@@ -55,11 +80,8 @@ def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(
                 break
             except MemoryError:
                 assert pickle.dumps(model) == before
-        reference.learn_one(x, y)
-    check_same_state(model, reference)
     assert set(short_of_memory) >= {"grow_nodes", "reserve"}
-    for tree in range(2):
-        check_same_tree(model, reference, tree)
+    check_same(model, reference_of(name))
 
 
 def test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on(short_of_memory):
@@ -99,10 +121,11 @@ def test_a_sample_that_needs_room_in_the_middle_is_stored_once(n_trees):
     assert model._arena.counters["n_stored"] == 121
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("period", [17, 18, 19])  # the first sample needs 13
-@pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 201}, ADAPTIVE])
-def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameters, period):
-    # each array in turn runs out of room
+@variants
+def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, name, period):
+    # each array in turn finds no room, whatever it is for
     calls = []
 
     def failing_now_and_then(function):
@@ -115,7 +138,7 @@ def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameter
         return call
 
     monkeypatch.setattr(state, "_resized", failing_now_and_then(state._resized))
-    model, reference = pair(**parameters)
+    model, _ = pair(**VARIANTS[name])
     for x, y in stream():
         is_learnt = False
         while not is_learnt:
@@ -123,13 +146,11 @@ def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, parameter
                 model.learn_one(x, y)
                 is_learnt = True
             if model._arena is not None:
-                for name in layout.FIELDS:
-                    assert model._arena.handle[name] == getattr(model._arena, name).ctypes.data
-        reference.learn_one(x, y)
+                for field in layout.FIELDS:
+                    array = getattr(model._arena, field)
+                    assert model._arena.handle[field] == array.ctypes.data
     assert len(calls) > 2 * period
-    check_same_state(model, reference)
-    for tree in range(2):
-        check_same_tree(model, reference, tree)
+    check_same(model, reference_of(name))
 
 
 # A chain of splits that needs more room than is available, so the kernel stops midway.
@@ -198,6 +219,7 @@ assert pickle.loads(pickle.dumps(model)).predict_proba_one({}) == model.predict_
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory can be limited on Linux")
 def test_a_kernel_that_finds_no_memory_leaves_a_model_that_goes_on():
     environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}  # uncompiled, it takes minutes

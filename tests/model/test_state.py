@@ -78,6 +78,7 @@ for name, seen in forest._asdict().items():
 """
 
 
+@pytest.mark.slow
 def test_the_kernels_see_what_the_table_says():
     # uncompiled, because views made by compiled code cannot be returned to Python
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}

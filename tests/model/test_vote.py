@@ -218,13 +218,13 @@ WAYS += [less_known, with_unknown, refused, in_another_thread, here_and_there, b
 WAYS += [of_weight_zero, as_a_block, pickled]
 
 
-@parameters
-def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(parameters):
-    models = {way: made(**parameters) for way in [nothing, *WAYS]}
-    for i, (x, y, w) in enumerate(STREAM[:260]):
+@pytest.mark.parametrize("name", ["one tree", "adaptive"])
+def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(name):
+    models = {way: made(**PARAMETERS[name]) for way in [nothing, *WAYS]}
+    for i, (x, y, w) in enumerate(STREAM[:230]):
         for way, model in models.items():
-            # from the start, and with new labels and features
-            if i > 0 and (i < 9 or i % 9 == 4 or 145 < i < 160 or i > 200):
+            # from the start on, and where labels and features are new
+            if i > 0 and (i < 9 or i % 9 == 4 or 145 < i < 160 or i > 205):
                 way(model, dict(x), y)
             model.learn_one(dict(x), y, w=w)
     expected = pickle.dumps(models[nothing])
@@ -261,9 +261,11 @@ def test_a_copy_made_after_a_prediction_learns_like_the_original(parameters):
         assert len({pickle.dumps(other) for other in (model, *twins)}) == 1
 
 
-@parameters
-@pytest.mark.parametrize("n_jobs", [1, 2, 5])
-def test_blocks_in_threads_are_like_their_rows(parameters, n_jobs):
+@pytest.mark.parametrize(
+    ("name", "n_jobs"), [*((name, 2) for name in PARAMETERS), ("fading", 1), ("adaptive", 5)]
+)
+def test_blocks_in_threads_are_like_their_rows(name, n_jobs):
+    parameters = PARAMETERS[name]
     X, y, w = zip(*STREAM, strict=True)
     expected = []
     rows = made(**parameters)
@@ -304,9 +306,11 @@ RESTARTS = {
 }
 
 
-@pytest.mark.parametrize("parameters", RESTARTS.values(), ids=RESTARTS)
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_trees_start_afresh_alike_in_blocks_and_after_copies(parameters, n_jobs):
+@pytest.mark.parametrize(
+    ("name", "n_jobs"), [*((name, 3) for name in RESTARTS), ("vote", 1), ("adaptive, budget", 1)]
+)
+def test_trees_start_afresh_alike_in_blocks_and_after_copies(name, n_jobs):
+    parameters = RESTARTS[name]
     stream = list(moving_stream())
     rows, copied = restarting(**parameters), restarting(**parameters)
     blocks = restarting(**parameters, n_jobs=n_jobs)

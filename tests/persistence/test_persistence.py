@@ -638,7 +638,7 @@ def test_a_truncated_file_says_so(path):
 def test_a_file_with_something_after_its_end_says_so(path, more):
     data = small_file(path)
     path.write_bytes(data + more)
-    assert f"{len(more)} bytes after its end" in error_of(path)
+    assert error_of(path).endswith(f"extra bytes after its end: {len(more)}")
 
 
 def test_a_file_with_very_much_after_its_end_says_so(path):
@@ -1035,7 +1035,7 @@ def test_a_header_that_is_too_long_is_neither_saved_nor_read(path, monkeypatch):
     model.save(path)
     before = path.read_bytes()
     monkeypatch.setattr(container, "LONGEST_HEADER", 1000)
-    assert "its header should take 1" in error_of(path)
+    assert "its header claims to have 1" in error_of(path)
     with pytest.raises(ValueError, match=r"labels, categories and names take 1\d\d\d bytes"):
         model.save(path)
     assert path.read_bytes() == before

@@ -43,6 +43,8 @@ variants = pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), id
 every_kind = pytest.mark.parametrize(
     "kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier]
 )
+# the adaptive forest is a forest with other parameters, and inherits the rest
+both_kinds = pytest.mark.parametrize("kind", [AMFClassifier, OnlineDummyClassifier])
 
 
 def make_block(n_rows=400, seed=7):
@@ -124,24 +126,63 @@ def as_seen(estimator):
 # scikit-learn's own checks
 
 
-@parametrize_with_checks(
-    [
-        AMFClassifier(),
-        AdaptiveAMFClassifier(),
-        OnlineDummyClassifier(),
-        AMFClassifier(n_estimators=1),
-        AMFClassifier(n_estimators=3, split_pure=True, max_nodes=41),
-        AMFClassifier(n_estimators=3, use_aggregation=False, split_intensity="unit"),
-        AMFClassifier(10, n_estimators=3, n_jobs=2, random_state=np.random.RandomState(5)),
-        AdaptiveAMFClassifier(n_estimators=3, vote="mean", random_state=1),
-        OnlineDummyClassifier(10, dirichlet=1.0),
-    ]
-)
+# All checks run for each estimator as it is. Those in which settings of the estimator itself have a
+# say run for others too; what the forest makes of its parameters is for river's checks to see.
+AS_THEY_ARE = [AMFClassifier(), AdaptiveAMFClassifier(), OnlineDummyClassifier()]
+VARIANTS_CHECKED = [
+    AMFClassifier(
+        10,
+        n_estimators=3,
+        split_pure=True,
+        max_nodes=41,
+        n_jobs=2,
+        random_state=np.random.RandomState(5),
+    ),
+    AdaptiveAMFClassifier(n_estimators=3, vote="mean", random_state=1),
+    OnlineDummyClassifier(10, dirichlet=1.0),
+]
+OF_SETTINGS = {
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_dict_unchanged",
+    "check_fit_idempotent",
+    "check_estimators_pickle",
+    "check_classifiers_train",
+    "check_classifiers_classes",
+    "check_classifiers_one_label",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_n_features_in",
+}
+# skipped unless scipy takes all arrays: the last test of all checks has it so
+SKIPPED = {"check_array_api_input"}
+
+
+def checks_of(estimators, names=None):
+    """Return the checks of scikit-learn, or those of some names, as cases of a test."""
+    mark = parametrize_with_checks(estimators)
+    describe = mark.kwargs["ids"]
+    for estimator, check in mark.args[1]:
+        name = getattr(check, "func", check).__name__
+        if name not in SKIPPED and (names is None or name in names):
+            yield pytest.param(estimator, check, id=f"{describe(estimator)}-{name}")
+
+
+ALL_CHECKS = [*checks_of(AS_THEY_ARE), *checks_of(VARIANTS_CHECKED, OF_SETTINGS)]
+
+
+@pytest.mark.parametrize(("estimator", "check"), ALL_CHECKS)
 def test_scikit_learn_s_checks(estimator, check):
     check(estimator)
 
 
-# Bit for bit like the river classes
+def test_the_checks_named_here_are_among_scikit_learn_s():
+    assert {case.id.rpartition("-")[2] for case in ALL_CHECKS} >= OF_SETTINGS
+
+
+# As river's classes, to the bit
 
 
 @variants
@@ -161,9 +202,13 @@ def test_fit_learns_as_river_s_model_learns_a_block(kind, parameters):
     assert estimator.predict(X).tolist() == twin.predict_many(pd.DataFrame(X)).tolist()
 
 
-@pytest.mark.parametrize("size", [1, 7, 100, 1000])
-@variants
-def test_the_cuts_of_partial_fit_do_not_matter_and_weights_count(kind, parameters, size):
+@pytest.mark.parametrize(
+    ("variant", "size"),
+    [("default", size) for size in (1, 7, 100, 1000)]
+    + [(variant, 30) for variant in VARIANTS if variant != "default"],
+)
+def test_the_cuts_of_partial_fit_do_not_matter_and_weights_count(variant, size):
+    kind, parameters = VARIANTS[variant]
     estimator = kind(n_estimators=3, random_state=3, **parameters)
     for start in range(0, len(Y), size):
         part = slice(start, start + size)
@@ -175,9 +220,12 @@ def test_the_cuts_of_partial_fit_do_not_matter_and_weights_count(kind, parameter
     assert_same(estimator, twin, X, rows_of(X))
 
 
-@libraries
-@every_kind
-def test_dataframes_go_to_the_model_as_they_are(frame, kind):
+@pytest.mark.parametrize(
+    ("kind", "library"),
+    [*((AMFClassifier, library) for library in LIBRARIES), (OnlineDummyClassifier, "polars")],
+)
+def test_dataframes_go_to_the_model_as_they_are(kind, library):
+    frame = LIBRARIES[library]
     columns, labels = mixed_columns()
     rows = rows_of(columns)
     estimator = clone(kind())
@@ -268,9 +316,10 @@ def test_the_label_seen_first_is_predicted_in_a_tie_and_of_a_dummy_the_first_of_
     assert OnlineDummyClassifier().fit([[1.0], [1.0]], ["b", "a"]).predict([[1]]) == ["a"]
 
 
-@pytest.mark.parametrize("dirichlet", [None, 0.3])
-@pytest.mark.parametrize("n_classes", [None, 7])
-@pytest.mark.parametrize("size", [1, 64, 400])
+@pytest.mark.parametrize(
+    ("n_classes", "dirichlet", "size"),
+    [(None, None, 1), (7, None, 64), (None, 0.3, 400), (7, 0.3, 9)],
+)
 def test_the_dummy_counts_as_river_s_row_by_row(n_classes, dirichlet, size):
     weights = WEIGHTS * np.random.default_rng(0).random(len(WEIGHTS))
     weights[0] = 0.1
@@ -327,20 +376,20 @@ BAD_PARAMETERS = {
 
 
 @pytest.mark.parametrize(("name", "value"), BAD_PARAMETERS.items())
-@pytest.mark.parametrize("method", ["fit", "partial_fit"])
-def test_parameters_are_checked_when_learning_starts(name, value, method):
+def test_parameters_are_checked_when_learning_starts(name, value):
     estimator = AMFClassifier(**{name: value})
     assert estimator.set_params(**{name: value}).get_params()[name] == value
-    with pytest.raises(ValueError, match=f"{name} must be"):
-        getattr(estimator, method)(X, Y)
-    with pytest.raises(NotFittedError):
-        estimator.predict(X)
+    for learn in (estimator.fit, estimator.partial_fit):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            learn(X, Y)
+        with pytest.raises(NotFittedError):
+            estimator.predict(X)
 
 
-@pytest.mark.parametrize("seed", [-1, True, "x", 1.5, np.random.default_rng(1)])
-def test_a_seed_that_is_none_is_refused(seed):
-    with pytest.raises(ValueError, match=r"must be an integer >= 0|cannot be used to seed"):
-        AMFClassifier(random_state=seed).fit(X, Y)
+def test_a_seed_that_is_none_is_refused():
+    for seed in (-1, True, "x", 1.5, np.random.default_rng(1)):
+        with pytest.raises(ValueError, match=r"must be an integer >= 0|cannot be used to seed"):
+            AMFClassifier(random_state=seed).fit(X, Y)
 
 
 def test_an_integer_is_drawn_of_a_random_state():
@@ -435,9 +484,8 @@ def test_columns_are_the_classes_in_order_and_sum_to_one():
     assert estimator.score(X, Y) == accuracy_score(Y, estimator.predict(X)) > 0.7
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
+def test_labels_of_any_type_come_back():
+    for labels in (
         [3, -1, 3],
         [True, False, True],
         [2.0, 1.0, 2.0],
@@ -446,17 +494,14 @@ def test_columns_are_the_classes_in_order_and_sum_to_one():
         pd.Series(["b", "a", "b"]),
         pd.Series(["b", "a", "b"], dtype="category"),
         pd.Series([5, 4, 5], dtype="Int64"),
-    ],
-    ids=repr,
-)
-@every_kind
-def test_labels_of_any_type_come_back(kind, labels):
-    estimator = kind().fit([[1.0], [9.0], [1.0]], labels)
-    assert estimator.predict([[1.0]]).tolist() == list(labels)[:1]
-    assert estimator.classes_.tolist() == sorted(set(labels))
+    ):
+        for kind in (AMFClassifier, OnlineDummyClassifier):
+            estimator = kind().fit([[1.0], [9.0], [1.0]], labels)
+            assert estimator.predict([[1.0]]).tolist() == list(labels)[:1], (kind, labels)
+            assert estimator.classes_.tolist() == sorted(set(labels)), (kind, labels)
 
 
-@every_kind
+@both_kinds
 def test_given_classes_are_the_columns_from_the_start(kind):
     estimator = kind().partial_fit([[1.0]], ["b"], classes=["c", "a", "b", "a"])
     assert estimator.classes_.tolist() == ["a", "b", "c"]
@@ -469,7 +514,7 @@ def test_given_classes_are_the_columns_from_the_start(kind):
         assert as_seen(estimator) == before
 
 
-@every_kind
+@both_kinds
 def test_without_given_classes_more_may_come_and_be_given_late(kind):
     estimator = kind().partial_fit([[1.0], [2.0]], ["m", "m"])
     assert estimator.predict_proba([[1.0]]).tolist() == [[1.0]]
@@ -509,7 +554,7 @@ def test_labels_equal_in_value_are_one_class_whatever_their_type():
     assert estimator.classes_.tolist() == [0, 1, 2]
 
 
-@every_kind
+@both_kinds
 def test_one_label_more_than_n_classes_is_refused(kind):
     with pytest.raises(ValueError, match="label 'deep' would be class number 3, but n_classes=2"):
         kind(n_classes=2).fit(X[:3], ["tall", "broad", "deep"])
@@ -518,13 +563,13 @@ def test_one_label_more_than_n_classes_is_refused(kind):
     assert kind(n_classes=2).fit(X[:2], ["tall", "broad"]).predict_proba(X).shape == (len(X), 2)
 
 
-@pytest.mark.parametrize("classes", [[], 2, "ab", [["a"], ["b"]], [1, 2]], ids=repr)
-def test_classes_that_are_none_are_refused(classes):
-    estimator = FOREST()
-    with pytest.raises(ValueError, match=r"classes must be|all strings or all numbers"):
-        estimator.partial_fit(X, Y, classes=classes)
-    with pytest.raises(NotFittedError):
-        estimator.predict(X)
+def test_classes_that_are_none_are_refused():
+    for classes in ([], 2, "ab", [["a"], ["b"]], [1, 2]):
+        estimator = FOREST()
+        with pytest.raises(ValueError, match=r"classes must be|all strings or all numbers"):
+            estimator.partial_fit(X, Y, classes=classes)
+        with pytest.raises(NotFittedError):
+            estimator.predict(X)
 
 
 def test_small_blocks_of_many_classes_are_no_regression():
@@ -564,13 +609,12 @@ BAD_CALLS = {
 
 
 @pytest.mark.parametrize(("table", "labels", "others"), BAD_CALLS.values(), ids=BAD_CALLS)
-@pytest.mark.parametrize("is_first", [True, False])
-def test_a_refused_block_leaves_the_estimator_as_it_was(table, labels, others, is_first):
-    estimator = FOREST() if is_first else FOREST().fit(X, Y)
-    before = as_seen(estimator)
-    with pytest.raises((TypeError, ValueError)):
-        estimator.partial_fit(table, labels, **others)
-    assert as_seen(estimator) == before
+def test_a_refused_block_leaves_the_estimator_as_it_was(table, labels, others):
+    for estimator in (FOREST(), FOREST().fit(X, Y)):
+        before = as_seen(estimator)
+        with pytest.raises((TypeError, ValueError)):
+            estimator.partial_fit(table, labels, **others)
+        assert as_seen(estimator) == before
 
 
 def test_a_word_where_numbers_were_is_refused():
@@ -620,7 +664,7 @@ def test_where_memory_runs_out_the_columns_are_still_those_of_the_model(monkeypa
     assert as_seen(estimator) == before
 
 
-@every_kind
+@both_kinds
 def test_nothing_is_predicted_before_fit(kind):
     for method in ("predict", "predict_proba"):
         with pytest.raises(NotFittedError, match="not fitted yet"):
@@ -662,11 +706,10 @@ def test_pipelines_cross_validation_and_search():
     assert search.score(numbers, labels) > -0.3
 
 
-@pytest.mark.parametrize("kind", [FOREST, partial(AdaptiveAMFClassifier, random_state=3)])
 @pytest.mark.parametrize("ensemble", [True, False])
-def test_calibration(kind, ensemble):
+def test_calibration(ensemble):
     numbers, labels = IRIS
-    calibrated = CalibratedClassifierCV(kind(), ensemble=ensemble, cv=3).fit(numbers, labels)
+    calibrated = CalibratedClassifierCV(FOREST(), ensemble=ensemble, cv=3).fit(numbers, labels)
     assert calibrated.score(numbers, labels) > 0.9
 
 
@@ -721,9 +764,17 @@ LABELS = {
 }
 
 
-@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-@every_kind
-def test_a_file_keeps_predictions_classes_and_future(kind, labels, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *((AMFClassifier, name) for name in LABELS),
+        (AdaptiveAMFClassifier, "text"),
+        (OnlineDummyClassifier, "objects"),
+        (OnlineDummyClassifier, "truth"),
+    ],
+)
+def test_a_file_keeps_predictions_classes_and_future(kind, name, tmp_path):
+    labels = LABELS[name]
     estimator = kind(n_classes=4).fit(X[:300], labels[:300])
     estimator.save(tmp_path / "model.amf")
     twin = river_amf.load(tmp_path / "model.amf")
@@ -741,7 +792,7 @@ def test_a_file_keeps_predictions_classes_and_future(kind, labels, tmp_path):
             each.partial_fit(X[300:], labels[300:], sample_weight=WEIGHTS[300:])
 
 
-@every_kind
+@both_kinds
 def test_a_file_keeps_names_given_classes_and_parameters_that_have_changed(kind, tmp_path):
     estimator = kind()
     table = pd.DataFrame(X[:9], columns=list("abcd"))
@@ -855,14 +906,15 @@ def test_fitted_parameters_that_are_not_the_model_s_are_refused(name, value, mes
     assert message in error_of_edited(FOREST().fit(X, Y), edit, tmp_path / "model.amf")
 
 
-@every_kind
-@pytest.mark.parametrize("name", ["classes", "columns", "model"])
-def test_a_file_that_lacks_something_names_it(kind, name, tmp_path):
-    def edit(header, _):
-        del header["fitted"][name]
+@both_kinds
+def test_a_file_that_lacks_something_names_it(kind, tmp_path):
+    for name in ("classes", "columns", "model"):
 
-    said = error_of_edited(kind().fit(X, Y), edit, tmp_path / "model.amf")
-    assert said.endswith(f"its header lacks {name!r}")
+        def edit(header, _, name=name):
+            del header["fitted"][name]
+
+        said = error_of_edited(kind().fit(X, Y), edit, tmp_path / "model.amf")
+        assert said.endswith(f"its header lacks {name!r}")
 
 
 @every_kind
@@ -917,6 +969,7 @@ def run(code, **environment):
     )
 
 
+@pytest.mark.slow
 def test_without_scikit_learn_the_package_works_and_the_module_says_what_to_install():
     result = run(
         "import sys; sys.modules['sklearn'] = None; sys.modules['sklearn.base'] = None;"
@@ -928,6 +981,7 @@ def test_without_scikit_learn_the_package_works_and_the_module_says_what_to_inst
     assert last.endswith("pip install river-amf[sklearn]")
 
 
+@pytest.mark.slow
 def test_a_file_brings_the_module_that_it_needs(tmp_path):
     path = str(tmp_path / "model.amf")
     FOREST().fit(X, Y).save(path)
@@ -940,6 +994,7 @@ def test_a_file_brings_the_module_that_it_needs(tmp_path):
     assert result.stderr.strip().endswith("pip install river-amf[sklearn]")
 
 
+@pytest.mark.slow
 def test_no_check_is_skipped_where_scipy_takes_all_arrays():
     result = run(
         "from sklearn.utils.estimator_checks import check_estimator;"
