@@ -1,4 +1,4 @@
-"""A tree as `inspection.node_table` shows it, and what the oracles of `naive.py` say of it."""
+"""A tree as shown by `inspection.node_table`, and how to check it with the oracles of `naive`."""
 
 import math
 from typing import Any
@@ -11,7 +11,7 @@ from river_amf import AMFClassifier, inspection
 
 
 def n_classes(model: AMFClassifier) -> int:
-    """Count the classes of the prior: all given ones, else those seen."""
+    """Return the number of classes in the prior: the given number, or of those seen."""
     return model.n_classes or len(model._labels)
 
 
@@ -23,7 +23,7 @@ def dirichlet(model: AMFClassifier) -> float:
 
 
 def aggregation(model: AMFClassifier) -> dict[str, float]:
-    """Return the parameters of the aggregation, as the oracles take them."""
+    """Return the parameters of the aggregation in the form that the oracles take."""
     return {
         "split_prior": model.split_prior,
         "step": model.step,

@@ -1,4 +1,4 @@
-"""Bad input raises an error that names it and leaves no trace; odd but good input works."""
+"""Bad input raises an error that names it and leaves no trace; odd but valid input works."""
 
 import copy
 import datetime
@@ -74,7 +74,7 @@ def made(kind=AMFClassifier, **parameters):
 
 
 def short(value):
-    """Make the name of a case; some numbers here have 400 digits."""
+    """Name a case briefly, because some numbers here have 400 digits."""
     return repr(value)[:30]
 
 
@@ -108,7 +108,7 @@ def good_row(model):
 
 
 def assert_refused(model, error, names, call, *args, **kwargs):
-    """The call raises, the message holds the repr of all `names`, and the model is as it was."""
+    """Check that the call raises with the repr of all `names`, and leaves the model unchanged."""
     before = pickle.dumps(model)
     try:
         call(model, *args, **kwargs)
@@ -208,7 +208,7 @@ def test_the_error_names_the_feature_even_of_a_value_that_resists(value):
         assert_refused(numeric(), (TypeError, ValueError), ["size"], call, {"size": value})
 
 
-# Samples that are no dict
+# Samples that are not dicts
 
 
 @pytest.mark.parametrize("make_model", [fresh, mixed, OnlineDummyClassifier])
@@ -380,7 +380,7 @@ def test_a_stream_of_empty_dicts_predicts_the_frequencies():
 
 
 def answers(samples, labels, **parameters):
-    """Test-then-train predictions."""
+    """Return the test-then-train predictions."""
     model = AMFClassifier(n_estimators=3, seed=42, **parameters)
     result = []
     for x, label in zip(samples, labels, strict=True):

@@ -52,12 +52,12 @@ def package(tmp_path):
 
 
 def call(package, **variables):
-    """Call the kernel in a process of its own; returns what that says."""
+    """Call the kernel in its own process, and return the output."""
     variables = {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"} | variables
     environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
     run = subprocess.run(
         [sys.executable, "-c", CALL],
-        cwd=package.parent,  # where -c looks first
+        cwd=package.parent,  # which comes first on the path with -c
         env=environment | variables,
         capture_output=True,
         text=True,
@@ -70,7 +70,7 @@ def call(package, **variables):
 
 
 def change_helper(package):
-    """Let a helper of the kernel do the opposite; an upgrade may keep time stamps and sizes."""
+    """Reverse a helper of the kernel; as in an upgrade, timestamps and sizes may stay the same."""
     helper = package / "kernels" / "random_numbers.py"
     times = helper.stat().st_atime_ns, helper.stat().st_mtime_ns
     text = helper.read_text()
@@ -114,7 +114,7 @@ def test_the_users_own_folder_is_taken_and_shared_by_installations(package, tmp_
 
 @pytest.fixture
 def nowhere(tmp_path):
-    """Return a path below which no folder can be made, not even by root."""
+    """Return a path below which nobody, not even root, can create a folder."""
     file = tmp_path / "file"
     file.touch()
     return file

@@ -27,13 +27,13 @@ def small(kind=AMFClassifier, **parameters):
 
 
 def stream(n_samples, concept=lambda x: x["a"] > x["b"], seed=1):
-    """Two numbers that tell the label, a category and a number that do not; gaps now and then."""
+    """Two informative numbers, an uninformative category and number, and occasional gaps."""
     rng = random.Random(seed)
     for _ in range(n_samples):
         x = {"a": rng.random(), "b": rng.random(), "noise": rng.random()}
         y = concept(x)
         if rng.random() < 0.1:
-            del x["noise"]  # not None, which river's trees do not know
+            del x["noise"]  # not None, which river's trees cannot handle
         yield x | {"color": rng.choice(["red", "green"])}, y
 
 
@@ -97,7 +97,7 @@ def test_a_cloned_ensemble_has_learnt_nothing(wrapper):
     first = answers(model, samples)
     assert not model.clone().predict_proba_one({"a": 0.1, "b": 0.2})
     assert answers(model.clone(), samples) == first
-    assert model.model.predict_proba_one({"a": 0.1}) == {}  # what is cloned has not learnt
+    assert model.model.predict_proba_one({"a": 0.1}) == {}  # clones are untrained
 
 
 def test_bagging_knows_any_labels():
@@ -109,7 +109,7 @@ def test_bagging_knows_any_labels():
     ("wrapper", "parameters"),
     [
         (ensemble.ADWINBaggingClassifier, {}),
-        # members are tested on what they have just learnt: here, not on all of it
+        # members are tested on samples they have just learned; here, not on all of them
         (ensemble.LeveragingBaggingClassifier, {"w": 0.5}),
         (ensemble.ADWINBoostingClassifier, {}),
     ],
@@ -211,7 +211,7 @@ def test_a_bandit_finds_the_better_forest():
     assert model.best_model is models[2]
 
 
-# More than two labels made of two
+# Multiclass from binary
 
 
 def test_one_forest_for_each_label():

@@ -1,4 +1,4 @@
-"""Values far outside the range: what they cost, and that they are believed if frequent."""
+"""Values far outside the range: what they cost, and when they are believed."""
 
 import copy
 import functools
@@ -36,7 +36,7 @@ STREAM = list(make_stream(4000))
 
 
 def with_sentinels(stream, sentinel, every=1000, first=500):
-    """Replace one in so many values of `a`, beginning with the one at `first`."""
+    """Replace one in `every` values of `a`, starting with the one at `first`."""
     return [
         (x | {"a": sentinel} if i % every == first % every and i >= first else x, y)
         for i, (x, y) in enumerate(stream)
@@ -159,7 +159,7 @@ def test_values_inside_take_the_credit_of_far_ones_back(parameters):
     model = made(**parameters)
     for x, y in STREAM[:200]:
         model.learn_one(x, y)
-    for n in range(20):  # one in twenty-one: each is paid back before the next one
+    for n in range(20):  # one in twenty-one: the credit of each is used up before the next one
         model.learn_one(STREAM[n][0] | {"a": 1e6}, True)
         for x, y in STREAM[200:220]:
             model.learn_one(x, y)
@@ -221,10 +221,10 @@ def moved(stream, scale, shift):
 )
 def test_affine_maps_change_nothing_outliers_or_not(parameters, scale, shift, tolerance):
     stream = with_sentinels(STREAM[:700], -999.0, every=50, first=7)
-    # far values in a row, which are believed
+    # consecutive far values, which are believed
     stream += [(x | {"b": 5000.0 + i}, y) for i, (x, y) in enumerate(STREAM[700:710])]
     stream += STREAM[710:900]
-    if shift:  # multiples of 1/64, to which it is added exactly
+    if shift:  # multiples of 1/64, to which the shift is added exactly
         stream = [({k: round(v * 64) / 64 for k, v in x.items()}, y) for x, y in stream]
     plain, mapped = made(**parameters), made(**parameters)
     for (x, y), (z, _) in zip(stream, moved(stream, scale, shift), strict=True):
@@ -267,7 +267,7 @@ def test_copies_remember_what_is_suspect(parameters):
     assert len({pickle.dumps(other) for other in (model, *twins)}) == 1
 
 
-# What is left as it is
+# What is left unchanged
 
 
 @pytest.mark.parametrize("extra", [{}, {"fading_factor": 0.5, "vote": "learned"}], ids=str)

@@ -1,4 +1,4 @@
-"""Every check that river has for its own estimators, without a skip."""
+"""All of river's own checks of estimators, with none skipped."""
 
 import inspect
 
@@ -42,8 +42,8 @@ PUBLIC_ESTIMATORS = [
 ]
 
 
-# A scaler that has seen a whole block scales its first rows by what came later: with it, blocks are
-# not the same as rows, whatever the forest does. Without a scaler the check runs.
+# A scaler that has seen a whole block scales the first rows by later ones, so blocks differ from
+# single rows, whatever the forest does. Without a scaler the check runs.
 NOT_OF_A_SCALER = "check_learn_many_matches_learn_one"
 SLOW = "check_bounded_memory_growth"  # a second for each data set
 
