@@ -32,7 +32,7 @@ def aggregation(model: AMFClassifier) -> dict[str, float]:
 
 
 def cells(model: AMFClassifier, table: pd.DataFrame) -> dict[int, naive.Cell]:
-    """Return the cells of a tree by node, linked, with a count for each class of the prior."""
+    """Return the linked cells of a tree by node, with a count for each class of the prior."""
     unseen = (0.0,) * (n_classes(model) - len(model._labels))
     made = {
         node: naive.Cell((*counts.values(), *unseen))
@@ -51,8 +51,8 @@ def root(table: pd.DataFrame) -> int:
 
 
 def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
-    """Walk from the root to the leaf of x, by what the table shows alone."""
-    # arrays, as to look up rows of a dataframe takes most of the time of a test
+    """Walk from the root to the leaf of x, using only what the table shows."""
+    # arrays, because looking up rows of a dataframe would take most of a test's time
     columns = {name: table[name].to_numpy() for name in table.columns}
     nodes = [root(table)]
     while columns["left"][nodes[-1]] >= 0:
@@ -83,7 +83,7 @@ def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
 
 
 def log_wbar_root(model: AMFClassifier, table: pd.DataFrame) -> float:
-    """Return log wbar of the root of a tree as its stored log-odds give it.
+    """Return log wbar of the root of a tree, computed from its stored log-odds.
 
     log wbar = log w + log(1-b) + softplus(-r) (DESIGN.md: structural changes).
     """

@@ -78,7 +78,8 @@ def short(value):
     return repr(value)[:30]
 
 
-# What is refused is refused alike at all stages: the values meet one, the stages one of each kind.
+# Input is rejected alike at all stages, so all values are tried at one stage, and one value of each
+# kind at all stages.
 stages = pytest.mark.parametrize("make_model", [fresh, numeric, mixed, adaptive])
 
 
@@ -122,7 +123,7 @@ def assert_refused(model, error, names, call, *args, **kwargs):
 
 
 def assert_value_refused(model, error, name, value, calls=CALLS):
-    """Whoever is asked refuses a value of a feature: in a full row, alone, and the slow way."""
+    """A value is rejected by every method: in a full row, alone, and by the slow path."""
     for call in calls:
         for x in (good_row(model) | {name: value}, {name: value}, OrderedDict({name: value})):
             assert_refused(model, error, [name, value], call, x)
@@ -222,7 +223,7 @@ def test_a_sample_that_is_no_dict_is_refused(make_model):
 
 
 def assert_label_refused(model, error, label):
-    """A label is refused with all that may come with it, new features and weight zero included."""
+    """A label is rejected whatever comes with it, including new features and weight zero."""
     for x in (good_row(model), good_row(model) | {"new": 1.0}, {}):
         for w in (0, 1):
             assert_refused(model, error, [label], learn, x, label, w=w)
@@ -262,7 +263,7 @@ BAD_WEIGHTS += [(w, TypeError) for w in NOT_WEIGHTS]
 
 
 def assert_weight_refused(model, error, w):
-    """A weight is refused with all that may come with it."""
+    """A weight is rejected whatever comes with it."""
     for x in (good_row(model), good_row(model) | {"new": 1.0}, {}):
         assert_refused(model, error, [w], learn, x, w=w)
 
@@ -302,7 +303,7 @@ def test_weight_zero_adds_neither_a_label_nor_a_category():
 
 
 def assert_learns_with_weight(model, w):
-    """A stream of such weights gives probabilities."""
+    """A stream with such weights yields probabilities."""
     for i in range(20):
         model.learn_one({"size": i % 5}, i % 2, w=w)
         proba = model.predict_proba_one({"size": i % 5})

@@ -1,7 +1,7 @@
-"""Compiled code on disk: found by a second process, never that of other sources, never needed.
+"""Compiled code on disk: reused by other processes, never for other sources, never required.
 
-Each call is a process that compiles a kernel of a copy of the package, which has been stripped to
-the kernels: the rest takes longer to import than the kernel to compile.
+Each call is a process that compiles a kernel in a copy of the package. The copy contains only the
+kernels, because importing the rest takes longer than compiling the kernel.
 """
 
 import json
@@ -41,7 +41,7 @@ print(json.dumps({
 
 @pytest.fixture
 def package(tmp_path):
-    """Copy what the kernels consist of, without what has been compiled."""
+    """Copy the sources of the kernels, without compiled code."""
     copy = tmp_path / "copy" / "river_amf"
     shutil.copytree(
         PACKAGE / "kernels", copy / "kernels", ignore=shutil.ignore_patterns("__pycache__")
@@ -81,14 +81,14 @@ def change_helper(package):
 
 @pytest.mark.slow
 def test_compiled_code_is_found_until_a_source_changes_and_then_removed(package):
-    (package / "kernels" / ".#arrays.py").symlink_to("nobody@nowhere")  # a lock file is no source
+    (package / "kernels" / ".#arrays.py").symlink_to("nobody@nowhere")  # a lock file, not a source
     first, second = call(package), call(package)
     assert (first["hits"], second["hits"]) == (0, 1)
     assert first["folder"] == second["folder"]
     assert Path(first["folder"]).parent == package / "kernels" / "__pycache__"
     assert first["box"] == second["box"] == [[3.0], [3.0]]
 
-    change_helper(package)  # of another file than the kernel
+    change_helper(package)  # in another file than the kernel
     third = call(package)
     assert third["hits"] == 0
     assert third["box"] == [[-3.0], [-3.0]]

@@ -106,8 +106,8 @@ def test_the_streams_make_everything_grow_several_times():
 # Pickle and deepcopy
 
 
-# Every variant with every cut, and each of the ways to copy with some of both; two cuts of each
-# variant are enough for a fast run.
+# Every variant with every cut, and each way to copy with some of both. Two cuts of each variant are
+# enough for a fast run.
 FUTURES = [
     pytest.param(
         parameters,

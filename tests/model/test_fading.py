@@ -59,10 +59,10 @@ def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):
 
 
 def check_subtree(model, tree, rows, samples, node):
-    """Compare a node and all below it with their replays; return log wbar."""
+    """Compare a node and everything below it with replays; return log wbar."""
     row, faded = rows[node], model._arena.faded[tree, node]
     mixture, log_w = replay(model, samples[node])
-    # weights are multiples of 1/2, of which sums are exact
+    # weights are multiples of 1/2, whose sums are exact
     assert [*row.counts.values()] == mixture.counts[: len(model._labels)]
     assert faded[layout.FADED_SHARE] == pytest.approx(mixture.share, rel=1e-10)
     assert faded[layout.FADED_SUM] == pytest.approx(mixture.faded_total, rel=1e-10)

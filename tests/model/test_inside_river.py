@@ -75,7 +75,7 @@ ENSEMBLES = [
 ]
 
 
-# the adaptive forest has the methods of the other, and only one wrapper to meet
+# the adaptive forest has the same methods as the other, so one wrapper is enough
 @pytest.mark.parametrize(
     ("wrapper", "kind"),
     [*((wrapper, AMFClassifier) for wrapper in ENSEMBLES), (ENSEMBLES[0], AdaptiveAMFClassifier)],
@@ -115,7 +115,7 @@ def test_bagging_knows_any_labels():
     ],
 )
 def test_a_member_is_replaced_by_a_fresh_forest_after_a_drift(wrapper, parameters):
-    # nothing forgets, so that there is something to detect
+    # without forgetting, there is something to detect
     member = small(fading_factor=None, restart_threshold=None)
     model = wrapper(member, n_models=3, seed=1, **parameters)
     # river 0.26 looks for rising accuracy in some, and for falling accuracy in others
@@ -131,7 +131,7 @@ def test_a_member_is_replaced_by_a_fresh_forest_after_a_drift(wrapper, parameter
 
 
 def test_stacking_uses_what_the_forests_say():
-    # a constant tree next to a forest: the combiner has to tell them apart
+    # a constant tree and a forest: the combiner must learn which one is good
     model = ensemble.StackingClassifier(
         [small(), tree.HoeffdingTreeClassifier(max_depth=0)],
         meta_classifier=linear_model.LogisticRegression(),
@@ -186,7 +186,7 @@ def test_without_a_drift_nothing_is_retrained():
 
 
 def candidates():
-    """Return three forests that are too small, and one that is not, the third."""
+    """Return four forests, all too small but the third."""
     return [
         small(max_nodes=1, seed=2),
         small(max_nodes=1, seed=3),

@@ -115,7 +115,7 @@ def check_family(row, left, right):
             for name, value in getattr(child, side).items():
                 of_children[name] = hull(value, of_children.get(name, value))
         assert getattr(row, side) == of_children
-    # the split parts the boxes of the children
+    # the split separates the boxes of the children
     assert left.range_max[row.feature] <= row.threshold < right.range_min[row.feature]
 
 

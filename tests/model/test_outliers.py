@@ -64,14 +64,14 @@ CONSTANT_FIRST += STREAM
 
 @functools.cache
 def clean_accuracy(variant, constant_first=False):
-    """The accuracy without a sentinel."""
+    """Return the accuracy without sentinels."""
     stream, skip = (CONSTANT_FIRST, 1500) if constant_first else (STREAM, 1000)
     return accuracy(made(**ROBUST[variant]), stream, skip)
 
 
-# First of all, among the values that the range is judged by at first, or later; each of these with
-# every variant, and with every sentinel.
-# One in three is enough for a fast run.
+# The sentinel is the first value of all, one of the first values that settle the range, or a later
+# one. Each place is combined with every variant and every sentinel; one in three is enough for a
+# fast run.
 PLACES = [
     pytest.param(
         variant, first, SENTINELS[(i + j) % 3], marks=[pytest.mark.slow] * ((i + 2 * j) % 3 > 0)
@@ -83,8 +83,8 @@ PLACES = [
 
 @pytest.mark.parametrize(("variant", "first", "sentinel"), PLACES)
 def test_a_sentinel_in_a_thousand_values_costs_little(variant, first, sentinel):
-    # The trees have seen those at first as they were; it is half of what a lost feature costs at
-    # most.
+    # The trees have seen the first values unclipped. That costs at most half as much as losing the
+    # feature.
     clean = clean_accuracy(variant)
     assert clean > 0.85
     spoilt = accuracy(made(**ROBUST[variant]), with_sentinels(STREAM, sentinel, first=first))
@@ -93,7 +93,7 @@ def test_a_sentinel_in_a_thousand_values_costs_little(variant, first, sentinel):
 
 @pytest.mark.parametrize("sentinel", SENTINELS)
 def test_a_range_from_the_least_to_the_largest_value_would_lose_the_feature(sentinel):
-    # the same stream with each value divided by that range, as an intensity of one over it does
+    # the same stream with each value divided by that range, which is what the intensity does
     width = abs(sentinel)
     squeezed = [
         ({"a": x["a"] / width, "b": x["b"] / 6, "c": x["c"]}, y)

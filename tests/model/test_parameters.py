@@ -76,7 +76,7 @@ TABLE = {
     AdaptiveAMFClassifier: OF_THE_FOREST,
     OnlineDummyClassifier: OF_THE_DUMMY,
 }
-# The adaptive forest inherits all that is checked here: it meets one value of each kind.
+# The adaptive forest inherits everything checked here, so it gets only one value of each kind.
 CHECKED = [(AMFClassifier, name) for name in OF_THE_FOREST]
 CHECKED += [(OnlineDummyClassifier, name) for name in OF_THE_DUMMY]
 parameters_of_a_model = pytest.mark.parametrize(("model", "name"), CHECKED)
@@ -181,7 +181,7 @@ def test_a_good_value_is_kept_as_it_is_and_leads_to_probabilities(model, name):
 
 
 def message_of(name, value, call, *args, **kwargs):
-    """Return what a call says of a value of a parameter that it has to refuse."""
+    """Return the error for a value of a parameter that must be rejected."""
     try:
         call(*args, **kwargs)
     except ValueError as error:

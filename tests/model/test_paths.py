@@ -1,4 +1,4 @@
-"""Walks: the nodes on a path are those of the reference, and mix to the prediction."""
+"""Walks: the nodes on a path equal those of the reference, and their mix is the prediction."""
 
 import math
 import pickle

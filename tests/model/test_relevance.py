@@ -75,7 +75,7 @@ class Direct:
     def __init__(self):
         self.n_learnt = 0
         self.seen = {}  # name -> [(number, value, bucket, label, weight)]
-        self.ends = {}  # name -> the least and the largest value
+        self.ends = {}  # name -> smallest and largest value
         self.codes = {}
 
     def learn(self, x, y, w):
@@ -92,7 +92,7 @@ class Direct:
             else:
                 low, high = self.ends.get(name, (value, value))
                 low, high = self.ends[name] = min(low, value), max(high, value)
-                # 16 parts of the range as it is when the value comes
+                # 16 parts of the range at the time of the value
                 bucket = min(int((value - low) * (1 / (high - low)) * 16), 15) if high > low else 0
             observed.append((self.n_learnt, value, bucket, y, w))
 

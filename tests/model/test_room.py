@@ -54,7 +54,7 @@ variants = pytest.mark.parametrize("name", VARIANTS)
 
 @functools.cache
 def reference_of(name):
-    """Return the reference once it has learnt the stream, which takes a second."""
+    """Return the reference after it has learned the stream, which takes a second."""
     _, reference = pair(**VARIANTS[name])
     for x, y in stream():
         reference.learn_one(x, y)
@@ -125,7 +125,7 @@ def test_a_sample_that_needs_room_in_the_middle_is_stored_once(n_trees):
 @pytest.mark.parametrize("period", [17, 18, 19])  # the first sample needs 13
 @variants
 def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, name, period):
-    # each array in turn finds no room, whatever it is for
+    # each array in turn runs out of room
     calls = []
 
     def failing_now_and_then(function):

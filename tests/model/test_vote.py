@@ -223,7 +223,7 @@ def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(name):
     models = {way: made(**PARAMETERS[name]) for way in [nothing, *WAYS]}
     for i, (x, y, w) in enumerate(STREAM[:230]):
         for way, model in models.items():
-            # from the start on, and where labels and features are new
+            # from the start, and with new labels and features
             if i > 0 and (i < 9 or i % 9 == 4 or 145 < i < 160 or i > 205):
                 way(model, dict(x), y)
             model.learn_one(dict(x), y, w=w)

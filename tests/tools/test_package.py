@@ -119,7 +119,7 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
 
 
 def public_objects():
-    """Yield every public class and function with its module, those of internal modules included."""
+    """Yield every public class and function with its module, including internal modules."""
     for module in MODULES:
         if module.startswith("_") and module != "__init__":
             continue

@@ -43,7 +43,7 @@ variants = pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), id
 every_kind = pytest.mark.parametrize(
     "kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier]
 )
-# the adaptive forest is a forest with other parameters, and inherits the rest
+# the adaptive forest is a forest with other parameters and inherits everything else
 both_kinds = pytest.mark.parametrize("kind", [AMFClassifier, OnlineDummyClassifier])
 
 
@@ -126,8 +126,8 @@ def as_seen(estimator):
 # scikit-learn's own checks
 
 
-# All checks run for each estimator as it is. Those in which settings of the estimator itself have a
-# say run for others too; what the forest makes of its parameters is for river's checks to see.
+# All checks run for each estimator with its defaults. Those that depend on settings of the
+# estimator itself run for other settings too; river's checks cover the forest's own parameters.
 AS_THEY_ARE = [AMFClassifier(), AdaptiveAMFClassifier(), OnlineDummyClassifier()]
 VARIANTS_CHECKED = [
     AMFClassifier(
@@ -156,12 +156,12 @@ OF_SETTINGS = {
     "check_methods_subset_invariance",
     "check_n_features_in",
 }
-# skipped unless scipy takes all arrays: the last test of all checks has it so
+# skipped unless scipy accepts all arrays, as in the last test of all checks
 SKIPPED = {"check_array_api_input"}
 
 
 def checks_of(estimators, names=None):
-    """Return the checks of scikit-learn, or those of some names, as cases of a test."""
+    """Return scikit-learn's checks, or those with certain names, as test cases."""
     mark = parametrize_with_checks(estimators)
     describe = mark.kwargs["ids"]
     for estimator, check in mark.args[1]:
@@ -182,7 +182,7 @@ def test_the_checks_named_here_are_among_scikit_learn_s():
     assert {case.id.rpartition("-")[2] for case in ALL_CHECKS} >= OF_SETTINGS
 
 
-# As river's classes, to the bit
+# Bit for bit like the river classes
 
 
 @variants
