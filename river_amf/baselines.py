@@ -134,7 +134,7 @@ def _zeros(_: Features) -> Features:
 
 
 def _pipeline(*steps: Any) -> base.Classifier:
-    """Chain steps, of which river wraps the functions."""
+    """Chain steps; river wraps plain functions among them."""
     return cast(base.Classifier, compose.Pipeline(*steps))
 
 

@@ -37,7 +37,7 @@ class EncodedBlock(NamedTuple):
 
 
 class _Problems:
-    """The errors in a block, of which that of the first row is raised."""
+    """The errors in a block; the one in the first row is raised."""
 
     def __init__(self) -> None:
         self.first: tuple[int, Exception] | None = None

@@ -81,14 +81,17 @@ def _make_parser() -> _Parser:
     commands = parser.add_subparsers(dest="command", title="commands")
     of_evaluate = commands.add_parser(
         "evaluate",
-        help="predict and learn a stream, sample by sample, and print the figures",
-        description="Predict each sample of a stream, then learn it (test-then-train).",
+        help="run one model over a stream and print its metrics along the way",
+        description=(
+            "Run one model over a stream or a track of streams: it predicts each sample and then"
+            " learns it (test-then-train). Metrics, time and memory are printed along the way."
+        ),
     )
     of_evaluate.set_defaults(run=evaluate.run)
     evaluate.add_arguments(of_evaluate)
     of_compare = commands.add_parser(
         "compare",
-        help="run every model over one stream, and print one table",
+        help="run several models over one stream and print a table of their metrics",
         description=compare.DESCRIPTION,
         epilog=compare.EPILOG,
     )
@@ -96,8 +99,11 @@ def _make_parser() -> _Parser:
     compare.add_arguments(of_compare)
     tracks = commands.add_parser(
         "tracks",
-        help="list the tracks, their streams and where these drift",
-        description="List the tracks, their streams and where these drift. Counts are of samples.",
+        help="list the tracks, their streams and where the streams drift",
+        description=(
+            "List the tracks, their streams and where the streams drift. Positions and widths of"
+            " drifts are numbers of samples."
+        ),
     )
     tracks.set_defaults(run=_list_tracks)
     return parser
@@ -130,7 +136,7 @@ def _describe_drift(dataset: datasets.base.Dataset) -> str:
     if not isinstance(dataset, DriftStream):
         return ""
     if not dataset.drifts:
-        return "drifts all along"
+        return "drifts continuously"
     places = ", ".join(map(str, dataset.drifts))
     if dataset.width:
         return f"drifts around {places}, each over {dataset.width}"

@@ -30,19 +30,21 @@ _FILES = {
     "csv": "the table",
     "markdown": "the table",
     "curves": "the curves",
-    "png": "the picture",
+    "png": "the plot",
 }
 
 DESCRIPTION = (
-    "Run models over a stream side by side: each predicts every sample, then learns it"
-    " (test-then-train). A model that fails or runs out of time is a row that says so."
+    "Run several models over the same stream and compare them: each model predicts every sample"
+    " and then learns it (test-then-train). If a model fails or runs out of time, its row of the"
+    " table says so."
 )
 EPILOG = (
-    "Exit status: 0 if any model has run, out of time or not; 1 if all have failed; 2 after an"
-    " error in the arguments, in the stream or in writing a file; 130 after Ctrl-C, which prints"
-    " the table and writes the files with what there is. Figures of a model that ran out of time or"
-    " was interrupted are those over the samples it has learnt; one that failed has none. A picture"
-    " for which there is nothing to draw is told on stderr, and its file left as it was."
+    "Exit status: 0 if at least one model ran, even if it ran out of time; 1 if all models failed;"
+    " 2 if the arguments or the stream are invalid or a file cannot be written; 130 after Ctrl-C,"
+    " which still prints the table and writes the files with the results so far. For a model that"
+    " ran out of time or was interrupted, the metrics cover the samples it learned; a model that"
+    " failed has none. If there is nothing to plot, a message on stderr says so, and the file is"
+    " left unchanged."
 )
 
 
@@ -54,27 +56,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--models",
         type=names,
         metavar="A,B",
-        help=f"some of these (default: all): {', '.join(baselines.DESCRIPTIONS)}",
+        help=f"models to run (default: all of them): {', '.join(baselines.DESCRIPTIONS)}",
     )
     add(
         "--window",
         type=at_least(1),
         metavar="N",
-        help="samples of a window of the curves (default: about a thirtieth of the stream)",
+        help="samples per window of the curves (default: about a thirtieth of the stream)",
     )
     add(
         "--time-limit",
         type=seconds,
         metavar="SECONDS",
-        help="end the run of a model that takes longer; looked at between samples",
+        help="stop a model that runs longer than this; checked between samples",
     )
     add("--csv", metavar="FILE", help="write the table to a CSV file")
     add("--markdown", metavar="FILE", help="write the table to a Markdown file")
-    add("--curves", metavar="FILE", help="write accuracy and log-loss by window to a CSV file")
+    add("--curves", metavar="FILE", help="write accuracy and log-loss per window to a CSV file")
     add(
         "--png",
         metavar="FILE",
-        help="draw the accuracy along the stream and against time (needs the extra `plot`)",
+        help="plot the accuracy along the stream and against time (needs the extra `plot`)",
     )
 
 
@@ -107,10 +109,10 @@ def _choose(chosen: list[str] | None, makers: dict[str, Maker]) -> dict[str, Mak
     if chosen is None:
         return makers
     if not chosen:
-        raise EvaluationError("--models names no model")
+        raise EvaluationError("--models must name at least one model")
     for name in chosen:
         if name.lower() not in makers:
-            raise EvaluationError(f"no model {name!r} ({suggest(name, list(makers))})")
+            raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(makers))})")
     return {name.lower(): makers[name.lower()] for name in chosen}
 
 
@@ -150,7 +152,7 @@ def _write_curves(comparison: Comparison, path: str) -> None:
 
 
 def _picture_writer() -> Callable[[Comparison, str], None]:
-    """Return the function that draws the picture, or raise if matplotlib is missing."""
+    """Return the function that draws the plot, or raise if matplotlib is missing."""
     try:
         from river_amf import plot
     except ImportError as error:
@@ -164,8 +166,8 @@ def _picture_writer() -> Callable[[Comparison, str], None]:
             figure = plot.comparison(comparison)[0].figure
             figure.savefig(path, format="png", dpi=150)
         except ValueError as error:  # for example, because all models failed
-            state = "left as it was" if os.path.exists(path) else "not written"
-            print(f"no picture, {path} is {state}: {error}", file=sys.stderr)
+            state = "left unchanged" if os.path.exists(path) else "not written"
+            print(f"no plot, {path} was {state}: {error}", file=sys.stderr)
         finally:
             if figure is not None:
                 pyplot.close(figure)

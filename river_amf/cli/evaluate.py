@@ -47,7 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     add_stream_arguments(parser)
     add = parser.add_argument
-    add("--track", metavar="NAME", help=f"run several streams: {', '.join(evaluation.TRACKS)}")
+    add(
+        "--track",
+        metavar="NAME",
+        help=f"run all streams of a track: {', '.join(evaluation.TRACKS)}",
+    )
     add(
         "--model",
         choices=baselines.DESCRIPTIONS,
@@ -56,8 +60,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="; ".join(f"{name}: {text}" for name, text in baselines.DESCRIPTIONS.items())
         + " (default: amf)",
     )
-    add("--n-estimators", type=at_least(1), metavar="N", help="trees of our forests (default: 10)")
-    add("--predictions", metavar="FILE", help="write each prediction to a CSV file")
+    add(
+        "--n-estimators",
+        type=at_least(1),
+        metavar="N",
+        help="number of trees, for the models amf and adaptive (default: 10)",
+    )
+    add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -97,7 +106,9 @@ def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
         (arguments.categorical, "--categorical"),
     ]:
         if option:
-            raise EvaluationError(f"--track has streams of its own: {name} does not go with it")
+            raise EvaluationError(
+                f"--track chooses its own streams; it cannot be combined with {name}"
+            )
     names = evaluation.TRACKS[track.name]
     return [evaluation.load_stream(name, limit=arguments.limit) for name in names]
 
@@ -113,7 +124,7 @@ def _make_model(arguments: argparse.Namespace) -> base.Classifier:
     known = inspect.signature(type(model)).parameters if is_alone else {"seed"}
     for option in ("seed", "n_estimators"):
         if getattr(arguments, option) is not None and option not in known:
-            raise EvaluationError(f"the model {name!r} has no option --{option.replace('_', '-')}")
+            raise EvaluationError(f"model {name!r} does not take --{option.replace('_', '-')}")
     if arguments.n_estimators is not None:
         model = model.clone({"n_estimators": arguments.n_estimators})
     return model
@@ -128,7 +139,7 @@ def _prediction_file(
     if path is None:
         yield lambda stream: None
         return
-    check_output(path, source, "predictions")
+    check_output(path, source, "the predictions")
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         columns = ["sample", "target", "prediction", "probability"]

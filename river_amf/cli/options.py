@@ -25,29 +25,31 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         "stream",
         nargs="?",
         metavar="STREAM",
-        help="CSV file, gzipped if it ends in .gz (an empty field is missing; any other text, NA"
-        " too, makes its column one of categories), a data"
-        f" set of river: {', '.join(evaluation.BUNDLED)} (default: {DEFAULT_STREAM}),"
-        " or a stream that `river-amf tracks` lists",
+        help="a CSV file, gzipped if its name ends in .gz (an empty field is a missing value; any"
+        " other text, even NA, makes its column categorical); a dataset that comes with river:"
+        f" {', '.join(evaluation.BUNDLED)}; or a stream listed by `river-amf tracks`"
+        f" (default: {DEFAULT_STREAM})",
     )
-    add("--target", metavar="COLUMN", help="the labels (default: 'target', else the last column)")
+    add(
+        "--target",
+        metavar="COLUMN",
+        help="column with the labels (default: 'target' if there is one, else the last column)",
+    )
     add(
         "--categorical",
         type=names,
         default=[],
         metavar="A,B",
-        help="columns of codes to take as categories; columns of text are in any case",
+        help="columns of numbers to treat as categories; text columns always are",
     )
-    add(
-        "--seed", type=at_least(0, None), metavar="N", help="seed, for figures that can be repeated"
-    )
-    add("--limit", type=at_least(1), metavar="N", help="stop after N samples")
+    add("--seed", type=at_least(0, None), metavar="N", help="seed for reproducible results")
+    add("--limit", type=at_least(1), metavar="N", help="use only the first N samples")
     add(
         "--metrics",
         type=names,
         default=[],
         metavar="A,B",
-        help="more columns: classification metrics of river, such as MacroF1,CohenKappa",
+        help="additional river classification metrics, such as MacroF1,CohenKappa",
     )
 
 
@@ -65,8 +67,8 @@ def at_least(least: int, most: int | None = _MAX_INTEGER) -> Callable[[str], int
         except ValueError:
             number = least - 1
         if number < least or (most is not None and number > most):
-            to = "" if most is None else f" to {most}"
-            message = f"must be a whole number from {least}{to}, not {text!r}"
+            bounds = f">= {least}" if most is None else f"from {least} to {most}"
+            message = f"must be a whole number {bounds}, got {text!r}"
             raise argparse.ArgumentTypeError(message)
         return number
 
@@ -80,7 +82,7 @@ def seconds(text: str) -> float:
     except ValueError:
         number = math.nan
     if not 0 < number < math.inf:
-        raise argparse.ArgumentTypeError(f"must be a number of seconds above 0, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
     return number
 
 
@@ -88,7 +90,7 @@ def check_output(path: str, source: str, what: str) -> None:
     """Raise EvaluationError if a file cannot be written or is the stream; leave it unchanged."""
     exists = os.path.exists(path)
     if exists and os.path.exists(source) and os.path.samefile(path, source):
-        raise EvaluationError(f"cannot write {what} to {path}: it is the stream")
+        raise EvaluationError(f"cannot write {what} to {path}: it is the input stream")
     try:
         open(path, "a").close()
         if not exists:

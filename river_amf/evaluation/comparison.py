@@ -256,7 +256,7 @@ def compare(
     ...     raise ValueError("no such tree")
     >>> comparison = evaluation.compare("Phishing", [broken], limit=100)
     >>> comparison.table["status"]["broken"]
-    'cannot be made: ValueError: no such tree'
+    'cannot be created: ValueError: no such tree'
 
     """
     integer(1, optional=True)("window", window)
@@ -310,7 +310,7 @@ def _read(dataset: Any, limit: int | None) -> _Source:
         samples = _keep(dataset, limit)
         source = _Source(name, len(samples), samples)
     if not source.n_samples:
-        raise EvaluationError(f"{name} has no samples; note that a generator has them once")
+        raise EvaluationError(f"{name} has no samples; note that a generator can be read only once")
     return source
 
 
@@ -319,12 +319,12 @@ def _keep(dataset: Any, limit: int | None) -> list[Sample]:
     # A generator can be read only once, and an unseeded river generator differs every time.
     is_endless = isinstance(dataset, datasets.base.SyntheticDataset) and dataset.n_samples is None
     if is_endless and limit is None:
-        raise EvaluationError(f"{type(dataset).__name__} has no end; give a limit")
+        raise EvaluationError(f"{type(dataset).__name__} is endless; set a limit")
     samples = iter_samples(dataset)
     if not isinstance(samples, Iterable):
         raise EvaluationError(
-            "dataset must be a stream or its name, pairs of features and label, a dataframe or"
-            f" (X, y), got {shown(dataset)}"
+            "dataset must be a stream or its name, an iterable of pairs (features, label),"
+            f" a dataframe, or a tuple (X, y), got {shown(dataset)}"
         )
     is_file = isinstance(dataset, datasets.base.FileDataset)
     if is_file and not isinstance(dataset, datasets.base.RemoteDataset):
@@ -342,15 +342,15 @@ def _makers(models: Any) -> dict[str, Maker]:
         for model in models:
             named[_new_name(_name(model), named)] = model
     else:
-        raise TypeError(f"models must be a dict or a list of models, or None, got {shown(models)}")
+        raise TypeError(f"models must be a dict or list of models, or None, got {shown(models)}")
     if not named:
-        raise ValueError("models is empty; None stands for all baselines")
+        raise ValueError("models is empty; pass None to run all baselines")
     makers: dict[str, Maker] = {}
     for name, model in named.items():
         is_model = isinstance(model, base.Classifier)
         if not is_model and not callable(model):
             raise TypeError(
-                f"model {name!r} must be a classifier of river, or a function that makes one,"
+                f"model {name!r} must be a river classifier or a function that returns one,"
                 f" got {shown(model)}"
             )
         makers[name] = model.clone if is_model else model
@@ -363,8 +363,8 @@ def _check_names(names: list[Any]) -> None:
         for other in names[:place]:
             if str(other) == str(name):
                 raise ValueError(
-                    f"models {other!r} and {name!r} would both be {str(name)!r} in the table;"
-                    " each must have a name of its own"
+                    f"models {other!r} and {name!r} would both be named {str(name)!r} in the"
+                    " table; give each model its own name"
                 )
 
 

@@ -20,7 +20,7 @@ class EvaluationError(ValueError):
     ...     load_stream("banana")
     ... except EvaluationError as error:
     ...     print(str(error).partition("?")[0])
-    no file and no stream 'banana' (did you mean 'Bananas'
+    no stream or file 'banana' (did you mean 'Bananas'
 
     """
 
@@ -36,7 +36,7 @@ def suggest(name: str, known: Sequence[str]) -> str:
     question = f"did you mean {by_lower[near[0]]!r}? " if near else ""
     rest = len(known) - _MAX_LISTED
     more = f" and {rest} more" if rest > 0 else ""
-    return f"{question}there are {', '.join(map(repr, known[:_MAX_LISTED]))}{more}"
+    return f"{question}available: {', '.join(map(repr, known[:_MAX_LISTED]))}{more}"
 
 
 def described(error: BaseException) -> str:

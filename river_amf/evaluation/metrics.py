@@ -38,7 +38,9 @@ def find_metric(name: str) -> type[ClassificationMetric]:
     lower = name.strip().lower()
     if lower not in by_lower:
         hint = suggest(name, sorted(known))
-        raise EvaluationError(f"no classification metric {name!r} without arguments ({hint})")
+        raise EvaluationError(
+            f"{name!r} is not a river classification metric that works without arguments ({hint})"
+        )
     return known[by_lower[lower]]
 
 
@@ -54,9 +56,13 @@ def name_metrics(always: Kinds, chosen: Iterable[Metric]) -> dict[str, Classific
             continue  # it has a column already
         name = type(made).__name__
         if not _gives_a_number(made):
-            raise TypeError(f"{name} must be a metric of classification that gives one number")
+            raise TypeError(
+                f"{name} must be a classification metric whose value is a single number"
+            )
         if name in named:
-            raise ValueError(f"there are two metrics {name}; a column of the table has one")
+            raise ValueError(
+                f"metrics contains {name} twice; the table has one column for each metric class"
+            )
         named[name] = made
     return named
 
@@ -74,8 +80,8 @@ def fresh(metric: Any) -> Any:
     """Return a metric of the same kind, rolling ones included, that has not been updated yet."""
     if isinstance(metric, utils.TimeRolling):  # samples carry no time
         raise TypeError(
-            f"TimeRolling of {type(metric.obj).__name__} needs the time of each sample; a metric"
-            " may be a Rolling over a number of samples"
+            f"TimeRolling of {type(metric.obj).__name__} needs the time of each sample, which is"
+            " not available; use Rolling, whose window is a number of samples"
         )
     if not isinstance(metric, utils.Rolling):
         return metric.clone()
@@ -99,7 +105,7 @@ def check_labels(
         metric = type(binary).__name__
         any_label = f"Macro{metric}" if f"Macro{metric}" in known_metrics() else "MacroF1"
         raise EvaluationError(
-            f"metric {metric} needs labels True/False or 0/1, not {odd[0]!r} as in {name};"
+            f"metric {metric} needs labels True/False or 0/1, but {name} has the label {odd[0]!r};"
             f" {any_label} takes any labels"
         )
 

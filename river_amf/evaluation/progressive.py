@@ -304,7 +304,7 @@ def _read(dataset: Any) -> _Table | None:
     frame = nw.from_native(parts[0], pass_through=True) if parts else None
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(
-            f"a dataframe must hold its rows, got a lazy one of type {type(parts[0]).__name__}; "
+            f"a dataframe must be in memory, got a lazy one of type {type(parts[0]).__name__}; "
             "collect it first"
         )
     if not isinstance(frame, nw.DataFrame):
@@ -312,9 +312,9 @@ def _read(dataset: Any) -> _Table | None:
     if not isinstance(dataset, tuple):
         return _split_label(frame)
     if len(parts) not in (2, 3):
-        raise ValueError(f"a tuple must be (X, y) or (X, y, w), got {len(parts)} parts")
+        raise ValueError(f"a tuple must be (X, y) or (X, y, w), got {len(parts)} elements")
     if not frame.columns:
-        raise ValueError("X has no columns; it needs a feature at least")
+        raise ValueError("X must have at least one feature, but has no columns")
     y = _as_column("y", parts[1], len(frame))
     w = parts[2] if len(parts) == 3 else None
     return _Table(frame, y, None if w is None else _as_column("w", w, len(frame)))
@@ -325,8 +325,8 @@ def _split_label(frame: nw.DataFrame[Any]) -> _Table:
     names = frame.columns
     if len(names) < 2:
         raise ValueError(
-            "a dataframe must have a column of labels and a feature at least, "
-            f"its columns are {shown(names)}; give (X, y) if the labels are elsewhere"
+            "a dataframe must have a label column and at least one feature column, "
+            f"got the columns {shown(names)}; pass (X, y) if the labels are elsewhere"
         )
     label = names.index("target") if "target" in names else len(names) - 1
     # By position and in a list, because pandas column names need not be strings.
@@ -340,9 +340,12 @@ def _as_column(name: str, values: Any, n_rows: int) -> _Column:
         column = read_vector(name, values, n_rows)
         column = nw.from_native(column, series_only=True, pass_through=True)
     if isinstance(column, np.ndarray) and column.ndim != 1:
-        raise ValueError(f"{name} must have one dimension, got an array of shape {column.shape}")
+        raise ValueError(f"{name} must be one-dimensional, got an array of shape {column.shape}")
     if len(column) != n_rows:
-        raise ValueError(f"{name} must be as long as X: X has {n_rows} rows, {name} {len(column)}")
+        raise ValueError(
+            f"{name} must have one value per row of X: X has {n_rows} rows, {name} has"
+            f" {len(column)} values"
+        )
     result: _Column = column
     return result
 

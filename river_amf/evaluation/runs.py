@@ -81,7 +81,9 @@ class Run:
         else:
             self.status = OK
             if watched.is_late:
-                self.status = f"{OUT_OF_TIME} of {time_limit:g} s after {self.n_samples} samples"
+                self.status = (
+                    f"{OUT_OF_TIME} of {time_limit:g} s reached after {self.n_samples} samples"
+                )
 
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
@@ -128,7 +130,7 @@ class _Watched:
 def _describe(error: BaseException, n: int) -> str:
     """Return one line on what went wrong at sample n, where 0 means before the first sample."""
     cause = error.__cause__ if isinstance(error, EvaluationError) else None
-    where = f"sample {n}" if n else "cannot be made"
+    where = f"sample {n}" if n else "cannot be created"
     text = " ".join(f"{where}: {described(error if cause is None else cause)}".split())
     return text if len(text) <= _LONGEST_STATUS else f"{text[:_LONGEST_STATUS]}..."
 
@@ -146,5 +148,5 @@ def _try_to_warm_up(make: Maker, samples: Iterable[Sample]) -> None:
 def _make(make: Maker) -> base.Classifier:
     model = make()
     if not isinstance(model, base.Classifier):
-        raise TypeError(f"must be a classifier of river, got {shown(model)}")
+        raise TypeError(f"model must be a river classifier, got {shown(model)}")
     return model

@@ -114,7 +114,7 @@ def load_stream(
     name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
     if target is not None or categorical:
         option = "categorical columns" if target is None else "a target column"
-        raise EvaluationError(f"{option} can be chosen for a CSV file, not for {name}")
+        raise EvaluationError(f"{option} can only be chosen for a CSV file, not for {name}")
     n_samples = dataset.n_samples if limit is None else min(limit, dataset.n_samples)
     samples: Iterable[Sample] = _First(dataset, n_samples)
     if name in BUNDLED:  # read to the end, because only then does river close the file
@@ -156,7 +156,7 @@ def _load_csv(
 ) -> Stream:
     if not path.exists():
         hint = suggest(str(path), (*BUNDLED, *STREAMS))
-        raise EvaluationError(f"no file and no stream {str(path)!r} ({hint})")
+        raise EvaluationError(f"no stream or file {str(path)!r} ({hint})")
     if not path.is_file():
         raise EvaluationError(f"{str(path)!r} is not a regular file")
     columns = _read_header(path)
@@ -187,7 +187,7 @@ def _read_table(path: Path, **options: Any) -> pd.DataFrame:
                 **options,
             )
     except pd.errors.ParserWarning as error:
-        raise EvaluationError(f"a row of {path} has more fields than its header") from error
+        raise EvaluationError(f"{path} has a row with more fields than its header") from error
     except (OSError, EOFError, ValueError, zlib.error) as error:
         reason = getattr(error, "strerror", None) or error
         raise EvaluationError(f"cannot read {path} as CSV: {reason}") from error
@@ -199,10 +199,10 @@ def _read_header(path: Path) -> list[str]:
     columns: list[str] = first_row.iloc[0].tolist()
     column, occurrences = Counter(columns).most_common(1)[0]
     if occurrences > 1:
-        raise EvaluationError(f"{path} has more than one column {column!r}")
+        raise EvaluationError(f"{path} has more than one column named {column!r}")
     if len(columns) == 1:
         raise EvaluationError(
-            f"{path} has one column, {columns[0]!r}: are its fields separated by commas?"
+            f"{path} has only one column, {columns[0]!r}: are its fields separated by commas?"
         )
     return columns
 
@@ -211,7 +211,9 @@ def _choose_target(columns: list[str], target: str | None, path: Path) -> str:
     if target is None:
         return "target" if "target" in columns else columns[-1]
     if target not in columns:
-        raise EvaluationError(f"no target column {target!r} in {path} ({suggest(target, columns)})")
+        raise EvaluationError(
+            f"{path} has no target column {target!r} ({suggest(target, columns)})"
+        )
     return target
 
 
@@ -223,7 +225,9 @@ def _check_categorical(
         if column == target:
             raise EvaluationError(f"{column!r} is the target of {path}, not a categorical feature")
         if column not in features:
-            raise EvaluationError(f"no column {column!r} in {path} ({suggest(column, features)})")
+            raise EvaluationError(
+                f"{path} has no feature column {column!r} ({suggest(column, features)})"
+            )
 
 
 def _check_values(frame: pd.DataFrame, target: str, path: Path) -> None:
@@ -248,7 +252,7 @@ def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
     """Yield the samples; raise EvaluationError at one that is not a (features, label) pair."""
     for n, sample in enumerate(samples, start=1):
         if not isinstance(sample, tuple | list) or len(sample) != 2:
-            raise EvaluationError(f"sample {n}: must be a pair (x, y), got {shown(sample)}")
+            raise EvaluationError(f"sample {n} must be a pair (x, y), got {shown(sample)}")
         x, y = sample
         yield x, y
 

@@ -242,6 +242,6 @@ def load_track(name: str) -> evaluate.Track:
     """
     known = {track.lower(): track for track in TRACKS}.get(name.lower())
     if known is None:
-        raise EvaluationError(f"no track {name!r} ({suggest(name, list(TRACKS))})")
+        raise EvaluationError(f"unknown track {name!r} ({suggest(name, list(TRACKS))})")
     streams = [open_dataset(stream) for stream in TRACKS[known]]
     return evaluate.Track(known, streams, metrics.Accuracy())  # type: ignore[no-untyped-call]

@@ -1,24 +1,25 @@
-"""Every compiled function of the package, and nothing else is compiled: a file for each idea.
+"""All compiled code of the package, with one module per topic.
 
-From the lowest to the highest:
+From the lowest layer to the highest:
 
-- `cache`, `compilation`: how functions are compiled, and where the result is kept;
-- `answers`, `arrays`: what kernels answer, and the arrays as they see them;
-- `random_numbers`, `boxes`, `intensity`: what the Mondrian process is made of;
-- `estimates`, `structure`: the nodes, what they predict and how they hang together;
-- `store`, `room`: the samples that pure leaves keep, and room for what comes;
+- `cache`, `compilation`: how functions are compiled, and where the result is cached;
+- `answers`, `arrays`: the return values of kernels, and their view of the arrays;
+- `random_numbers`, `boxes`, `intensity`: the building blocks of the Mondrian process;
+- `estimates`, `structure`: what nodes predict, and how they are linked;
+- `store`, `room`: the samples that pure leaves keep, and room for new nodes and samples;
 - `growth`, `expansion`: how trees grow, by extension and in pure cells;
 - `aggregation`, `voting`: the average over prunings, and over trees;
-- `tracing`: one sample's walk, for explanations;
-- `learning`, `blocks`: the calls from Python, for one sample and for a block of them.
+- `tracing`: the path of one sample, for explanations;
+- `learning`, `blocks`: the kernels that Python calls, for one sample and for a block.
 
-They follow sections 2 and 3 of the project's design and the papers named there: [AMF] Mourtada,
+They follow `river_amf/DESIGN.md` and the papers that it is based on: [AMF] Mourtada,
 Gaiffas, Scornet, *AMF: Aggregated Mondrian Forests for Online Learning* (2021); [MF]
 Lakshminarayanan, Roy, Teh, *Mondrian Forests* (2014); [CTW] Willems, Shtarkov, Tjalkens, *The
 Context-Tree Weighting Method* (1995); [FS] Herbster, Warmuth, *Tracking the Best Expert* (1998).
 
-Notation: a node v with counts n_v(c), their sum N_v, C classes, Dirichlet parameter a, step eta and
-split prior b; log_odds is r_v, log g the growth of log wbar that a child hands to its parent.
+Notation: node v has counts n_v(c) with sum N_v; there are C classes; a is the Dirichlet parameter,
+eta the step and b the split prior; r_v is called log_odds in the code; log g is the growth of log
+wbar that a child passes on to its parent.
 """
 
 from river_amf.kernels.aggregation import recompute_all_odds

@@ -1,7 +1,7 @@
-"""Aggregation: the average over all prunings of a tree, by one walk (design 2; [CTW]).
+"""Aggregation: the average over all prunings of a tree (DESIGN.md: aggregation; [CTW]).
 
-wbar_v = (1 - b) w_v + b wbar_left wbar_right. A walk upwards brings the log-odds of a path up to
-date with a sample; a walk downwards mixes what the nodes on it predict.
+wbar_v = (1 - b) w_v + b wbar_left wbar_right. After a sample has been learned, a walk up its path
+updates the log-odds; for a prediction, a walk down the path mixes what its nodes predict.
 """
 
 from __future__ import annotations
@@ -30,18 +30,16 @@ from river_amf.kernels.estimates import (
 from river_amf.kernels.structure import is_leaf, next_node
 from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
-SAFE = 1e50  # of counts between it and its inverse, three quotients are far from the limits
+SAFE = 1e50  # with counts between it and its inverse, products of three quotients stay in range
 
 
 @hot
 def aggregate_upwards(
     tree: Tree, leaf: int, label: int, weight: float, changed: int, log_growth: float
 ) -> None:
-    """Count a sample on its path and bring the log-odds up to date, leaf to root (design 2, learn).
-
-    `changed` is the node under which structure has changed, and exp(log_growth) the factor by which
-    that alone has multiplied its wbar (NONE: no change).
-    """
+    """Count a sample on its path and update the log-odds, leaf to root (DESIGN.md: learning)."""
+    # `changed` is the node below which the structure has changed (or NONE), and exp(log_growth) the
+    # factor by which that change alone has multiplied its wbar.
     settings = tree.settings
     growth = 1.0 if changed == NONE else math.exp(log_growth)
     root = tree.nodes[tree.state["root"]]
@@ -56,11 +54,9 @@ def aggregate_upwards(
 
 @hot
 def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growth: float) -> None:
-    """Aggregate upwards at weight 1 and eta 1, where p and g are far from underflow.
-
-    With p from before the count and g from the child, r_v += log p - log g; then
-    g = sigma(r) p + (1 - sigma(r)) g with the old r.
-    """
+    """Aggregate upwards for weight 1 and eta 1, where p and g cannot underflow."""
+    # With p from before the sample is counted and g from the child: r_v += log p - log g, and then
+    # g = sigma(r) p + (1 - sigma(r)) g with the old r.
     a = tree.settings["dirichlet"]
     total = tree.settings["total_dirichlet"]
     g = 1.0
@@ -95,11 +91,9 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
 def aggregate_any_weight(
     tree: Tree, leaf: int, label: int, weight: float, changed: int, log_growth: float
 ) -> None:
-    """Aggregate upwards in logarithms.
-
-    r_v += eta log p - log g; then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r, that is
-    log g += softplus(new r) - softplus(old r).
-    """
+    """Aggregate upwards for any weight and eta, in logarithms."""
+    # r_v += eta log p - log g, and then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r, that
+    # is, log g += softplus(new r) - softplus(old r).
     log_g = 0.0
     faded_share = 0.0
     index = leaf
@@ -135,11 +129,9 @@ def aggregate_any_weight(
 
 @hot
 def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
-    """Write the tree's prediction for x into `proba`, root to leaf (design 2, predict).
-
-    A node takes sigma(r_v) of the mass that remains and hands on the rest; the leaf takes all that
-    is left. Without aggregation the leaf alone predicts.
-    """
+    """Write the tree's prediction for x to `proba`, from root to leaf (DESIGN.md: prediction)."""
+    # A node takes the share sigma(r_v) of the remaining mass and passes on the rest; the leaf takes
+    # everything that is left. Without aggregation, the leaf alone predicts.
     settings, nodes = forest.settings[0], forest.nodes[t]
     counts, faded = forest.counts[t], forest.faded[t]
     n_classes = settings["n_classes"]
@@ -181,7 +173,8 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
 
 @helper
 def recompute_odds(settings: Record, state: Record, nodes: Array, counts: Array) -> None:
-    """All log-odds of a tree anew from its counts, by a walk that needs no stack (design 2, e)."""
+    """Recompute all log-odds of a tree from its counts (DESIGN.md: new labels)."""
+    # The walk needs no stack.
     log_wbar = np.empty(state["n_nodes"])
     index = state["root"]
     previous = NONE
@@ -204,7 +197,7 @@ def recompute_odds(settings: Record, state: Record, nodes: Array, counts: Array)
 
 @kernel
 def recompute_all_odds(arena: int) -> None:
-    """All log-odds anew, as the number of classes or the Dirichlet parameter has changed."""
+    """Recompute all log-odds, as the number of classes or the Dirichlet parameter has changed."""
     forest = forest_of(arena)
     for t in range(len(forest.trees)):
         recompute_odds(forest.settings[0], forest.trees[t], forest.nodes[t], forest.counts[t])

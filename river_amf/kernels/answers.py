@@ -1,13 +1,14 @@
-"""What kernels answer to Python; what is negative is lacking.
+"""The values that kernels return to Python. A negative value says which kind of room ran out.
 
-A kernel that is called again, once there is more room, goes on where it stopped.
+A kernel that is called again, once there is more room, continues where it stopped
+(DESIGN.md: room).
 """
 
 DONE = 0
-RELEASED = 1  # done, and some tree no longer keeps samples
-INFINITE = 2  # nothing was changed: the sample holds an infinite value
+RELEASED = 1  # done, and some trees no longer keep samples
+INFINITE = 2  # the sample has an infinite value, and nothing has been changed
 
-NOTHING = 0  # is lacking
+NOTHING = 0  # ran out
 STORE_FULL = -1
 NODES_FULL = -2
 BOXES_FULL = -3

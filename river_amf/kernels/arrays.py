@@ -1,7 +1,7 @@
-"""The arrays as the kernels see them: views, by addresses, of what `state` holds.
+"""The arrays as the kernels see them: views of the arrays in `state`, made from their addresses.
 
-Nobody counts references to a view: Python holds the arrays during a call. To count them, for each
-view and each pass to a function, took half the time of a walk.
+These views are not reference-counted, as Python keeps the arrays alive during a call. Counting
+references, for each view and each time it is passed to a function, took half the time of a walk.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from river_amf.layout import (
     TREE,
 )
 
-NONE = -1  # no node, no box, no row, end of a list of rows; in the handle no tree to go on with
+NONE = -1  # no node, box, row or tree to resume with; also the end of a list of rows
 UNLISTED = -2  # the link of a row that no leaf of the tree keeps
-NEVER = math.inf  # the split time of a node that does not split
+NEVER = math.inf  # the split time of a node that is not split
 LARGEST_FLOAT = 1.7976931348623157e308
 
-# What the kernels handle, for the reader: arrays and records are those of `layout`.
+# Types for the reader; arrays and records are those of `layout`.
 Array = Any
 Record = Any
-Word = Any  # a uint64 of which the lower 32 bits count
+Word = Any  # a uint64 of which only the lower 32 bits are used
 
 
 class Forest(NamedTuple):
@@ -74,14 +74,14 @@ class Samples(NamedTuple):
     proba: Any
     votes: Any  # of the trees, for the samples of a chunk
     clipped: Any  # the samples of a chunk without outliers
-    intensities: Any  # when a sample of a chunk is learnt
-    rows: Any  # of the samples of a chunk, in the store
+    intensities: Any  # the split intensities at the time when each sample of a chunk is learned
+    rows: Any  # the rows in the store that hold the samples of a chunk
     coded: Any  # one sample, as each tree sees it
-    next_samples: Any  # where each tree is to go on
+    next_samples: Any  # the sample at which each tree resumes
 
 
 class Tree(NamedTuple):
-    """One tree's part of them; `state` and `settings` are records."""
+    """One tree's part of the arrays; `state` and `settings` are records."""
 
     settings: Any
     state: Any
@@ -90,12 +90,12 @@ class Tree(NamedTuple):
     faded: Any
     boxes: Any
     links: Any
-    intensity: Any  # at the time of the sample that is learnt
+    intensity: Any  # at the time of the sample that is being learned
 
 
 @hot
 def forest_of(address: int) -> Forest:
-    """The arrays of an arena by the address of its handle."""
+    """The arrays of an arena, given the address of its handle."""
     at = handle_of(address)
     n_trees, width, n_classes = at["tree_room"], at["feature_room"], at["class_room"]
     node_room, row_room = at["node_room"], at["row_room"]
@@ -154,7 +154,7 @@ def block_of(address: int) -> Record:
 
 @hot
 def samples_of(at: Record, forest: Forest) -> Samples:
-    """The arrays of a block by its record."""
+    """The arrays of a block, given its record."""
     n, n_trees = at["n_samples"], len(forest.trees)
     settings = forest.settings[0]
     n_features, n_classes = settings["n_features"], settings["n_classes"]
@@ -180,7 +180,8 @@ def sample_of(address: int, width: int) -> Array:
 
 @hot
 def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
-    """The arrays of `state.Room`: probabilities, the trees' (trees, 1, classes), the sample."""
+    """The arrays of `state.Room`: the forest's probabilities, the votes, and the sample seen."""
+    # The votes are (trees, 1, classes). The sample comes after the version of the forest.
     n_trees, width = len(forest.trees), forest.counts.shape[2]
     votes = address + 8 * width
     seen = votes + 8 * n_trees * width
@@ -193,5 +194,5 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
 
 @hot
 def unsigned(index: int) -> int:
-    """An index that is not negative: without the test whether it counts from the end."""
+    """An index known not to be negative, which saves the check whether it counts from the end."""
     return np.uint64(index)  # type: ignore[return-value]

@@ -1,9 +1,9 @@
-"""The calls from Python for a block of samples, which goes through the forest in chunks.
+"""The kernels that Python calls for a block of samples, which is processed in chunks.
 
-What concerns all trees is done for a whole chunk (open_chunk), then each tree takes all of its
-samples (run_chunk, in any number of threads), then the trees' predictions are added up
-(close_chunk). A tree and its chunk stay in the cache. The block's record says whether it is
-predicted, learnt, or both.
+First, open_chunk does what concerns all trees. Then run_chunk takes each tree through all samples
+of the chunk, in any number of threads. Finally, close_chunk combines the trees' predictions. This
+way, a tree and the chunk stay in the CPU cache. The record of the block says whether it is to be
+predicted, learned, or both.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from river_amf.kernels.voting import (
 
 @kernel
 def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
-    """Clip outliers, take note of ranges and relevance, and put the samples into the store.
-
-    Returns how many trees keep samples.
-    """
+    """Clip outliers, update split intensities, and store the samples that will be learned."""
+    # Returns how many trees keep samples.
     forest, at = forest_of(arena), block_of(block)
     samples, learns = samples_of(at, forest), at["learns"]
     settings = forest.settings[0]
@@ -56,10 +54,8 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
 
 @kernel
 def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: int) -> int:
-    """Predict and learn the samples of a chunk, each tree from `first` to before `end` in turn.
-
-    Answers DONE, or what a tree lacks; then it can be called again and goes on from there.
-    """
+    """Predict and learn the samples of a chunk with each tree from `first` to `end` - 1."""
+    # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there.
     forest, at = forest_of(arena), block_of(block)
     samples, learns = samples_of(at, forest), at["learns"]
     settings = forest.settings[0]
@@ -92,10 +88,8 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
 
 @kernel
 def close_chunk(arena: int, block: int, start: int, stop: int, n_late: int) -> int:
-    """Put the trees' predictions together; answers RELEASED or DONE.
-
-    `n_late` is how many trees kept samples before the chunk.
-    """
+    """Combine the trees' predictions, and return RELEASED or DONE."""
+    # `n_late` is how many trees kept samples before the chunk.
     forest, at = forest_of(arena), block_of(block)
     samples, predicts, learns = samples_of(at, forest), at["predicts"], at["learns"]
     settings = forest.settings[0]

@@ -1,7 +1,7 @@
-"""Boxes: per feature the least and the largest value of a cell, NaN where none has been seen.
+"""Boxes: the smallest and largest value of each feature in a cell, NaN where there is none yet.
 
-A box is (2, features). A sample's extension e_j of it and the split intensities lambda_j make the
-rate of the Mondrian process (design 2, growth).
+A box is (2, features). How far a sample extends it, e_j, and the split intensities lambda_j give
+the rate of the Mondrian process (DESIGN.md: Mondrian growth).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from river_amf.kernels.random_numbers import code_row
 
 @hot
 def range_extension(low: float, high: float, value: float) -> float:
-    """e_j, the distance of value outside [low, high]; 0 if it or the range is missing (NaN)."""
+    """e_j, the distance of a value from [low, high]; 0 if it or the range is missing (NaN)."""
     below = low - value
     above = value - high
     extension = below if below > 0.0 else (above if above > 0.0 else 0.0)
@@ -44,10 +44,9 @@ def count_missing(x: Array, n_features: int) -> int:
 
 @hot
 def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
-    """Whether a box holds the values of x that are there.
-
-    Without branches, for several features at once; a missing value counts as outside twice.
-    """
+    """Whether a box contains x, apart from its missing values."""
+    # There are no branches, so that several features are compared at once. A missing value counts
+    # as outside twice.
     n_outside = 0
     for j in range(n_features):
         n_outside += not (box[0, j] <= x[j])
@@ -57,7 +56,7 @@ def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
 
 @hot
 def extend_box(box: Array, x: Array, n_features: int) -> None:
-    """Extend a box to hold x; a missing value changes nothing, a first value starts the range."""
+    """Extend a box to contain x, where missing values change nothing."""
     for j in range(n_features):
         value = x[j]
         if value < box[0, j] or math.isnan(box[0, j]):
@@ -76,7 +75,7 @@ def hull_of_rows(
     row: int,
     box: Array,
 ) -> None:
-    """Extend a box by a leaf's list of rows, which starts at `row`."""
+    """Extend a box to contain the samples in a leaf's list, which starts at `row`."""
     x = np.empty(n_features)
     while row != NONE:
         code_row(is_categorical, n_features, key, rows[row], x)

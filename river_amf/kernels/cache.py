@@ -1,17 +1,17 @@
-"""Where compiled code is kept between processes.
+"""Where compiled code is cached between processes.
 
-Numba finds compiled code by the file of the one function that Python calls, and does not see that a
-function which this one calls, in another file, has changed. So the folder of the cache is named by
-a hash of all sources that the kernels are made of: any change in them, and any upgrade whatever its
-time stamps, makes a new folder, and the old ones are removed.
+Numba looks up compiled code by the source file of the function that Python calls. It does not
+notice changes in other files, in functions that this one calls. So the cache folder is named after
+a hash of all source files of the kernels: after any change or upgrade, whatever the timestamps of
+the files, there is a new folder, and the old ones are removed.
 
-The folder lies in the first of these places that can be written:
+The folder is in the first of these places that is writable:
 
 1. the one that the user has set for Numba (`NUMBA_CACHE_DIR`);
-2. `__pycache__` beside the kernels;
-3. the user's own cache (`XDG_CACHE_HOME` or `~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`).
+2. `__pycache__` next to the kernels;
+3. the user's cache (`XDG_CACHE_HOME` or `~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`).
 
-Where none can, nothing is kept, and each process compiles for itself.
+If none of them is, nothing is cached, and each process compiles the kernels itself.
 """
 
 from __future__ import annotations
@@ -24,26 +24,16 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-_PREFIX = "river_amf-"  # of a folder of ours, which is removed once it is old
+_PREFIX = "river_amf-"  # marks our folders, which are removed when they are outdated
 _HERE = Path(__file__).resolve().parent
-SOURCES = (*sorted(_HERE.glob("[!.]*.py")), _HERE.parent / "layout.py")  # no editor's lock files
+SOURCES = (*sorted(_HERE.glob("[!.]*.py")), _HERE.parent / "layout.py")  # not lock files of editors
 
 
 def folder(users_own: str = "") -> str:
-    """Return the folder for the code compiled from today's sources, and remove older ones.
-
-    Parameters
-    ----------
-    users_own
-        The folder that the user has set, empty if none.
-
-    Returns
-    -------
-    Its path; empty if nothing can be kept.
-    """
+    """Return the cache folder for the current sources ("" if there is none), and remove others."""
     try:
         name = _PREFIX + source_hash(SOURCES)
-    except OSError:  # the package came without its sources
+    except OSError:  # the package is installed without its sources
         return ""
     for place in _places(users_own):
         path = place / name
@@ -65,11 +55,9 @@ def source_hash(sources: Iterable[Path]) -> str:
 
 
 def _places(users_own: str) -> Iterator[Path]:
-    """Yield where the folder may lie, the best place first.
-
-    In one that is shared with other installations, ours has a folder of its own, lest they remove
-    each other's.
-    """
+    """Yield the places where the folder may be, the best one first."""
+    # In places shared with other installations, each has its own subfolder, so that they do not
+    # remove each other's folders.
     of_installation = hashlib.sha256(os.fsencode(_HERE)).hexdigest()[:16]
     if users_own:
         yield Path(users_own, of_installation)
@@ -81,12 +69,12 @@ def _places(users_own: str) -> Iterator[Path]:
     else:
         users_cache = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     home = Path(os.path.expanduser(users_cache))
-    if home.is_absolute():  # a process may have no home
+    if home.is_absolute():  # it is not if the process has no home
         yield home / "river_amf" / of_installation
 
 
 def _can_be_written(path: Path) -> bool:
-    """Whether files can be made in a folder, which is made first if need be."""
+    """Whether files can be created in a folder, which is created first if necessary."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
@@ -96,7 +84,8 @@ def _can_be_written(path: Path) -> bool:
 
 
 def _remove_others(place: Path, name: str) -> None:
-    """Remove the folders of other sources; a process that still runs them makes its own again."""
+    """Remove the folders of other sources."""
+    # a process that still runs these sources compiles again when it needs to
     for path in place.glob(f"{_PREFIX}*"):
         if path.name != name:
             shutil.rmtree(path, ignore_errors=True)

@@ -1,7 +1,7 @@
-"""How functions are compiled: four decorators, and how compiled code takes an address.
+"""How functions are compiled: four decorators, and how compiled code gets a pointer.
 
-No Python objects, the GIL released, IEEE semantics without fastmath, as NaN means missing. What is
-compiled runs uncompiled as well (NUMBA_DISABLE_JIT=1).
+Compiled code uses no Python objects and releases the GIL. It keeps to IEEE semantics, without
+fastmath, because NaN means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
 """
 
 from __future__ import annotations
@@ -21,19 +21,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 CACHE_FOLDER = "" if numba.config.DISABLE_JIT else cache.folder(numba.config.CACHE_DIR)
 
 _njit = functools.partial(numba.njit, error_model="numpy", nogil=True)
-# Without a wrapper for Python, which halves the time to compile.
+# Without a wrapper for calls from Python, which halves the compile time.
 _njit_helper = functools.partial(_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def kernel(function: F) -> F:
-    """Compile a function that Python calls; it is cached on disk with all that it calls.
-
-    Numba asks for the folder when a function is decorated, and never again: it is ours for that
-    long, and for other packages what it was.
-    """
+    """Compile a function that Python calls, cached on disk together with everything it calls."""
     if not CACHE_FOLDER:
         return cast(F, _njit(function))
-    # of the classes that look for a folder the user may have named some that do not look here
+    # Numba asks for the cache folder only when a function is decorated, so the setting is changed
+    # just for that time, and other packages keep theirs. The user may have set locator classes that
+    # do not look at CACHE_DIR, hence the second setting.
     ours: dict[str, Any] = {"CACHE_DIR": CACHE_FOLDER, "CACHE_LOCATOR_CLASSES": ""}
     before = {name: getattr(numba.config, name, None) for name in ours}
     try:
@@ -51,16 +49,14 @@ def helper(function: F) -> F:
 
 
 def hot(function: F) -> F:
-    """Compile a helper that every sample runs through, into its callers."""
+    """Compile a helper that runs for every sample, inlined into its callers."""
     return cast(F, _njit_helper(function, forceinline=True))
 
 
 def view(function: F) -> F:
-    """Let the source of a helper stand in its callers.
-
-    For what returns records, which Numba cannot; and for a long helper of one caller, which would
-    be optimised by itself first: that took an eighth of all compiling.
-    """
+    """Insert the source of a helper into its callers, before compilation."""
+    # This is for helpers that return tuples with records, which Numba does not support, and for a
+    # long helper with one caller: optimizing it on its own took an eighth of the compile time.
     return cast(F, _njit_helper(function, inline="always"))
 
 

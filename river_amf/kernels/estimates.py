@@ -1,8 +1,9 @@
-"""What a node predicts, how sure it is of itself, and how both change with a sample.
+"""What a node predicts, its weight against the nodes below it, and how both learn from a sample.
 
 A node v with counts n_v(c), their sum N_v, C classes and Dirichlet parameter a predicts
-(n_v(c) + a) / (N_v + C a) (design 2). With fading it has a second, faded count, and predicts the
-mix of both. Its log-odds r_v, against those below it, are kept as odds, less a power of two.
+(n_v(c) + a) / (N_v + C a) (DESIGN.md: node prediction). With fading, it also has faded counts, and
+predicts a mixture of both (DESIGN.md: fading). Its log-odds r_v against the nodes below it are
+stored as odds divided by a power of two (DESIGN.md: odds as stored).
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from river_amf.kernels.arrays import Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
 from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
-SCALE = 2.0**512  # what the odds of a node are divided by, to stay within float64
+SCALE = 2.0**512  # the odds of a node are divided by powers of this to stay within float64
 LOG_SCALE = 512 * math.log(2.0)
-LARGEST_ODDS = 2.0**256  # before that; and its inverse the smallest
+LARGEST_ODDS = 2.0**256  # the bound at which they are divided; its inverse is the lower bound
 LARGEST_LOG_ODDS = 1e300
-FEW_SCALES = 4.0  # divided as often, they are 0
+FEW_SCALES = 4.0  # after this many divisions, they are 0
 
-SWITCHING = 0.001  # how far a node's faded share is drawn towards 1/2 at each sample
-SHARE_MEMORY = 500.0  # samples that the mean of the faded shares goes back
+SWITCHING = 0.001  # how far a node's faded share is pulled towards 1/2 at each sample
+SHARE_MEMORY = 500.0  # the number of samples in the running mean of the faded shares
 
 
 # ------------------------------------------------------------------------------------------ odds
@@ -30,7 +31,7 @@ SHARE_MEMORY = 500.0  # samples that the mean of the faded shares goes back
 
 @hot
 def shares(node: Record) -> tuple[float, float]:
-    """A node's own share sigma(r) = odds / (1 + odds), and the rest sigma(-r), both exact."""
+    """A node's own share sigma(r) = odds / (1 + odds) and the rest sigma(-r), both accurate."""
     odds, scale = node["odds"], node["odds_scale"]
     if scale == 0.0:
         rest = 1.0 / (1.0 + odds)
@@ -62,7 +63,7 @@ def log_odds_in(node: Record) -> float:
 
 @hot
 def set_log_odds(node: Record, log_odds: float) -> None:
-    """Write the log-odds r_v into a node; infinite ones, beyond float64, as very large ones."""
+    """Write the log-odds r_v to a node, where infinite ones are replaced by very large ones."""
     log_odds = min(max(log_odds, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
     scale = np.rint(log_odds / LOG_SCALE)
     rest = log_odds - scale * LOG_SCALE
@@ -72,25 +73,25 @@ def set_log_odds(node: Record, log_odds: float) -> None:
 
 @hot
 def softplus(log_odds: float) -> float:
-    """The stable softplus log(1 + exp(r)) (design 2)."""
+    """The stable softplus log(1 + exp(r)) (DESIGN.md: learning)."""
     return max(log_odds, 0.0) + math.log1p(math.exp(-abs(log_odds)))
 
 
 @hot
 def tempered(settings: Record, log_p: float) -> float:
-    """The eta log p of a score or a weight; an infinite one as a very large one, as of odds."""
+    """The eta log p of a score or weight, where an infinite one is replaced by a very large one."""
     return min(max(settings["step"] * log_p, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
 
 
 @hot
 def log_odds_of(settings: Record, log_own: float, log_children: float) -> float:
-    """r_v = log((1-b) / b) + log w_v - log wbar_left - log wbar_right (design 2, aggregation)."""
+    """r_v = log((1-b) / b) + log w_v - log wbar_left - log wbar_right (DESIGN.md: aggregation)."""
     return settings["log_stop"] - settings["log_split"] + log_own - log_children
 
 
 @hot
 def log_own_surplus(settings: Record, log_odds: float) -> float:
-    """The rho = log w_v - log wbar_v = -log(1 - b) - softplus(-r_v) of design 2, growth."""
+    """Rho = log w_v - log wbar_v = -log(1-b) - softplus(-r_v) (DESIGN.md: structural changes)."""
     return -settings["log_stop"] - softplus(-log_odds)
 
 
@@ -99,10 +100,9 @@ def log_own_surplus(settings: Record, log_odds: float) -> float:
 
 @helper
 def log_score(settings: Record, count: float, n_samples: float, weight: float) -> float:
-    """Log of the probability that a node gave the label of a sample it has not counted yet.
-
-    For weight 1 log p_v(y); else the increment of -L_v, so that order does not matter (design 2).
-    """
+    """Log of the probability that a node gave to the label of a sample not counted yet."""
+    # For weight 1, this is log p_v(y); otherwise the increment of -L_v, so that the order of the
+    # samples does not matter (DESIGN.md: sample weights).
     a = settings["dirichlet"]
     total = settings["total_dirichlet"]
     if weight == 1.0:
@@ -117,7 +117,7 @@ def log_score(settings: Record, count: float, n_samples: float, weight: float) -
 
 @helper
 def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
-    """Log weight log w_v = -eta L_v, with L_v in closed form from the counts (design 2, loss)."""
+    """The log weight log w_v = -eta L_v, computed from the counts (DESIGN.md: cumulative loss)."""
     if n_samples == 0.0:
         return 0.0
     loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
@@ -129,10 +129,8 @@ def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
 
 @hot
 def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
-    """Log weight log w_v of a cell in which all samples bear one label.
-
-    Of few samples of weight 1 it is kept once it has been computed: lgamma costs a walk.
-    """
+    """The log weight log w_v of a cell in which all samples have the same label."""
+    # For small whole n_samples it is kept in a table, as computing lgamma costs as much as a walk.
     settings = forest.settings[0]
     known = forest.pure
     index = int(min(n_samples, float(len(known) - 1)))
@@ -151,11 +149,10 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
 
 @hot
 def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> float:
-    """Count a sample of weight 1 in a node's faded counts; the node's p_v(y) from before.
-
-    The node predicts the mix of its two estimators, (1 - q) p_whole + q p_faded; q is updated by
-    Bayes' rule and then drawn towards 1/2 by the share of Herbster and Warmuth [FS].
-    """
+    """Count a sample of weight 1 in a node's faded counts; return the node's p_v(y) from before."""
+    # The node predicts the mixture of its two estimators, (1 - q) p_whole + q p_faded. Its faded
+    # share q is updated by Bayes' rule and then pulled towards 1/2, as in the fixed-share method of
+    # Herbster and Warmuth [FS].
     share = row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     of_faded = share * (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
@@ -173,11 +170,9 @@ def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> flo
 def learn_faded_weight(
     settings: Record, row: Array, label: int, log_p_whole: float, weight: float
 ) -> float:
-    """As learn_faded, for any weight and in logarithms.
-
-    The counts fade by gamma^w and gain (1 - gamma^w) / (1 - gamma), as if the weight came bit by
-    bit. The faded estimator scores p_faded(y)^w, and the share is drawn to 1/2 once.
-    """
+    """Do the same as learn_faded for any weight, in logarithms."""
+    # The counts fade by gamma^w and gain (1 - gamma^w) / (1 - gamma), as if the weight came bit by
+    # bit. The faded estimator scores p_faded(y)^w, and the share is pulled towards 1/2 once.
     share = row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     p_faded = (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
@@ -198,10 +193,9 @@ def learn_faded_weight(
 
 @helper
 def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
-    """What n samples of weight 1 and one label leave: log w_v / eta, faded share, faded sum.
-
-    Kept in a table for few samples; other threads may be about to write the same there.
-    """
+    """Return log w_v / eta, the faded share and the faded sum after n samples of one label."""
+    # The samples have weight 1. For small numbers the results are kept in a table, where other
+    # threads may be writing the same values at the same time.
     settings, known = forest.settings[0], forest.pure
     a, total, gamma = settings["dirichlet"], settings["total_dirichlet"], settings["fading_factor"]
     k = min(n_samples, len(known) - 1)
@@ -224,5 +218,5 @@ def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
 
 @hot
 def note_share(state: Record, faded_share: float, weight: float) -> None:
-    """Take the share of the faded estimators in a prediction into its running mean."""
+    """Update the running mean of the faded estimators' share in a tree's predictions."""
     state["faded_share"] += min(weight, 1.0) * (faded_share - state["faded_share"]) / SHARE_MEMORY

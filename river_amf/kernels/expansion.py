@@ -1,8 +1,8 @@
-"""Growth of pure cells: a leaf of one label is split late, once a sample of another label comes.
+"""Growth of pure cells: a leaf with a single label is split late, when another label arrives.
 
-The Mondrian process restricted to the samples that it keeps and the newcomer is drawn on the spot,
-by the law of the tree that had split all along (design 2, pure cells; "paused block" in [MF]). The
-newcomer's cell is followed, so that the splits are a chain; all cells beside it stay whole.
+The Mondrian process restricted to the samples that it keeps and the newcomer is then drawn at once,
+by the law of the tree that had split all along (DESIGN.md: late splitting; "paused block" in [MF]).
+Only the newcomer's cell is split further, so the splits form a chain; all other cells stay whole.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ from river_amf.kernels.structure import (
 )
 from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
-# A sample of a leaf that is being split.
+# A sample in a leaf that is being split.
 MEMBER = np.dtype(
     [
         ("weight", "f8"),
         ("row", "i8"),  # in the store
-        ("depth", "i8"),  # the number of splits that it shares with the newcomer
+        ("depth", "i8"),  # the number of splits at which it goes to the same side as the newcomer
     ]
 )
 MEMBER_BYTES = MEMBER.itemsize
 
-# A split that parts a newcomer from the samples of a pure leaf.
+# A split that separates the newcomer from samples of a pure leaf.
 SPLIT = np.dtype(
     [("time", "f8"), ("threshold", "f8"), ("feature", "i8"), ("newcomer_left", "i8")],
 )
@@ -63,20 +63,20 @@ SPLIT_BYTES = SPLIT.itemsize
 
 
 class Expansion(NamedTuple):
-    """What it takes to split a leaf; all in one piece of memory, which costs less than seven."""
+    """The working memory to split a leaf, in one piece, which is cheaper to allocate than seven."""
 
     members: Any
     values: Any  # (members, features), as the tree sees them
     splits: Any
     boxes: Any  # (splits, 2, features), the hulls of the cells that are split
-    lengths: Any  # of the sides of one of them
-    cell: Any  # the members of the newcomer's cell so far
-    chain: Any  # the nodes that are split, and the newcomer's leaf
+    lengths: Any  # the side lengths of one of these boxes
+    cell: Any  # the members that are still in the newcomer's cell
+    chain: Any  # the nodes that are split, then the newcomer's leaf
 
 
 @hot
 def expansion_in(work: Array, n_members: int, n_features: int) -> Expansion:
-    """Views of `work`, of size work_size, that nobody counts references to: keep it alive."""
+    """Views of `work`, an array of work_size values, which the caller must keep alive."""
     at = work.ctypes.data
     rows = at + n_members * MEMBER_BYTES
     splits = rows + n_members * n_features * 8
@@ -96,7 +96,7 @@ def expansion_in(work: Array, n_members: int, n_features: int) -> Expansion:
 
 @hot
 def work_size(n_members: int, n_features: int) -> int:
-    """How many float64 values an expansion takes."""
+    """The number of float64 values that an expansion takes."""
     return n_members * ((MEMBER_BYTES + SPLIT_BYTES) // 8 + 3 * n_features + 2) + n_features
 
 
@@ -104,7 +104,7 @@ def work_size(n_members: int, n_features: int) -> int:
 def collect_members(
     forest: Forest, tree: Tree, index: int, newcomer: int, expansion: Expansion
 ) -> None:
-    """The samples that a leaf keeps, in order of arrival, and the newcomer's row at the end."""
+    """Collect the samples that a leaf keeps, in order of arrival, and then the newcomer."""
     members, values = expansion.members, expansion.values
     last = len(members) - 1
     row = newcomer
@@ -121,7 +121,7 @@ def collect_members(
 
 @helper
 def heavier_left(expansion: Expansion, n_cell: int, feature: int, threshold: float) -> bool:
-    """Whether the members of a cell that have the feature weigh no less on the left side."""
+    """Whether the members of a cell that have the feature weigh at least as much on the left."""
     left, right = 0.0, 0.0
     for k in range(n_cell):
         i = expansion.cell[k]
@@ -152,7 +152,7 @@ def hull_of_cell(expansion: Expansion, n_cell: int, box: Array) -> None:
 
 @hot
 def part_cell(expansion: Expansion, n_cell: int, split: Record) -> int:
-    """Part a cell by a split and keep the newcomer's side, order kept; returns its size."""
+    """Keep the members on the newcomer's side of a split, in order, and return their number."""
     members, values, cell = expansion.members, expansion.values, expansion.cell
     j, threshold = split["feature"], split["threshold"]
     n_missing = 0
@@ -173,12 +173,11 @@ def part_cell(expansion: Expansion, n_cell: int, split: Record) -> int:
 
 @helper
 def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
-    """Draw the Mondrian process restricted to the members of a leaf, the newcomer the last of them.
-
-    Only the newcomer's cell is followed, until it is alone in it, or all in it coincide, or the
-    budget ends: every other cell is pure and stays whole ("paused block" in [MF]). The cell after k
-    splits are the members of depth k and more, and boxes[k] its hull. Returns the number of splits.
-    """
+    """Draw the splits of a leaf, restricted to its members, and return their number."""
+    # Only the newcomer's cell is split further, until the newcomer is alone, all members of the
+    # cell coincide, or the budget is spent. Every other cell is pure and stays whole ("paused
+    # block" in [MF]). After k splits, the newcomer's cell has the members of depth >= k, and its
+    # hull is boxes[k].
     lengths = expansion.lengths
     budget = splits_left(tree.settings, tree.state)
     now = time_of(tree, tree.nodes[index])
@@ -208,7 +207,7 @@ def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
 
 @helper
 def grow_chain(tree: Tree, index: int, expansion: Expansion, n_splits: int) -> None:
-    """Turn a leaf into the chain of splits; its nodes, the newcomer's leaf last."""
+    """Turn a leaf into a chain of splits that ends in the newcomer's leaf."""
     chain = expansion.chain
     chain[0] = index
     for k in range(n_splits):
@@ -222,12 +221,10 @@ def grow_chain(tree: Tree, index: int, expansion: Expansion, n_splits: int) -> N
 
 @helper
 def share_out(tree: Tree, expansion: Expansion, n_splits: int, label: int) -> bool:
-    """Hand the samples of an expanded leaf to the new leaves, and count all but the newcomer.
-
-    Where the list had been thinned, those that are left stand for all. Returns whether the newcomer
-    is alone in the last leaf; else that gives up its samples, as they coincide or the budget has
-    ended.
-    """
+    """Distribute the samples of an expanded leaf; return whether the newcomer is alone."""
+    # The newcomer itself is not counted yet. If the list has been thinned, the remaining samples
+    # are scaled up to the weight of all. If the newcomer is not alone, because the samples in its
+    # leaf coincide or the budget is spent, that leaf keeps no samples.
     members, chain = expansion.members, expansion.chain
     newcomer = len(members) - 1
     kept = 0.0
@@ -258,7 +255,7 @@ def share_out(tree: Tree, expansion: Expansion, n_splits: int, label: int) -> bo
 
 @helper
 def count_chain(tree: Tree, chain: Array, n_splits: int, label: int) -> None:
-    """Sum the counts of the new leaves up the chain, but for its top, which has its own."""
+    """Sum the counts of the new leaves up the chain, except for its top, which has counts."""
     for k in range(n_splits - 1, 0, -1):
         for child in (chain[k + 1], sibling_of(tree, chain[k + 1])):
             tree.counts[chain[k], label] += tree.counts[child, label]
@@ -267,7 +264,7 @@ def count_chain(tree: Tree, chain: Array, n_splits: int, label: int) -> None:
 
 @helper
 def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
-    """Give the first nodes of the chain the hulls of their cells."""
+    """Give the first nodes of the chain the hulls of their cells as boxes."""
     for k in range(n_boxes):
         box = add_box(tree, expansion.chain[k])
         for j in range(expansion.boxes.shape[2]):
@@ -279,11 +276,9 @@ def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
 def weigh_cell(
     forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
 ) -> float:
-    """Log weight of a cell of a chain, whose members have a depth from `first` to `last`.
-
-    With fading, where there is no closed form, they are replayed in order of arrival, and leave
-    what they leave in a node that is new.
-    """
+    """The log weight of a cell in a chain, with the members of depth from `first` to `last`."""
+    # With fading, there is no closed form: the members are replayed in order of arrival, and their
+    # faded counts are written to the node if it is new.
     settings = tree.settings
     n_samples = tree.nodes[index]["n_samples"]
     if not settings["fades"]:
@@ -320,11 +315,9 @@ def weigh_cell(
 def weigh_chain(
     forest: Forest, tree: Tree, expansion: Expansion, n_splits: int, label: int
 ) -> float:
-    """Log-odds of the chain bottom up from the closed form; the top's log wbar over its old log w.
-
-    wbar_v = (1-b) w_v + b wbar_left wbar_right [CTW]. All cells are pure: the newcomer does not
-    count yet.
-    """
+    """Set the log-odds of a chain, and return the growth of the log wbar of its top."""
+    # From the bottom up, wbar_v = (1-b) w_v + b wbar_left wbar_right [CTW]. All cells are pure, as
+    # the newcomer does not count yet. Before, as a leaf, the top had wbar = w.
     settings, chain = tree.settings, expansion.chain
     growth = 0.0
     n = n_splits
@@ -342,11 +335,9 @@ def weigh_chain(
 
 @helper
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
-    """Split a pure leaf late: a sample of another label, stored at `row`, has come (design 2).
-
-    Returns NOTHING, the newcomer's leaf and the growth of log wbar of the expanded leaf; or, having
-    changed nothing, what the tree lacks.
-    """
+    """Split a pure leaf late, as a sample of another label has arrived at `row`."""
+    # Returns NOTHING, the newcomer's leaf and the growth of the log wbar of the expanded leaf. If
+    # the tree runs out of room, nothing changes, and the first value says which kind is short.
     before = tree.state["random_state"]
     n_features = tree.settings["n_features"]
     n_members = int(tree.nodes[index]["n_rows"]) + 1
@@ -367,5 +358,5 @@ def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, 
         box_chain(tree, expansion, n_splits if alone else n_splits + 1)
         leaf = expansion.chain[n_splits]
         growth = weigh_chain(forest, tree, expansion, n_splits, label)
-    work[0] = 0.0  # alive until here
+    work[0] = 0.0  # keeps `work` alive until here
     return lack, leaf, growth

@@ -1,6 +1,6 @@
-"""Growth by extension: where a sample comes outside a box, a new parent may come above the node.
+"""Growth by extension: if a sample is outside a node's box, the node may get a new parent.
 
-The Mondrian process of [MF, algorithm 4] and [AMF, algorithm 3]; design 2, growth.
+The Mondrian process of [MF, algorithm 4] and [AMF, algorithm 3] (DESIGN.md: Mondrian growth).
 """
 
 from __future__ import annotations
@@ -39,11 +39,9 @@ from river_amf.kernels.structure import (
 
 @hot
 def descend(tree: Tree, x: Array) -> tuple[int, float]:
-    """Walk x down and extend the boxes, to a leaf or to where the Mondrian process splits.
-
-    Returns the node and the time at which a new parent comes above it, NEVER if it is a leaf that
-    takes x as it is [MF, algorithm 4; AMF, algorithm 3].
-    """
+    """Walk x down to a leaf, or to where the process splits, extending the boxes on the way."""
+    # Returns the node and the time at which it gets a new parent, or NEVER if it is a leaf that
+    # takes x without a split [MF, algorithm 4; AMF, algorithm 3].
     n_features = tree.settings["n_features"]
     may_split = not is_spent(tree.settings, tree.state)
     n_missing = count_missing(x, n_features)
@@ -70,7 +68,7 @@ def descend(tree: Tree, x: Array) -> tuple[int, float]:
 
 @helper
 def add_leaf(tree: Tree, parent: int, x: Array, row: int) -> int:
-    """A new leaf that holds x alone, not counted yet."""
+    """Add a leaf that holds only x, which is not counted yet."""
     index = add_node(tree, parent)
     if splits_late(tree.settings, tree.state):
         list_row(tree, index, row)
@@ -83,17 +81,16 @@ def add_leaf(tree: Tree, parent: int, x: Array, row: int) -> int:
 def insert_parent(
     tree: Tree, index: int, split_time: float, x: Array, row: int
 ) -> tuple[int, int, float]:
-    """Put a new parent above a node, at its place, and a new leaf with x beside the node.
-
-    Returns the new leaf, the parent, and the growth of log wbar that this hands to the ancestors:
-    log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below (design 2, learn).
-    """
+    """Insert a parent above a node, and a leaf with x as the node's sibling."""
+    # Returns the leaf, the parent, and the growth of log wbar that is passed on to the ancestors,
+    # log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below
+    # (DESIGN.md: structural changes).
     n_features = tree.settings["n_features"]
     parent = add_node(tree, tree.nodes[index]["parent"])
     node, above = tree.nodes[index], tree.nodes[parent]
     box = box_of(tree, node)
     parent_box = add_box(tree, parent)
-    lengths = parent_box[0]  # until the box takes its place
+    lengths = parent_box[0]  # borrowed until the box is written there
     for j in range(n_features):
         lengths[j] = range_extension(box[0, j], box[1, j], x[j])
     rate = extension_rate(box, x, tree.intensity, n_features)

@@ -1,8 +1,9 @@
-"""Split intensity: how readily a feature is split, by its range and by its relevance.
+"""Split intensity: how readily a feature is split, given its range and its relevance.
 
-The range is judged by the first values and by how often later ones lie far outside it, so that an
-outlier does not silence a feature. Relevance is what a feature has told of the label lately: the
-larger of the correlation ratio eta^2 and Goodman and Kruskal's tau (design 3.2).
+The range is judged by the first values and by how often later ones are far outside it, so that an
+outlier does not silence a feature (DESIGN.md: outliers). Relevance is how informative a feature has
+recently been about the label: the larger of the correlation ratio eta^2 and Goodman and Kruskal's
+tau (DESIGN.md: relevance).
 """
 
 from __future__ import annotations
@@ -13,25 +14,24 @@ from river_amf.kernels.arrays import LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
 from river_amf.layout import N_BUCKETS, N_RECENT
 
-FAR = 30.0  # a value may be an outlier if it is so many times the range's width outside
-MAX_DROPPED = 2  # outliers at each end, of the values that a range is judged by
-CREDIT_NEEDED = 5.0  # how many such values make the range wider
-CREDIT_LOST = 0.05  # what each value inside takes back
+FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
+MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
+CREDIT_NEEDED = 5.0  # the number of values far outside that makes the range wider
+CREDIT_LOST = 0.05  # how much of that credit each value inside the range takes back
 
-N_BINS = 16  # parts of the range of a number, each of which is counted in a bucket
-RELEVANCE_MEMORY = 400.0  # samples that it goes back
+N_BINS = 16  # equal parts of the range of a number, each counted in its own bucket
+RELEVANCE_MEMORY = 400.0  # the number of samples that relevance averages over
 RELEVANCE_FLOOR = 0.003
 LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
-LARGEST_NEWEST = 1e60  # of the weight of the newest sample, before all are made smaller
-LARGEST_SPREAD = 1e100  # beyond that squares of deviations are of no use
+LARGEST_NEWEST = 1e60  # the weight of the newest sample at which all weights are scaled down
+LARGEST_SPREAD = 1e100  # the squares of larger deviations would be useless
 
 
 @hot
 def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) -> None:
-    """Copy a sample with values far outside the range clipped to its ends (winsorised).
-
-    A tree would part an outlier from all else near its root, and know little of it.
-    """
+    """Copy a sample, with values far outside the range clipped to its ends (winsorized)."""
+    # Otherwise, a tree would split an outlier off near its root, into a cell with hardly any
+    # samples.
     for j in range(n_features):
         value = values[j]
         value = forest.ranges[0, j] if value < forest.limits[0, j] else value
@@ -40,10 +40,8 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
 
 @hot
 def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> None:
-    """Split intensities for a sample that is about to be learnt (design 3.2).
-
-    They follow from the ranges with the sample, and from the relevance of the features without it.
-    """
+    """Update the split intensities for a sample to be learned (DESIGN.md: split intensity)."""
+    # They follow from the ranges including the sample, and from the relevance before it.
     settings = forest.settings[0]
     n_features = settings["n_features"]
     for j in range(n_features):
@@ -62,11 +60,9 @@ def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> Non
 
 @helper
 def take_range(forest: Forest, j: int, value: float) -> None:
-    """Extend the range of a feature by a value, unless it is far outside, as an outlier would be.
-
-    One in a thousand -999 or 1e9 would else silence the feature. The first values are judged
-    together; later ones have to be frequent.
-    """
+    """Extend the range of a feature to a value, unless it may be an outlier."""
+    # Otherwise, a -999 or 1e9 in every thousandth sample would silence the feature. The first
+    # values are judged together; later on, values far outside have to be frequent.
     feature = forest.features[j]
     low, high = forest.ranges[0, j], forest.ranges[1, j]
     if feature["n_recent"] == N_RECENT and max(low - value, value - high) > FAR * (high - low):
@@ -98,22 +94,21 @@ def take_range(forest: Forest, j: int, value: float) -> None:
 
 @hot
 def is_nearly_constant(values: Array) -> bool:
-    """Whether sorted values are equal but for those that might be outliers: judge them again."""
+    """Whether sorted values are equal, except those that may be outliers (then judge again)."""
     return values[MAX_DROPPED] == values[len(values) - 1 - MAX_DROPPED]
 
 
 @hot
 def range_intensity(low: float, high: float) -> float:
-    """One over the range."""
+    """One over the width of the range."""
     return min(1.0 / min(high - low, LARGEST_FLOAT), LARGEST_FLOAT) if high > low else 0.0
 
 
 @helper
 def inner_range(values: Array) -> tuple[float, float]:
-    """Sort values; returns the least and the largest of those that are no outliers.
-
-    Outliers are at most MAX_DROPPED at an end, and far from the others by the width of the rest.
-    """
+    """Sort values, and return the smallest and the largest of those that are not outliers."""
+    # There are at most MAX_DROPPED outliers at each end, far from the others compared with the
+    # width of the rest.
     values.sort()
     first, last = 0, len(values) - 1
     width = values[last - MAX_DROPPED] - values[MAX_DROPPED]
@@ -146,10 +141,8 @@ def forget_feature(forest: Forest, j: int) -> None:
 
 @hot
 def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
-    """Multiply each intensity by the feature's relevance so far, with mean 1; then take a sample.
-
-    Samples fade by the weight of the newest one, which grows.
-    """
+    """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
+    # Older samples count less because the weight of the newest one keeps growing.
     settings, counters = forest.settings[0], forest.counters[0]
     n_features = settings["n_features"]
     total = 0.0
@@ -173,7 +166,7 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
             k = int(value) % N_BUCKETS
             moments[label, 0] += taken
         else:
-            place = (value - low) * base * N_BINS  # infinite where the range is beyond float64
+            place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
             k = int(place) if place < N_BINS else N_BINS - 1
             eta2 = measure_value(feature, moments[label], value, taken)
         bucket = forest.buckets[j, k]
@@ -187,10 +180,9 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
 
 @hot
 def measure_value(feature: Record, moment: Array, value: float, weight: float) -> float:
-    """Take a value of a numeric feature; returns the correlation ratio eta^2 = 1 - within / total.
-
-    The sums of squares about the means, of all and of each class, are those of West (1979).
-    """
+    """Add a value of a numeric feature; return the correlation ratio eta^2 = 1 - within / total."""
+    # The sums of squares about the mean, of all values and of each class, are updated as in West
+    # (1979).
     total, of_class = feature["weight"] + weight, moment[0] + weight
     moment[0] = of_class
     deviation, from_class = value - feature["mean"], value - moment[1]
@@ -208,11 +200,10 @@ def measure_value(feature: Record, moment: Array, value: float, weight: float) -
 def count_bucket(
     feature: Record, moments: Array, bucket: Array, n_classes: int, label: int, weight: float
 ) -> float:
-    """Count a value in its bucket; returns Goodman and Kruskal's tau, less what chance would give.
-
-    It is the correlation ratio of the label's indicators, given the bucket: (E - G) / (1 - G) with
-    E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2; `moments` has counted the label.
-    """
+    """Count a value in its bucket; return Goodman and Kruskal's tau, corrected for chance."""
+    # Tau is the correlation ratio of the label's indicators given the bucket, (E - G) / (1 - G),
+    # with E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2. `moments` already includes
+    # this sample.
     feature["weight"] += weight
     feature["squares"] += weight * weight
     total = feature["weight"]
@@ -239,7 +230,7 @@ def count_bucket(
 
 @helper
 def count_used(buckets: Array) -> int:
-    """The number of buckets that are not empty; old ones become so."""
+    """The number of buckets that are not empty, as old ones fade to zero."""
     n_used = 0
     for k in range(N_BUCKETS):
         size = 0.0

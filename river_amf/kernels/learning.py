@@ -1,4 +1,4 @@
-"""The calls from Python for one sample: learn it in every tree, predict it by every tree."""
+"""The kernels that Python calls for one sample: to learn it in all trees, and to predict it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from river_amf.kernels.voting import (
 
 @hot
 def canonicalise(x: Array, n_features: int) -> bool:
-    """Replace -0.0 by 0.0, which is equal but has other bytes; returns whether none is infinite."""
+    """Replace -0.0 by 0.0 (equal, but with other bytes); return whether no value is infinite."""
     for j in range(n_features):
         if math.isinf(x[j]):
             return False
@@ -59,7 +59,7 @@ def canonicalise(x: Array, n_features: int) -> bool:
 
 @hot
 def is_same(x: Array, seen: Array) -> bool:
-    """Whether two rows hold the same values, or lack the same."""
+    """Whether two rows are equal, including their missing values."""
     for j in range(len(x)):
         if not (x[j] == seen[j] or (math.isnan(x[j]) and math.isnan(seen[j]))):
             return False
@@ -68,11 +68,9 @@ def is_same(x: Array, seen: Array) -> bool:
 
 @hot
 def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, row: int) -> int:
-    """Learn a sample in one tree; returns NOTHING, or what the tree lacks.
-
-    In that case it can be called again: only boxes were extended, after which the next walk comes
-    to the same leaf without a draw, and there draws the same splits.
-    """
+    """Learn a sample in one tree; return NOTHING, or which kind of room the tree has run out of."""
+    # If it has, the function can be called again: so far, only boxes have been extended, so the
+    # next walk reaches the same leaf without drawing, and there draws the same splits.
     settings, state = tree.settings, tree.state
     leaf, changed, log_growth = NONE, NONE, 0.0
     if state["root"] == NONE:
@@ -102,18 +100,16 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
 
 @kernel
 def learn_sample(arena: int, sample: int, label: int, weight: float, output: int) -> int:
-    """Learn a sample in every tree.
-
-    `arena` is the address of its handle, `sample` that of (3, n_features) values: the encoded ones,
-    room for them without outliers, and for one tree's coding of these. `output` is that of
-    predict_sample, which may have predicted this very sample. Answers DONE, RELEASED, INFINITE, or
-    what is lacking; then the same call, once there is more room, goes on where this one stopped.
-    """
+    """Learn a sample in every tree; return DONE, RELEASED, INFINITE, or which room ran out."""
+    # `arena` is the address of its handle, and `sample` that of (3, n_features) values: the encoded
+    # sample, room for it without outliers, and room for one tree's coding of it. `output` is that
+    # of predict_sample, which may have predicted this very sample. If room ran out, the same call
+    # continues where this one stopped, once there is more.
     forest, handle = forest_of(arena), handle_of(arena)
     values = sample_of(sample, forest.settings[0]["n_features"])
     _, votes, seen = output_of(output, forest)
     first_tree = handle["next_tree"]
-    handle["next_tree"] = NONE  # whatever this call raises, the next one begins
+    handle["next_tree"] = NONE  # so that the next call starts afresh, whatever this one raises
     has_votes = (
         first_tree == NONE
         and forest.settings[0]["learns_vote"]
@@ -135,7 +131,7 @@ def learn_in_forest(
     weight: float,
     has_votes: bool,
 ) -> int:
-    """Learn a sample as learn_sample says; `has_votes` if the trees' votes on it are there."""
+    """Do the work of learn_sample; `has_votes` says whether the trees' votes are known already."""
     settings, counters, trees = forest.settings[0], forest.counters[0], forest.trees
     n_features = settings["n_features"]
     n_late = count_late(settings, trees)
@@ -173,12 +169,9 @@ def learn_in_forest(
 
 @kernel
 def predict_sample(arena: int, sample: int, output: int) -> int:
-    """Write the forest's class probabilities into the beginning of `output`.
-
-    The arguments are addresses: of the arena's handle; of (3, n_features) values as in
-    learn_sample; of the room of `state.Room`. The probabilities of the labels seen so far sum to
-    1. Answers DONE, or INFINITE if the sample holds an infinite value.
-    """
+    """Write the forest's class probabilities to the start of `output`; return DONE or INFINITE."""
+    # The arguments are addresses: of the arena's handle; of (3, n_features) values, as in
+    # learn_sample; and of a `state.Room`. The probabilities of the labels seen so far sum to 1.
     forest = forest_of(arena)
     settings = forest.settings[0]
     values = sample_of(sample, settings["n_features"])

@@ -1,7 +1,7 @@
 """Random numbers: those that a tree draws, and those that it gives to categories.
 
-Each tree has a generator of its own, so that the result is the same in any number of threads. Its
-state is in the tree's record and advanced in place.
+Each tree has its own generator, so the number of threads does not affect the result. The state of
+the generator is part of the tree's record and is updated in place.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from river_amf.kernels.arrays import LARGEST_FLOAT, NEVER, NONE, Array, Record, Word
 from river_amf.kernels.compilation import helper, hot, kernel
 
-# D. Thomas' MWC64X generator
+# The constants of D. Thomas' MWC64X generator
 WORD = np.uint64(32)
 LOW_WORD = np.uint64(0xFFFFFFFF)
 MULTIPLIER = np.uint64(4294883355)
@@ -21,7 +21,8 @@ MULTIPLIER = np.uint64(4294883355)
 
 @hot
 def draw_word(state: Record) -> Word:
-    """32 random bits by D. Thomas' MWC64X; no product overflows, also as a numpy scalar."""
+    """32 random bits from D. Thomas' MWC64X generator."""
+    # No product overflows, so uncompiled code, where these are numpy scalars, does not warn.
     low = state["random_state"] & LOW_WORD
     high = state["random_state"] >> WORD
     state["random_state"] = low * MULTIPLIER + high
@@ -44,7 +45,7 @@ def draw_exponential(state: Record, rate: float) -> float:
 
 @hot
 def draw_split_time(state: Record, time: float, rate: float, end: float) -> float:
-    """Time + E with E ~ Exp(rate); NEVER, mostly without a logarithm, if that is past the end."""
+    """Time + E with E ~ Exp(rate), or NEVER if that is certain to be past the end."""
     u = draw_uniform(state)
     if u > rate * (end - time):  # E = -log(1 - u) / rate >= u / rate
         return NEVER
@@ -79,7 +80,7 @@ def draw_feature(state: Record, lengths: Array, intensity: Array, rate: float) -
 
 @helper
 def mixed(word: Word) -> Word:
-    """The finalizer of MurmurHash3: a bijection of 32-bit words that mixes well."""
+    """The finalizer of MurmurHash3: a bijection of 32-bit words that mixes their bits well."""
     word = word ^ (word >> np.uint64(16))
     word = (word * np.uint64(0x85EBCA6B)) & LOW_WORD
     word = word ^ (word >> np.uint64(13))
@@ -89,7 +90,7 @@ def mixed(word: Word) -> Word:
 
 @kernel
 def category_number(key: Word, feature: int, code: float) -> float:
-    """The number in [0, 1) that a tree gives to a category (design 3.6); no two share one."""
+    """The number in [0, 1) a tree gives to a category, all distinct (DESIGN.md: categories)."""
     salt = mixed(key ^ ((np.uint64(feature) * np.uint64(0x9E3779B9)) & LOW_WORD))
     return float(mixed(mixed(np.uint64(code)) ^ salt)) / 4294967296.0
 

@@ -1,7 +1,8 @@
-"""Room: whether arrays can take what is about to be learnt. Python is asked for more beforehand.
+"""Checks whether the arrays have room for what is about to be learned, or Python has to make more.
 
-Every tree has room for some splits before any tree learns a sample. An expansion that needs more,
-which is rare, stops between two trees until it has been given room.
+Before any tree learns a sample, every tree has room for some splits. If the expansion of a leaf
+needs more, which is rare, learning stops between two trees until Python has made room
+(DESIGN.md: room).
 """
 
 from __future__ import annotations
@@ -13,26 +14,26 @@ from river_amf.kernels.store import count_late, is_keeping_rows
 from river_amf.kernels.structure import splits_left
 
 READY_SPLITS = 16
-FEW_SAMPLES = 64  # a chunk is not to be smaller than that for want of room
+FEW_SAMPLES = 64  # a lack of room does not make a chunk smaller than this
 
 
 @hot
 def lack_of_room(
     settings: Record, state: Record, n_splits: int, node_room: int, box_room: int
 ) -> int:
-    """What a tree lacks for `n_splits` more splits, in arrays of so many nodes and boxes."""
+    """Which room a tree lacks for `n_splits` more splits, given the sizes of its arrays."""
     n_nodes = state["n_nodes"] + 2 * n_splits
     if n_nodes > node_room:
         return NODES_FULL
     n_boxes = state["n_boxes"] + n_splits + 1
     if n_nodes + 2 > settings["max_nodes"] or settings["split_pure"]:
-        n_boxes = n_nodes  # all leaves get one
+        n_boxes = n_nodes  # as all leaves get a box
     return BOXES_FULL if n_boxes > box_room else NOTHING
 
 
 @hot
 def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
-    """What a tree lacks for so many splits, or for those that its budget still allows."""
+    """Which room a tree lacks for a number of splits, or for those that its budget still allows."""
     settings, state = forest.settings[0], forest.trees[t]
     wanted = min(n_splits, splits_left(settings, state))
     return lack_of_room(settings, state, wanted, forest.nodes.shape[1], forest.boxes.shape[1])
@@ -40,7 +41,7 @@ def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
 
 @hot
 def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
-    """How many samples there is room for, as ready_samples says."""
+    """The number of samples that there is room for, as in ready_samples."""
     few = min(wanted, FEW_SAMPLES)
     n_ready = wanted
     if keeps_rows:
@@ -58,10 +59,9 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
 
 @kernel
 def ready_samples(arena: int, wanted: int) -> int:
-    """How many samples there is room for if none splits a tree more than once; at most `wanted`.
-
-    If there is room for but a few, the answer is STORE_FULL, NODES_FULL or BOXES_FULL.
-    """
+    """The number of samples that there is room for, up to `wanted`, or which room is short."""
+    # It assumes that no sample splits a tree more than once. If there is room for only a few, it
+    # returns STORE_FULL, NODES_FULL or BOXES_FULL.
     forest = forest_of(arena)
     settings, trees = forest.settings[0], forest.trees
     keeps_rows = is_keeping_rows(settings, trees, count_late(settings, trees))

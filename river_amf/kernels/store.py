@@ -1,8 +1,9 @@
-"""The store of samples that all trees share, and the lists that their pure leaves keep of it.
+"""The store of samples that all trees share, and the lists of its rows that pure leaves keep.
 
-A leaf in which all samples bear one label waits with them until another label comes (design 2, pure
-cells). Its list goes from the newest row of the store to the oldest by the tree's links. A list
-that grows too long is thinned, and given up for a box where the budget of nodes is spent.
+A leaf whose samples all have the same label keeps them until another label comes (DESIGN.md: late
+splitting). Its list follows the tree's links from the newest row in the store to the oldest. A list
+that grows too long is thinned (DESIGN.md: thinning), and once the budget of nodes is spent, a box
+takes its place.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from river_amf.kernels.compilation import helper, hot, kernel
 from river_amf.kernels.random_numbers import LOW_WORD, code_row, mixed
 from river_amf.kernels.structure import add_box, keeps_samples, splits_late
 
-RAREST = 32  # bits of a number that tells which samples stay in a list that grows too long
+RAREST = 32  # the number of bits that decide which samples stay in a list that grows too long
 
 
 @hot
 def list_row(tree: Tree, index: int, row: int) -> None:
-    """Put a row of the store before the samples that a leaf keeps."""
+    """Put a row of the store at the head of a leaf's list."""
     node = tree.nodes[index]
     tree.links[row] = node["slot"]
     node["slot"] = row
@@ -31,14 +32,14 @@ def list_row(tree: Tree, index: int, row: int) -> None:
 
 @helper
 def clear_rows(node: Record) -> None:
-    """Forget the samples that a leaf keeps."""
+    """Clear a leaf's list."""
     node["slot"] = NONE
     node["n_rows"] = 0
 
 
 @helper
 def span_of_list(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> None:
-    """Mark the samples of a leaf, by their place in its list, whose hull is the hull of all."""
+    """Mark samples, by their place in a leaf's list, whose hull is the hull of the whole list."""
     n_features = tree.settings["n_features"]
     ends = np.full((2, n_features), np.nan)
     places = np.full((2, n_features), NONE)
@@ -59,7 +60,7 @@ def span_of_list(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> 
 
 @hot
 def rarity(sample: Record) -> int:
-    """How long a sample stays in lists that grow too long: k or more with probability 2^-k."""
+    """How long a sample stays in lists that are thinned; it is >= k with probability 2^-k."""
     word = mixed(np.uint64(sample["number"]) & LOW_WORD)
     n_zeros = 0
     while n_zeros < RAREST and (word >> np.uint64(n_zeros)) & np.uint64(1) == np.uint64(0):
@@ -69,7 +70,7 @@ def rarity(sample: Record) -> int:
 
 @helper
 def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> int:
-    """The rarity from which at most half of a leaf's samples are kept."""
+    """The smallest rarity to keep if at most half of a leaf's samples are to be kept."""
     n_rare = np.zeros(RAREST + 1, np.int64)
     row = tree.nodes[index]["slot"]
     for i in range(len(is_spanning)):
@@ -85,11 +86,10 @@ def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> 
 
 @helper
 def thin_list(forest: Forest, tree: Tree, index: int) -> None:
-    """Drop samples that a pure leaf keeps, as there are too many.
-
-    Those stay that span its box, and of the others the rarest, half of the list at most; together
-    they stand for all. Trees agree on who is rare, so that the store can drop what a leaf drops.
-    """
+    """Drop some of the samples that a pure leaf keeps, as there are too many."""
+    # Those that span its box stay, and the rarest of the others, which are at most half of the
+    # list; together they represent all. All trees agree on which samples are rare, so the store can
+    # drop what a leaf drops.
     node = tree.nodes[index]
     is_spanning = np.zeros(node["n_rows"], np.bool_)
     span_of_list(forest, tree, index, is_spanning)
@@ -113,7 +113,7 @@ def thin_list(forest: Forest, tree: Tree, index: int) -> None:
 
 @helper
 def release_rows(forest: Forest, tree: Tree) -> None:
-    """Let every leaf give up its samples for a box, as the budget is spent (design 3.5)."""
+    """Replace the samples that leaves keep by boxes, as the budget is spent (DESIGN.md: budget)."""
     for index in range(tree.state["n_nodes"]):
         node = tree.nodes[index]
         if keeps_samples(node):
@@ -134,7 +134,7 @@ def release_rows(forest: Forest, tree: Tree) -> None:
 
 @hot
 def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
-    """Write a sample into the store, where no leaf keeps it yet; returns its row."""
+    """Write a sample to the store, and return its row, which no leaf keeps yet."""
     counters = forest.counters[0]
     row = counters["n_rows"]
     counters["n_rows"] = row + 1
@@ -151,7 +151,7 @@ def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
 
 @hot
 def is_listed(links: Array, row: int) -> bool:
-    """Whether a leaf of some tree keeps the row."""
+    """Whether a leaf of any tree keeps a row."""
     for t in range(len(links)):
         if links[t, row] != UNLISTED:
             return True
@@ -160,7 +160,7 @@ def is_listed(links: Array, row: int) -> bool:
 
 @kernel
 def compact_rows(arena: int) -> None:
-    """Close the gaps that unlisted rows leave in the store, order kept."""
+    """Remove the rows that no leaf keeps from the store, without changing the order."""
     forest = forest_of(arena)
     counters, trees, nodes = forest.counters[0], forest.trees, forest.nodes
     rows, samples, links = forest.rows, forest.samples, forest.links
@@ -199,14 +199,14 @@ def count_late(settings: Record, trees: Array) -> int:
 
 @hot
 def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
-    """Whether samples go into the store: the leaves of some tree keep them, or may once more."""
+    """Whether samples are stored: the leaves of some tree keep them, or may do so again."""
     may_restart = settings["restart_threshold"] > 0.0 and len(trees) > 1
     return n_late > 0 or (may_restart and not settings["split_pure"])
 
 
 @hot
 def have_released(forest: Forest, n_late: int) -> bool:
-    """Whether fewer trees keep samples than the `n_late` of before; if none, the store is empty."""
+    """Whether fewer than `n_late` trees still keep samples; if none do, the store is cleared."""
     settings, trees = forest.settings[0], forest.trees
     n_late_now = count_late(settings, trees)
     if n_late_now < n_late and not is_keeping_rows(settings, trees, n_late_now):
@@ -216,6 +216,6 @@ def have_released(forest: Forest, n_late: int) -> bool:
 
 @hot
 def forget_rows(counters: Record) -> None:
-    """Forget the store, as no tree keeps samples any more."""
+    """Clear the store, as no tree keeps samples any more."""
     counters["n_rows"] = 0
     counters["n_stored"] = 0

@@ -1,6 +1,6 @@
-"""The nodes of a tree and their links: what is a leaf, where a sample goes on, how a node is added.
+"""The nodes of a tree and their links: what a leaf is, where a sample goes, how nodes are added.
 
-Kernels never make room: whoever adds a node or a box has asked for it (`room`).
+Kernels never make room: before a node or box is added, the caller has checked for room (`room`).
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from river_amf.layout import FADED_SHARE
 
 @hot
 def is_leaf(node: Record) -> bool:
-    """Whether a node record has no children."""
+    """Whether a node has no children."""
     return node["left"] == NONE
 
 
 @hot
 def keeps_samples(node: Record) -> bool:
-    """Whether a node is a pure leaf that waits with its samples; all other nodes have a box."""
+    """Whether a node is a pure leaf that keeps its samples; all other nodes have a box."""
     return node["n_rows"] > 0
 
 
 @hot
 def is_spent(settings: Record, state: Record) -> bool:
-    """Whether the tree's budget leaves no room for a split (design 3.5)."""
+    """Whether the tree's budget leaves no room for a split (DESIGN.md: budget)."""
     return state["n_nodes"] + 2 > settings["max_nodes"]
 
 
 @hot
 def splits_late(settings: Record, state: Record) -> bool:
-    """Whether new leaves keep their samples and split only when they cease to be pure."""
+    """Whether new leaves keep their samples and are split only when they are no longer pure."""
     return not settings["split_pure"] and not is_spent(settings, state)
 
 
 @hot
 def splits_left(settings: Record, state: Record) -> int:
-    """How many splits the budget allows (design 3.5)."""
+    """The number of splits that the budget still allows (DESIGN.md: budget)."""
     return (settings["max_nodes"] - state["n_nodes"]) // 2
 
 
 @helper
 def add_node(tree: Tree, parent: int) -> int:
-    """A new leaf without samples, box or counts; the caller has seen to it that there is room."""
+    """Add a leaf without samples, box or counts; the caller has made sure that there is room."""
     index = tree.state["n_nodes"]
     tree.state["n_nodes"] = index + 1
     node = tree.nodes[index]
@@ -70,7 +70,7 @@ def add_node(tree: Tree, parent: int) -> int:
 
 @helper
 def add_box(tree: Tree, index: int) -> Array:
-    """Give a node an empty box, which is all NaN."""
+    """Give a node an empty box, filled with NaN."""
     box = tree.state["n_boxes"]
     tree.state["n_boxes"] = box + 1
     tree.nodes[index]["slot"] = box
@@ -88,7 +88,7 @@ def box_of(tree: Tree, node: Record) -> Array:
 
 @hot
 def time_of(tree: Tree, node: Record) -> float:
-    """The creation time of a node: that of the split above it, 0 for the root."""
+    """The creation time of a node: the time of the split above it, 0 for the root."""
     parent = node["parent"]
     return 0.0 if parent == NONE else tree.nodes[parent]["split_time"]
 
@@ -97,7 +97,7 @@ def time_of(tree: Tree, node: Record) -> float:
 def set_split(
     tree: Tree, index: int, time: float, feature: int, threshold: float, left: int, right: int
 ) -> None:
-    """Make a node internal."""
+    """Make a node an inner node with this split."""
     node = tree.nodes[index]
     node["split_time"] = time
     node["feature"] = feature
@@ -108,7 +108,7 @@ def set_split(
 
 @helper
 def replace_child(tree: Tree, parent: int, old: int, new: int) -> None:
-    """Hang node `new` where `old` hung."""
+    """Put node `new` in the place of `old` below `parent`."""
     if parent == NONE:
         tree.state["root"] = new
     elif tree.nodes[parent]["left"] == old:
@@ -126,7 +126,7 @@ def sibling_of(tree: Tree, index: int) -> int:
 
 @hot
 def heavier_child(nodes: Array, node: Record) -> int:
-    """The child with more samples, the left one in a tie (design 3.7)."""
+    """The child with more samples, or the left one in a tie (DESIGN.md: missing values)."""
     heavier_right = nodes[node["right"]]["n_samples"] > nodes[node["left"]]["n_samples"]
     return node["right"] if heavier_right else node["left"]
 

@@ -1,4 +1,4 @@
-"""The walk of one sample down one tree, written down node by node, for whoever explains it."""
+"""The path of one sample down one tree, recorded node by node for explanations."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from river_amf.kernels.intensity import clip_outliers
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.structure import is_leaf, next_node
 
-# One record a node on the way.
+# One record per node on the path.
 VISIT = np.dtype(
     [
         ("node", "i8"),
-        ("value", "f8"),  # that it splits by, as the tree sees it; NaN if missing, and at a leaf
-        ("share", "f8"),  # of the mass that remains
+        ("value", "f8"),  # of the split feature, as the tree sees it; NaN if missing or a leaf
+        ("share", "f8"),  # of the remaining mass
         ("mass", "f8"),
     ],
     align=True,
@@ -28,11 +28,9 @@ VISIT = np.dtype(
 
 @kernel
 def trace_sample(arena: int, t: int, sample: int, visits: int) -> int:
-    """Write the nodes that predict_tree comes by in tree `t`; returns how many.
-
-    `arena` and `sample` are addresses as in predict_sample; `visits` is that of records of dtype
-    VISIT, as many as the tree has nodes.
-    """
+    """Record the nodes that predict_tree visits in tree `t`, and return their number."""
+    # `arena` and `sample` are addresses, as in predict_sample. `visits` is the address of records
+    # of dtype VISIT, as many as the tree has nodes.
     forest = forest_of(arena)
     settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
     n_features = settings["n_features"]

@@ -1,9 +1,9 @@
-"""The vote of the trees: their mean or a learned pool, and trees that start afresh.
+"""The vote of the trees, and trees that restart (DESIGN.md: learned vote, restarts).
 
 A learned vote is a logarithmic opinion pool (Genest, Zidek, 1986) whose weights follow the gradient
-of the logarithmic loss, as in the geometric mixing of Mattern (2013): with v_t for tree t and
-beta_c for class c, log P(c) = beta_c + sum_t v_t log p_t(c) + const. An array of votes is (trees,
-samples, classes); of a learned vote it holds the logarithms.
+of the logarithmic loss, as in the geometric mixing of Mattern (2013): with weights v_t for tree t
+and beta_c for class c, log P(c) = beta_c + sum_t v_t log(p_t(c) + 0.001) + const. An array of
+votes is (trees, samples, classes); for a learned vote it holds logarithms.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from river_amf.kernels.aggregation import predict_tree
 from river_amf.kernels.arrays import NONE, UNLISTED, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
 
-VOTE_FLOOR = 0.001  # what a learned vote adds to the probabilities before it takes logarithms
+VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
 BIAS_RATE = 0.02
 
-RECENT_RATE = 0.02  # of the running mean of a tree's last losses
-USUAL_RATE = 0.001
-LEAST_HEARD = 300  # predictions before a tree may start afresh
+RECENT_RATE = 0.02  # of the running mean of a tree's recent losses
+USUAL_RATE = 0.001  # of the long-run mean of its losses
+LEAST_HEARD = 300  # the number of predictions before a tree may be restarted
 LEAST_VARIANCE = 0.001  # of a loss
-LEAST_SURPLUS = 0.05  # of the last losses over the usual ones: three bad surprises in a row
+LEAST_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three misses in a row
 
 
 @hot
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
-    """Write what a tree predicts; for a learned vote log p_t(c)."""
+    """Write a tree's prediction, or its logarithm log p_t(c) for a learned vote."""
     predict_tree(forest, t, x, vote)
     if forest.settings[0]["learns_vote"]:
         for c in range(forest.settings[0]["n_labels"]):
@@ -36,7 +36,7 @@ def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
 
 @hot
 def mean_votes(settings: Record, votes: Array, i: int, proba: Array) -> None:
-    """The forest's probabilities of the labels seen so far: the mean of its trees' on sample i."""
+    """Write the forest's probabilities of the labels seen so far, as the mean of the votes."""
     n_labels = settings["n_labels"]
     for c in range(n_labels):
         proba[c] = 0.0
@@ -48,7 +48,7 @@ def mean_votes(settings: Record, votes: Array, i: int, proba: Array) -> None:
 
 @hot
 def normalise(proba: Array, n_labels: int) -> None:
-    """Let the probabilities of the labels seen so far sum to 1."""
+    """Normalize the probabilities of the labels seen so far to a sum of 1."""
     total = 0.0
     for c in range(n_labels):
         total += proba[c]
@@ -58,7 +58,7 @@ def normalise(proba: Array, n_labels: int) -> None:
 
 @hot
 def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
-    """The forest's probabilities of the labels seen so far, from the votes on sample i."""
+    """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
     n_labels = forest.settings[0]["n_labels"]
     largest = -math.inf
     for c in range(n_labels):
@@ -74,7 +74,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
 
 @hot
 def learn_vote(forest: Forest, votes: Array, i: int, label: int, weight: float) -> None:
-    """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), and so for beta."""
+    """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
     n_labels = forest.settings[0]["n_labels"]
     proba = forest.pooled
     pool_votes(forest, votes, i, proba)
@@ -99,18 +99,16 @@ def copy_votes(votes: Array, out: Array) -> None:
 
 @hot
 def hears_trees(settings: Record) -> bool:
-    """Whether it matters what each tree predicts for a sample that is learnt."""
+    """Whether the predictions of single trees are needed for a sample that is learned."""
     return settings["learns_vote"] or settings["restart_threshold"] > 0.0
 
 
 @hot
 def judge_tree(forest: Forest, t: int, vote: float, weight: float) -> None:
-    """Let every second tree start afresh once it predicts far worse than it used to.
-
-    That is when the running mean of its last losses, 1 - p(label), exceeds its usual loss by so
-    many standard errors, and by more than a few rare labels would. The others stay, for the drift
-    may be less than it seems.
-    """
+    """Restart a tree with an odd index once it predicts far worse than it used to."""
+    # That is the case when the running mean of its recent losses, 1 - p(label), exceeds the long-
+    # run mean by restart_threshold standard errors, and by more than a few rare labels would cause.
+    # The other trees are never restarted, as the drift may be less than it seems.
     state, settings = forest.trees[t], forest.settings[0]
     if t % 2 == 0:
         return
@@ -131,7 +129,7 @@ def judge_tree(forest: Forest, t: int, vote: float, weight: float) -> None:
 
 @helper
 def restart_tree(forest: Forest, t: int) -> None:
-    """Forget all that a tree has learnt."""
+    """Make a tree forget everything that it has learned."""
     state = forest.trees[t]
     state["root"] = NONE
     state["n_nodes"] = 0

@@ -245,7 +245,7 @@ def _check_whole(file: IO[bytes]) -> None:
     if surplus < 0:
         raise FileError(f"is truncated: it has {size} of {size - surplus} bytes")
     if surplus > 0:
-        raise FileError(f"has {surplus} extra bytes after its end")
+        raise FileError(f"has extra bytes after its end: {surplus}")
     if end[_END_BYTES:] != _COMMENT + _checksum(file, size - _N_DIGITS):
         raise FileError("has been changed since it was saved (its checksum differs)")
 
@@ -284,7 +284,7 @@ def _read_header(file: IO[bytes], size: int) -> Header:
     """Read the header, or raise FileError; for a later format, that says which release wrote it."""
     if size > LONGEST_HEADER:
         raise FileError(
-            f"is damaged: its header claims to have {size} bytes, and the limit is {LONGEST_HEADER}"
+            f"is damaged: its header claims to have {size} bytes, but the limit is {LONGEST_HEADER}"
         )
 
     def refuse(constant: str) -> None:

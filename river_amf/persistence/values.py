@@ -78,7 +78,7 @@ def _to_json(value: Any, depth: int) -> Any:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether a text has no surrogates, of which JSON would turn a pair into one character."""
+    """Whether a text has no surrogates (JSON would merge a pair of them into one character)."""
     try:
         text.encode()
     except UnicodeEncodeError:

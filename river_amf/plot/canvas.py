@@ -52,7 +52,7 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:
 def check_axes(name: str, ax: object) -> None:
     """Raise TypeError unless ax is a matplotlib Axes."""
     if not isinstance(ax, Axes):
-        raise TypeError(f"{name} must be Axes of matplotlib, got {type(ax).__name__}")
+        raise TypeError(f"{name} must be a matplotlib Axes, got {type(ax).__name__}")
 
 
 def given_axes(axes: object) -> NDArray[Any]:

@@ -53,7 +53,8 @@ def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
     _check_history(history)
     if not _fades(history):
         raise ValueError(
-            "history has no fading share: the model has no fading_factor, or the stream no samples"
+            "history has no fading share: the model has no fading_factor, "
+            "or the stream has no samples"
         )
     ax = new_axes(ax)
     draw_line(ax, history.curve["fading_share"], color=COLORS[0], label="fading share")
@@ -169,7 +170,7 @@ def drift(
     given = new_column(len(panels)) if ax is None else given_axes(ax)
     if len(given) != len(panels):
         names = ", ".join(draw.__name__.strip("_") for draw in panels)
-        raise ValueError(f"ax must be {len(panels)} axes, one each for {names}; got {len(given)}")
+        raise ValueError(f"ax must hold {len(panels)} axes, one each for {names}; got {len(given)}")
     for panel in given:
         check_axes("ax", panel)
     for draw, panel in zip(panels, given, strict=True):
@@ -228,11 +229,11 @@ def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
         raise TypeError(f"{wanted}, got {type(history).__name__}")
     if (history.index.name, history.columns.name) != ("n_samples", "tree"):
         raise ValueError(
-            f"{wanted}, by n_samples and tree, got a table by {history.index.name!r} and "
-            f"{history.columns.name!r}"
+            f"{wanted}, with index n_samples and columns tree, got a DataFrame with index "
+            f"{history.index.name!r} and columns {history.columns.name!r}"
         )
     if history.empty:
-        raise ValueError(f"{wanted} of a stream with samples, got one without")
+        raise ValueError(f"{wanted} for a stream with samples, got an empty DataFrame")
     ax = new_axes(ax)
     for k, column in enumerate(history.columns):
         draw_line(ax, history.iloc[:, k], label=f"tree {column}", **OTHERS)

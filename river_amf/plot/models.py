@@ -179,7 +179,9 @@ def comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> NDAr
     else:
         axes = given_axes(ax)
     if len(axes) != 2:
-        raise ValueError(f"ax must be 2 axes, for the curves and for the times; got {len(axes)}")
+        raise ValueError(
+            f"ax must hold 2 axes, one for the curves and one for the times; got {len(axes)}"
+        )
     for panel in axes:
         check_axes("ax", panel)
     learning_curves(comparison, ax=axes[0])
@@ -207,8 +209,8 @@ def _iter_curves(run: object, metric: str) -> Iterator[tuple[str, pd.Series]]:
             yield str(name), _column(values, metric)
     else:
         raise TypeError(
-            "runs must be comparisons from evaluation.compare, their curves, or dicts of curves by"
-            f" name, got {type(run).__name__}"
+            "runs must be comparisons from evaluation.compare, their curves, or dicts from names to"
+            f" curves, got {type(run).__name__}"
         )
 
 
@@ -217,7 +219,7 @@ def _column(values: object, metric: str) -> pd.Series:
     if isinstance(values, pd.Series):
         return values
     if not isinstance(values, pd.DataFrame):
-        raise TypeError(f"a curve must be a series or a dataframe, got {type(values).__name__}")
+        raise TypeError(f"a curve must be a Series or a DataFrame, got {type(values).__name__}")
     if metric not in values.columns:
         known = [column for column in values.columns if column != "model"]
         raise ValueError(f"curves have no metric {metric!r} ({suggest(metric, known)})")

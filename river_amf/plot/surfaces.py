@@ -26,7 +26,7 @@ from river_amf.plot.canvas import (
 
 Sample = tuple[dict[Any, Any], Hashable]
 
-_NOTHING = "model has learnt no sample yet, and has nothing to draw"
+_NOTHING = "model has not learned any samples yet, so there is nothing to draw"
 _MARGIN = 0.05  # around the samples, as a fraction of their range
 _STRONGEST = 0.7  # strength of the surface's colors, so that samples of the same color stand out
 _POINT: dict[str, Any] = {"s": 14.0, "linewidths": 0.6, "edgecolors": "white", "zorder": 2}
@@ -153,17 +153,17 @@ def _two_features(
         known = list(forest._features)
     chosen = known if features is None else list(features)
     if len(chosen) != 2 or chosen[0] == chosen[1]:
-        way_out = "choose two of them" if len(chosen) > 2 else "name them, and give samples"
+        way_out = "choose two of them" if len(chosen) > 2 else "name them, and pass samples"
         raise ValueError(
-            f"features must be two different ones, got {shown(chosen)}; {way_out}: "
+            f"features must be two different names, got {shown(chosen)}; {way_out}: "
             "features=('a', 'b')"
         )
     for feature in chosen:
         if known and feature not in known:
-            raise ValueError(f"features: {shown(feature)} is none of {shown(known)}")
+            raise ValueError(f"features: {shown(feature)} is not one of {shown(known)}")
     for feature in fixed if forest is not None else ():
         if feature not in known:
-            raise ValueError(f"fixed: {shown(feature)} is none of {shown(known)}")
+            raise ValueError(f"fixed: {shown(feature)} is not one of {shown(known)}")
     return chosen
 
 
@@ -175,11 +175,11 @@ def _grid(
     forest = _forest(model)
     is_categorical = forest is not None and forest._features.categories(feature) is not None
     if is_categorical or not all(isinstance(value, Number) for value in values):
-        raise ValueError(f"feature {shown(feature)} holds categories; a surface needs numbers")
+        raise ValueError(f"feature {shown(feature)} is categorical; it must be numeric")
     if not values and forest is not None and forest._arena is not None:
         values = forest._arena.ranges[:, forest._features.column(feature)].tolist()
     if not values:
-        raise ValueError(f"feature {shown(feature)} has no values to draw over; give samples")
+        raise ValueError(f"feature {shown(feature)} has no known values; pass samples")
     numbers = [as_number(feature, value) for value in values]
     low, high = min(numbers), max(numbers)
     margin = _MARGIN * (high - low) if high > low else 0.5
@@ -195,7 +195,7 @@ def _points(
     """Return the grid points as samples, row by row from the bottom."""
     for feature in (horizontal, vertical):
         if feature in fixed:
-            raise ValueError(f"fixed: {shown(feature)} is on an axis, and takes all its values")
+            raise ValueError(f"fixed: {shown(feature)} is on an axis and cannot have a fixed value")
     across, up = (side.tolist() for side in sides)
     return [{**fixed, horizontal: a, vertical: b} for b in up for a in across]
 
@@ -231,14 +231,14 @@ def _predict_by_trees(
     forest = _forest(model)
     if forest is None:
         raise TypeError(
-            "model must be a forest where trees or aggregated is given, "
-            f"got {type(model).__name__}; of a pipeline give the last step"
+            "model must be a forest if trees or aggregated is given, "
+            f"got {type(model).__name__}; for a pipeline, pass its last step"
         )
     chosen = range(forest.n_estimators) if trees is None else trees
     chosen = chosen if isinstance(chosen, Iterable) else [chosen]
     indices = [paths.check_tree(forest.n_estimators, tree) for tree in chosen]
     if not indices:
-        raise ValueError(f"trees must be one or more, got {shown(trees)}")
+        raise ValueError(f"trees must contain at least one index, got {shown(trees)}")
     engine = forest._engine.restricted_to(
         None if trees is None else indices,
         aggregated=forest.use_aggregation if aggregated is None else bool(aggregated),

@@ -81,7 +81,7 @@ def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | Non
     integer(0)("max_depth", max_depth)
     table = inspection.node_table(model, tree)
     if table.empty:
-        raise ValueError(f"tree {tree} has no nodes: it has not learnt since it started")
+        raise ValueError(f"tree {tree} has no nodes: it has not learned anything since it started")
     boxes = _lay_out(table, max_depth, use_aggregation=model.use_aggregation)
     n_levels = 1 + max(box.row.depth for box in boxes)
     n_rows = 1.0 + max(box.place for box in boxes)

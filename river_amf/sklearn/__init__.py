@@ -43,8 +43,8 @@ class AMFClassifier(OnlineClassifier):
     split_intensity, fading_factor, restart_threshold, vote
         As in `river_amf.AMFClassifier`.
     n_jobs
-        Number of threads; -1 uses all cores, and `None` means 1, as elsewhere in scikit-learn. It
-        does not affect the results, and may be changed at any time.
+        Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
+        It does not affect the results and may be changed at any time.
     random_state
         Seed for reproducible results: an integer >= 0, a numpy `RandomState`, or `None` for numpy's
         global one. From the latter two, an integer seed is drawn whenever training starts.

@@ -191,8 +191,8 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         strangers = self._strangers()
         if strangers:
             raise ValueError(
-                f"cannot save the estimator: model_ has learnt {shown(strangers)} by itself, which "
-                "are no columns or classes; save model_"
+                f"cannot save the estimator: model_ has learned {shown(strangers)} directly, which "
+                "are not among its columns or classes; save model_ instead"
             )
         model, arrays = self.model_._to_file()
         fitted = {
@@ -237,11 +237,12 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _check_model(self) -> None:
         """Raise FileError unless the model in a file fits its columns, classes and parameters."""
         model, n_classes = self.model_, self.model_.n_classes
-        soundness.demand(model._has_learnt, "model, which has learnt nothing,")
+        soundness.demand(model._has_learnt, "model, which has learned nothing,")
         soundness.demand(n_classes is None or len(self.classes_) <= n_classes, "number of classes")
         soundness.demand(self._columns, "number of columns")
         strangers = self._strangers()
-        soundness.demand(not strangers, f"{shown(strangers)}, no column or class,")
+        what = f"model, which knows {shown(strangers)} besides the columns and classes,"
+        soundness.demand(not strangers, what)
         for name, value in self._parameters.items():
             soundness.demand(self._is_of_model(name, value), f"{name} of the fitted model")
 
@@ -295,8 +296,8 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
             is_same = old is new or (np.isscalar(new) and old == new)
             if not is_same and name not in self._river._always_writable:
                 raise ValueError(
-                    f"{name} has been changed from {shown(old)} to {shown(new)} since the model "
-                    "began to learn; set it back, or call fit, which starts afresh"
+                    f"{name} was changed from {shown(old)} to {shown(new)} after training started; "
+                    "change it back, or call fit to start over"
                 )
 
     def _set_writable(self) -> None:
@@ -310,7 +311,10 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         check_consistent_length(X, labels)
         weights = read_weights(sample_weight, len(labels))
         if is_first and not weights.any():
-            raise ValueError("sample_weight is zero everywhere, and nothing has been learnt before")
+            raise ValueError(
+                "sample_weight is zero everywhere; in the first call, at least one row must have a "
+                "positive weight"
+            )
         known = None if is_first else self.classes_
         if classes is not None:
             self.classes_ = known = self._declared(classes, known)
@@ -319,8 +323,8 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
             unknown = np.setdiff1d(merged_classes(known, labels), self.classes_)
             if len(unknown):
                 raise ValueError(
-                    f"y has the labels {shown(unknown.tolist())}, which are not among the classes "
-                    f"{shown(self.classes_.tolist())} that were given"
+                    f"y has the labels {shown(unknown.tolist())}, which are not among the given "
+                    f"classes {shown(self.classes_.tolist())}"
                 )
         else:
             self.classes_ = merged_classes(known, labels[weights > 0.0])
@@ -330,23 +334,25 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _declared(self, classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
         """Return `classes_` as given in this call, or raise ValueError if they are invalid."""
         if np.ndim(classes) != 1 or not len(classes):
-            raise ValueError(f"classes must be a list or an array of labels, got {shown(classes)}")
+            raise ValueError(
+                f"classes must be a list or one-dimensional array of labels, got {shown(classes)}"
+            )
         given = merged_classes(None, read_labels(classes))
         if self.n_classes is not None and len(given) > self.n_classes:
             raise ValueError(
                 f"classes has {len(given)} labels, {shown(given.tolist())}, but "
-                f"n_classes={self.n_classes}; raise n_classes or leave it None"
+                f"n_classes={self.n_classes}; increase n_classes or set it to None"
             )
         if known is not None:
             everything = merged_classes(known, given)
             if len(everything) > len(given):
                 raise ValueError(
-                    f"classes lacks some of those before, {shown(known.tolist())}, "
+                    f"classes must include those of earlier calls, {shown(known.tolist())}, "
                     f"got {shown(given.tolist())}"
                 )
             if self._has_all_classes and len(everything) > len(known):
                 raise ValueError(
-                    f"classes must be those that were given before, {shown(known.tolist())}, "
+                    f"classes must be the same as in earlier calls, {shown(known.tolist())}, "
                     f"got {shown(given.tolist())}"
                 )
         return given

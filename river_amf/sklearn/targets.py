@@ -32,7 +32,7 @@ def read_labels(y: Any) -> NDArray[Any]:
     """Return classification labels as an array, or raise TypeError or ValueError."""
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.dtype == object and pd.isna(labels).any():
-        raise ValueError("a label is missing (None or NaN); learn only from samples with a label")
+        raise ValueError("y has a missing label (None or NaN); every sample must have a label")
     if labels.dtype == object and pd.api.types.infer_dtype(labels) in ("mixed", "mixed-integer"):
         raise ValueError(f"labels must be all strings or all numbers, got {shown(labels.tolist())}")
     assert_all_finite(labels, input_name="y")
@@ -64,8 +64,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     )
     if weights.shape != (n_rows,):
         raise ValueError(
-            f"sample_weight must have the shape ({n_rows},), a weight for each row, "
-            f"got {weights.shape}"
+            f"sample_weight must have shape ({n_rows},), one weight per row, got {weights.shape}"
         )
     check_non_negative(weights, "sample_weight")
     return weights
@@ -78,7 +77,7 @@ def merged_classes(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[
     if (known.dtype.kind in "OU") != (labels.dtype.kind in "OU"):  # numpy would make them strings
         raise ValueError(
             f"labels must be all strings or all numbers, got {shown(np.unique(labels).tolist())} "
-            f"beside {shown(known.tolist())}"
+            f"in addition to {shown(known.tolist())}"
         )
     merged: NDArray[Any] = np.union1d(known, labels)
     return merged if len(merged) > len(known) else known

@@ -1,4 +1,4 @@
-"""Mini-batches: blocks of rows, bit for bit like one sample at a time; bad rows leave no trace."""
+"""Mini-batches: bit for bit the same as one sample at a time; bad rows leave no trace."""
 
 import concurrent.futures
 import copy
@@ -39,8 +39,8 @@ VARIANTS = {
 variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
 
 
-# A library makes frames and series, and says what is in them. The rows, made by its own means, are
-# what a model learns one by one.
+# For each library: how to make frames and series, and how to read their rows back without our code,
+# for a model to learn one by one.
 
 
 class Pandas:
@@ -99,7 +99,7 @@ class Polars:
         assert type(frame) is pl.DataFrame
         assert all(dtype == pl.Float64 for dtype in frame.dtypes)
         assert not any(series.null_count() for series in frame)
-        # polars 1 makes no array of a frame without columns
+        # polars 1 cannot convert a frame without columns to an array
         return frame.columns, frame.to_numpy() if frame.columns else np.zeros(frame.shape)
 
     @staticmethod
@@ -152,7 +152,7 @@ def fresh(kind=AMFClassifier, **parameters):
 
 
 def learn(model, rows, labels, weights=None):
-    """Learn one by one; test-then-train predictions, one a row."""
+    """Learn one by one; return the test-then-train predictions, one per row."""
     proba = []
     for i, (x, label) in enumerate(zip(rows, labels, strict=True)):
         proba.append(model.predict_proba_one(x))
@@ -165,13 +165,13 @@ def labels_of(model):
 
 
 def as_matrix(proba, labels):
-    """Make a matrix of dicts: 0 for a label not yet seen, NaN where there was none."""
+    """Make a matrix from dicts: 0 for a label not seen yet, NaN for an empty dict."""
     rows = [[p.get(label, 0.0 if p else math.nan) for label in labels] for p in proba]
     return np.array(rows).reshape(len(proba), len(labels))
 
 
 def assert_proba(library, frame, model, proba):
-    """The frame holds these predictions bit for bit, in a column for each label of the model."""
+    """Check that the frame holds exactly these predictions, with one column per label."""
     labels = labels_of(model)
     names, values = library.proba(frame)
     assert names == library.names(labels)
@@ -180,7 +180,7 @@ def assert_proba(library, frame, model, proba):
 
 
 def assert_predicts(model, X, library):
-    """The model predicts a block like its rows."""
+    """Check that the model predicts a block as it predicts its rows."""
     rows = library.rows(X)
     assert_proba(library, model.predict_proba_many(X), model, [*map(model.predict_proba_one, rows)])
     assert library.labels(model.predict_many(X)) == [*map(model.predict_one, rows)]
@@ -191,7 +191,7 @@ def assert_twins(model, twin):
 
 
 def make_stream(n_samples):
-    """Columns, labels and weights; gaps, and new features, categories and labels on the way."""
+    """Make columns, labels and weights, with gaps and late features, categories and labels."""
     rng = random.Random(7)
     columns = {name: [] for name in ("length", "color", "grade", "alive", "late", "all gone")}
     labels, weights = [], []
@@ -218,7 +218,7 @@ def stream_of(library):
 
 
 def blocks_of(library, sizes):
-    """Cut the stream into blocks of these sizes, again and again."""
+    """Cut the stream into blocks of these sizes, repeated as needed."""
     X, labels, weights = stream_of(library)
     start = turn = 0
     while start < len(labels):
@@ -234,7 +234,7 @@ def trained(n_samples=300, **parameters):
     return model
 
 
-# Blocks are like their rows
+# Blocks equal their rows
 
 
 def test_the_forest_is_a_mini_batch_classifier_of_river():
@@ -741,7 +741,7 @@ def test_rows_of_weight_zero_settle_nothing_for_later_rows():
     assert labels_of(model) == ["x", "y"]
 
 
-# What predictions look like
+# The form of predictions
 
 
 @libraries
@@ -992,7 +992,7 @@ bad_rows = pytest.mark.parametrize("row", [1, 7, 11])
 
 
 def assert_refused(model, error, words, call, *args):
-    """The call raises, the message holds all `words` as whole words, and nothing has changed."""
+    """Check that the call raises with all `words` in its message, and changes nothing."""
     before = pickle.dumps(model)
     with pytest.raises(error) as caught:
         call(model, *args)
@@ -1243,7 +1243,7 @@ def test_a_refused_block_has_no_part_in_what_follows(call, n_jobs):
     assert_predicts(model, X, Pandas)
 
 
-# Labels as people have them
+# Labels as users have them
 
 
 def learnt_labels(X, y):

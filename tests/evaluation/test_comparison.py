@@ -46,14 +46,14 @@ SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
 
 
 def three_labels(n_samples):
-    """Samples whose labels are words, of which the third one comes late."""
+    """Samples whose labels are words; the third label comes late."""
     for i in range(n_samples):
         x = {"a": float(i * 7 % 10), "b": i % 4}
         yield x, "late" if i > 20 and x["b"] == 2 else ("high" if x["a"] > 4 else "low")
 
 
 class Majority(base.Classifier):
-    """A classifier that knows labels alone, and none at first."""
+    """A classifier that predicts only labels, and none at first."""
 
     def __init__(self):
         self.counts = {}
@@ -66,7 +66,7 @@ class Majority(base.Classifier):
 
 
 class Odd(base.Classifier):
-    """Probabilities that do not sum to 1, lack labels and are 0, and a label that is not theirs."""
+    """A classifier whose probabilities may be odd, and whose label does not follow from them."""
 
     def __init__(self, proba=None):
         self.proba = proba
@@ -82,7 +82,7 @@ class Odd(base.Classifier):
 
 
 class Failing(base.Classifier):
-    """A classifier that knows a label at once, and fails."""
+    """A classifier that predicts from the start, and fails after `n_good` samples."""
 
     def __init__(self, error=None, n_good=16, when="learn_one"):
         self.error = error
@@ -120,7 +120,7 @@ def slow(clock, seconds=1.0):
     return Slow()
 
 
-# The figures are those of river
+# The metrics equal river's
 
 
 def of_river(model, samples, metric):
@@ -243,7 +243,7 @@ def test_only_the_model_is_timed(clock):
             clock.now += 1e-6
             return {True: 1.0}
 
-        def predict_one(self, x, **kwargs):  # a second prediction, which is not counted
+        def predict_one(self, x, **kwargs):  # a second prediction, which is not timed
             clock.now += 1.0
             return True
 
@@ -290,7 +290,7 @@ def test_windows_are_those_of_a_slow_loop(window, name):
         if name != "labels alone" and (proba := model.predict_proba_one(x)):
             losses.append(-math.log(min(max(proba.get(y, 1.0), 1e-15), 1 - 1e-15)))
         if name != "labels alone" and proba and y not in proba:
-            losses[-1] = 0.0  # river's sum over the labels known
+            losses[-1] = 0.0  # river sums only over the labels in the prediction
         model.learn_one(x, y)
         if n % window == 0 or n == len(samples):
             means = [np.mean(values) if values else math.nan for values in (hits, losses)]
@@ -305,7 +305,7 @@ def test_there_are_about_thirty_windows_by_default():
     assert curves["n_samples"].tolist() == [*range(50, 1201, 50), 1234]
 
 
-# What is taken for a dataset
+# What is accepted as a dataset
 
 
 DATASETS = {
@@ -363,16 +363,16 @@ def test_what_a_model_does_to_a_sample_the_next_one_does_not_see():
     ("dataset", "options", "message"),
     [
         ([], {}, "list has no samples"),
-        (iter(()), {}, "has no samples; note that a generator has them once"),
+        (iter(()), {}, "has no samples; note that a generator can be read only once"),
         (evaluation.Stream("toy", 0, 0, 0, []), {}, "toy has no samples"),
         (pd.DataFrame({"a": [], "target": []}), {}, "DataFrame has no samples"),
         ("Banana", {}, "did you mean 'Bananas'"),
-        (datasets.synth.SEA(), {}, "SEA has no end; give a limit"),
-        ([*SAMPLES[:2], "xy"], {}, r"sample 3: must be a pair \(x, y\), got 'xy'"),
-        ([({"a": 1}, True, {"w": 2.0})], {}, "sample 1: must be a pair"),
+        (datasets.synth.SEA(), {}, "SEA is endless; set a limit"),
+        ([*SAMPLES[:2], "xy"], {}, r"sample 3 must be a pair \(x, y\), got 'xy'"),
+        ([({"a": 1}, True, {"w": 2.0})], {}, "sample 1 must be a pair"),
         (5, {}, "dataset must be a stream or its name, .* got 5"),
         (None, {}, "dataset must be a stream or its name, .* got None"),
-        (list(three_labels(30)), {"metrics": ["F1"]}, "F1 needs labels True/False or 0/1, not "),
+        (list(three_labels(30)), {"metrics": ["F1"]}, "F1 needs labels True/False or 0/1, but "),
         (SAMPLES, {"metrics": ["MacroF"]}, "did you mean 'MacroF1'"),
     ],
 )
@@ -430,13 +430,17 @@ def test_the_baselines_are_the_default():
     [
         ([], ValueError, "models is empty"),
         ({}, ValueError, "models is empty"),
-        (Majority(), TypeError, "models must be a dict or a list of models, or None, got Majority"),
-        (Majority, TypeError, "models must be a dict or a list"),
-        ("knn", TypeError, "models must be a dict or a list"),
-        ({"a": 3}, TypeError, "model 'a' must be a classifier of river, or a function .* got 3"),
+        (Majority(), TypeError, "models must be a dict or list of models, or None, got Majority"),
+        (Majority, TypeError, "models must be a dict or list"),
+        ("knn", TypeError, "models must be a dict or list"),
+        ({"a": 3}, TypeError, "model 'a' must be a river classifier or a function .* got 3"),
         ([linear_model.LinearRegression()], TypeError, "model 'LinearRegression' must be"),
         ([preprocessing.StandardScaler()], TypeError, "model 'StandardScaler' must be"),
-        ({1: Majority, "1": Odd}, ValueError, "models 1 and '1' would both be '1' in the table"),
+        (
+            {1: Majority, "1": Odd},
+            ValueError,
+            "models 1 and '1' would both be named '1' in the table",
+        ),
     ],
 )
 def test_models_that_are_none_are_told_before_any_run(models, error, message):
@@ -448,10 +452,10 @@ def test_models_that_are_none_are_told_before_any_run(models, error, message):
     ("chosen", "error", "message"),
     [
         ("F1", TypeError, "metrics must be a list of metrics, or None, got 'F1'"),
-        ([metrics.MAE()], TypeError, "MAE must be a metric of classification that gives one"),
-        ([metrics.ConfusionMatrix], TypeError, "ConfusionMatrix must be a metric"),
-        ([3], TypeError, "int must be a metric"),
-        ([metrics.FBeta(0.5), metrics.FBeta(2.0)], ValueError, "there are two metrics FBeta"),
+        ([metrics.MAE()], TypeError, "MAE must be a classification metric whose value is a single"),
+        ([metrics.ConfusionMatrix], TypeError, "ConfusionMatrix must be a classification metric"),
+        ([3], TypeError, "int must be a classification metric"),
+        ([metrics.FBeta(0.5), metrics.FBeta(2.0)], ValueError, "metrics contains FBeta twice"),
         (
             [utils.TimeRolling(metrics.MacroF1, dt.timedelta(days=1))],
             TypeError,
@@ -516,7 +520,7 @@ def test_numbers_out_of_range_are_told(option, values):
             compare(SAMPLES, [Majority], **{option: value})
 
 
-# What goes wrong is a row
+# Failures become rows
 
 
 @pytest.mark.parametrize("when", ["learn_one", "predict_proba_one"])
@@ -558,11 +562,14 @@ class Leaving(Majority):
 @pytest.mark.parametrize(
     ("make", "described"),
     [
-        (lambda: 1 / 0, "cannot be made: ZeroDivisionError: division by zero"),
-        (lambda: 3, "cannot be made: TypeError: must be a classifier of river, got 3"),
-        (linear_model.LinearRegression, "cannot be made: TypeError: must be a classifier"),
-        (sys.exit, "cannot be made: SystemExit"),
-        (Leaving(), "cannot be made: SystemExit: no clone"),
+        (lambda: 1 / 0, "cannot be created: ZeroDivisionError: division by zero"),
+        (lambda: 3, "cannot be created: TypeError: model must be a river classifier, got 3"),
+        (
+            linear_model.LinearRegression,
+            "cannot be created: TypeError: model must be a river classifier",
+        ),
+        (sys.exit, "cannot be created: SystemExit"),
+        (Leaving(), "cannot be created: SystemExit: no clone"),
     ],
 )
 def test_a_model_that_cannot_be_made_is_a_row(make, described):
@@ -590,9 +597,9 @@ def test_a_time_limit_ends_a_run_between_samples(clock):
     models = {"slow": slow(clock), "fast": Failing(n_good=100), "just": slow(clock, 0.25)}
     comparison = compare(SAMPLES, models, time_limit=10, window=4)
     table = comparison.table
-    assert table["status"].tolist() == ["time limit of 10 s after 10 samples", "ok", "ok"]
+    assert table["status"].tolist() == ["time limit of 10 s reached after 10 samples", "ok", "ok"]
     assert table["n_samples"].tolist() == [10, 40, 40]
-    # the figures are those up to there
+    # the metrics cover the samples so far
     expected = of_river(Failing(n_good=100), SAMPLES[:10], metrics.Accuracy())
     assert table["accuracy"]["slow"] == expected
     assert table["us_per_sample"]["slow"] == pytest.approx(1e6)
@@ -603,7 +610,7 @@ def test_a_time_limit_ends_a_run_between_samples(clock):
 
 def test_what_is_slow_at_once_still_has_a_sample(clock):
     table = compare(SAMPLES, {"slow": slow(clock, 100.0)}, time_limit=0.5).table
-    assert table["status"]["slow"] == "time limit of 0.5 s after 1 samples"
+    assert table["status"]["slow"] == "time limit of 0.5 s reached after 1 samples"
 
 
 def test_warming_up_ends_with_the_time_limit_too(clock):
@@ -629,7 +636,7 @@ def test_the_time_is_looked_at_once_more_after_the_last_sample(clock):
 
     table = compare(SAMPLES, [SlowAtLast(n_good=100)], time_limit=10).table
     row = table.loc["SlowAtLast"]
-    assert row["status"] == "time limit of 10 s after 40 samples"
+    assert row["status"] == "time limit of 10 s reached after 40 samples"
     assert row["accuracy"] == of_river(Failing(n_good=100), SAMPLES, metrics.Accuracy())
 
 
@@ -642,7 +649,7 @@ def test_in_another_thread_a_time_limit_is_looked_at_between_samples(clock):
     thread = threading.Thread(target=run)
     thread.start()
     thread.join()
-    assert tables[0]["status"]["slow"] == "time limit of 10 s after 10 samples"
+    assert tables[0]["status"]["slow"] == "time limit of 10 s reached after 10 samples"
 
 
 def test_a_time_limit_may_be_longer_than_any_run():
@@ -719,11 +726,11 @@ def test_a_stream_that_fails_midway_is_not_the_fault_of_a_model(error, n_good, w
 
 def test_a_stream_with_a_sample_that_is_no_pair_is_told():
     stream = evaluation.Stream("odd", 3, 2, 0, [*SAMPLES[:2], ({"a": 1}, True, 1.0)])
-    with pytest.raises(EvaluationError, match="sample 3: must be a pair"):
+    with pytest.raises(EvaluationError, match="sample 3 must be a pair"):
         compare(stream, [Majority])
 
 
-# What is shown and written
+# Output
 
 
 @pytest.fixture(scope="module")

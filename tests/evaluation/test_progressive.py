@@ -1,4 +1,4 @@
-"""Progressive validation over dataframes: river's figures, dicts, lines and models, exactly."""
+"""Progressive validation over dataframes: exactly river's metrics, dicts, lines and models."""
 
 import datetime as dt
 import io
@@ -39,7 +39,7 @@ def bundled(dataset, n_samples):
 
 
 def mixed(n_samples):
-    """Numbers, categories, gaps, a feature and labels that come late; labels are numbers."""
+    """Numbers, categories, gaps, and a feature and labels that come late; labels are numbers."""
     rng = random.Random(3)
     columns = {name: [] for name in ("length", "color", "grade", "alive", "late")}
     labels = []
@@ -90,7 +90,7 @@ CASES = [
 
 @pytest.fixture(autouse=True)
 def block_sizes(monkeypatch):
-    """Small blocks; the sizes of those that a forest was given."""
+    """Use small blocks, and return the sizes of those that a forest is given."""
     sizes = []
     test_then_train = AMFClassifier._test_then_train
 
@@ -108,7 +108,7 @@ def block_sizes(monkeypatch):
 
 @pytest.fixture
 def size_of_state(monkeypatch):
-    """The memory of a forest is the length of its pickle, which depends on its state alone."""
+    """Use the length of its pickle, which depends only on its state, as the memory of a forest."""
     size = property(lambda model: len(pickle.dumps(model)))
     monkeypatch.setattr(AMFClassifier, "_raw_memory_usage", size)
 
@@ -118,7 +118,7 @@ def fresh(**parameters):
 
 
 def samples(columns=COLUMNS, labels=LABELS, weights=None):
-    """Yield the samples anew, as river takes the weights out of them."""
+    """Return fresh samples, because river removes the weights from them."""
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if weights is None:
         return zip(rows, labels, strict=True)
@@ -130,7 +130,7 @@ def is_metric(value):
 
 
 def shot(state):
-    """Return a state as plain values: a metric runs on when the walk does."""
+    """Return a state as plain values, because the metric in it is updated further on."""
     return [
         (key, type(value), repr(value), value.get() if is_metric(value) else value)
         for key, value in state.items()
@@ -146,18 +146,18 @@ def assert_twins(model, twin):
 
 
 def assert_like_river(dataset, stream, make_metric=metrics.Accuracy, make_model=fresh, **options):
-    """Same states, same metric, same forest; returns the states."""
+    """Check for the same states, metric and forest as in river; return the states."""
     model, twin, metric, expected = make_model(), make_model(), make_metric(), make_metric()
     states = walk(iter_progressive_val_score(dataset, model, metric, **options))
     assert states == walk(evaluate.iter_progressive_val_score(stream, twin, expected, **options))
     assert pickle.dumps(metric.get()) == pickle.dumps(expected.get())
     assert repr(metric) == repr(expected)
-    if type(model) is AMFClassifier:  # other models depend on which strings are one object
+    if type(model) is AMFClassifier:  # pickles of others depend on the identity of strings
         assert_twins(model, twin)
     return states
 
 
-# The figures
+# The metrics
 
 
 @pytest.mark.parametrize(("stream", "make_metric"), CASES)
@@ -198,7 +198,7 @@ COLUMNS_OF_LABELS = {
     "list": list,
     "array": np.array,
     "array of objects": lambda ys: np.array(ys, dtype=object),
-    # rows count, not their index
+    # the order of the rows counts, not their index
     "pandas": lambda ys: pd.Series(ys, index=random.Random(1).sample(range(len(ys)), len(ys))),
     "categories": lambda ys: pd.Series(ys, dtype="category"),
     "polars": lambda ys: pytest.importorskip("polars").Series(ys),
@@ -315,7 +315,7 @@ def test_blocks_of_the_usual_size(monkeypatch, block_sizes):
 
 
 class Recorder(metrics.base.ClassificationMetric):
-    """Keep what a metric is told."""
+    """Record what a metric is updated with."""
 
     def __init__(self, requires_labels):
         self.seen = []
@@ -341,7 +341,7 @@ def test_metrics_are_told_the_same_objects(make_frame, labels, requires_labels):
     progressive_val_score(make_frame(columns | {"target": ys}), fresh(), metric)
     evaluate.progressive_val_score(samples(columns, ys), fresh(), expected)
     assert metric.seen == expected.seen
-    assert len(metric.seen) == len(ys) - 1  # a new model says nothing of its first sample
+    assert len(metric.seen) == len(ys) - 1  # a new model cannot predict its first sample
 
 
 # Checkpoints
@@ -385,7 +385,7 @@ def test_memory_is_that_of_the_model_at_the_time():
     theirs = evaluate.iter_progressive_val_score(samples(), twin, **options)
     for state, expected in zip(ours, theirs, strict=True):
         assert state["Memory"] == model.memory_usage
-        assert set(state) == set(expected)  # in blocks other room may have been left to grow
+        assert set(state) == set(expected)  # with blocks, arrays may have other room to grow
 
 
 def test_nothing_happens_before_the_first_state_is_asked_for(block_sizes):
@@ -396,7 +396,7 @@ def test_nothing_happens_before_the_first_state_is_asked_for(block_sizes):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that each look at it puts on by an hour and more; a call resets it."""
+    """A clock that advances by more than an hour whenever it is read; a call resets it."""
 
     def reset():
         times = itertools.count(0.0, 4567.8)
@@ -419,7 +419,7 @@ def test_times_are_those_of_river(clock, size_of_state):
     assert times == [dt.timedelta(seconds=4567.8 * i) for i in (1, 2, 3, 4)]
 
 
-# What is printed
+# Printed lines
 
 
 @pytest.mark.parametrize("print_every", [0, 1, 60, 175, 1000])
@@ -437,7 +437,7 @@ def test_lines_are_those_of_river(
     evaluate.progressive_val_score(samples(), fresh(), make_metric(), **options)
     assert lines == capsys.readouterr().out
     assert bool(lines) == (0 < print_every < 1000)
-    # one block after the other, unless one looks at the model on the way
+    # block after block, unless the model is inspected along the way
     watched = bool(lines) and (show_time or show_memory)
     assert (block_sizes == [100, 100, 100, 50]) == (not watched)
 
@@ -463,7 +463,7 @@ def test_long_counts_have_their_commas_and_print_takes_its_arguments(monkeypatch
 
 
 class Diary(base.Classifier):
-    """Keep what a model is told."""
+    """Record what a model is given."""
 
     def __init__(self):
         self.seen = []
@@ -483,7 +483,7 @@ def test_other_models_are_told_the_rows(make_frame, weights):
     expected = zip(ROWS, LABELS, weights or itertools.repeat(None), strict=False)
     for (x, y, w), (expected_x, expected_y, expected_w) in zip(model.seen, expected, strict=True):
         assert list(x) == list(COLUMNS)
-        # what is missing is None or NaN, as the library has it
+        # missing values are None or NaN, depending on the library
         assert {name: None if pd.isna(value) else value for name, value in x.items()} == expected_x
         assert (y, type(y), w) == (expected_y, int, expected_w)
 
@@ -566,7 +566,7 @@ def test_a_metric_that_does_not_suit_is_told_as_by_river(block_sizes):
     assert block_sizes == []
 
 
-# What is refused
+# Invalid input
 
 
 def test_a_bad_row_raises_before_its_block_is_learnt():
@@ -597,14 +597,18 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [True, False]})
 @pytest.mark.parametrize(
     ("dataset", "error", "message"),
     [
-        (FRAME[["a"]], ValueError, r"a feature at least, its columns are \['a'\]"),
-        (FRAME[[]], ValueError, r"its columns are \[\]"),
-        ((FRAME[[]], [1, 2]), ValueError, "X has no columns"),
-        ((FRAME, [1]), ValueError, "y must be as long as X: X has 2 rows, y 1"),
-        ((FRAME, [1, 2], [1.0] * 3), ValueError, "w must be as long as X: X has 2 rows, w 3"),
-        ((FRAME,), ValueError, "got 1 parts"),
-        ((FRAME, [1, 2], [1.0, 1.0], 3), ValueError, "got 4 parts"),
-        ((FRAME, np.ones((2, 1))), ValueError, r"y must have one dimension.* \(2, 1\)"),
+        (FRAME[["a"]], ValueError, r"at least one feature column, got the columns \['a'\]"),
+        (FRAME[[]], ValueError, r"got the columns \[\]"),
+        ((FRAME[[]], [1, 2]), ValueError, "X must have at least one feature"),
+        ((FRAME, [1]), ValueError, "y must have one value per row of X: X has 2 rows, y has 1"),
+        (
+            (FRAME, [1, 2], [1.0] * 3),
+            ValueError,
+            "w must have one value per row of X: X has 2 rows, w has 3",
+        ),
+        ((FRAME,), ValueError, "got 1 elements"),
+        ((FRAME, [1, 2], [1.0, 1.0], 3), ValueError, "got 4 elements"),
+        ((FRAME, np.ones((2, 1))), ValueError, r"y must be one-dimensional.* \(2, 1\)"),
         ((FRAME, FRAME[["b"]]), TypeError, "y must be a series, (?s:.*) of type DataFrame"),
         ((FRAME, "xy"), TypeError, "y must be a series, an array or a list, got .xy. of type str"),
         ((FRAME, None), TypeError, "y must be .* of type NoneType"),

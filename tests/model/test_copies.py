@@ -1,4 +1,4 @@
-"""Pickles, deep copies and clones: the same model, with the same future; and what it weighs."""
+"""Pickles, deep copies and clones behave and continue like the original; and memory usage."""
 
 import copy
 import gc
@@ -44,7 +44,7 @@ COPIES = {
 
 
 def mixed_stream(n_samples):
-    """Numbers, categories, gaps, weights; new features, categories and labels on the way."""
+    """Numbers, categories, gaps, weights; new features, categories and labels along the way."""
     rng = random.Random(7)
     for i in range(n_samples):
         x = {
@@ -67,7 +67,7 @@ def mixed_stream(n_samples):
 
 
 def coarse_stream(n_samples):
-    """Few distinct samples with noisy labels: leaves give up samples that coincide."""
+    """Few distinct samples with noisy labels: leaves drop identical samples."""
     rng = random.Random(8)
     for _ in range(n_samples):
         x = {"a": rng.randrange(6), "b": rng.randrange(6), "c": rng.random() ** 8}
@@ -106,8 +106,8 @@ def test_the_streams_make_everything_grow_several_times():
 # Pickle and deepcopy
 
 
-# Every variant with every cut, and each of the ways to copy with some of both; two cuts of each
-# variant are enough for a fast run.
+# Every variant with every cut, and each way to copy with some of both. Two cuts of each variant are
+# enough for a fast run.
 FUTURES = [
     pytest.param(
         parameters,
@@ -317,7 +317,7 @@ def test_memory_usage_is_what_the_interpreter_has_given(parameters):
             model.learn_one(x, label)
         return model
 
-    learnt()  # what is made once for all models
+    learnt()  # created once for all models
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
@@ -326,6 +326,6 @@ def test_memory_usage_is_what_the_interpreter_has_given(parameters):
         after, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # the objects of Python that hold it all are not counted: some kilobytes, however large it is
+    # the Python objects around the arrays do not count: a few kilobytes, whatever its size
     assert 0 <= after - before - model.memory_usage < 16_000 + 0.01 * after
     assert model._raw_memory_usage == model.memory_usage

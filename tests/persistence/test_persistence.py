@@ -1,4 +1,4 @@
-"""Models in files: the same model, with the same future; and files that are no models."""
+"""Saving and loading models: same behavior, same future; and files that are not models."""
 
 import enum
 import gzip
@@ -208,7 +208,7 @@ def test_loaded_arrays_are_fit_for_the_kernels(path, parameters):
 def test_neither_saving_nor_loading_copies_the_whole(path, monkeypatch):
     monkeypatch.setattr(container, "_PIECE_BYTES", 2**18)
     model = trained(STREAM * 3, n_estimators=20)
-    reloaded(model, path)  # what is made once
+    reloaded(model, path)  # created once for all models
     size = path.stat().st_size
     assert size > 20 * container._PIECE_BYTES
     tracemalloc.start()
@@ -270,7 +270,7 @@ def test_a_file_is_listed_and_unpacked(path, tmp_path):
 @pytest.mark.parametrize("limit", [100, 1000, 5000, 20_000])
 def test_an_archive_beyond_2_gib_comes_back(path, monkeypatch, limit):
     model = trained(STREAM[:100], n_estimators=2)
-    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", limit)  # as if it were 2 GiB
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", limit)  # as if it were the limit of 2 GiB
     twin = reloaded(model, path)
     assert pickle.dumps(twin) == pickle.dumps(model)
     with np.load(path) as opened:
@@ -367,7 +367,7 @@ def test_an_unknown_kind_is_refused_and_imports_nothing(path, kind):
     assert "antigravity" not in sys.modules
 
 
-# Labels, names of features, categories
+# Labels, feature names and categories
 
 
 class Color(enum.Enum):
@@ -438,7 +438,7 @@ def test_labels_names_and_categories_come_back_with_their_type(path, value):
 
 
 def roles_of_others():
-    """What each value of another type may stand for: a number is no category."""
+    """List the roles of each value of another type: a number cannot be a category."""
     for value in OTHERS:
         is_number = isinstance(value, Decimal | Fraction | complex | np.number)
         for role in ("label", "feature") if is_number else ("label", "feature", "category"):
@@ -581,7 +581,7 @@ def refuse(error):
         (exists, where)
         for exists in (True, False)
         for where in ("os.fsync", "os.replace", "os.chmod", "pieces", "late piece")
-        if exists or where != "os.chmod"  # permissions are those of a file that exists
+        if exists or where != "os.chmod"  # an existing file keeps its permissions
     ],
 )
 def test_a_failure_leaves_the_old_file_whole(path, monkeypatch, where, error, exists):
@@ -616,7 +616,7 @@ def test_a_process_that_dies_leaves_the_old_file_whole(path):
     assert path.read_bytes() == before
 
 
-# Files that are no models, or no longer
+# Files that are not models, or are damaged
 
 
 def small_file(path):
@@ -638,14 +638,14 @@ def test_a_truncated_file_says_so(path):
 def test_a_file_with_something_after_its_end_says_so(path, more):
     data = small_file(path)
     path.write_bytes(data + more)
-    assert f"{len(more)} bytes after its end" in error_of(path)
+    assert error_of(path).endswith(f"extra bytes after its end: {len(more)}")
 
 
 def test_a_file_with_very_much_after_its_end_says_so(path):
     data = small_file(path)
     path.write_bytes(data + bytes(2**17))
     assert "is truncated, or has extra data after its end" in error_of(path)
-    path.write_bytes(data + data)  # it ends as ours, and begins too early
+    path.write_bytes(data + data)  # it ends like ours, but starts too early
     assert "has been changed since it was saved" in error_of(path)
 
 
@@ -658,7 +658,7 @@ def test_a_file_with_a_single_byte_changed_is_refused(path, change):
         path.write_bytes(data)
         n_said += "has been changed since it was saved" in error_of(path)
         data[place] ^= change
-    assert n_said >= len(data) - 21  # else it begins or ends as another file
+    assert n_said >= len(data) - 21  # otherwise it starts or ends like another file
 
 
 def foreign_files():
@@ -681,7 +681,7 @@ def foreign_files():
 
 
 def member_of(name, data, **changes):
-    """Return what a zip archive says of a member as we write it, but for changes, and the data."""
+    """Return the zip entry of a member as we write it, with some changes, and its data."""
     entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
     entry.create_system, entry.external_attr = 3, 0o100644 << 16
     for what, value in changes.items():
@@ -690,10 +690,10 @@ def member_of(name, data, **changes):
 
 
 def archive_of(members, edit=lambda entries: None):
-    """Return a file of such members, its checksum right; the directory is edited at the end."""
+    """Return a file of these members with a valid checksum, after editing its directory."""
     file = io.BytesIO()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of a name that comes twice
+        warnings.simplefilter("ignore")  # about a name that occurs twice
         with zipfile.ZipFile(file, "w") as archive:
             archive.comment = b"sha256:" + bytes(64)
             for entry, data in members:
@@ -703,19 +703,19 @@ def archive_of(members, edit=lambda entries: None):
 
 
 def signed(data):
-    """Return a file with the checksum that it should have."""
+    """Return a file with a valid checksum."""
     return data[:-64] + hashlib.sha256(data[:-64]).hexdigest().encode()
 
 
 def file_of(header, edit=lambda entries: None, **arrays):
-    """Return the bytes of a file with this header and these arrays, its checksum right."""
+    """Return the bytes of a file with this header, these arrays and a valid checksum."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     members = [member_of(f"{name}.npy", data) for name, data in arrays.items()]
     return archive_of([member_of("header.json", text), *members], edit)
 
 
 def npy_of(text, data=b"", version=b"\1\0"):
-    """Return an array as numpy writes it, but for its description."""
+    """Return an array as numpy writes it, but with this description."""
     start = b"\x93NUMPY" + version + len(text).to_bytes(2, "little")
     return start + text.encode() + data
 
@@ -1019,7 +1019,7 @@ def test_no_header_is_held_before_its_checksum_agrees(path):
     data = file_of(DUMMY)
     with open(path, "wb") as file:
         file.write(data[:41])
-        file.seek(300_000_000)  # sparse: it takes a block of the disk
+        file.seek(300_000_000)  # sparse: it takes one block on disk
         file.write(data[data.index(b"PK\1\2") :])
     tracemalloc.start()
     try:
@@ -1035,7 +1035,7 @@ def test_a_header_that_is_too_long_is_neither_saved_nor_read(path, monkeypatch):
     model.save(path)
     before = path.read_bytes()
     monkeypatch.setattr(container, "LONGEST_HEADER", 1000)
-    assert "its header should take 1" in error_of(path)
+    assert "its header claims to have 1" in error_of(path)
     with pytest.raises(ValueError, match=r"labels, categories and names take 1\d\d\d bytes"):
         model.save(path)
     assert path.read_bytes() == before
@@ -1104,7 +1104,7 @@ def test_many_empty_trees_allocate_nothing_absurd(path):
     assert "empty trees" in error_of(path)
 
 
-# Files that have been edited, and their checksum with them
+# Files that were edited together with their checksum
 
 
 def parts_in(model, path):
@@ -1183,7 +1183,7 @@ def test_an_edited_model_says_what_cannot_be(path, edit, what):
 def test_arrays_that_a_file_lacks_are_as_before_anything_is_learnt(path):
     model = trained([*edits.samples(60)], n_estimators=2)
     header, arrays = parts_in(model, path)
-    for name in ("bias", "faded", "moments", "buckets"):  # which this forest does not use
+    for name in ("bias", "faded", "moments", "buckets"):  # unused by this forest
         del arrays[name]
     container.write(str(path), header, arrays)
     twin = river_amf.load(path)
@@ -1210,7 +1210,7 @@ def test_nodes_in_a_circle_are_refused(path):
     header, arrays = parts_in(trained([*edits.samples(60)], n_estimators=1), path)
     nodes, node = arrays["nodes"][0], inner(arrays)
     root, child = arrays["trees"]["root"][0], nodes["left"][node]
-    # the node becomes a child of its own child: every link is mutual, yet they hang on no root
+    # the node becomes its own child's child: all links are mutual, but no root leads to them
     below = np.flatnonzero((nodes["left"] >= 0) & (nodes["parent"] == node))
     if len(below):
         child = int(below[0])
@@ -1350,7 +1350,7 @@ def fixture_stream(n_samples):
 
 
 def fixture_answers(model):
-    """Return the probabilities that a model gives to the fixture's questions."""
+    """Return the probabilities that a model predicts for the fixture's questions."""
     questions = [{}, {"c": "never seen"}, *(x for x, _, _ in fixture_stream(40))]
     return [list(model.predict_proba_one(x).values()) for x in questions]
 
@@ -1380,7 +1380,7 @@ def fixture_table(n_rows):
 
 
 def fixture_models(n_samples):
-    """Yield the name of each fixture, its model and what that predicts."""
+    """Yield the name of each fixture, its model and its predictions."""
     for name, parameters in FIXTURE_PARAMETERS.items():
         parameters = dict(parameters)
         kind = parameters.pop("kind")
@@ -1395,10 +1395,11 @@ def fixture_models(n_samples):
 
 
 def make_fixtures(release, n_samples=120):
-    """Write files of each class, with what their models predict, where there are none.
+    """Write files for each class, with the predictions of their models, unless they exist.
 
-    By hand, in this folder: `python -c "import test_persistence as t; t.make_fixtures('0.1')"`.
-    Nothing has been published: a change of the format deletes those of 0.1 and makes them anew.
+    To run it by hand in this folder:
+    `python -c "import test_persistence as t; t.make_fixtures('0.1')"`.
+    Nothing has been published yet: if the format changes, delete those of 0.1 and create new ones.
     """
     FIXTURES.mkdir(exist_ok=True)
     for name, model, expected in fixture_models(n_samples):
@@ -1409,7 +1410,7 @@ def make_fixtures(release, n_samples=120):
 
 
 def fixtures_of(names):
-    """Parametrize a test by the files of such names, of every release."""
+    """Parametrize a test by the files with this name from every release."""
     files = [file for file in FIXTURES.glob("*.amf") if file.stem.partition("-")[0] in names]
     return pytest.mark.parametrize("file", sorted(files), ids=lambda file: file.stem)
 

@@ -52,7 +52,7 @@ def mixed(tmp_path):
     return str(path)
 
 
-# What is printed
+# Output
 
 
 def test_table_has_the_figures_of_river(capsys):
@@ -134,7 +134,7 @@ def test_a_track_is_run_stream_by_stream_and_summed_up(tmp_path, capsys):
         assert title.startswith(f"{name}: 300 samples; features: 3 numeric; AMFClassifier(n_est")
         assert columns == header[1].split()
         assert table.splitlines()[-1].split() == line.split()
-        # a model and metrics of its own
+        # each stream has its own model and metrics
         model = AMFClassifier(n_estimators=3, seed=7)
         stream = evaluation.load_stream(name, limit=300)
         expected = evaluate.progressive_val_score(stream, model, metrics.Accuracy()).get()
@@ -159,7 +159,7 @@ def test_tracks_are_listed(capsys):
     assert cells["stagger_abrupt"][1:5] == ["15000", "samples", "3", "features"]
     assert cells["stagger_abrupt"][5] == "drifts after 5000, 10000"
     assert cells["led_gradual"][5] == "drifts around 5000, 10000, 15000, each over 1000"
-    assert cells["rbf_moving"][5] == "drifts all along"
+    assert cells["rbf_moving"][5] == "drifts continuously"
     assert cells["Bananas"] == ["Bananas", "5300", "samples", "2", "features"]
 
 
@@ -186,35 +186,38 @@ def test_command_runs(mixed, tmp_path):
     assert len(predictions.read_text().splitlines()) == 31
 
 
-# What goes wrong
+# Errors
 
 FAILURES = [
     (["nowhere.csv"], "'nowhere.csv'"),
     (["Bananas", "--target", "x"], "not for Bananas"),
     (["TABLE", "--target", "colr"], "did you mean 'colour'?"),
-    (["TABLE", "--categorical", "code,shape"], "no column 'shape'"),
+    (["TABLE", "--categorical", "code,shape"], "no feature column 'shape'"),
     (["--metrics", "MacroF"], "did you mean 'MacroF1'?"),
-    (["--metrics", "MAE"], "no classification metric 'MAE'"),
-    (["TABLE", "--metrics", "F1"], "F1 needs labels True/False or 0/1, not 'yes'"),
+    (["--metrics", "MAE"], "'MAE' is not a river classification metric"),
+    (
+        ["TABLE", "--metrics", "F1"],
+        "F1 needs labels True/False or 0/1, but mixed.csv.gz has the label 'yes'",
+    ),
     (["TABLE", "--metrics", "LogLoss"], "MacroF1 takes any labels"),
-    (["--limit", "0"], "--limit: must be a whole number from 1 to 2147483647, not '0'"),
+    (["--limit", "0"], "--limit: must be a whole number from 1 to 2147483647, got '0'"),
     (["--limit", "many"], "'many'"),
     (["--n-estimators", "-1"], "--n-estimators"),
     (["--seed", "-1"], "--seed"),
     (["--limit", "1" * 30], "--limit"),
-    (["--predictions", "nowhere/p.csv"], "cannot write predictions to nowhere/p.csv"),
-    (["TABLE", "--predictions", "TABLE"], "it is the stream"),
+    (["--predictions", "nowhere/p.csv"], "cannot write the predictions to nowhere/p.csv"),
+    (["TABLE", "--predictions", "TABLE"], "it is the input stream"),
     (["--colour"], "--colour"),
     (["--model", "forest"], "--model: invalid choice: 'forest'"),
-    (["--model", "dummy", "--seed", "1"], "the model 'dummy' has no option --seed"),
-    (["--model", "dummy", "--n-estimators", "1"], "has no option --n-estimators"),
-    (["--model", "majority", "--seed", "1"], "the model 'majority' has no option --seed"),
-    (["--model", "bagging", "--n-estimators", "1"], "'bagging' has no option --n-estimators"),
-    (["--track", "abrubt"], "no track 'abrubt' (did you mean 'abrupt'?"),
-    (["Bananas", "--track", "drift"], "STREAM 'Bananas' does not go with it"),
-    (["--track", "drift", "--target", "a"], "--target does not go with it"),
-    (["--track", "drift", "--categorical", "a"], "--categorical does not go with it"),
-    (["--track", "drift", "--metrics", "F1"], "labels True/False or 0/1, not 4 as in led_gradual"),
+    (["--model", "dummy", "--seed", "1"], "model 'dummy' does not take --seed"),
+    (["--model", "dummy", "--n-estimators", "1"], "does not take --n-estimators"),
+    (["--model", "majority", "--seed", "1"], "model 'majority' does not take --seed"),
+    (["--model", "bagging", "--n-estimators", "1"], "'bagging' does not take --n-estimators"),
+    (["--track", "abrubt"], "unknown track 'abrubt' (did you mean 'abrupt'?"),
+    (["Bananas", "--track", "drift"], "cannot be combined with STREAM 'Bananas'"),
+    (["--track", "drift", "--target", "a"], "cannot be combined with --target"),
+    (["--track", "drift", "--categorical", "a"], "cannot be combined with --categorical"),
+    (["--track", "drift", "--metrics", "F1"], "0/1, but led_gradual has the label 4"),
 ]
 IN_A_PROCESS = [FAILURES[i] for i in (0, 2, 3, 4, 8, 13)]
 
@@ -274,7 +277,7 @@ def test_a_full_disk_is_one_line(capsys):
     assert "No space left" in capsys.readouterr().err.splitlines()[-1]
 
 
-# What is broken off
+# Interruptions
 
 
 @pytest.fixture
@@ -333,7 +336,7 @@ def test_ctrl_c_within_a_sample_lets_it_finish(monkeypatch, capsys):
 
 @pytest.mark.parametrize("n_done", [0, 7])
 def test_ctrl_c_ends_a_track(n_done, monkeypatch, capsys):
-    """At the end of the first stream, or within the second."""
+    """Ctrl-C comes at the end of the first stream, or within the second."""
     learn = OnlineDummyClassifier.learn_one
     calls = []
 
@@ -375,7 +378,7 @@ def test_a_reader_that_leaves_is_no_error(long_stream):
     assert not re.search("Traceback|Exception|error", error)
 
 
-# Many models
+# compare
 
 
 def rows_of(output):
@@ -474,20 +477,26 @@ def test_compare_without_matplotlib_says_what_is_missing_and_runs_nothing(monkey
     [
         (["nowhere.csv"], "'nowhere.csv'"),
         (["TABLE", "--target", "colr"], "did you mean 'colour'?"),
-        (["TABLE", "--metrics", "F1"], "F1 needs labels True/False or 0/1, not 'yes'"),
+        (
+            ["TABLE", "--metrics", "F1"],
+            "F1 needs labels True/False or 0/1, but mixed.csv.gz has the label 'yes'",
+        ),
         (["--metrics", "MacroF"], "did you mean 'MacroF1'?"),
-        (["--models", "amf,ganssian-nb"], "no model 'ganssian-nb' (did you mean 'gaussian-nb'?"),
-        (["--models", ","], "--models names no model"),
+        (
+            ["--models", "amf,ganssian-nb"],
+            "unknown model 'ganssian-nb' (did you mean 'gaussian-nb'?",
+        ),
+        (["--models", ","], "--models must name at least one model"),
         (["--window", "0"], "--window: must be a whole number from 1"),
-        (["--time-limit", "0"], "--time-limit: must be a number of seconds above 0, not '0'"),
+        (["--time-limit", "0"], "--time-limit: must be a positive number of seconds, got '0'"),
         (["--time-limit", "-3"], "--time-limit"),
         (["--time-limit", "soon"], "'soon'"),
         (["--time-limit", "nan"], "'nan'"),
         (["--csv", "nowhere/t.csv"], "cannot write the table to nowhere/t.csv: No such file"),
         (["--markdown", "nowhere/t.md"], "cannot write the table to nowhere/t.md"),
         (["--curves", "."], "cannot write the curves to .: Is a directory"),
-        (["--png", "nowhere/p.png"], "cannot write the picture to nowhere/p.png"),
-        (["TABLE", "--csv", "TABLE"], "it is the stream"),
+        (["--png", "nowhere/p.png"], "cannot write the plot to nowhere/p.png"),
+        (["TABLE", "--csv", "TABLE"], "it is the input stream"),
         (["--csv", "FILE", "--curves", "FILE"], "--csv and --curves would both write to"),
     ],
 )
@@ -503,7 +512,7 @@ def test_compare_tells_what_is_wrong_before_it_runs(
 def test_files_from_before_are_left_until_the_end(tmp_path, monkeypatch, capsys):
     path = tmp_path / "table.csv"
     path.write_text("precious")
-    assert_fails(["compare", "--csv", str(path), "--models", "no"], "no model 'no'", capsys)
+    assert_fails(["compare", "--csv", str(path), "--models", "no"], "unknown model 'no'", capsys)
     assert path.read_text() == "precious"
 
 
@@ -523,12 +532,12 @@ def test_a_model_that_fails_is_a_row_and_all_that_fail_are_status_1(monkeypatch,
     assert cli.main([*arguments, "amf,adaptive", "--png", str(path)]) == 1
     output, error = capsys.readouterr()
     assert set(rows_of(output)[1]) == {"amf", "adaptive"}
-    told = "no picture, {} is {}: comparison has no accuracy to draw"
+    told = "no plot, {} was {}: comparison has no accuracy to draw"
     assert error.splitlines()[-1] == told.format(path, "not written")
     assert not path.exists()
     path.write_bytes(b"older")
     assert cli.main([*arguments, "amf", "--png", str(path)]) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == told.format(path, "left as it was")
+    assert capsys.readouterr().err.splitlines()[-1] == told.format(path, "left unchanged")
     assert path.read_bytes() == b"older"
 
 
@@ -539,7 +548,7 @@ def test_out_of_time_before_the_first_sample_is_not_failed(monkeypatch, capsys):
     assert cli.main(["compare", *arguments]) == 0
     _, rows = rows_of(capsys.readouterr().out)
     statuses = {row["status"] for row in rows.values()}
-    assert statuses == {"time limit of 0.5 s after 0 samples"}
+    assert statuses == {"time limit of 0.5 s reached after 0 samples"}
 
 
 def test_a_model_that_exits_does_not_end_the_command(monkeypatch, capsys):
@@ -563,7 +572,7 @@ def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
         cli.main(["compare", "--limit", "60", "--models", "dummy", *arguments])
     assert exit_.value.code == 2
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
-    for name, what in [("csv", "table"), ("curves", "curves"), ("png", "picture")]:
+    for name, what in [("csv", "table"), ("curves", "curves"), ("png", "plot")]:
         assert f"cannot write the {what} to {paths[name]}: No space left on device" in line
     assert "dummy" in paths["markdown"].read_text()
     assert not plt.get_fignums()
@@ -577,7 +586,7 @@ def test_a_picture_too_large_to_draw_is_told(monkeypatch, tmp_path, capsys):
     path = tmp_path / "picture.png"
     arguments = ["--limit", "60", "--models", "dummy", "--png", str(path)]
     assert cli.main(["compare", *arguments]) == 0
-    told = f"no picture, {path} is not written: Image size is too large"
+    told = f"no plot, {path} was not written: Image size is too large"
     assert capsys.readouterr().err.splitlines()[-1] == told
     assert not plt.get_fignums()
 
@@ -593,7 +602,7 @@ def test_a_time_limit_is_a_row(monkeypatch, capsys):
     arguments = ["--models", "dummy,majority", "--limit", "20", "--time-limit", "5"]
     assert cli.main(["compare", *arguments]) == 0
     _, rows = rows_of(capsys.readouterr().out)
-    assert rows["dummy"]["status"] == "time limit of 5 s after 5 samples"
+    assert rows["dummy"]["status"] == "time limit of 5 s reached after 5 samples"
     assert rows["dummy"]["us/sample"] == "1000000.0"
     assert rows["majority"]["status"] == "ok"
 
@@ -603,7 +612,7 @@ def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_pat
 
     def interrupt(self, x, y, w=1.0):
         calls.append(y)
-        if len(calls) == 20 + 7:  # the first ones are to warm up
+        if len(calls) == 20 + 7:  # the first 20 are the warm-up
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(OnlineDummyClassifier, "learn_one", interrupt)
@@ -625,4 +634,4 @@ def test_compare_runs_as_a_process(mixed):
     assert "0/88" in done.stderr  # the bar
     done = start("compare", "--models", "nearest")
     assert (done.returncode, done.stdout) == (2, "")
-    assert_one_line("no model 'nearest'", done.stderr)
+    assert_one_line("unknown model 'nearest'", done.stderr)

@@ -10,7 +10,7 @@ import pytest
 
 from river_amf import AMFClassifier, evaluation, plot
 from river_amf.evaluation import Comparison, DriftHistory
-from river_amf.plot import canvas
+from river_amf.plot import canvas, lines
 
 PLACES = pd.Index([100, 200, 300, 350], name="n_samples")
 
@@ -37,7 +37,7 @@ def line_of(ax, label):
 
 
 def assert_shows(line, values):
-    """Whether the line is that of the values, all within the view."""
+    """Check that the line shows the values, all of them within the view."""
     np.testing.assert_array_equal(line.get_xdata(), PLACES)
     np.testing.assert_array_equal(line.get_ydata(), values)
     bottom, top = line.axes.get_ylim()
@@ -87,6 +87,11 @@ def test_names_are_not_written_over_each_other(end):
     middles = sorted(text.get_window_extent().get_points()[:, 1].mean() for text in ax.texts)
     assert len(middles) == 8
     assert min(np.diff(middles)) > plt.rcParams["font.size"] * ax.figure.dpi / 72
+
+
+def test_names_are_moved_up_first_and_down_from_the_top():
+    assert lines._spread([0.0, 0.0, 0.5, 1.0, 1.0], 0.25) == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert lines._spread([0.2, 0.3], 5.0) == [0.0, 1.0]  # no room for the gap
 
 
 def test_names_are_no_formulas():
@@ -151,7 +156,7 @@ def test_drift_leaves_out_what_the_model_does_not_keep(missing, panels):
 
 
 def box_of(text):
-    """Return the box of a label without the line that leads to it."""
+    """Return the box of a label without its connector."""
     return matplotlib.text.Text.get_window_extent(text)
 
 
@@ -217,7 +222,7 @@ def test_a_line_leads_from_the_end_of_each_curve_to_its_name(end):
 def test_accuracy_and_time_are_those_of_the_table():
     comparison = make_comparison()
     ax = plot.accuracy_and_time(comparison)
-    assert [point.get_label() for point in ax.lines] == ["knn", "perceptron"]  # none failed
+    assert [point.get_label() for point in ax.lines] == ["knn", "perceptron"]  # not the failed
     for point in ax.lines:
         row = comparison.table.loc[point.get_label()]
         assert point.get_xydata().tolist() == [[row["us_per_sample"], row["accuracy"]]]
@@ -254,9 +259,9 @@ def test_comparison_draws_on_the_axes_that_are_given():
     axes = plot.comparison(make_comparison(), ax=given)
     assert all(a is b for a, b in zip(axes, given, strict=True))
     assert plt.get_fignums() == [1]
-    with pytest.raises(ValueError, match=r"ax must be 2 axes, .* and for the times; got 3"):
+    with pytest.raises(ValueError, match=r"ax must hold 2 axes, .* and one for the times; got 3"):
         plot.comparison(make_comparison(), ax=plt.subplots(3)[1])
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got NoneType"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got NoneType"):
         plot.comparison(make_comparison(), ax=[given[0], None])
 
 
@@ -280,9 +285,9 @@ def test_what_is_no_comparison_is_an_error(draw):
 @pytest.mark.parametrize(
     ("runs", "metric", "error", "message"),
     [
-        ([5], "accuracy", TypeError, "runs must be comparisons .* or dicts of curves .* got int"),
+        ([5], "accuracy", TypeError, "runs must be comparisons .* or dicts from names .* got int"),
         ([make_history().curve], "accuracy", TypeError, "runs must be .* got DataFrame"),
-        ([{"a": [1, 2]}], "accuracy", TypeError, "a curve must be a series .* got list"),
+        ([{"a": [1, 2]}], "accuracy", TypeError, "a curve must be a Series .* got list"),
         ([make_comparison()], "acuracy", ValueError, "no metric 'acuracy' .* mean 'accuracy'"),
         ([make_comparison(["failed"])], "accuracy", ValueError, "runs have no accuracy to draw"),
         ([], "log-loss", ValueError, "runs have no log-loss to draw"),
@@ -351,7 +356,7 @@ def test_n_features_must_be_a_count(n_features):
 
 @pytest.mark.parametrize("draw", [plot.fading_share, plot.relevance])
 def test_axes_must_be_axes(draw):
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         draw(make_history(), 5)
 
 
@@ -361,16 +366,16 @@ def test_axes_for_comparisons_are_used_if_given_and_must_be_axes(draw):
     assert draw(make_comparison(), ax=given) is given
     assert given.lines
     assert plt.get_fignums() == [1]
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         draw(make_comparison(), ax=5)
 
 
 def test_drift_needs_axes_for_each_panel():
     axes = plt.subplots(2)[1]
-    message = "ax must be 3 axes, one each for accuracy, fading_share, relevance; got 2"
+    message = "ax must hold 3 axes, one each for accuracy, fading_share, relevance; got 2"
     with pytest.raises(ValueError, match=message):
         plot.drift(make_history(), ax=axes)
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got NoneType"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got NoneType"):
         plot.drift(make_history(), ax=[*axes, None])
     assert not any(ax.lines for ax in axes)
 
@@ -426,8 +431,12 @@ def test_weighted_depth_draws_what_depth_history_recorded():
     [
         (5, TypeError, "got int"),
         (make_history(), TypeError, "got DriftHistory"),
-        (pd.DataFrame({"a": [1.0]}), ValueError, "got a table by None and None"),
-        (depths({0: []}, []), ValueError, "a stream with samples, got one without"),
+        (
+            pd.DataFrame({"a": [1.0]}),
+            ValueError,
+            "got a DataFrame with index None and columns None",
+        ),
+        (depths({0: []}, []), ValueError, "a stream with samples, got an empty DataFrame"),
     ],
 )
 def test_weighted_depth_needs_its_history(history, error, message):

@@ -39,7 +39,7 @@ def bananas():
 
 
 def grid(ax):
-    """The points at the centres of the pixels, with the indices of each."""
+    """Return the points at the centers of the pixels, with their indices."""
     (image,) = ax.images
     n_rows, n_columns = image.get_array().shape[:2]
     left, right, bottom, top = image.get_extent()
@@ -143,7 +143,7 @@ def test_all_trees_are_the_forest_if_they_predict_as_it_does(kind, use_aggregati
     }
     np.testing.assert_allclose(surfaces[None], surfaces[use_aggregation], atol=1e-12)
     assert abs(surfaces[True] - surfaces[False]).max() > 0.01
-    if kind is AMFClassifier:  # whose trees do not depend on how they are heard
+    if kind is AMFClassifier:  # its trees do not depend on the vote
         whole = plot.decision_surface(other, resolution=8).images[0].get_array()
         np.testing.assert_allclose(whole, surfaces[True], atol=1e-12)
 
@@ -218,38 +218,38 @@ def test_other_features_are_fixed_or_missing(fixed):
 
 def test_more_features_than_two_must_be_chosen_from():
     model = learn(AMFClassifier(seed=1), three_labels())
-    with pytest.raises(ValueError, match=r"two different ones, got \['a', 'b', 'c'\]; choose two"):
+    with pytest.raises(ValueError, match=r"two different names, got \['a', 'b', 'c'\]; choose two"):
         plot.decision_surface(model)
-    with pytest.raises(ValueError, match=r"must be two different ones, got \['a'\]"):
+    with pytest.raises(ValueError, match=r"must be two different names, got \['a'\]"):
         plot.decision_surface(model, ["a"])
-    with pytest.raises(ValueError, match=r"'d' is none of \['a', 'b', 'c'\]"):
+    with pytest.raises(ValueError, match=r"'d' is not one of \['a', 'b', 'c'\]"):
         plot.decision_surface(model, ["a", "d"])
-    with pytest.raises(ValueError, match="feature 'c' holds categories"):
+    with pytest.raises(ValueError, match="feature 'c' is categorical"):
         plot.decision_surface(model, ["a", "c"])
-    with pytest.raises(ValueError, match=r"must be two different ones, got \['a', 'a'\]"):
+    with pytest.raises(ValueError, match=r"must be two different names, got \['a', 'a'\]"):
         plot.decision_surface(model, ["a", "a"])
-    with pytest.raises(ValueError, match=r"fixed: 'd' is none of \['a', 'b', 'c'\]"):
+    with pytest.raises(ValueError, match=r"fixed: 'd' is not one of \['a', 'b', 'c'\]"):
         plot.decision_surface(model, ["a", "b"], fixed={"d": 1})
     with pytest.raises(ValueError, match="aggregated must be True or False, got 'x'"):
         plot.decision_surface(model, ["a", "b"], aggregated="x")
     with pytest.raises(ValueError, match="fixed: 'a' is on an axis"):
         plot.decision_surface(model, ["a", "b"], fixed={"a": 1})
-    with pytest.raises(ValueError, match="feature 'c' holds categories"):
+    with pytest.raises(ValueError, match="feature 'c' is categorical"):
         plot.decision_surface(naive_bayes.GaussianNB(), ["a", "c"], three_labels(5))
 
 
 def test_a_classifier_without_samples_has_nothing_to_be_drawn_over():
-    with pytest.raises(ValueError, match=r"different ones, got \[\]; name them, and give samples"):
+    with pytest.raises(ValueError, match=r"different names, got \[\]; name them, and pass samples"):
         plot.decision_surface(naive_bayes.GaussianNB())
-    with pytest.raises(ValueError, match="feature 'a' has no values to draw over; give samples"):
+    with pytest.raises(ValueError, match="feature 'a' has no known values; pass samples"):
         plot.decision_surface(naive_bayes.GaussianNB(), ["a", "b"])
 
 
 @pytest.mark.parametrize("options", [{}, {"trees": 0}, {"samples": SAMPLES}])
 def test_a_model_that_has_learnt_nothing_is_an_error(options):
-    with pytest.raises(ValueError, match="model has learnt no sample yet"):
+    with pytest.raises(ValueError, match="model has not learned any samples yet"):
         plot.decision_surface(AMFClassifier(), resolution=3, **options)
-    with pytest.raises(ValueError, match="model has learnt no sample yet"):
+    with pytest.raises(ValueError, match="model has not learned any samples yet"):
         plot.decision_surface(naive_bayes.GaussianNB(), samples=SAMPLES, resolution=3)
 
 
@@ -257,7 +257,7 @@ def test_a_model_that_has_learnt_nothing_is_an_error(options):
 def test_only_forests_have_trees(options):
     model = preprocessing.StandardScaler() | learn(AMFClassifier(seed=1), SAMPLES[:5])
     for other in (model, dummy.PriorClassifier()):
-        with pytest.raises(TypeError, match="model must be a forest where trees or aggregated"):
+        with pytest.raises(TypeError, match="model must be a forest if trees or aggregated"):
             plot.decision_surface(other, samples=SAMPLES, resolution=3, **options)
 
 
@@ -266,13 +266,13 @@ def test_bad_arguments_are_errors_and_make_no_figure(bananas):
         plot.decision_surface(bananas, trees=[0, 4])
     with pytest.raises(TypeError):
         plot.decision_surface(bananas, trees="01")
-    with pytest.raises(ValueError, match="trees must be one or more"):
+    with pytest.raises(ValueError, match="trees must contain at least one index"):
         plot.decision_surface(bananas, trees=[])
     with pytest.raises(ValueError, match="feature 2: the value inf is infinite"):
         plot.decision_surface(bananas, samples=[({1: 0.0, 2: math.inf}, True)])
     with pytest.raises(ValueError, match="resolution must be an integer >= 2, got 1"):
         plot.decision_surface(bananas, resolution=1)
-    with pytest.raises(TypeError, match="ax must be Axes of matplotlib, got int"):
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         plot.decision_surface(bananas, ax=5)
     assert not plt.get_fignums()
 

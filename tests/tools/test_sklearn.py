@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: river's classes to the bit, and all of scikit-learn's checks."""
+"""The scikit-learn estimators: bit for bit like the river classes; all of scikit-learn's checks."""
 
 import copy
 import datetime
@@ -43,7 +43,7 @@ variants = pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), id
 every_kind = pytest.mark.parametrize(
     "kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier]
 )
-# the adaptive forest is a forest with other parameters, and inherits the rest
+# the adaptive forest is a forest with other parameters and inherits everything else
 both_kinds = pytest.mark.parametrize("kind", [AMFClassifier, OnlineDummyClassifier])
 
 
@@ -87,7 +87,7 @@ libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
 
 
 def river_twin(estimator):
-    """Make the same model of river's kind."""
+    """Make the equivalent river model."""
     parameters = estimator.get_params()
     if "random_state" in parameters:
         parameters["seed"] = parameters.pop("random_state")
@@ -95,7 +95,7 @@ def river_twin(estimator):
 
 
 def learn_rows(twin, rows, labels, weights=None):
-    """Feed river's model one dict after the other."""
+    """Feed the river model one dict after another."""
     weights = np.ones(len(labels)) if weights is None else weights
     for x, label, w in zip(rows, labels.tolist(), weights.tolist(), strict=True):
         twin.learn_one(x, label, w=w)
@@ -107,7 +107,7 @@ def rows_of(X):
 
 
 def assert_same(estimator, twin, X, rows):
-    """The estimator predicts as river's model does row by row, bit for bit."""
+    """Check that the estimator predicts bit for bit like the river model, row by row."""
     proba = [twin.predict_proba_one(x) for x in rows]
     expected = [[p.get(label, 0.0) for label in estimator.classes_.tolist()] for p in proba]
     np.testing.assert_array_equal(estimator.predict_proba(X), expected)
@@ -116,7 +116,7 @@ def assert_same(estimator, twin, X, rows):
 
 
 def as_seen(estimator):
-    """What can be told of an estimator from outside, and all that it keeps."""
+    """Return all attributes of an estimator in a form that can be compared."""
     return {
         name: pickle.dumps(value) if name == "model_" else repr(value)
         for name, value in vars(estimator).items()
@@ -126,8 +126,8 @@ def as_seen(estimator):
 # scikit-learn's own checks
 
 
-# All checks run for each estimator as it is. Those in which settings of the estimator itself have a
-# say run for others too; what the forest makes of its parameters is for river's checks to see.
+# All checks run for each estimator with its defaults. Those that depend on settings of the
+# estimator itself run for other settings too; river's checks cover the forest's own parameters.
 AS_THEY_ARE = [AMFClassifier(), AdaptiveAMFClassifier(), OnlineDummyClassifier()]
 VARIANTS_CHECKED = [
     AMFClassifier(
@@ -156,17 +156,17 @@ OF_SETTINGS = {
     "check_methods_subset_invariance",
     "check_n_features_in",
 }
-# skipped unless scipy takes all arrays: the last test of all checks has it so
+# skipped unless scipy accepts all arrays, as in the last test of all checks
 SKIPPED = {"check_array_api_input"}
 
 
 def checks_of(estimators, names=None):
-    """Return the checks of scikit-learn, or those of some names, as cases of a test."""
+    """Return scikit-learn's checks, or those with certain names, as test cases."""
     settings = "" if names is None else " with settings"
     for estimator, check in parametrize_with_checks(estimators).args[1]:
         name = getattr(check, "func", check).__name__
         if name not in SKIPPED and (names is None or name in names):
-            # an estimator that inherits all is left out of a fast run
+            # the fast lane skips the adaptive forest, which only inherits
             marks = [pytest.mark.slow] * isinstance(estimator, AdaptiveAMFClassifier)
             kind = type(estimator).__name__
             yield pytest.param(estimator, check, id=f"{kind}{settings}-{name}", marks=marks)
@@ -184,7 +184,7 @@ def test_the_checks_named_here_are_among_scikit_learn_s():
     assert {case.id.rpartition("-")[2] for case in ALL_CHECKS} >= OF_SETTINGS
 
 
-# As river's classes, to the bit
+# Bit for bit like the river classes
 
 
 @variants
@@ -427,7 +427,7 @@ def test_a_changed_parameter_is_refused_by_partial_fit_and_taken_by_fit(name, va
     estimator = FOREST().partial_fit(X, Y)
     old = estimator.get_params()[name]
     before = as_seen(estimator.set_params(**{name: value}))
-    message = f"{name} has been changed from {old!r} to {value!r} .* call fit, which starts afresh"
+    message = f"{name} was changed from {old!r} to {value!r} .* call fit to start over"
     with pytest.raises(ValueError, match=message):
         estimator.partial_fit(X, Y)
     assert as_seen(estimator) == before
@@ -444,7 +444,7 @@ def test_a_changed_parameter_is_refused_by_partial_fit_and_taken_by_fit(name, va
 def test_whatever_a_parameter_is_changed_to_it_is_refused(name, value):
     estimator = FOREST().partial_fit(X, Y)
     estimator.set_params(**{name: value})
-    with pytest.raises(ValueError, match=f"{name} has been changed"):
+    with pytest.raises(ValueError, match=f"{name} was changed"):
         estimator.partial_fit(X, Y)
 
 
@@ -523,7 +523,9 @@ def test_without_given_classes_more_may_come_and_be_given_late(kind):
     estimator.partial_fit([[3.0], [4.0]], ["z", "a"])
     assert estimator.classes_.tolist() == ["a", "m", "z"]
     assert (estimator.predict_proba([[1.0]]) > 0).all()
-    with pytest.raises(ValueError, match=r"classes lacks .*\['a', 'm', 'z'\], got \['a', 'b'\]"):
+    with pytest.raises(
+        ValueError, match=r"classes must include .*\['a', 'm', 'z'\], got \['a', 'b'\]"
+    ):
         estimator.partial_fit([[1.0]], ["a"], classes=["a", "b"])
     estimator.partial_fit([[1.0]], ["a"], classes=["a", "b", "m", "z"])
     with pytest.raises(ValueError, match=r"y has the labels \['c'\].* \['a', 'b', 'm', 'z'\]"):
@@ -540,7 +542,9 @@ def test_a_label_without_weight_is_not_seen():
 @pytest.mark.parametrize(("first", "second"), [([1, 2], ["a"]), (["a", "b"], [1]), ([True], ["a"])])
 def test_strings_among_numbers_are_refused(first, second):
     estimator = OnlineDummyClassifier().partial_fit(X[: len(first)], first)
-    with pytest.raises(ValueError, match=r"all strings or all numbers, got \[.*\] beside \["):
+    with pytest.raises(
+        ValueError, match=r"all strings or all numbers, got \[.*\] in addition to \["
+    ):
         estimator.partial_fit(X[:1], second)
 
 
@@ -578,7 +582,7 @@ def test_small_blocks_of_many_classes_are_no_regression():
     assert estimator.predict_proba([[0.5, 0.5]]).shape == (1, 40)
 
 
-# What is refused leaves no trace
+# Rejected input leaves no trace
 
 BAD_CALLS = {
     "infinity": (np.array([[np.inf] * 4]), ["tall"], {}),
@@ -688,7 +692,7 @@ def test_a_column_of_labels_is_taken_with_a_warning():
     np.testing.assert_array_equal(estimator.predict(X), FOREST().fit(X, Y).predict(X))
 
 
-# At home in scikit-learn
+# Inside scikit-learn
 
 
 IRIS = shuffle(*load_iris(return_X_y=True), random_state=0)
@@ -799,10 +803,10 @@ def test_a_file_keeps_names_given_classes_and_parameters_that_have_changed(kind,
     twin = kind.load(tmp_path / "model.amf")
     np.testing.assert_array_equal(twin.feature_names_in_, estimator.feature_names_in_)
     np.testing.assert_array_equal(twin.predict_proba(table), estimator.predict_proba(table))
-    with pytest.raises(ValueError, match="n_classes has been changed from None to 7"):
+    with pytest.raises(ValueError, match="n_classes was changed from None to 7"):
         twin.partial_fit(table, Y[:9])
     twin.set_params(n_classes=None)
-    with pytest.raises(ValueError, match="not among the classes"):
+    with pytest.raises(ValueError, match="not among the given classes"):
         twin.partial_fit(table, ["narrow"] * 9)
 
 
@@ -828,7 +832,7 @@ def test_what_the_model_has_learnt_by_itself_is_not_saved(x, y, tmp_path):
     estimator.save(tmp_path / "model.amf")
     assert river_amf.load(tmp_path / "model.amf").model_.predict_one({0: 1.0})
     estimator.model_.learn_one(x, y)
-    with pytest.raises(ValueError, match=r"new.* by itself, which are no columns"):
+    with pytest.raises(ValueError, match=r"new.* directly, which are not among its columns"):
         estimator.save(tmp_path / "model.amf")
 
 
@@ -838,12 +842,15 @@ def test_a_random_state_is_no_part_of_a_file(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-# what is put into the fitted part -> what is said of it
+# change to the fitted part -> expected in the message
 EDITS = {
     "classes in disorder": ({"classes": [["str", "tall"], ["str", "deep"]]}, "order of classes"),
     "classes of two kinds": ({"classes": [["str", "tall"], 1]}, "order of classes cannot be"),
     "no classes": ({"classes": []}, "list of classes cannot be"),
-    "other classes": ({"classes": [["str", c] for c in "xyz"]}, ", no column or class, cannot be"),
+    "other classes": (
+        {"classes": [["str", c] for c in "xyz"]},
+        " besides the columns and classes, cannot be",
+    ),
     "tuples as classes": ({"classes": [["tuple", [1]], ["tuple", [2]]]}, "list of classes"),
     "classes that are none": ({"classes": 3}, "a list with one class per item is not a list"),
     "one entry more": ({"surplus": 1}, "entries ['surplus']"),
@@ -853,8 +860,8 @@ EDITS = {
     "parameters that are none": ({"parameters": []}, "its parameters must be an object, got []"),
     "columns that are none": ({"columns": 3}, "a list with one column per item is not a list"),
     "no columns": ({"columns": []}, "number of columns cannot be"),
-    "too few columns": ({"columns": [0, 1, 2]}, "[3], no column or class, cannot be"),
-    "other columns": ({"columns": ["a", "b", "c", "d"]}, "[0, 1, 2, 3], no column"),
+    "too few columns": ({"columns": [0, 1, 2]}, "[3] besides the columns and classes, cannot be"),
+    "other columns": ({"columns": ["a", "b", "c", "d"]}, "[0, 1, 2, 3] besides the columns"),
     "a column twice": ({"columns": [0, 1, 2, 3, 3]}, "a column appears twice"),
     "names that are no texts": ({"names": True}, "names of columns cannot be"),
     "a flag that is none": ({"names": 0}, "flags cannot be"),
@@ -863,7 +870,7 @@ EDITS = {
 
 
 def error_of_edited(estimator, edit, path):
-    """Return what is said of the file of an estimator once its parts have been edited."""
+    """Return the error for the file of an estimator after its parts have been edited."""
     header, arrays = estimator._to_file()
     edit(header, arrays)
     kind = {"river_amf": "0.1", "kind": estimator._file_kind}
@@ -917,7 +924,7 @@ def test_what_a_file_lacks_has_its_default(kind, tmp_path):
     estimator, path = kind().fit(X, Y), tmp_path / "model.amf"
     header, arrays = estimator._to_file()
     for entry in (header, header["fitted"], header["fitted"]["model"]):
-        seed = entry["parameters"].get("seed")  # no default
+        seed = entry["parameters"].get("seed")  # has no default
         entry["parameters"] = {} if seed is None else {"seed": seed}
     del header["parameters"], header["fitted"]["parameters"]
     del header["fitted"]["names"], header["fitted"]["has_all_classes"]
@@ -935,7 +942,7 @@ def test_a_fitted_estimator_whose_model_has_learnt_nothing_is_refused(tmp_path):
         arrays.clear()
 
     said = error_of_edited(FOREST().fit(X, Y), edit, tmp_path / "model.amf")
-    assert "learnt nothing" in said
+    assert "learned nothing" in said
 
 
 def test_more_classes_than_n_classes_are_refused(tmp_path):
