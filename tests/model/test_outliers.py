@@ -19,6 +19,9 @@ ROBUST = {
 }
 robust = pytest.mark.parametrize("parameters", ROBUST.values(), ids=ROBUST)
 SENTINELS = [-999.0, 1e9, 1e300]
+sentinels = pytest.mark.parametrize(  # one of them is enough for a fast run
+    "sentinel", [pytest.param(s, marks=[pytest.mark.slow] * (s > 0)) for s in SENTINELS]
+)
 
 
 def made(kind=AMFClassifier, **parameters):
@@ -91,7 +94,7 @@ def test_a_sentinel_in_a_thousand_values_costs_little(variant, first, sentinel):
     assert spoilt > clean - (0.05 if first < 64 else 0.02)
 
 
-@pytest.mark.parametrize("sentinel", SENTINELS)
+@sentinels
 def test_a_range_from_the_least_to_the_largest_value_would_lose_the_feature(sentinel):
     # the same stream with each value divided by that range, which is what the intensity does
     width = abs(sentinel)
@@ -102,9 +105,7 @@ def test_a_range_from_the_least_to_the_largest_value_would_lose_the_feature(sent
     assert accuracy(made(split_intensity="unit"), squeezed) < clean_accuracy("range") - 0.1
 
 
-@pytest.mark.parametrize(
-    "sentinel", [pytest.param(s, marks=[pytest.mark.slow] * (s > 0)) for s in SENTINELS]
-)
+@sentinels
 @pytest.mark.parametrize("variant", ROBUST)
 def test_a_sentinel_while_the_feature_is_constant_costs_little(variant, sentinel):
     stream = with_sentinels(CONSTANT_FIRST, sentinel, first=100)

@@ -162,12 +162,14 @@ SKIPPED = {"check_array_api_input"}
 
 def checks_of(estimators, names=None):
     """Return scikit-learn's checks, or those with certain names, as test cases."""
-    mark = parametrize_with_checks(estimators)
-    describe = mark.kwargs["ids"]
-    for estimator, check in mark.args[1]:
+    settings = "" if names is None else " with settings"
+    for estimator, check in parametrize_with_checks(estimators).args[1]:
         name = getattr(check, "func", check).__name__
         if name not in SKIPPED and (names is None or name in names):
-            yield pytest.param(estimator, check, id=f"{describe(estimator)}-{name}")
+            # the fast lane skips the adaptive forest, which only inherits
+            marks = [pytest.mark.slow] * isinstance(estimator, AdaptiveAMFClassifier)
+            kind = type(estimator).__name__
+            yield pytest.param(estimator, check, id=f"{kind}{settings}-{name}", marks=marks)
 
 
 ALL_CHECKS = [*checks_of(AS_THEY_ARE), *checks_of(VARIANTS_CHECKED, OF_SETTINGS)]
