@@ -1,6 +1,7 @@
 """The classic classifiers by name: each runs on any input, and is what its name says."""
 
 import copy
+import functools
 import inspect
 import math
 import pickle
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from generated import streams
-from hypothesis import given
+from hypothesis import given, settings
 from river import base, compose, metrics
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier, baselines
@@ -59,7 +60,17 @@ LABELS = {
     "tuples": [("a", 1), ("b", 1), ("b", 2)],
 }
 
+COSTLY = {"mlp", "bagging", "leveraging-bagging", "arf", "adaboost", "stacking"}
+
 every = pytest.mark.parametrize("name", NAMES)
+
+
+def costly_are_slow(names):
+    """Parametrize a test with a long stream by the name; that of an ensemble takes a while."""
+    slow = pytest.mark.slow
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=slow) if name in COSTLY else name for name in names]
+    )
 
 
 def make(name, seed=1):
@@ -132,17 +143,16 @@ def test_no_estimator_is_written_here():
     assert not any(issubclass(thing, base.Base) for thing in own)
 
 
-@every
-def test_each_is_a_classifier_for_any_number_of_labels(name):
-    model = make(name)
-    assert metrics.Accuracy().works_with(model)
-    assert model._multiclass
+def test_each_is_a_classifier_for_any_number_of_labels():
+    for name in NAMES:
+        model = make(name)
+        assert metrics.Accuracy().works_with(model), name
+        assert model._multiclass, name
 
 
-@every
-def test_functions_can_be_sent_to_another_process(name):
-    make_one = pickle.loads(pickle.dumps(baselines.classifiers(1)[name]))
-    assert repr(make_one()) == repr(make(name))
+def test_functions_can_be_sent_to_another_process():
+    for name, make_one in baselines.classifiers(1).items():
+        assert repr(pickle.loads(pickle.dumps(make_one))()) == repr(make(name)), name
 
 
 def test_without_scikit_learn_only_the_network_is_missing(monkeypatch):
@@ -185,12 +195,12 @@ def test_the_mails_are_those_of_the_course():
 
 
 @every
-@pytest.mark.parametrize("encode", [as_it_is, with_booleans, with_numbers])
-def test_each_answers_after_six_mails(name, encode):
-    model = make(name)
-    for mail, label in baselines.SIX_MAILS:
-        model.learn_one(encode(mail), label)
-    check_answer(model, encode(baselines.QUESTION), {"yes", "no"})
+def test_each_answers_after_six_mails(name):
+    for encode in (as_it_is, with_booleans, with_numbers):
+        model = make(name)
+        for mail, label in baselines.SIX_MAILS:
+            model.learn_one(encode(mail), label)
+        check_answer(model, encode(baselines.QUESTION), {"yes", "no"})
 
 
 # What each model is
@@ -257,18 +267,18 @@ def by_categories(rng):
     return x | {"noise": rng.random()}, x["color"] == "red"
 
 
-@every
-@pytest.mark.parametrize("draw", [by_numbers, by_categories])
-def test_numbers_and_categories_are_both_heard(name, draw):
-    rng = random.Random(1)
-    samples = [draw(rng) for _ in range(600)]
-    answers = walk(make(name), samples)
-    hits = [max(p, key=p.get) == y for p, (_, y) in zip(answers, samples, strict=True) if p]
-    accuracy = sum(hits[-200:]) / 200
-    assert (accuracy > 0.85) == (name not in BLIND)
+@costly_are_slow(NAMES)
+def test_numbers_and_categories_are_both_heard(name):
+    for draw in (by_numbers, by_categories):
+        rng = random.Random(1)
+        samples = [draw(rng) for _ in range(600)]
+        answers = walk(make(name), samples)
+        hits = [max(p, key=p.get) == y for p, (_, y) in zip(answers, samples, strict=True) if p]
+        accuracy = sum(hits[-200:]) / 200
+        assert (accuracy > 0.85) == (name not in BLIND), draw.__name__
 
 
-@pytest.mark.parametrize("name", ["knn", "gaussian-nb", "perceptron", "logistic", "mlp"])
+@costly_are_slow(["knn", "gaussian-nb", "perceptron", "logistic", "mlp"])
 def test_units_do_not_matter_to_what_is_scaled(name):
     rng = random.Random(1)
     samples = [by_numbers(rng) for _ in range(100)]
@@ -280,11 +290,19 @@ def test_units_do_not_matter_to_what_is_scaled(name):
 # Any input
 
 
-@every
-@pytest.mark.parametrize("kind", LABELS)
+# Each name with the labels of one kind, and the one that is not river's with those of all.
+PAIRS = [(name, [*LABELS][number % len(LABELS)]) for number, name in enumerate(NAMES)]
+PAIRS += [("mlp", kind) for kind in LABELS if ("mlp", kind) not in PAIRS]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [pytest.param(*pair, marks=[pytest.mark.slow] * (pair[0] in COSTLY)) for pair in PAIRS],
+)
 def test_mixed_streams_are_learnt(name, kind):
     model, seen = make(name), set()
-    for x, y in mixed_stream(400, LABELS[kind]):
+    # trees split after some hundred samples; a network does the same all along, and takes its time
+    for x, y in mixed_stream(150 if name == "mlp" else 400, LABELS[kind]):
         if seen:
             check_answer(model, x, seen)
         else:
@@ -294,7 +312,8 @@ def test_mixed_streams_are_learnt(name, kind):
     assert seen == set(LABELS[kind])
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "mlp"])
+@costly_are_slow([name for name in NAMES if name != "mlp"])
+@settings(max_examples=15)
 @given(samples=streams(weighted=False))
 def test_short_streams_of_any_kind_are_learnt(name, samples):
     model, seen = make(name), set()
@@ -314,7 +333,7 @@ def test_what_has_met_nothing_but_gaps_answers(name):
         check_answer(model, x, {"a", "b"})
 
 
-@every
+@costly_are_slow(NAMES)
 def test_labels_of_one_stream_may_be_a_string_and_a_number_but_not_for_river_s_trees(name):
     model, seen = make(name), set()
     samples = list(mixed_stream(100, ["no", 1, ("b", 2)]))
@@ -329,7 +348,7 @@ def test_labels_of_one_stream_may_be_a_string_and_a_number_but_not_for_river_s_t
         seen.add(y)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in BLIND])
+@costly_are_slow([name for name in NAMES if name not in BLIND])
 def test_an_infinite_number_is_refused_and_nothing_learnt(name):
     samples = list(mixed_stream(60, LABELS["strings"]))
     model, twin = make(name), make(name)
@@ -344,11 +363,15 @@ def test_an_infinite_number_is_refused_and_nothing_learnt(name):
 # Copies
 
 
-@every
-def test_models_of_one_seed_are_the_same_and_copies_go_on_as_they_would(name):
+@costly_are_slow(NAMES)
+def test_models_of_one_seed_are_the_same_copies_go_on_as_they_would_and_clones_begin_anew(name):
+    make_one = baselines.classifiers(1)[name]
     samples = list(mixed_stream(300, LABELS["strings"]))
-    model, twin = make(name), make(name)
-    assert walk(model, samples[:250]) == walk(twin, samples[:250])
+    model, twin = make_one(), make_one()
+    answers = walk(model, samples[:250])
+    assert walk(twin, samples[:250]) == answers  # they share nothing
+    if name != "stacking":  # river copies the models of a list with all that they have learnt
+        assert walk(model.clone(), samples[:100]) == answers[:100]
     copies = [twin, copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     expected = walk(model, samples[250:])
     # river's kNN sums over a set, whose order may differ in a copy, depending on the hashes of str
@@ -357,33 +380,26 @@ def test_models_of_one_seed_are_the_same_and_copies_go_on_as_they_would(name):
     assert all(walk(other, samples[250:]) == expected for other in copies)
 
 
-# river copies the models of a list along with everything they have learned
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "stacking"])
-def test_a_clone_has_learnt_nothing(name):
-    samples = list(mixed_stream(300, LABELS["strings"]))
-    model = make(name)
-    walk(model, samples)
-    assert walk(model.clone(), samples) == walk(make(name), samples)
-
-
-@every
-def test_models_of_one_function_share_nothing(name):
-    make_one = baselines.classifiers(1)[name]
-    samples = list(mixed_stream(50, LABELS["strings"]))
-    first, second = make_one(), make_one()
-    expected = walk(first, samples)
-    assert walk(second, samples) == expected
-    assert not isinstance(first, compose.Pipeline) or first.steps is not second.steps
+def test_pipelines_of_one_function_have_steps_of_their_own():
+    for name, make_one in baselines.classifiers(1).items():
+        first, second = make_one(), make_one()
+        assert not isinstance(first, compose.Pipeline) or first.steps is not second.steps, name
 
 
 # A real stream
 
 
+@functools.cache
+def spam():
+    return list(load_stream(str(SPAM), limit=200))
+
+
 @pytest.mark.skipif(not SPAM.exists(), reason="there is no ../shared/data/spam.csv.gz")
-@every
-def test_spam_is_run_by_all(name):
+@costly_are_slow(NAMES)
+@pytest.mark.parametrize("step", [19, pytest.param(1, marks=pytest.mark.soak)])
+def test_spam_is_run_by_all(name, step):
     model, seen = make(name), set()
-    for x, y in load_stream(str(SPAM), limit=200):
+    for x, y in spam()[::step]:
         if seen:
             check_answer(model, x, seen)
         model.learn_one(x, y)

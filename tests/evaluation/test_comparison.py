@@ -276,8 +276,10 @@ def test_a_copy_has_warmed_up_before():
 # The curves
 
 
-@pytest.mark.parametrize("window", [1, 7, 40, 100])
-@pytest.mark.parametrize("name", ["forest", "labels alone", "last"])
+@pytest.mark.parametrize(
+    ("window", "name"),
+    [*((window, "forest") for window in (1, 7, 40, 100)), (7, "labels alone"), (7, "last")],
+)
 def test_windows_are_those_of_a_slow_loop(window, name):
     samples = list(three_labels(40))
     curves = compare(samples, {name: MODELS[name]()}, window=window).curves
@@ -318,8 +320,9 @@ DATASETS = {
 }
 
 
-@pytest.mark.parametrize("kind", DATASETS)
-@pytest.mark.parametrize("limit", [None, 25, 1000])
+@pytest.mark.parametrize(
+    ("kind", "limit"), [*((kind, 25) for kind in DATASETS), ("generator", None), ("list", 1000)]
+)
 def test_a_dataset_may_be_anything_that_has_samples(kind, limit):
     models = {"forest": AMFClassifier(seed=1), "bayes": naive_bayes.GaussianNB()}
     table = compare(DATASETS[kind](), models, limit=limit).table
@@ -477,8 +480,13 @@ def test_metrics_that_are_given_are_left_as_they_are():
     assert [metric.get() for metric in given] == [0.0] * 3
 
 
-@pytest.mark.parametrize("metric", ["MacroF1", "Accuracy", "CrossEntropy", "CohenKappa"])
-@pytest.mark.parametrize("name", ["bayes", "forest", "prior"])
+@pytest.mark.parametrize(
+    ("metric", "name"),
+    [
+        *((metric, "bayes") for metric in ("MacroF1", "Accuracy", "CrossEntropy", "CohenKappa")),
+        *(("CrossEntropy", name) for name in ("forest", "prior")),
+    ],
+)
 def test_a_rolling_metric_is_that_of_river(metric, name):
     def rolling():
         return utils.Rolling(getattr(metrics, metric), 50)
@@ -523,7 +531,6 @@ def test_numbers_out_of_range_are_told(option, values):
 # Failures become rows
 
 
-@pytest.mark.parametrize("when", ["learn_one", "predict_proba_one"])
 @pytest.mark.parametrize(
     ("error", "described"),
     [
@@ -541,16 +548,22 @@ def test_numbers_out_of_range_are_told(option, values):
         (BaseException("of one's own"), "BaseException: of one's own"),
     ],
 )
-def test_a_model_that_fails_is_a_row_and_the_others_run_on(when, error, described):
-    models = {"before": Majority(), "failing": lambda: Failing(error, 16, when), "after": Majority}
+def test_a_model_that_fails_is_a_row_and_the_others_run_on(error, described):
+    models = {
+        "before": Majority(),
+        "learning": lambda: Failing(error, 16, "learn_one"),
+        "predicting": lambda: Failing(error, 16, "predict_proba_one"),
+        "after": Majority,
+    }
     comparison = compare(SAMPLES, models, window=5)
     table = comparison.table
-    assert table["status"].tolist() == ["ok", f"sample 17: {described}", "ok"]
-    assert table["n_samples"].tolist() == [40, 16, 40]
-    assert table.loc["failing", FIGURES].isna().all()
+    assert table["status"].tolist() == ["ok", *[f"sample 17: {described}"] * 2, "ok"]
+    assert table["n_samples"].tolist() == [40, 16, 16, 40]
+    assert table.loc[["learning", "predicting"], FIGURES].isna().all(axis=None)
     assert table.loc["before", FIGURES[:2]].equals(table.loc["after", FIGURES[:2]])
-    failing = comparison.curves.query("model == 'failing'")
-    assert failing["n_samples"].tolist() == [5, 10, 15]
+    for failing in ("learning", "predicting"):
+        curve = comparison.curves[comparison.curves["model"] == failing]
+        assert curve["n_samples"].tolist() == [5, 10, 15], failing
     assert not comparison.interrupted
 
 
@@ -707,10 +720,18 @@ def test_ctrl_c_while_the_size_is_taken_leaves_the_windows_as_they_were():
     assert comparison.curves["n_samples"].tolist() == [15, 30, 40]
 
 
-@pytest.mark.parametrize("error", [OSError("disk gone"), ValueError(), SystemExit(3)])
-@pytest.mark.parametrize("n_good", [0, 5, 30])
+def as_stream(samples):
+    return evaluation.Stream("torn", 40, 2, 0, samples)
+
+
 @pytest.mark.parametrize(
-    "wrap", [lambda torn: evaluation.Stream("torn", 40, 2, 0, torn), iter], ids=["stream", "pairs"]
+    ("error", "n_good", "wrap"),
+    [
+        *((OSError("disk gone"), n_good, as_stream) for n_good in (0, 5, 30)),
+        (ValueError(), 5, iter),
+        (SystemExit(3), 30, as_stream),
+        (SystemExit(3), 0, iter),
+    ],
 )
 def test_a_stream_that_fails_midway_is_not_the_fault_of_a_model(error, n_good, wrap):
     class Torn:

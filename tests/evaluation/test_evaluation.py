@@ -181,8 +181,8 @@ def test_suggestions_stay_short():
 )
 def test_figures_are_those_of_river(make_model):
     names = ["Accuracy", "CrossEntropy", "MacroF1", "CohenKappa", "F1", "ROCAUC", "RollingROCAUC"]
-    stream, measures = load_stream("Phishing", limit=750), [getattr(metrics, n)() for n in names]
-    *_, last = run(make_model(), stream, measures, range(100, 751, 100))
+    stream, measures = load_stream("Phishing", limit=350), [getattr(metrics, n)() for n in names]
+    *_, last = run(make_model(), stream, measures, range(100, 351, 100))
     for name in names:
         expected = evaluate.progressive_val_score(stream, make_model(), getattr(metrics, name)())
         assert last[name] == expected.get()
@@ -497,19 +497,19 @@ def test_a_sample_that_does_not_do_ends_the_history(sample, message):
 
 
 def test_depths_are_those_of_the_predictions_before_each_sample_is_learnt():
-    history = depth_history(toggling(250), AdaptiveAMFClassifier(n_estimators=2, seed=1), every=100)
+    history = depth_history(toggling(130), AdaptiveAMFClassifier(n_estimators=2, seed=1), every=50)
     model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
     expected, depths = [], []
-    for n, (x, y) in enumerate(toggling(250), start=1):
+    for n, (x, y) in enumerate(toggling(130), start=1):
         if n > 1:  # there is no tree before
             paths = [inspection.path(model, x, tree) for tree in range(2)]
             depths.append([sum(path["mass"] * path["depth"]) for path in paths])
         model.learn_one(x, y)
-        if n in (100, 200, 250):
+        if n in (50, 100, 130):
             expected.append(np.mean(depths, axis=0))
             depths = []
     np.testing.assert_allclose(history, expected, rtol=1e-9)
-    assert (history.index.name, history.index.tolist()) == ("n_samples", [100, 200, 250])
+    assert (history.index.name, history.index.tolist()) == ("n_samples", [50, 100, 130])
     assert (history.columns.name, history.columns.tolist()) == ("tree", [0, 1])
 
 

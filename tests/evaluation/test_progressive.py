@@ -81,11 +81,20 @@ MULTICLASS = {
     "sum": lambda: metrics.Accuracy() + metrics.MacroF1(),
     "sum with probabilities": lambda: metrics.CrossEntropy() + metrics.Accuracy(),
 }
+# Each metric on labels of one type, and labels of each type with a metric of either kind.
 CASES = [
-    pytest.param(stream, make_metric, id=f"{labels}, {name}")
-    for labels, stream in STREAMS.items()
-    for name, make_metric in (MULTICLASS | (BINARY if labels == "bool" else {})).items()
+    *(("int", name, make_metric) for name, make_metric in MULTICLASS.items()),
+    *(("bool", name, make_metric) for name, make_metric in BINARY.items()),
+    *(("bool", name, MULTICLASS[name]) for name in ("Accuracy", "CrossEntropy")),
+    *(("str", name, MULTICLASS[name]) for name in ("MacroF1", "CrossEntropy")),
 ]
+cases = pytest.mark.parametrize(
+    ("stream", "make_metric"),
+    [
+        pytest.param(STREAMS[labels], make_metric, id=f"{labels}, {name}")
+        for labels, name, make_metric in CASES
+    ],
+)
 
 
 @pytest.fixture(autouse=True)
@@ -160,7 +169,7 @@ def assert_like_river(dataset, stream, make_metric=metrics.Accuracy, make_model=
 # The metrics
 
 
-@pytest.mark.parametrize(("stream", "make_metric"), CASES)
+@cases
 def test_metrics_are_those_of_river(stream, make_metric, block_sizes):
     columns, labels = stream
     model, twin, metric, expected = fresh(), fresh(), make_metric(), make_metric()
@@ -173,7 +182,7 @@ def test_metrics_are_those_of_river(stream, make_metric, block_sizes):
     assert block_sizes == [100, 100, 100, 50]
 
 
-@pytest.mark.parametrize(("stream", "make_metric"), CASES)
+@cases
 def test_metrics_on_the_way_are_those_of_river(stream, make_metric, block_sizes):
     columns, labels = stream
     states = assert_like_river(
@@ -188,10 +197,10 @@ def test_metrics_on_the_way_are_those_of_river(stream, make_metric, block_sizes)
 
 
 @libraries
-@pytest.mark.parametrize("make_metric", [metrics.MacroF1, metrics.CrossEntropy])
-def test_dataframes_of_all_libraries(make_frame, make_metric):
+def test_dataframes_of_all_libraries(make_frame):
     frame = make_frame(COLUMNS | {"target": LABELS})
-    assert_like_river(frame, samples(), make_metric, step=60, yield_predictions=True)
+    for make_metric in (metrics.MacroF1, metrics.CrossEntropy):
+        assert_like_river(frame, samples(), make_metric, step=60, yield_predictions=True)
 
 
 COLUMNS_OF_LABELS = {
@@ -207,23 +216,37 @@ COLUMNS_OF_LABELS = {
 }
 
 
-@pytest.mark.parametrize("labels", STREAMS)
-@pytest.mark.parametrize("make_y", COLUMNS_OF_LABELS.values(), ids=COLUMNS_OF_LABELS)
-def test_labels_in_series_arrays_and_lists(labels, make_y, block_sizes):
+# Each column with labels of one type, and those whose items are numpy's with all types.
+TYPES_OF_LABELS = [
+    *zip(COLUMNS_OF_LABELS, itertools.cycle(STREAMS), strict=False),
+    *(("array", labels) for labels in ("bool", "int")),
+    *(("pandas", labels) for labels in ("str", "int")),
+]
+
+
+@pytest.mark.parametrize(("kind", "labels"), TYPES_OF_LABELS)
+def test_labels_in_series_arrays_and_lists(kind, labels, block_sizes):
     columns, ys = STREAMS[labels]
-    X, y, stream = pd.DataFrame(columns), make_y(ys), samples(columns, ys)
+    X, y = pd.DataFrame(columns), COLUMNS_OF_LABELS[kind](ys)
+    stream = samples(columns, ys)
     assert_like_river((X, y), stream, metrics.CrossEntropy, step=90, yield_predictions=True)
     assert sum(block_sizes) == len(ys)
 
 
-@libraries
-@pytest.mark.parametrize("make_metric", [metrics.MacroF1, metrics.CrossEntropy])
-def test_weights(make_frame, make_metric, block_sizes):
-    X = make_frame(COLUMNS)
-    for w in (WEIGHTS, np.array(WEIGHTS), pd.Series(WEIGHTS)):
-        stream = samples(weights=WEIGHTS)
-        assert_like_river((X, LABELS, w), stream, make_metric, step=13, yield_predictions=True)
-    assert sum(block_sizes) == 3 * len(LABELS)
+@pytest.mark.parametrize(
+    ("make_frame", "make_w", "make_metric"),
+    [
+        (pd.DataFrame, list, metrics.CrossEntropy),
+        (pd.DataFrame, np.array, metrics.MacroF1),
+        (pd.DataFrame, pd.Series, metrics.CrossEntropy),
+        (polars, list, metrics.MacroF1),
+        (pyarrow, np.array, metrics.CrossEntropy),
+    ],
+)
+def test_weights(make_frame, make_w, make_metric, block_sizes):
+    X, w, stream = make_frame(COLUMNS), make_w(WEIGHTS), samples(weights=WEIGHTS)
+    assert_like_river((X, LABELS, w), stream, make_metric, step=13, yield_predictions=True)
+    assert sum(block_sizes) == len(LABELS)
     assert_like_river((X, LABELS, None), samples(), make_metric, step=200)
 
 
@@ -237,13 +260,14 @@ def test_the_smallest_steps_take_the_loop_over_samples(block_sizes, monkeypatch)
 
 
 def test_weights_of_zero_teach_nothing():
-    X = pd.DataFrame(COLUMNS)
-    for make_metric in (metrics.MacroF1, metrics.CrossEntropy):
-        for w in ([0.0] * len(X), [0.0] * 150 + [1.0] * (len(X) - 150)):
-            stream = samples(weights=w)
-            assert_like_river((X, LABELS, w), stream, make_metric, step=1, yield_predictions=True)
-            stream = samples(weights=w)
-            assert_like_river((X, LABELS, w), stream, make_metric, step=340, yield_predictions=True)
+    columns, labels = {name: values[:110] for name, values in COLUMNS.items()}, LABELS[:110]
+    X = pd.DataFrame(columns)
+    for w in ([0.0] * 110, [0.0] * 103 + [1.0] * 7):
+        for make_metric in (metrics.MacroF1, metrics.CrossEntropy):
+            for step in (4, 105):
+                stream = samples(columns, labels, w)
+                options = {"step": step, "yield_predictions": True}
+                assert_like_river((X, labels, w), stream, make_metric, **options)
 
 
 def test_categories_of_pandas():
@@ -332,9 +356,11 @@ class Recorder(metrics.base.ClassificationMetric):
         return 0.0
 
 
-@libraries
-@pytest.mark.parametrize("labels", STREAMS)
 @pytest.mark.parametrize("requires_labels", [True, False])
+@pytest.mark.parametrize(
+    ("make_frame", "labels"),
+    [*((pd.DataFrame, labels) for labels in STREAMS), (polars, "str"), (pyarrow, "int")],
+)
 def test_metrics_are_told_the_same_objects(make_frame, labels, requires_labels):
     columns, ys = STREAMS[labels]
     metric, expected = Recorder(requires_labels), Recorder(requires_labels)
@@ -348,11 +374,17 @@ def test_metrics_are_told_the_same_objects(make_frame, labels, requires_labels):
 
 
 @pytest.mark.parametrize(
-    "step", [None, 0, 1, 7, 70, 100, 300, 349, 350, 351, -3, 2.5, 50.0, np.int64(9)]
+    ("step", "make_metrics"),
+    [
+        *((step, [metrics.Accuracy, metrics.CrossEntropy]) for step in (None, 7, 100, 350)),
+        *((step, [metrics.Accuracy]) for step in (0, 70, 351, 2.5, np.int64(9))),
+        pytest.param(1, [metrics.CrossEntropy], marks=pytest.mark.slow),
+        *((step, [metrics.CrossEntropy]) for step in (300, 349, -3, 50.0)),
+    ],
 )
-def test_checkpoints_are_those_of_river(step):
+def test_checkpoints_are_those_of_river(step, make_metrics):
     frame = pd.DataFrame(COLUMNS | {"target": LABELS})
-    for make_metric in (metrics.Accuracy, metrics.CrossEntropy):
+    for make_metric in make_metrics:
         assert_like_river(frame, samples(), make_metric, step=step, yield_predictions=True)
 
 
@@ -422,10 +454,17 @@ def test_times_are_those_of_river(clock, size_of_state):
 # Printed lines
 
 
-@pytest.mark.parametrize("print_every", [0, 1, 60, 175, 1000])
-@pytest.mark.parametrize("show_time", [False, True])
-@pytest.mark.parametrize("show_memory", [False, True])
-@pytest.mark.parametrize("make_metric", [metrics.CrossEntropy, MULTICLASS["sum"]])
+@pytest.mark.parametrize(
+    ("print_every", "show_time", "show_memory", "make_metric"),
+    [
+        *((every, True, True, metrics.CrossEntropy) for every in (0, 60, 175, 1000)),
+        pytest.param(1, True, True, metrics.CrossEntropy, marks=pytest.mark.slow),
+        *((every, False, False, MULTICLASS["sum"]) for every in (0, 1, 60, 175, 1000)),
+        (60, True, False, metrics.CrossEntropy),
+        (60, False, True, metrics.CrossEntropy),
+        (175, True, True, MULTICLASS["sum"]),
+    ],
+)
 def test_lines_are_those_of_river(
     print_every, show_time, show_memory, make_metric, clock, size_of_state, capsys, block_sizes
 ):
@@ -488,15 +527,15 @@ def test_other_models_are_told_the_rows(make_frame, weights):
         assert (y, type(y), w) == (expected_y, int, expected_w)
 
 
-@libraries
 @pytest.mark.parametrize(
-    "make_model",
+    ("make_frame", "make_model"),
     [
-        lambda: preprocessing.StandardScaler() | fresh(),
-        lambda: preprocessing.StandardScaler() | linear_model.LogisticRegression(),
-        naive_bayes.GaussianNB,
+        (pd.DataFrame, lambda: preprocessing.StandardScaler() | fresh()),
+        (pyarrow, lambda: preprocessing.StandardScaler() | linear_model.LogisticRegression()),
+        (pd.DataFrame, naive_bayes.GaussianNB),
+        (polars, naive_bayes.GaussianNB),
     ],
-    ids=["pipeline with a forest", "pipeline", "naive Bayes"],
+    ids=["pandas, forest in a pipeline", "pyarrow, pipeline", "pandas, bayes", "polars, bayes"],
 )
 def test_other_models_go_to_river(make_frame, make_model, block_sizes):
     columns, labels = STREAMS["bool"]
@@ -593,7 +632,6 @@ def test_a_bad_label_or_weight_raises():
 FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [True, False]})
 
 
-@pytest.mark.parametrize("make_model", [fresh, naive_bayes.GaussianNB])
 @pytest.mark.parametrize(
     ("dataset", "error", "message"),
     [
@@ -616,8 +654,10 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [True, False]})
         (pd.DataFrame([[1, 2, 3]], columns=["a", "a", "b"]), ValueError, "unique column names"),
     ],
 )
-def test_bad_data_is_told(dataset, error, message, make_model):
-    for run in (progressive_val_score, iter_progressive_val_score):
+def test_bad_data_is_told(dataset, error, message):
+    for run, make_model in itertools.product(
+        (progressive_val_score, iter_progressive_val_score), (fresh, naive_bayes.GaussianNB)
+    ):
         model, twin = make_model(), make_model()
         with pytest.raises(error, match=message):
             list(run(dataset, model, metrics.Accuracy()))

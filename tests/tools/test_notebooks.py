@@ -124,6 +124,7 @@ def test_a_notebook_is_valid_and_its_cells_have_names(name):
 
 
 @pytest.mark.parametrize("name", PROMISES)
+@pytest.mark.slow
 def test_a_notebook_runs_and_shows_what_it_says(name, tmp_path, monkeypatch):
     notebook = nbformat.reads(read(name), as_version=4)
     n_pictures, facts = PROMISES[name]

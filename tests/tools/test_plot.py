@@ -445,6 +445,7 @@ def test_weighted_depth_needs_its_history(history, error, message):
     assert not plt.get_fignums()
 
 
+@pytest.mark.slow
 def test_only_pictures_need_matplotlib():
     code = """
 import sys

@@ -113,9 +113,18 @@ def test_one_label_has_one_colour():
     assert [*legend(ax)] == ["only"]
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-@pytest.mark.parametrize("trees", [0, 3, [1, 2], range(4)])
-@pytest.mark.parametrize("aggregated", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "trees", "aggregated"),
+    [
+        (AMFClassifier, 0, True),
+        (AMFClassifier, 3, False),
+        (AMFClassifier, [1, 2], True),
+        (AMFClassifier, range(4), False),
+        (AMFClassifier, range(4), True),
+        (AdaptiveAMFClassifier, [1, 2], True),
+        (AdaptiveAMFClassifier, 3, False),
+    ],
+)
 def test_trees_are_drawn_as_they_walk_one_point_after_the_other(kind, trees, aggregated):
     model = learn(kind(n_estimators=4, seed=1), SAMPLES)
     ax = plot.decision_surface(model, trees=trees, aggregated=aggregated, resolution=6)

@@ -59,8 +59,7 @@ def shown(model, tree, max_depth):
     return table[table["depth"] <= max_depth]
 
 
-@pytest.mark.parametrize("tree", [0, 1])
-@pytest.mark.parametrize("max_depth", [0, 1, 4, 100])
+@pytest.mark.parametrize(("max_depth", "tree"), [(0, 0), (1, 1), (4, 0), (100, 1)])
 def test_there_is_a_box_for_each_node_down_to_the_depth(bananas, tree, max_depth):
     ax = plot.tree(bananas, tree, max_depth, ax=plt.subplots()[1])
     table = shown(bananas, tree, max_depth)
@@ -69,6 +68,7 @@ def test_there_is_a_box_for_each_node_down_to_the_depth(bananas, tree, max_depth
     assert all(lefts[node] == depth for node, depth in table["depth"].items())
 
 
+@pytest.mark.slow
 def test_no_two_boxes_overlap_and_a_parent_is_between_its_children(bananas):
     ax = plot.tree(bananas, max_depth=100, ax=plt.subplots()[1])
     table = inspection.node_table(bananas).set_index("node")
@@ -113,6 +113,7 @@ def test_a_box_tells_split_counts_and_shares(use_aggregation):
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+@pytest.mark.slow
 def test_the_shares_and_masses_are_those_of_the_path(kind):
     samples = list(datasets.Bananas().take(200))
     model = learn(kind(n_estimators=1, seed=1), samples)
@@ -127,6 +128,7 @@ def test_the_shares_and_masses_are_those_of_the_path(kind):
     assert len(seen) > 20
 
 
+@pytest.mark.slow
 def test_what_is_below_the_depth_is_counted(bananas):
     ax = plot.tree(bananas, max_depth=2)
     table = inspection.node_table(bananas).set_index("node")

@@ -1,0 +1,539 @@
+"""Dataframes of all libraries: what columns, labels and weights may be, and what comes back."""
+
+import datetime
+import decimal
+import enum
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from libraries import (
+    Arrow,
+    Pandas,
+    Polars,
+    assert_predicts,
+    assert_proba,
+    assert_twins,
+    fresh,
+    labels_of,
+    learn,
+    libraries,
+    objects,
+    trained,
+)
+
+from river_amf import AMFClassifier
+
+# Columns
+
+
+@libraries
+def test_columns_come_and_go_in_any_order(library):
+    frames = [
+        {"length": [1.0, 2.0, None, 1.5]},
+        {"color": ["red", None, "tan", "red"], "length": [1.0, 7.0, 3.0, None]},
+        {"width": [None, None, 3.0, 4.0], "color": [None, "blue", None, "red"]},
+        {"alive": [True, False, None, True], "aside": [1, 2, 3, 4], "length": [0.5, 1.0, 2.0, 9.0]},
+        {"length": [4.0, 3.0, 2.0, 1.0]},
+    ]
+    frames = [library.frame(columns) for columns in frames]
+    model, twin = fresh(), fresh()
+    for X in frames:
+        model.learn_many(X, ["x", "y", "x", "y"])
+        learn(twin, library.rows(X), ["x", "y", "x", "y"])
+        assert_twins(model, twin)
+        for question in frames:
+            assert_predicts(model, question, library)
+
+
+@libraries
+def test_new_features_and_categories_are_numbered_as_the_rows_bring_them(library):
+    X = library.frame(
+        {
+            "z": [None, None, 1.0, 2.0],
+            "b": [None, 3.0, 1.0, 1.0],
+            "color": ["tan", None, "red", "tan"],
+            "a": [None, 1.0, 2.0, 3.0],
+            "shape": [None, None, "flat", "round"],
+        }
+    )
+    model = fresh()
+    model.learn_many(X, ["x", "y", "y", "x"])
+    assert list(model._features) == ["color", "a", "b", "shape", "z"]
+    assert list(model._features.categories("color")) == ["tan", "red"]
+    assert list(model._features.categories("shape")) == ["flat", "round"]
+
+
+@libraries
+def test_a_column_without_values_is_no_feature_and_fits_every_feature(library):
+    model, twin = fresh(), fresh()
+    for columns in (
+        {"length": [1.0, 2.0], "color": ["red", "tan"], "unknown": [None, None]},
+        {"length": [None, None], "color": [None, None], "unknown": [None, None]},
+        {"length": [math.nan, math.nan], "color": [math.nan, math.nan]},
+        {"length": [3.0, None], "unknown": ["here", None]},
+    ):
+        X = library.frame(columns)
+        model.learn_many(X, ["x", "y"])
+        learn(twin, library.rows(X), ["x", "y"])
+        assert_twins(model, twin)
+        assert_predicts(model, X, library)
+
+
+@libraries
+def test_predicting_ignores_unknown_columns_whatever_they_hold(library):
+    model = fresh()
+    model.learn_many(library.frame({"length": [1.0, 2.0]}), ["x", "y"])
+    expected = [model.predict_proba_one({"length": length}) for length in (1.0, 2.0)]
+    X = library.frame({"one": [math.inf, 1.0], "length": [1.0, 2.0], "two": ["red", None]})
+    assert_proba(library, model.predict_proba_many(X), model, expected)
+    X = library.frame({"one": [1.0, 2.0]})
+    assert_proba(library, model.predict_proba_many(X), model, [model.predict_proba_one({})] * 2)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [[0, 1, 2], [2, "1", (0,)], [True, None, "x"], pd.MultiIndex.from_product([["a"], [3, 2, 1]])],
+    ids=str,
+)
+def test_names_of_columns_may_be_any_hashable(names):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.random((40, 3)), columns=names)
+    labels = (X.iloc[:, 0] > 0.5).tolist()
+    model, twin = fresh(), fresh()
+    model.learn_many(X, labels)
+    learn(twin, Pandas.rows(X), labels)
+    assert_twins(model, twin)
+    assert_predicts(model, X, Pandas)
+
+
+def test_a_frame_without_columns_has_empty_rows():
+    X = pd.DataFrame(index=range(5))
+    model, twin = fresh(), fresh()
+    model.learn_many(X, list("xyxxy"))
+    learn(twin, [{}] * 5, "xyxxy")
+    assert_twins(model, twin)
+    assert model.predict_many(X).tolist() == ["x"] * 5
+
+
+def test_the_memory_behind_a_frame_does_not_matter():
+    whole = pd.DataFrame(np.random.default_rng(4).random((60, 4)), columns=list("abcd"))
+    for X in (whole.iloc[::-2, ::-1], whole.iloc[5:25, 1:3], whole.T.copy().T, whole[["d", "a"]]):
+        labels = (X["d" if "d" in X else "c"] > 0.5).tolist()
+        model, twin = fresh(), fresh()
+        model.learn_many(X, labels)
+        learn(twin, Pandas.rows(X), labels)
+        assert_twins(model, twin)
+        assert_predicts(model, X, Pandas)
+
+
+def test_a_table_of_arrow_may_be_in_pieces():
+    pa = pytest.importorskip("pyarrow")
+    colors = ["red", "tan", None, "blue", "red", "grey"]
+    pieces = [
+        pa.table({"length": [float(i), None], "color": pa.array(two).dictionary_encode()})
+        for i, two in enumerate([colors[:2], colors[2:4], colors[4:]])
+    ]
+    X = pa.concat_tables(pieces)
+    labels = pa.chunked_array([["x", "y", "x"], [], ["x"], ["y", "y"]])
+    model, twin = fresh(), fresh()
+    model.learn_many(X, labels, pa.chunked_array([[1.0, 2.0], [1.0, 0.5, 1.0, 1.0]]))
+    learn(twin, X.to_pylist(), labels.to_pylist(), [1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
+    assert_twins(model, twin)
+    assert_predicts(model, X, Arrow)
+
+
+# Values of all types
+
+
+class Color(enum.Enum):
+    RED = 1
+    TAN = 2
+
+
+DECIMALS = [
+    decimal.Decimal("0.1"),
+    None,
+    decimal.Decimal("-12.3456789012345678"),
+    decimal.Decimal("123456789.0000000001"),
+]
+
+
+LARGE = [2**53 + 1, 2**62 + 3, -(2**63), 0]
+
+
+DATES = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2), None, datetime.date(2020, 1, 1)]
+
+
+TIMES = [datetime.datetime(2020, 1, 1, 5), datetime.datetime(2020, 1, 2), None, None]
+
+
+PANDAS_COLUMNS = {
+    "float64": pd.Series([0.1, 1e300, np.nan, 5e-324]),
+    "float32": pd.Series([0.1, np.nan, 1e30, -0.0], dtype="float32"),
+    "float16": pd.Series([0.1, np.nan, 3.0, 1.0], dtype="float16"),
+    "int8": pd.Series([1, -128, 127, 0], dtype="int8"),
+    "int64": pd.Series(LARGE),
+    "uint64": pd.Series([2**64 - 1, 2**53 + 1, 0, 1], dtype="uint64"),
+    "bool": pd.Series([True, False, True, True]),
+    "Int64": pd.Series([*LARGE[:3], None], dtype="Int64"),
+    "UInt8": pd.Series([255, None, 0, 1], dtype="UInt8"),
+    "Float64": pd.Series([0.1, None, 2.0, 1e300], dtype="Float64"),
+    "boolean": pd.Series([True, None, False, True], dtype="boolean"),
+    "str": pd.Series(["red", None, "tan", "red"]),
+    "string": pd.Series(["red", None, "tan", ""], dtype="string"),
+    "categories": pd.Series(pd.Categorical(["tan", "red", None, "tan"], ["red", "nil", "tan"])),
+    "ordered categories": pd.Series(pd.Categorical([*"baab"], [*"xab"], ordered=True)),
+    "numbers as categories": pd.Series(pd.Categorical([30, 10, None, 30], [10, 20, 30])),
+    "no categories": pd.Series(pd.Categorical([None] * 4)),
+    "datetime64": pd.Series(TIMES, dtype="datetime64[ns]"),
+    "Decimals": objects(*DECIMALS),
+    "numbers of all types": objects(1, np.float32(0.1), decimal.Decimal("0.1"), np.bool_(True)),
+    "numbers with gaps": objects(10**300, None, 0.5, pd.NA),
+    "booleans with gaps": objects(True, None, False, math.nan),
+    "categories with gaps": objects("red", math.nan, pd.NaT, "tan"),
+    "nothing": objects(None, math.nan, pd.NA, pd.NaT),
+    "dates": objects(*DATES),
+    "tuples": objects((1,), (2.0,), (True,), ()),
+    "enum": objects(Color.TAN, Color.RED, None, Color.TAN),
+    "all sorts": objects("1", b"1", frozenset({1}), ("a", None)),
+}
+
+
+POLARS_COLUMNS = {
+    "Float32": lambda pl: pl.Series([0.1, None, 1e30, math.nan], dtype=pl.Float32),
+    "Int64": lambda pl: pl.Series([*LARGE[:3], None]),
+    "UInt64": lambda pl: pl.Series([2**64 - 1, 2**53 + 1, None, 1], dtype=pl.UInt64),
+    "Boolean": lambda pl: pl.Series([True, None, False, True]),
+    "Decimal": lambda pl: pl.Series(DECIMALS),
+    "String": lambda pl: pl.Series(["red", None, "tan", ""]),
+    "Categorical": lambda pl: pl.Series(["tan", "red", None, "tan"], dtype=pl.Categorical),
+    "Enum": lambda pl: pl.Series(["tan", "red", None, "tan"], dtype=pl.Enum(["red", "no", "tan"])),
+    "Binary": lambda pl: pl.Series([b"red", None, b"", b"red"]),
+    "Date": lambda pl: pl.Series(DATES),
+    "Datetime": lambda pl: pl.Series(TIMES),
+    "Null": lambda pl: pl.Series([None] * 4),
+}
+
+
+ARROW_COLUMNS = {
+    "float32": lambda pa: pa.array([0.1, None, 1e30, math.nan], pa.float32()),
+    "int64": lambda pa: pa.array([*LARGE[:3], None]),
+    "uint64": lambda pa: pa.array([2**64 - 1, 2**53 + 1, None, 1], pa.uint64()),
+    "bool": lambda pa: pa.array([True, None, False, True]),
+    "decimal128": lambda pa: pa.array(DECIMALS, pa.decimal128(38, 20)),
+    "string": lambda pa: pa.array(["red", None, "tan", ""]),
+    "large_string": lambda pa: pa.array(["red", None, "tan", ""], pa.large_string()),
+    "dictionary": lambda pa: pa.array(["tan", "red", None, "tan"]).dictionary_encode(),
+    "dictionary of numbers": lambda pa: pa.array([30, 10, None, 30]).dictionary_encode(),
+    "binary": lambda pa: pa.array([b"red", None, b"", b"red"]),
+    "date32": lambda pa: pa.array(DATES),
+    "timestamp": lambda pa: pa.array(TIMES, pa.timestamp("us")),
+    "null": lambda pa: pa.nulls(4),
+}
+
+
+def assert_column_is_like_its_values(library, column):
+    X = library.frame({"length": [0.1, 0.2, 0.3, 0.4], "feature": column})
+    model, twin = fresh(), fresh()
+    for _ in range(2):
+        for labels in (["x", "y", "x", "y"], ["y", "y", "x", "z"]):
+            model.learn_many(X, labels)
+            learn(twin, library.rows(X), labels)
+            assert_twins(model, twin)
+    assert_predicts(model, X, library)
+
+
+@pytest.mark.parametrize("column", PANDAS_COLUMNS.values(), ids=PANDAS_COLUMNS)
+def test_a_column_of_pandas_is_like_its_values(column):
+    assert_column_is_like_its_values(Pandas, column)
+
+
+@pytest.mark.parametrize("make_column", POLARS_COLUMNS.values(), ids=POLARS_COLUMNS)
+def test_a_column_of_polars_is_like_its_values(make_column):
+    assert_column_is_like_its_values(Polars, make_column(pytest.importorskip("polars")))
+
+
+@pytest.mark.parametrize("make_column", ARROW_COLUMNS.values(), ids=ARROW_COLUMNS)
+def test_a_column_of_arrow_is_like_its_values(make_column):
+    assert_column_is_like_its_values(Arrow, make_column(pytest.importorskip("pyarrow")))
+
+
+@pytest.mark.parametrize("dtype", ["int64[pyarrow]", "bool[pyarrow]", "string[pyarrow]"])
+def test_pandas_may_hold_columns_of_arrow(dtype):
+    pytest.importorskip("pyarrow")
+    values = ["red", "tan", None, "red"] if dtype.startswith("string") else [1, 0, None, 1]
+    assert_column_is_like_its_values(Pandas, pd.Series(values, dtype=dtype))
+
+
+def test_the_type_of_a_column_may_change_from_block_to_block():
+    model, twin = fresh(), fresh()
+    for numbers, words in [
+        (pd.Series([1, 2]), pd.Series(["red", "tan"])),
+        (pd.Series([0.5, None]), pd.Series(pd.Categorical(["blue", "red"]))),
+        (pd.Series([True, False]), objects("grey", "tan")),
+        (objects(1, decimal.Decimal("0.5")), pd.Series(["red", None], dtype="string")),
+        (pd.Series([3, None], dtype="Int64"), objects(b"red", ("tan",))),
+    ]:
+        X = pd.DataFrame({"length": numbers, "color": words})
+        model.learn_many(X, ["x", "y"])
+        learn(twin, Pandas.rows(X), ["x", "y"])
+        assert_twins(model, twin)
+        assert_predicts(model, X, Pandas)
+
+
+# Labels
+
+
+LABELS_OF_PANDAS = {
+    "bool": pd.Series([True, False, True]),
+    "int": pd.Series([3, 1, 3]),
+    "float": pd.Series([0.5, -1.0, 0.5]),
+    "str": pd.Series(["spam", "ham", "spam"]),
+    "category": pd.Series(pd.Categorical(["spam", "ham", "spam"], ["egg", "ham", "spam"])),
+    "boolean": pd.Series([True, False, True], dtype="boolean"),
+    "Int64": pd.Series([3, 1, 3], dtype="Int64"),
+    "string": pd.Series(["spam", "ham", "spam"], dtype="string"),
+    "tuples": objects(("a", 1), ("b", 2), ("a", 1)),
+    "dates": objects(DATES[0], DATES[1], DATES[0]),
+    "all sorts": objects("1", 2, ("c",)),
+    "equal ones": objects(True, 1, 1.0),
+}
+
+
+@pytest.mark.parametrize("y", LABELS_OF_PANDAS.values(), ids=LABELS_OF_PANDAS)
+def test_labels_are_what_the_series_holds(y):
+    X = pd.DataFrame({"length": [1.0, 2.0, 1.0]})
+    model, twin = fresh(), fresh()
+    model.learn_many(X, y)
+    learn(twin, Pandas.rows(X), y.tolist())
+    assert_twins(model, twin)
+    assert list(map(type, labels_of(model))) == list(map(type, labels_of(twin)))
+    assert_predicts(model, X, Pandas)
+
+
+@pytest.mark.parametrize(
+    ("library", "values"),
+    [
+        (Pandas, ["spam", "ham", "spam", "egg"]),
+        (Polars, ["spam", "ham", "spam", "egg"]),
+        (Arrow, ["spam", "ham", "spam", "egg"]),
+        (Pandas, [3, 1, 3, 2]),
+        (Polars, [True, False] * 2),
+        (Arrow, [3, 1, 3, 2]),
+    ],
+)
+def test_labels_come_in_a_series_an_array_or_a_list(library, values):
+    X = library.frame({"length": [1.0, 2.0, 1.0, 3.0]})
+    twin = fresh()
+    learn(twin, library.rows(X), values)
+    for y in (values, np.array(values), np.array(values, dtype=object), library.series(values)):
+        model = fresh()
+        model.learn_many(X, y)
+        assert_twins(model, twin)
+        model = fresh()
+        model.predict_proba_then_learn_many(X, y)
+        assert_twins(model, twin)
+    assert_predicts(twin, X, library)
+
+
+def test_labels_and_weights_may_be_an_array_of_arrow():
+    pa = pytest.importorskip("pyarrow")
+    X = pa.table({"length": [1.0, 2.0, 1.0]})
+    model, twin = fresh(), fresh()
+    model.learn_many(X, pa.array(["spam", "ham", "spam"]), pa.array([1, 2, 1]))
+    learn(twin, X.to_pylist(), ["spam", "ham", "spam"], [1, 2, 1])
+    assert_twins(model, twin)
+
+
+def test_labels_may_be_categories_of_polars():
+    pl = pytest.importorskip("polars")
+    X = pl.DataFrame({"length": [1.0, 2.0, 1.0]})
+    values = ["spam", "ham", "spam"]
+    twin = fresh()
+    learn(twin, X.to_dicts(), values)
+    for dtype in (pl.Categorical, pl.Enum(["egg", "ham", "spam"])):
+        model = fresh()
+        model.learn_many(X, pl.Series(values, dtype=dtype))
+        assert_twins(model, twin)
+
+
+def learnt_labels(X, y):
+    model = AMFClassifier(n_estimators=2, seed=1)
+    model.learn_many(X, y)
+    return list(model._labels)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["datetime64[ns]", "datetime64[us]", "datetime64[s]", "timedelta64[ns]"]
+)
+def test_times_are_labels_as_their_series_lists_them(dtype):
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0]})
+    y = pd.Series([10, 20, 10]).astype("int64").astype(dtype)
+    for labels in (y, y.array, pd.Index(y), y.to_numpy()):
+        assert learnt_labels(X, labels) == y.tolist()[:2]
+
+
+def test_arrays_of_pandas_are_labels_and_weights():
+    X = pd.DataFrame({"a": [0.0, 1.0, 2.0]})
+    text = pd.Series(["x", "y", "x"])
+    for y in (text.values, text.array, pd.Categorical(text), text.astype("category").values):
+        assert learnt_labels(X, y) == ["x", "y"]
+    model, twin = AMFClassifier(seed=1), AMFClassifier(seed=1)
+    model.learn_many(X, text, pd.array([1, 2, 3], dtype="Int64"))
+    twin.learn_many(X, text, [1, 2, 3])
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+@pytest.mark.parametrize("library", [Polars, Arrow])
+def test_labels_without_a_column_name_of_their_own_are_refused_before_they_are_learnt(library):
+    model = AMFClassifier(seed=1)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match="distinct column names"):
+        model.predict_proba_then_learn_many(library.frame({"a": [1.0, 2.0]}), [1, "1"])
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("library", [Polars, Arrow])
+def test_labels_of_several_types_do_not_fit_into_a_series_of_every_library(library):
+    model = AMFClassifier(seed=1)
+    X = library.frame({"a": [1.0, 2.0]})
+    model.learn_many(X, [1, "a"])
+    with pytest.raises(TypeError, match="several types"):
+        model.predict_many(X)
+
+
+# Weights
+
+
+@pytest.mark.parametrize(
+    ("library", "values"),
+    [
+        (Pandas, [0.5, 2.0, 0.0, 1e300]),
+        (Polars, [0.5, 2.0, 0.0, 1e300]),
+        (Arrow, [0.5, 2.0, 0.0, 1e300]),
+        (Pandas, [True, False, True, True]),
+        (Polars, [1, 0, 3, 2]),
+        (Arrow, [True, False, True, True]),
+    ],
+)
+def test_weights_come_in_a_series_an_array_or_a_list(library, values):
+    X, labels = library.frame({"length": [1.0, 2.0, 1.0, 3.0]}), ["x", "y", "y", "x"]
+    twin = fresh()
+    learn(twin, library.rows(X), labels, values)
+    for w in (values, np.array(values), library.series(values)):
+        model = fresh()
+        model.learn_many(X, labels, w=w)
+        assert_twins(model, twin)
+        model = fresh()
+        model.predict_proba_then_learn_many(X, labels, w=w)
+        assert_twins(model, twin)
+
+
+def test_weights_are_numbers_of_any_type():
+    w = [decimal.Decimal("0.5"), np.float32(0.1), True, 2]
+    X = pd.DataFrame({"length": [1.0, 2.0, 1.0, 3.0]})
+    model, twin = fresh(), fresh()
+    model.learn_many(X, [*"xyyx"], w)
+    learn(twin, Pandas.rows(X), "xyyx", w)
+    assert_twins(model, twin)
+
+
+# What predictions look like
+
+
+@libraries
+def test_ties_go_to_the_label_seen_first(library):
+    X = library.frame({"length": [1.0, 1.0]})
+    model = fresh()
+    model.learn_many(X, ["z", "a"])
+    names, values = library.proba(model.predict_proba_many(X))
+    assert names == ["z", "a"]
+    assert (values == 0.5).all()
+    assert library.labels(model.predict_many(X)) == ["z", "z"]
+
+
+@libraries
+def test_before_the_first_sample_nothing_is_predicted(library):
+    X = library.frame({"length": [1.0, 2.0, 3.0]})
+    model = fresh()
+    assert library.proba(model.predict_proba_many(X))[0] == []
+    assert library.labels(model.predict_many(X)) == [None] * 3
+    assert_twins(model, fresh())
+
+
+def test_before_the_first_sample_a_frame_of_pandas_keeps_its_index():
+    X = pd.DataFrame({"length": [1.0, 2.0]}, index=["one", "two"])
+    assert fresh().predict_proba_many(X).shape == (2, 0)
+    pd.testing.assert_index_equal(fresh().predict_proba_many(X).index, X.index)
+    pd.testing.assert_index_equal(fresh().predict_many(X).index, X.index)
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        pd.Index(["b", "a", "a"], name="name"),
+        pd.Index([2.5, -1.0, 0.0]),
+        pd.date_range("2020-01-01", periods=3),
+        pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
+        pd.RangeIndex(9, 0, -3),
+    ],
+    ids=lambda index: type(index).__name__,
+)
+def test_the_index_of_pandas_is_kept(index):
+    X = pd.DataFrame({"length": [1.0, 2.0, 3.0]}, index=index)
+    model = fresh()
+    frame = model.predict_proba_then_learn_many(X, ["x", "y", "x"])
+    for answer in (frame, model.predict_proba_many(X), model.predict_many(X)):
+        pd.testing.assert_index_equal(answer.index, index)
+
+
+def test_rows_and_labels_belong_together_by_place_not_by_index():
+    X = pd.DataFrame({"length": [1.0, 2.0, 3.0]}, index=[0, 1, 2])
+    y = pd.Series(["x", "y", "z"], index=[2, 1, 0])
+    w = pd.Series([1.0, 2.0, 3.0], index=[1, 0, 2])
+    model, twin = fresh(), fresh()
+    model.learn_many(X, y, w)
+    learn(twin, Pandas.rows(X), ["x", "y", "z"], [1.0, 2.0, 3.0])
+    assert_twins(model, twin)
+
+
+@libraries
+def test_columns_are_the_labels_seen_so_far_in_order_of_appearance(library):
+    X = library.frame({"length": [1.0, 2.0, 1.0]})
+    for model in (fresh(), fresh(n_classes=5)):
+        model.learn_many(X, [True, True, False])
+        assert library.proba(model.predict_proba_many(X))[0] == library.names([True, False])
+        frame = model.predict_proba_then_learn_many(X, [7, False, 5])
+        assert library.proba(frame)[0] == library.names([True, False, 7, 5])
+
+
+@libraries
+def test_a_label_not_yet_seen_has_no_probability_and_the_first_row_no_prediction(library):
+    X = library.frame({"length": [1.0, 2.0, 1.0, 3.0]})
+    frame = fresh().predict_proba_then_learn_many(X, ["x", "x", "y", "x"], [0, 1, 1, 1])
+    names, values = library.proba(frame)
+    assert names == ["x", "y"]
+    assert np.isnan(values[:2]).all()
+    assert values[2].tolist() == [1.0, 0.0]
+    assert 0.0 < values[3, 1] < values[3, 0] < 1.0
+
+
+@libraries
+def test_an_empty_block_teaches_and_predicts_nothing(library):
+    X = library.part(library.frame({"length": [1.0], "color": ["red"]}), 0, 0)
+    for model in (fresh(), trained()):
+        before = pickle.dumps(model)
+        labels = labels_of(model)
+        for y in ([], np.array([]), library.series([])):
+            model.learn_many(X, y)
+            model.learn_many(X, y, [])
+            frame = model.predict_proba_then_learn_many(X, y)
+            assert library.proba(frame)[0] == labels
+            assert len(library.rows(frame)) == 0
+        assert library.proba(model.predict_proba_many(X))[0] == labels
+        assert len(library.rows(model.predict_proba_many(X))) == 0
+        assert library.labels(model.predict_many(X)) == []
+        assert pickle.dumps(model) == before

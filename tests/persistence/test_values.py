@@ -1,0 +1,162 @@
+"""Labels, names of features and categories: what a file keeps with its type, and refuses."""
+
+import enum
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from files import (
+    reloaded,
+)
+from forests import STREAM, learn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from river_amf import (
+    AMFClassifier,
+    OnlineDummyClassifier,
+)
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+class Text(str):
+    __slots__ = ()
+
+
+NUMPY = [
+    *(np.dtype(name).type(5) for name in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")),
+    *(np.dtype(name).type(0.1) for name in ("f2", "f4", "f8")),
+    np.bool_(True),
+    *(np.str_("text"), np.str_("\0"), np.str_("\ud800")),
+    np.uint64(2**64 - 1),
+    np.float32("-inf"),
+    np.longlong(7).astype(np.int64),
+]
+
+
+VALUES = [
+    *("", "a", "1", "ä\n\x00", "\ud800", "\ud83d\ude00", "\U0001f600", "NaN", "null"),
+    *(True, False, 0, 1, -1, 2**63 - 1, 2**63, -(2**63), 10**4000, -(10**40)),
+    *(0.0, -0.0, 1.0, 0.1, 5e-324, 1.7e308, math.inf, -math.inf),
+    *((), (1,), ("a", (None, True, 1.0, (np.int64(3),))), ("tuple", ("a",)), ("int", "0x1")),
+    *NUMPY,
+]
+
+
+OTHERS = [
+    *(frozenset([1]), Decimal(1), Fraction(1, 2), Color.RED, Text("a"), b"a", 1j, object, len),
+    *(np.complex64(1), np.datetime64("2020-01-01"), np.bytes_(b"a"), pd.Timestamp("2020")),
+    *(np.longdouble(1) if np.dtype("g").itemsize > 8 else 1j, (1, (b"a",)), (math.nan,)),
+    *((np.float64("nan"),), range(3)),
+]
+
+
+def is_same(value, other):
+    """Whether two values are equal and of the same type, down to the sign of zeros."""
+    if type(value) is not type(other):
+        return False
+    if isinstance(value, tuple):
+        return len(value) == len(other) and all(map(is_same, value, other))
+    if isinstance(value, float | np.floating):
+        return value == other and math.copysign(1, value) == math.copysign(1, other)
+    return value == other
+
+
+def names_in(model):
+    """Everything in a forest that came from the user."""
+    features = model._features
+    return [
+        *model._labels,
+        *features,
+        *(value for name in features for value in features.categories(name) or ()),
+    ]
+
+
+@pytest.mark.parametrize("kind", dict.fromkeys(map(type, VALUES)), ids=lambda kind: kind.__name__)
+def test_labels_names_and_categories_come_back_with_their_type(path, kind):
+    for value in (value for value in VALUES if type(value) is kind):
+        assert_comes_back(path, value)
+
+
+def assert_comes_back(path, value):
+    """A value is a label, a name and a category after loading, and in the next file."""
+    model = AMFClassifier(n_estimators=1, seed=1)
+    category = value if isinstance(value, str | tuple) else (value,)
+    model.learn_one({"a": 1, ("name", value): 0.5, "color": category}, value)
+    model.learn_one({value: 0.5, "color": "blue"}, ("other", value))
+    twin = reloaded(model, path)
+    assert all(map(is_same, names_in(twin), names_in(model))), ascii(value)[:99]
+    assert is_same(tuple(twin.predict_proba_one({"a": 1})), (value, ("other", value)))
+    learn(twin, STREAM[:50]).save(path)
+    learn(model, STREAM[:50]).save(path.with_name("other"))
+    assert path.read_bytes() == path.with_name("other").read_bytes(), ascii(value)[:99]
+
+
+@pytest.mark.parametrize("role", ["label", "feature", "category"])
+def test_values_of_other_types_raise_and_touch_no_file(path, role):
+    for value in OTHERS:
+        if role == "category" and isinstance(value, Decimal | Fraction | complex | np.number):
+            continue  # a number is no category
+        model = AMFClassifier(n_estimators=1)
+        category = value if role == "category" else "red"
+        if role == "category" and isinstance(value, np.generic):
+            category = (value,)
+        x = {value if role == "feature" else "name": 1.0, "color": category}
+        model.learn_one(x, value if role == "label" else "a")
+        path.write_text("old")
+        with pytest.raises(TypeError, match=role) as caught:
+            model.save(path)
+        assert repr(value) in str(caught.value)
+        assert [entry.read_text() for entry in path.parent.iterdir()] == ["old"], repr(value)
+
+
+def test_tuples_too_deep_are_refused_when_they_are_saved(path):
+    for depth, fits in ((50, True), (51, False), (10_000, False)):
+        value = "core"
+        for _ in range(depth):
+            value = (value,)
+        model = learn(OnlineDummyClassifier(), [({}, value, 1.0)])
+        if fits:
+            assert [*reloaded(model, path)._labels] == [value]
+        else:
+            with pytest.raises(TypeError, match="nested up to 50 deep"):
+                model.save(path)
+
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False),
+    st.text(st.characters(exclude_categories=())),
+    st.integers(-128, 127).map(np.int8),
+    st.integers(0, 2**64 - 1).map(np.uint64),
+    st.floats(allow_nan=False, width=16).map(np.float16),
+    st.floats(allow_nan=False).map(np.float64),
+    st.text(max_size=3).map(np.str_),
+    st.booleans().map(np.bool_),
+)
+
+
+ANYTHING = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3).map(tuple))
+
+
+@pytest.mark.slow
+@settings(max_examples=100)
+@given(st.lists(ANYTHING, unique=True, max_size=8), st.lists(ANYTHING, unique=True, max_size=8))
+def test_any_labels_and_categories_come_back(tmp_path_factory, labels, categories):
+    model = AMFClassifier(n_estimators=1, seed=1)
+    for label in labels or ["a"]:
+        if label is not None:
+            for category in categories:
+                model.learn_one({"color": ("a", category), ("f", category): 1}, label)
+    twin = reloaded(model, tmp_path_factory.mktemp("any") / "model.amf")
+    assert len(names_in(twin)) == len(names_in(model))
+    assert all(map(is_same, names_in(twin), names_in(model)))
