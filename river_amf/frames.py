@@ -136,7 +136,7 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
     elif isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ValueError(
-                f"{name} must be one-dimensional, got an array of shape {values.shape}"
+                f"{name} must have one dimension, got an array of shape {values.shape}"
             )
         result = pd.Series(values) if values.dtype.kind in "mM" else values
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):

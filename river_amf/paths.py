@@ -1,7 +1,8 @@
 """The path of a sample down a tree, and how the nodes on it make up the prediction.
 
 A kernel records the path (`kernels.tracing`): at each node the share sigma(r_v) that the node takes
-of the mass that remains (design 2). This module adds the node's counts and its own prediction.
+of the mass that remains (DESIGN.md: prediction). This module adds the node's counts and its own
+prediction.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@ import os
 import pytest
 from hypothesis import settings
 
-# no deadline: the first example compiles; derandomized: a red test is red again
+# No deadline, because the first example compiles. Derandomized, so a failing test fails again.
 settings.register_profile("river_amf", deadline=None, derandomize=True)
 settings.load_profile("river_amf")
 
-os.environ.setdefault("MPLBACKEND", "Agg")  # pictures without a display
+os.environ.setdefault("MPLBACKEND", "Agg")  # plots without a display
 
 # Before numpy is imported: the networks of `baselines` are so small that BLAS threads on shared
 # cores take five times as long as one.
@@ -17,7 +17,7 @@ for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """A soak is slow too, so that -m "not slow" leaves it out."""
+    """Mark every soak test as slow too, so that -m "not slow" excludes it."""
     for item in items:
         if item.get_closest_marker("soak"):
             item.add_marker("slow")

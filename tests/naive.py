@@ -2,14 +2,14 @@
 
 Three independent parts:
 
-- `Cell` and the functions on it: the aggregation (design 2) on any tree given as nested counts, by
-  the recursion of context-tree weighting and by brute-force enumeration of all prunings;
+- `Cell` and the functions on it: the average over prunings (DESIGN.md: aggregation) of any tree
+  given as nested counts, by the recursion of context-tree weighting and by brute force;
 - `NaiveForest`: the online forest with an object per node. A node keeps every sample that ever went
-  through it, and whatever is asked of it is recomputed from that list. Only what is defined step
-  by step is updated in place: with fading the share and the log-odds of a node; the range of a
-  feature; the weights of the learnt vote. Given the same random states it draws the same numbers
-  as the compiled forest, so trees can be compared node by node;
-- `sample_mondrian`: Mondrian trees drawn in one go on given rows, to compare distributions.
+  through it, and everything else is recomputed from that list. Only what is defined step by step
+  is updated in place: with fading, the share and the log-odds of a node; the range of a feature;
+  the weights of the learned vote. Given the same random states, it draws the same numbers as the
+  compiled forest, so trees can be compared node by node;
+- `sample_mondrian`: Mondrian trees drawn all at once on given rows, to compare distributions.
 """
 
 import math
@@ -32,23 +32,23 @@ SHARE_MEMORY = 500.0  # samples that the running mean of `fading_share` looks ba
 
 # observed range of a numeric feature
 RECENT = 64  # values kept until outliers among them are dropped
-FAR = 30.0  # in widths of the range: what lies further out is an outlier
-MAX_DROPPED = 2  # values dropped at one end at most
-CREDIT_NEEDED = 5.0  # so many far values in short order are believed
-CREDIT_LOST = 0.05  # with each value inside the range
+FAR = 30.0  # in widths of the range: values further out are outliers
+MAX_DROPPED = 2  # maximum number of values dropped at each end
+CREDIT_NEEDED = 5.0  # this many far values in quick succession are believed
+CREDIT_LOST = 0.05  # per value inside the range
 
 # relevance
 RELEVANCE_FLOOR = 0.003  # EPS
 RELEVANCE_MEMORY = 400.0  # delta = 1 - 1 / RELEVANCE_MEMORY
-LARGEST_TRUST = 1e6  # of a sample in the statistics of relevance
+LARGEST_TRUST = 1e6  # upper bound for a sample in the statistics of relevance
 N_BINS = 16  # for the values of a number
 N_BUCKETS = 64  # for the categories of a feature
-ONE_CLASS = 1e-12  # if G is as near to 1, there is nothing to explain
+ONE_CLASS = 1e-12  # if G is this close to 1, there is nothing to explain
 
-# learnt vote
-RECENT_RATE = 0.02  # of the mean of a tree's last losses
+# learned vote
+RECENT_RATE = 0.02  # of the mean of a tree's recent losses
 USUAL_RATE = 0.001
-LEAST_HEARD = 300  # losses before a tree may start afresh
+LEAST_HEARD = 300  # number of losses before a tree may restart
 LEAST_VARIANCE = 0.001  # of a loss
 LEAST_SURPLUS = 0.05
 VOTE_FLOOR = 1e-3  # FLOOR, added to each probability of a tree
@@ -96,27 +96,27 @@ def sigma(x: float) -> float:
 
 
 def node_prediction(counts: Sequence[float], dirichlet: float) -> list[float]:
-    """Predict from one node: p_v(c) = (n_v(c) + a) / (N_v + C a) (design 2, node prediction)."""
+    """Predict from one node: p_v(c) = (n_v(c) + a) / (N_v + C a) (DESIGN.md: node prediction)."""
     total = add_up(counts) + len(counts) * dirichlet
     return [(count + dirichlet) / total for count in counts]
 
 
 def loss(counts: Sequence[float], dirichlet: float) -> float:
-    """Cumulative loss L_v of a node, in closed form (design 2, cumulative loss)."""
+    """Cumulative loss L_v of a node, in closed form (DESIGN.md: cumulative loss)."""
     prior = len(counts) * dirichlet
     of_labels = [math.lgamma(count + dirichlet) - math.lgamma(dirichlet) for count in counts]
     return math.lgamma(add_up(counts) + prior) - math.lgamma(prior) - add_up(of_labels)
 
 
 def log_w(cell: Cell, *, step: float, dirichlet: float) -> float:
-    """Log-weight of the node by itself: log w_v = -eta L_v (design 2, aggregation)."""
+    """Log-weight of the node by itself: log w_v = -eta L_v (DESIGN.md: aggregation)."""
     return -step * loss(cell.counts, dirichlet)
 
 
 def log_wbar(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -> float:
     """Log-weight of all prunings of the subtree.
 
-    wbar_v = w_v at a leaf, (1-b) w_v + b wbar_left wbar_right elsewhere (design 2, aggregation).
+    wbar_v = w_v at a leaf, (1-b) w_v + b wbar_left wbar_right elsewhere (DESIGN.md: aggregation).
     """
     own = log_w(cell, step=step, dirichlet=dirichlet)
     if cell.left is None:
@@ -131,7 +131,7 @@ def log_wbar(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -
 def closed_form_log_odds(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -> float:
     """Log-odds of an internal node for itself against its children; infinite at a leaf.
 
-    r_v = log((1-b)/b) + log w_v - log wbar_left - log wbar_right (design 2, aggregation). A leaf
+    r_v = log((1-b)/b) + log w_v - log wbar_left - log wbar_right (DESIGN.md: aggregation). A leaf
     takes all the mass that reaches it, hence the infinity.
     """
     if cell.left is None:
@@ -148,7 +148,7 @@ def prunings(cell: Cell, *, split_prior: float) -> Iterator[tuple[list[Cell], fl
     """Enumerate all prunings T of a small tree as (leaves of T, log pi(T)).
 
     pi(T) = b^(internal nodes of T) (1-b)^(leaves of T that are not leaves of the full tree)
-    (design 2, aggregation); it sums to one.
+    (DESIGN.md: aggregation); it sums to one.
     """
     if cell.left is None:
         yield [cell], 0.0
@@ -165,8 +165,8 @@ def brute_force_prediction(
 ) -> list[float]:
     """Average the predictions of all prunings, each weighted by pi(T) exp(-eta L(T)).
 
-    `path` lists the cells that x goes through, from `cell` to a leaf; just one of them is a leaf of
-    any pruning T, and it makes T's prediction.
+    `path` lists the cells that x goes through, from `cell` to a leaf. In any pruning T, exactly one
+    of them is a leaf, and it makes T's prediction.
     """
     log_weights, predictions = [], []
     for leaves, log_pi in prunings(cell, split_prior=split_prior):
@@ -188,7 +188,7 @@ def aggregated_prediction(
     """Average the predictions of all prunings by recursion, for trees of any size.
 
     With q_v(c) = w_v p_v(c) at the leaf and (1-b) w_v p_v(c) + b q_child(c) wbar_sibling above, the
-    average is q_root(c) / wbar_root: wbar after one more sample of class c, for eta = 1 (design 2).
+    average is q_root(c) / wbar_root: wbar after one more sample of class c, for eta = 1.
     """
     log_q: list[float] = []
     below = None
@@ -213,7 +213,10 @@ def aggregated_prediction(
 
 
 def log_whole(counts: Sequence[float], label: int, weight: float, dirichlet: float) -> float:
-    """Increment of -L_v by one more sample (design 2): log p_v(y) if its weight is one."""
+    """Increment of -L_v by one more sample (DESIGN.md: sample weights).
+
+    It is log p_v(y) if the weight is one.
+    """
     own, total = counts[label] + dirichlet, add_up(counts) + len(counts) * dirichlet
     if weight == 1:
         return math.log(own / total)
@@ -223,9 +226,9 @@ def log_whole(counts: Sequence[float], label: int, weight: float, dirichlet: flo
 
 @dataclass
 class Mixture:
-    """The whole and the faded counts of a node, and the share q of the faded ones (design 3.3).
+    """Whole and faded counts of a node, and the share q of the faded ones (DESIGN.md: fading).
 
-    The faded total F is kept beside the f, not summed up from them.
+    The faded total F is kept separately, not summed up from the f.
     """
 
     counts: list[float]
@@ -236,7 +239,7 @@ class Mixture:
     fading_factor: float
 
     def faded_prediction(self) -> list[float]:
-        """Predict by the faded counts alone: (f(c) + a) / (F + C a)."""
+        """Predict with the faded counts alone: (f(c) + a) / (F + C a)."""
         total = self.faded_total + len(self.faded_counts) * self.dirichlet
         return [(count + self.dirichlet) / total for count in self.faded_counts]
 
@@ -247,7 +250,7 @@ class Mixture:
         return [(1 - q) * w + q * f for w, f in zip(whole, faded, strict=True)]
 
     def learn(self, label: int, weight: float) -> float:
-        """Count a sample; return the log P of its label from before."""
+        """Count a sample; return log P of its label before that."""
         whole = log_whole(self.counts, label, weight, self.dirichlet)
         faded = weight * math.log(self.faded_prediction()[label])
         log_p = log_add(math.log1p(-self.share) + whole, math.log(self.share) + faded)
@@ -258,8 +261,8 @@ class Mixture:
         return log_p
 
     def count(self, label: int, weight: float) -> None:
-        """Count a sample, the share left as it is."""
-        # f <- gamma^w f, and then the label's gets the sum of the first w powers of gamma
+        """Count a sample without changing the share."""
+        # f <- gamma^w f, then add the sum of the first w powers of gamma to the label's count
         kept = self.fading_factor**weight
         added = 1.0
         if weight != 1:
@@ -320,7 +323,7 @@ def cumulative_rates(lengths: Sequence[float], split_intensity: Sequence[float])
 
 
 def fmix32(h: int) -> int:
-    """Scramble 32 bits (the finaliser of MurmurHash3)."""
+    """Scramble 32 bits (the finalizer of MurmurHash3)."""
     h ^= h >> 16
     h = h * 0x85EBCA6B & MASK32
     h ^= h >> 13
@@ -329,7 +332,7 @@ def fmix32(h: int) -> int:
 
 
 def category_number(code: int, column: int, tree_key: int) -> float:
-    """Place a category in [0, 1), differently in each tree and column (design 3.6)."""
+    """Place a category in [0, 1), differently in each tree and column (DESIGN.md: categories)."""
     salt = fmix32(int(tree_key) ^ (column * 0x9E3779B9 & MASK32))
     return fmix32(fmix32(code) ^ salt) / 2**32
 
@@ -340,21 +343,21 @@ def category_number(code: int, column: int, tree_key: int) -> float:
 
 
 def is_number(value: Any) -> bool:
-    """Tell numbers (bool and numpy scalars included) from categories."""
+    """Whether a value is a number (including bool and numpy scalars), not a category."""
     return isinstance(value, numbers.Real | np.bool_)
 
 
 def is_missing(value: Any) -> bool:
-    """Tell None and NaN from values (design 3.7)."""
+    """Tell None and NaN from values (DESIGN.md: missing values)."""
     return value is None or (is_number(value) and math.isnan(value))
 
 
 class ObservedRange:
-    """Range of the values of a numeric feature, outliers left out.
+    """Range of the values of a numeric feature, without outliers.
 
-    The first values are kept, and the far ones among them dropped when there are `RECENT`, unless
-    almost all are equal: then more are awaited. Once it is settled a far value counts only if
-    several come in short order; until then it is suspect.
+    The first `RECENT` values are kept, and then the far ones among them are dropped; if almost all
+    of them are equal, it waits for more. Once the range is settled, a far value counts only if
+    several come in quick succession; until then it is suspect.
     """
 
     def __init__(self) -> None:
@@ -369,20 +372,20 @@ class ObservedRange:
         return self.high - self.low
 
     def extend(self, value: float) -> None:
-        """Make the range hold the value."""
+        """Extend the range to include the value."""
         self.low, self.high = min(self.low, value), max(self.high, value)
 
     def is_far(self, value: float) -> bool:
-        """Tell whether a value might be an outlier."""
+        """Whether a value might be an outlier."""
         outside = max(self.low - value, value - self.high)
         return self.is_settled and outside > FAR * self.width()
 
     def draw_in(self, value: float) -> float:
-        """Winsorise: put a far value at the end of the range."""
+        """Winsorize: move a far value to the end of the range."""
         return min(max(value, self.low), self.high) if self.is_far(value) else value
 
     def add(self, value: float) -> tuple[bool, bool]:
-        """Take in a value; tell whether it is suspect, and whether earlier ones were dropped."""
+        """Add a value; return whether it is suspect, and whether earlier ones were dropped."""
         dropped = False
         if not self.is_settled:
             self.recent.append(value)
@@ -401,7 +404,7 @@ class ObservedRange:
         return not self.low <= value <= self.high, dropped
 
     def _judge(self) -> bool:
-        """Drop the outliers among the recent values; tell whether there were any."""
+        """Drop the outliers among the recent values; return whether there were any."""
         kept = without_outliers(self.recent)
         dropped = kept[0] > self.low or kept[-1] < self.high
         if dropped:
@@ -414,7 +417,7 @@ class ObservedRange:
 
 
 def without_outliers(values: Iterable[float]) -> list[float]:
-    """Sort the values, and leave out the few at each end that lie far from all others."""
+    """Sort the values, and drop the few at each end that lie far from all others."""
     values = sorted(values)
     width = values[-1 - MAX_DROPPED] - values[MAX_DROPPED]
     if width == 0:
@@ -431,7 +434,7 @@ def without_outliers(values: Iterable[float]) -> list[float]:
 
 @dataclass(eq=False)
 class Observation:
-    """A value in the statistics of a feature; `number` is its sample's among all learnt, from 1."""
+    """A value in the statistics of a feature; `number` counts the samples learned, from 1."""
 
     number: int
     value: Any
@@ -443,14 +446,14 @@ class Observation:
 def correlation_ratio(
     values: Sequence[float], labels: Sequence[Hashable], weights: Sequence[float]
 ) -> float:
-    """Part of the values' variance that the classes explain, eta^2 = 1 - within / total."""
+    """Fraction of the values' variance that the classes explain, eta^2 = 1 - within / total."""
 
     def scatter(v: np.ndarray, w: np.ndarray) -> float:
         return float(np.sum(w * (v - np.sum(w * v) / np.sum(w)) ** 2))
 
     v, w = np.array(values, dtype=float), np.array(weights, dtype=float)
     with np.errstate(all="ignore"):  # values like 1e200
-        v = v - v[0]  # values that coincide then do so exactly
+        v = v - v[0]  # equal values then stay exactly equal
         total = scatter(v, w)
         if total == 0 or not math.isfinite(total):
             return 0.0
@@ -483,10 +486,10 @@ def corrected_tau(
 
 
 class Column:
-    """A feature's column: every value seen so far, in order of arrival, the missing ones left out.
+    """A feature's column: all values seen so far except missing ones, in order of arrival.
 
-    The first value decides for good whether the column is numeric or categorical. In a categorical
-    column numbers are categories too; in a numeric one a category is an error.
+    The first value decides once and for all whether the column is numeric or categorical. In a
+    categorical column, numbers are categories too; in a numeric one, a category is an error.
     """
 
     def __init__(self, name: Hashable, index: int, first_value: Any) -> None:
@@ -504,7 +507,7 @@ class Column:
             raise ValueError(f"feature {self.name!r} is numeric, got {value!r}: give a number")
 
     def add(self, value: Any) -> None:
-        """Take in the value of a sample that the trees are to learn."""
+        """Add the value of a sample that the trees are about to learn."""
         self.values.append(value)
         if not self.is_categorical:
             self.is_suspect, dropped = self.range.add(float(value))
@@ -512,22 +515,22 @@ class Column:
                 self.observations = []
 
     def observe(self, number: int, value: Any, label: Hashable, weight: float) -> None:
-        """Put the value just added in the statistics of relevance, the sample now being learnt."""
+        """Add the latest value to the statistics of relevance once its sample has been learned."""
         if not self.is_suspect:
             self.observations.append(Observation(number, value, label, weight, self.bucket(value)))
 
     def categories(self) -> list[Any]:
-        """List the categories in order of first appearance: the place is the code."""
+        """List the categories in order of first appearance; the index is the code."""
         return list(dict.fromkeys(self.values))
 
     def draw_in(self, value: Any, kind: str) -> Any:
-        """Put an outlier at the end of the range, unless the intensity takes values as they are."""
+        """Move an outlier to the end of the range, unless the intensity is "unit"."""
         if self.is_categorical or kind == "unit":
             return value
         return self.range.draw_in(float(value))
 
     def encode(self, value: Any, tree_key: int) -> float:
-        """Turn a value into a tree's number; an unseen category takes the next free code."""
+        """Turn a value into a tree's number; an unseen category gets the next free code."""
         if not self.is_categorical:
             return float(value)
         known = self.categories()
@@ -535,14 +538,14 @@ class Column:
         return category_number(code, self.index, tree_key)
 
     def base_intensity(self, kind: str) -> float:
-        """lambda_j before relevance: 1, or one over the range (design 3.2; categories: 3.6)."""
+        """lambda_j before relevance: 1, or one over the range (DESIGN.md: split intensity)."""
         if kind == "unit" or self.is_categorical:
             return 1.0
         width = min(self.range.width(), sys.float_info.max)
         return min(1.0 / width, sys.float_info.max) if width > 0 else 0.0
 
     def relevance(self, n_learnt: int) -> float:
-        """Tell how much feature and label have to do with each other, from 0 to 1 (design 3.2)."""
+        """Tell how much the feature says of the label, from 0 to 1 (DESIGN.md: relevance)."""
         if not self.observations:
             return 0.0
         remembered = 1 - 1 / RELEVANCE_MEMORY
@@ -558,7 +561,7 @@ class Column:
         return max(correlation_ratio(values, labels, weights), tau)
 
     def bucket(self, value: Any) -> int:
-        """Count a category by its code, a number by its place in the range as it is now."""
+        """Return the bucket of a category (by its code) or a number (by its place in the range)."""
         if self.is_categorical:
             return self.categories().index(value) % N_BUCKETS
         if self.range.width() == 0:
@@ -569,7 +572,7 @@ class Column:
 
 @dataclass(eq=False)
 class Sample:
-    """A labelled sample as one tree sees it: `values` maps each column not missing to a number."""
+    """A labeled sample as a tree sees it: `values` maps each column that is present to a number."""
 
     x: dict[Hashable, Any]
     label: Hashable
@@ -582,11 +585,11 @@ class Node:
     """A node, with every sample that ever went through it in order of arrival.
 
     `feature` is a column index; None at a leaf, like `threshold`, `left` and `right`. `is_open`
-    says that a leaf splits by extension as internal nodes do; a leaf that is not open is paused
-    (design 2, pure cells).
+    means that a leaf splits by extension, as internal nodes do; a leaf that is not open is paused
+    (DESIGN.md: late splitting).
 
-    `share` and `odds` are for fading alone: the share q of the faded counts, and the log-odds r of
-    an internal node, which then do not follow from the counts.
+    `share` and `odds` are used only with fading: the share q of the faded counts, and the log-odds
+    r of an internal node, which then do not follow from the counts.
     """
 
     forest: "NaiveForest" = field(repr=False)
@@ -601,7 +604,7 @@ class Node:
     odds: float = math.inf
 
     def is_leaf(self) -> bool:
-        """Tell whether the node has no children."""
+        """Whether the node has no children."""
         return self.left is None
 
     def children_time(self) -> float:
@@ -625,7 +628,7 @@ class Node:
         return hull(self.samples)
 
     def is_pure_with(self, label: Hashable) -> bool:
-        """Tell whether no sample of the cell bears another label."""
+        """Whether no sample of the cell has another label."""
         return all(sample.label == label for sample in self.samples)
 
     def cell(self) -> Cell:
@@ -649,15 +652,15 @@ class Node:
         return closed_form_log_odds(self.cell(), **self.forest.aggregation())
 
     def mixture(self) -> Mixture:
-        """Whole and faded counts from the samples, and the share as it has been learnt."""
+        """Whole and faded counts from the samples, and the share as learned."""
         mixture = self.forest.fresh_mixture()
         for sample in self.samples:
             mixture.count(self.forest.labels.index(sample.label), sample.weight)
-        mixture.share = self.share  # perhaps with another C and a on the way
+        mixture.share = self.share  # C and a may have changed in between
         return mixture
 
     def replay(self) -> tuple[float, float]:
-        """Learn the samples from a fresh state; return its share and log w_v = eta sum log P."""
+        """Learn the samples from a fresh state and return its share and log w_v = eta sum log P."""
         mixture = self.forest.fresh_mixture()
         number = self.forest.labels.index
         log_p = [mixture.learn(number(sample.label), sample.weight) for sample in self.samples]
@@ -685,7 +688,7 @@ def hull(samples: Iterable[Sample]) -> dict[int, tuple[float, float]]:
 
 
 def running_mean(values: Sequence[tuple[float, float]], rate: float) -> float:
-    """Mean in which each new value has the weight `rate`, or more while there are few."""
+    """Mean in which each new value has the weight `rate`, or more as long as there are few."""
     mean = 0.0
     for n, (value, trust) in enumerate(values, start=1):
         mean += trust * (value - mean) * max(rate, 1 / n)
@@ -716,7 +719,7 @@ class NaiveTree:
         return found
 
     def budget_spent(self) -> bool:
-        """Tell whether two more nodes would exceed `max_nodes` (design 3.5)."""
+        """Tell whether two more nodes would exceed `max_nodes` (DESIGN.md: budget)."""
         max_nodes = self.forest.max_nodes
         return max_nodes is not None and len(self.nodes()) + 2 > max_nodes
 
@@ -729,7 +732,7 @@ class NaiveTree:
         return nodes
 
     def predict(self, values: dict[int, float]) -> list[float]:
-        """Predict the C classes by the average of all prunings, or by the leaf alone."""
+        """Predict the C classes with the average of all prunings, or with the leaf alone."""
         if self.root is None:
             return [1.0 / self.forest.n_classes()] * self.forest.n_classes()
         nodes = self.path(values)
@@ -743,10 +746,10 @@ class NaiveTree:
         return aggregated_prediction(cells, **self.forest.aggregation())
 
     def learn(self, sample: Sample, split_intensity: Sequence[float]) -> None:
-        """Grow the tree where the sample asks for it, then count the sample along its path."""
+        """Grow the tree where the sample requires it, then count the sample along its path."""
         if self.root is None:
             self.root = self._new_leaf(0.0)
-        # log of the factor by which the sample's change of structure multiplies a node's wbar
+        # log of the factor by which the change of structure multiplies a node's wbar
         self.log_growth = {}
         path = self._grow(sample, split_intensity)
         if self.forest.fading_factor is not None:
@@ -755,7 +758,7 @@ class NaiveTree:
             node.samples.append(sample)
 
     def judge(self, loss: float, weight: float) -> None:
-        """Start afresh if the losses exceed the usual ones by far."""
+        """Restart if the losses are far higher than usual."""
         self.losses.append((loss, min(weight, 1.0)))
         recent = running_mean(self.losses, RECENT_RATE)
         usual = running_mean(self.losses, USUAL_RATE)
@@ -780,9 +783,9 @@ class NaiveTree:
         return prediction
 
     def _learn_fading(self, path: Sequence[Node], sample: Sample) -> float:
-        """Update shares and odds from the leaf upwards (design 2, learn).
+        """Update shares and odds from the leaf upwards (DESIGN.md: learning).
 
-        Returns the root's log g, the growth of its wbar by structure left out.
+        Returns the root's log g, the growth of its wbar without the part due to structure.
         """
         label = self.forest.labels.index(sample.label)
         log_g = part = 0.0
@@ -794,7 +797,7 @@ class NaiveTree:
                 log_g, part = log_p, q
             else:
                 r = node.odds
-                if self.forest.use_aggregation:  # else the leaf alone predicts
+                if self.forest.use_aggregation:  # otherwise the leaf alone predicts
                     part = sigma(r) * q + sigma(-r) * part
                 node.odds = r + log_p - log_g
                 log_g = log_add(-softplus(-r) + log_p, -softplus(r) + log_g)
@@ -810,7 +813,7 @@ class NaiveTree:
         return node.is_leaf() and not node.is_open and not self.budget_spent()
 
     def _grow(self, sample: Sample, split_intensity: Sequence[float]) -> list[Node]:
-        """Change the structure for the sample; return its path, the sample not yet counted."""
+        """Change the structure for the sample and return its path, without counting it yet."""
         path: list[Node] = []
         node = self.root
         while True:
@@ -833,7 +836,7 @@ class NaiveTree:
     def _insert_parent(
         self, node: Node, above: Node | None, sample: Sample, split_intensity: Sequence[float]
     ) -> list[Node]:
-        """Split the sample off above the node if the draw says so (design 2, Mondrian growth).
+        """Split the sample off above the node if the draw says so (DESIGN.md: Mondrian growth).
 
         Returns the new parent and the new leaf, or nothing.
         """
@@ -881,12 +884,12 @@ class NaiveTree:
     def _expand_leaf(
         self, leaf: Node, newcomer: Sample, split_intensity: Sequence[float]
     ) -> list[Node]:
-        """Draw the splits that a paused leaf has put off (design 2, pure cells).
+        """Draw the splits that a paused leaf has put off (DESIGN.md: late splitting).
 
         Returns the newcomer's path from the leaf downwards.
         """
         path = [leaf]
-        while path[-1].samples:  # else the newcomer is alone, in a leaf that stays paused
+        while path[-1].samples:  # otherwise the newcomer is alone, in a leaf that stays paused
             node = path[-1]
             cell = [*node.samples, newcomer]
             box = hull(cell)
@@ -901,7 +904,7 @@ class NaiveTree:
             feature = self.random.column(sides, split_intensity)
             threshold = self.random.threshold(*box[feature])
             on_left = partition(cell, feature, threshold)
-            stored = list(zip(node.samples, on_left, strict=False))  # the newcomer left out
+            stored = list(zip(node.samples, on_left, strict=False))  # without the newcomer
             left = self._new_leaf(split_time, [s for s, is_left in stored if is_left])
             right = self._new_leaf(split_time, [s for s, is_left in stored if not is_left])
             node.split(feature, threshold, left, right)
@@ -909,7 +912,7 @@ class NaiveTree:
         return path
 
     def _fade_parent(self, parent: Node, below: Node) -> None:
-        """Let a newly inserted parent take over from the node below it (design 2, growth)."""
+        """Let a new parent take over from the node below it (DESIGN.md: structural changes)."""
         b = self.forest.split_prior
         # rho = log w - log wbar of the node below
         rho = 0.0 if below.is_leaf() else -math.log1p(-b) - softplus(-below.odds)
@@ -918,7 +921,7 @@ class NaiveTree:
         self.log_growth[parent] = log_add(math.log1p(-b) + rho, math.log(b))
 
     def _fade_expansion(self, top: Node) -> None:
-        """Give the nodes of an expansion their shares and odds; the top keeps its share."""
+        """Set the shares and odds of the nodes of an expansion; the top node keeps its share."""
         share = top.share
         log_wbar = self._fade_subtree(top)
         top.share = share
@@ -937,9 +940,9 @@ class NaiveTree:
 
 
 def partition(cell: Sequence[Sample], feature: int, threshold: float) -> list[bool]:
-    """Tell for each sample of a cell whether it goes left.
+    """Return for each sample of a cell whether it goes left.
 
-    Samples that lack the feature go with the heavier side of those that have it, left in a tie.
+    Samples that lack the feature join the heavier side of those that have it, left in a tie.
     """
     having = [sample for sample in cell if feature in sample.values]
     left_weight = add_up(s.weight for s in having if s.values[feature] <= threshold)
@@ -952,7 +955,7 @@ def partition(cell: Sequence[Sample], feature: int, threshold: float) -> list[bo
 
 
 class NaiveForest:
-    """The Aggregated Mondrian Forest of design 2, with next to nothing incremental in it.
+    """The Aggregated Mondrian Forest of DESIGN.md, with next to nothing incremental in it.
 
     One tree for each entry of `random_states` (64-bit integers) and `tree_keys` (32-bit integers);
     the other parameters are those of `AMFClassifier`.
@@ -1068,13 +1071,13 @@ class NaiveForest:
         ]
 
     def fading_share(self) -> float:
-        """Return the running share of faded counts in the predictions; 0 without fading."""
+        """Return the running share of the faded counts in the predictions, 0 without fading."""
         if self.fading_factor is None:
             return 0.0
         return math.fsum(tree.fading_share for tree in self.trees) / len(self.trees)
 
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
-        """Let the trees vote; the labels seen so far, summing to one."""
+        """Let the trees vote; return probabilities of the labels seen so far, which sum to one."""
         if not self.labels:
             return {}
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
@@ -1112,12 +1115,12 @@ class NaiveForest:
             self.biases[c] += BIAS_RATE * weight * ((c == label) - p)
 
     def encode(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
-        """Map column to a tree's number for each known feature that is not missing in x."""
+        """Map the column of each known feature that is present in x to a tree's number."""
         self._check_features(x)
         return self._encode(self.draw_in(x), tree_key)
 
     def draw_in(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
-        """Put the outliers of a sample at the ends of the ranges."""
+        """Move the outliers of a sample to the ends of the ranges."""
         return {
             name: self.columns[name].draw_in(value, self.split_intensity)
             if name in self.columns and not is_missing(value)
@@ -1144,7 +1147,7 @@ class NaiveForest:
                 self.columns[name].check(value)
 
     def _add_values(self, x: dict[Hashable, Any]) -> None:
-        """Give new features a column, in an order that does not depend on the dict's; keep x."""
+        """Add the values of x; the order of new columns does not depend on that of the dict."""
         present = {name: value for name, value in x.items() if not is_missing(value)}
         for name in sorted(present, key=lambda name: (type(name).__name__, repr(name))):
             if name not in self.columns:
@@ -1153,13 +1156,13 @@ class NaiveForest:
 
 
 # -------------------------------------------------------------------------------------------------
-# Mondrian trees drawn in one go
+# Mondrian trees drawn all at once
 # -------------------------------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
 class MondrianNode:
-    """A node of a tree drawn in one go; `time` is its creation, the children's its split time."""
+    """A node of a tree drawn all at once; the children's `time` is its split time."""
 
     time: float
     n_samples: int
@@ -1181,9 +1184,9 @@ def sample_mondrian(
 ) -> MondrianNode:
     """Draw a Mondrian tree of infinite lifetime and unit intensity on the rows.
 
-    By recursion on the box of the rows (Lakshminarayanan et al., 2014, algorithm 2). Cells whose
-    rows coincide are not split, nor, with `stop_if_pure`, cells of one label. Rows have no missing
-    values. `time` and `depth` are those of the top node.
+    It recurses on the box of the rows (Lakshminarayanan et al., 2014, algorithm 2). Cells whose
+    rows are all equal are not split, nor, with `stop_if_pure`, are cells with a single label. Rows
+    have no missing values. `time` and `depth` are those of the top node.
     """
     rows, labels = np.asarray(rows, dtype=float), np.asarray(labels)
     node = MondrianNode(time, len(rows), depth)

@@ -1,4 +1,4 @@
-"""A tree as `inspection.node_table` shows it, and what the oracles of `naive.py` say of it."""
+"""A tree as shown by `inspection.node_table`, and how to check it with the oracles of `naive`."""
 
 import math
 from typing import Any
@@ -11,19 +11,19 @@ from river_amf import AMFClassifier, inspection
 
 
 def n_classes(model: AMFClassifier) -> int:
-    """Count the classes of the prior: all given ones, else those seen."""
+    """Return the number of classes in the prior: the given number, or of those seen."""
     return model.n_classes or len(model._labels)
 
 
 def dirichlet(model: AMFClassifier) -> float:
-    """Return the Dirichlet parameter in force (design 2, parameters and defaults)."""
+    """Return the Dirichlet parameter in force (DESIGN.md: node prediction)."""
     if model.dirichlet is not None:
         return model.dirichlet
     return 0.5 if n_classes(model) <= 2 else 0.01
 
 
 def aggregation(model: AMFClassifier) -> dict[str, float]:
-    """Return the parameters of the aggregation, as the oracles take them."""
+    """Return the parameters of the aggregation in the form that the oracles take."""
     return {
         "split_prior": model.split_prior,
         "step": model.step,
@@ -32,7 +32,7 @@ def aggregation(model: AMFClassifier) -> dict[str, float]:
 
 
 def cells(model: AMFClassifier, table: pd.DataFrame) -> dict[int, naive.Cell]:
-    """Return the cells of a tree by node, linked, with a count for each class of the prior."""
+    """Return the linked cells of a tree by node, with a count for each class of the prior."""
     unseen = (0.0,) * (n_classes(model) - len(model._labels))
     made = {
         node: naive.Cell((*counts.values(), *unseen))
@@ -51,8 +51,8 @@ def root(table: pd.DataFrame) -> int:
 
 
 def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
-    """Walk from the root to the leaf of x, by what the table shows alone."""
-    # arrays, as to look up rows of a dataframe takes most of the time of a test
+    """Walk from the root to the leaf of x, using only what the table shows."""
+    # arrays, because looking up rows of a dataframe would take most of a test's time
     columns = {name: table[name].to_numpy() for name in table.columns}
     nodes = [root(table)]
     while columns["left"][nodes[-1]] >= 0:
@@ -70,7 +70,7 @@ def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
 
 
 def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
-    """Compare all log-odds of a forest with their closed form from the counts (design 2, b)."""
+    """Compare all log-odds of a forest with their closed form (DESIGN.md: invariants)."""
     for tree in range(model.n_estimators):
         table = inspection.node_table(model, tree)
         made = cells(model, table)
@@ -83,9 +83,9 @@ def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
 
 
 def log_wbar_root(model: AMFClassifier, table: pd.DataFrame) -> float:
-    """Return log wbar of the root of a tree as its stored log-odds give it.
+    """Return log wbar of the root of a tree, computed from its stored log-odds.
 
-    log wbar = log w + log(1-b) + softplus(-r) (design 2, growth, rho).
+    log wbar = log w + log(1-b) + softplus(-r) (DESIGN.md: structural changes).
     """
     made, node = cells(model, table), root(table)
     parameters = aggregation(model)

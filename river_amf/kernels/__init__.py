@@ -12,7 +12,7 @@ From the lowest layer to the highest:
 - `tracing`: the path of one sample, for explanations;
 - `learning`, `blocks`: the kernels that Python calls, for one sample and for a block.
 
-They follow sections 2 and 3 of the project's design and the papers named there: [AMF] Mourtada,
+They follow `river_amf/DESIGN.md` and the papers that it is based on: [AMF] Mourtada,
 Gaiffas, Scornet, *AMF: Aggregated Mondrian Forests for Online Learning* (2021); [MF]
 Lakshminarayanan, Roy, Teh, *Mondrian Forests* (2014); [CTW] Willems, Shtarkov, Tjalkens, *The
 Context-Tree Weighting Method* (1995); [FS] Herbster, Warmuth, *Tracking the Best Expert* (1998).

@@ -1,4 +1,4 @@
-"""Aggregation: the average over all prunings of a tree, by one walk (design 2; [CTW]).
+"""Aggregation: the average over all prunings of a tree (DESIGN.md: aggregation; [CTW]).
 
 wbar_v = (1 - b) w_v + b wbar_left wbar_right. After a sample has been learned, a walk up its path
 updates the log-odds; for a prediction, a walk down the path mixes what its nodes predict.
@@ -37,7 +37,7 @@ SAFE = 1e50  # with counts between it and its inverse, products of three quotien
 def aggregate_upwards(
     tree: Tree, leaf: int, label: int, weight: float, changed: int, log_growth: float
 ) -> None:
-    """Count a sample on its path and update the log-odds, from leaf to root (design 2, learn)."""
+    """Count a sample on its path and update the log-odds, leaf to root (DESIGN.md: learning)."""
     # `changed` is the node below which the structure has changed (or NONE), and exp(log_growth) the
     # factor by which that change alone has multiplied its wbar.
     settings = tree.settings
@@ -129,7 +129,7 @@ def aggregate_any_weight(
 
 @hot
 def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
-    """Write the tree's prediction for x to `proba`, from root to leaf (design 2, predict)."""
+    """Write the tree's prediction for x to `proba`, from root to leaf (DESIGN.md: prediction)."""
     # A node takes the share sigma(r_v) of the remaining mass and passes on the rest; the leaf takes
     # everything that is left. Without aggregation, the leaf alone predicts.
     settings, nodes = forest.settings[0], forest.nodes[t]
@@ -173,7 +173,8 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
 
 @helper
 def recompute_odds(settings: Record, state: Record, nodes: Array, counts: Array) -> None:
-    """Recompute all log-odds of a tree from its counts, in a walk without a stack (design 2, e)."""
+    """Recompute all log-odds of a tree from its counts (DESIGN.md: new labels)."""
+    # The walk needs no stack.
     log_wbar = np.empty(state["n_nodes"])
     index = state["root"]
     previous = NONE

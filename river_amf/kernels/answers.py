@@ -1,6 +1,7 @@
 """The values that kernels return to Python. A negative value says which kind of room ran out.
 
-A kernel that is called again, once there is more room, continues where it stopped.
+A kernel that is called again, once there is more room, continues where it stopped
+(DESIGN.md: room).
 """
 
 DONE = 0

@@ -1,7 +1,7 @@
 """Boxes: the smallest and largest value of each feature in a cell, NaN where there is none yet.
 
 A box is (2, features). How far a sample extends it, e_j, and the split intensities lambda_j give
-the rate of the Mondrian process (design 2, growth).
+the rate of the Mondrian process (DESIGN.md: Mondrian growth).
 """
 
 from __future__ import annotations

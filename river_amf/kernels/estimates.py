@@ -1,8 +1,9 @@
 """What a node predicts, its weight against the nodes below it, and how both learn from a sample.
 
 A node v with counts n_v(c), their sum N_v, C classes and Dirichlet parameter a predicts
-(n_v(c) + a) / (N_v + C a) (design 2). With fading, it also has faded counts, and predicts a mixture
-of both. Its log-odds r_v against the nodes below it are stored as odds divided by a power of two.
+(n_v(c) + a) / (N_v + C a) (DESIGN.md: node prediction). With fading, it also has faded counts, and
+predicts a mixture of both (DESIGN.md: fading). Its log-odds r_v against the nodes below it are
+stored as odds divided by a power of two (DESIGN.md: odds as stored).
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ def set_log_odds(node: Record, log_odds: float) -> None:
 
 @hot
 def softplus(log_odds: float) -> float:
-    """The stable softplus log(1 + exp(r)) (design 2)."""
+    """The stable softplus log(1 + exp(r)) (DESIGN.md: learning)."""
     return max(log_odds, 0.0) + math.log1p(math.exp(-abs(log_odds)))
 
 
@@ -84,13 +85,13 @@ def tempered(settings: Record, log_p: float) -> float:
 
 @hot
 def log_odds_of(settings: Record, log_own: float, log_children: float) -> float:
-    """r_v = log((1-b) / b) + log w_v - log wbar_left - log wbar_right (design 2, aggregation)."""
+    """r_v = log((1-b) / b) + log w_v - log wbar_left - log wbar_right (DESIGN.md: aggregation)."""
     return settings["log_stop"] - settings["log_split"] + log_own - log_children
 
 
 @hot
 def log_own_surplus(settings: Record, log_odds: float) -> float:
-    """The rho = log w_v - log wbar_v = -log(1 - b) - softplus(-r_v) of design 2, growth."""
+    """Rho = log w_v - log wbar_v = -log(1-b) - softplus(-r_v) (DESIGN.md: structural changes)."""
     return -settings["log_stop"] - softplus(-log_odds)
 
 
@@ -101,7 +102,7 @@ def log_own_surplus(settings: Record, log_odds: float) -> float:
 def log_score(settings: Record, count: float, n_samples: float, weight: float) -> float:
     """Log of the probability that a node gave to the label of a sample not counted yet."""
     # For weight 1, this is log p_v(y); otherwise the increment of -L_v, so that the order of the
-    # samples does not matter (design 2).
+    # samples does not matter (DESIGN.md: sample weights).
     a = settings["dirichlet"]
     total = settings["total_dirichlet"]
     if weight == 1.0:
@@ -116,7 +117,7 @@ def log_score(settings: Record, count: float, n_samples: float, weight: float) -
 
 @helper
 def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
-    """The log weight log w_v = -eta L_v, in closed form from the counts (design 2, loss)."""
+    """The log weight log w_v = -eta L_v, computed from the counts (DESIGN.md: cumulative loss)."""
     if n_samples == 0.0:
         return 0.0
     loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]

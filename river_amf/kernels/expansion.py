@@ -1,8 +1,8 @@
 """Growth of pure cells: a leaf with a single label is split late, when another label arrives.
 
 The Mondrian process restricted to the samples that it keeps and the newcomer is then drawn at once,
-by the law of the tree that had split all along (design 2, pure cells; "paused block" in [MF]). Only
-the newcomer's cell is split further, so the splits form a chain, and all other cells stay whole.
+by the law of the tree that had split all along (DESIGN.md: late splitting; "paused block" in [MF]).
+Only the newcomer's cell is split further, so the splits form a chain; all other cells stay whole.
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ def weigh_chain(
 
 @helper
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
-    """Split a pure leaf late, as a sample of another label has arrived at `row` (design 2)."""
+    """Split a pure leaf late, as a sample of another label has arrived at `row`."""
     # Returns NOTHING, the newcomer's leaf and the growth of the log wbar of the expanded leaf. If
     # the tree runs out of room, nothing changes, and the first value says which kind is short.
     before = tree.state["random_state"]

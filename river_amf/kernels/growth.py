@@ -1,6 +1,6 @@
 """Growth by extension: if a sample is outside a node's box, the node may get a new parent.
 
-The Mondrian process of [MF, algorithm 4] and [AMF, algorithm 3]; design 2, growth.
+The Mondrian process of [MF, algorithm 4] and [AMF, algorithm 3] (DESIGN.md: Mondrian growth).
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def insert_parent(
 ) -> tuple[int, int, float]:
     """Insert a parent above a node, and a leaf with x as the node's sibling."""
     # Returns the leaf, the parent, and the growth of log wbar that is passed on to the ancestors,
-    # log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below (design 2, learn).
+    # log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below
+    # (DESIGN.md: structural changes).
     n_features = tree.settings["n_features"]
     parent = add_node(tree, tree.nodes[index]["parent"])
     node, above = tree.nodes[index], tree.nodes[parent]

@@ -1,8 +1,9 @@
 """Split intensity: how readily a feature is split, given its range and its relevance.
 
 The range is judged by the first values and by how often later ones are far outside it, so that an
-outlier does not silence a feature. Relevance is how informative a feature has recently been about
-the label: the larger of the correlation ratio eta^2 and Goodman and Kruskal's tau (design 3.2).
+outlier does not silence a feature (DESIGN.md: outliers). Relevance is how informative a feature has
+recently been about the label: the larger of the correlation ratio eta^2 and Goodman and Kruskal's
+tau (DESIGN.md: relevance).
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
 
 @hot
 def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> None:
-    """Update the split intensities for a sample that is about to be learned (design 3.2)."""
+    """Update the split intensities for a sample to be learned (DESIGN.md: split intensity)."""
     # They follow from the ranges including the sample, and from the relevance before it.
     settings = forest.settings[0]
     n_features = settings["n_features"]

@@ -90,7 +90,7 @@ def mixed(word: Word) -> Word:
 
 @kernel
 def category_number(key: Word, feature: int, code: float) -> float:
-    """The number in [0, 1) that a tree gives to a category (design 3.6); all are distinct."""
+    """The number in [0, 1) a tree gives to a category, all distinct (DESIGN.md: categories)."""
     salt = mixed(key ^ ((np.uint64(feature) * np.uint64(0x9E3779B9)) & LOW_WORD))
     return float(mixed(mixed(np.uint64(code)) ^ salt)) / 4294967296.0
 

@@ -1,7 +1,8 @@
 """Checks whether the arrays have room for what is about to be learned, or Python has to make more.
 
 Before any tree learns a sample, every tree has room for some splits. If the expansion of a leaf
-needs more, which is rare, learning stops between two trees until Python has made room.
+needs more, which is rare, learning stops between two trees until Python has made room
+(DESIGN.md: room).
 """
 
 from __future__ import annotations

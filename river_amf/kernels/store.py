@@ -1,8 +1,9 @@
 """The store of samples that all trees share, and the lists of its rows that pure leaves keep.
 
-A leaf whose samples all have the same label keeps them until another label comes (design 2, pure
-cells). Its list follows the tree's links from the newest row in the store to the oldest. A list
-that grows too long is thinned, and once the budget of nodes is spent, a box takes its place.
+A leaf whose samples all have the same label keeps them until another label comes (DESIGN.md: late
+splitting). Its list follows the tree's links from the newest row in the store to the oldest. A list
+that grows too long is thinned (DESIGN.md: thinning), and once the budget of nodes is spent, a box
+takes its place.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def thin_list(forest: Forest, tree: Tree, index: int) -> None:
 
 @helper
 def release_rows(forest: Forest, tree: Tree) -> None:
-    """Replace the samples that leaves keep by boxes, as the budget is spent (design 3.5)."""
+    """Replace the samples that leaves keep by boxes, as the budget is spent (DESIGN.md: budget)."""
     for index in range(tree.state["n_nodes"]):
         node = tree.nodes[index]
         if keeps_samples(node):

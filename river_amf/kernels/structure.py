@@ -28,7 +28,7 @@ def keeps_samples(node: Record) -> bool:
 
 @hot
 def is_spent(settings: Record, state: Record) -> bool:
-    """Whether the tree's budget leaves no room for a split (design 3.5)."""
+    """Whether the tree's budget leaves no room for a split (DESIGN.md: budget)."""
     return state["n_nodes"] + 2 > settings["max_nodes"]
 
 
@@ -40,7 +40,7 @@ def splits_late(settings: Record, state: Record) -> bool:
 
 @hot
 def splits_left(settings: Record, state: Record) -> int:
-    """The number of splits that the budget still allows (design 3.5)."""
+    """The number of splits that the budget still allows (DESIGN.md: budget)."""
     return (settings["max_nodes"] - state["n_nodes"]) // 2
 
 
@@ -126,7 +126,7 @@ def sibling_of(tree: Tree, index: int) -> int:
 
 @hot
 def heavier_child(nodes: Array, node: Record) -> int:
-    """The child with more samples, or the left one in a tie (design 3.7)."""
+    """The child with more samples, or the left one in a tie (DESIGN.md: missing values)."""
     heavier_right = nodes[node["right"]]["n_samples"] > nodes[node["left"]]["n_samples"]
     return node["right"] if heavier_right else node["left"]
 

@@ -1,9 +1,9 @@
-"""The vote of the trees, which is their mean or a learned pool, and restarts of trees.
+"""The vote of the trees, and trees that restart (DESIGN.md: learned vote, restarts).
 
 A learned vote is a logarithmic opinion pool (Genest, Zidek, 1986) whose weights follow the gradient
 of the logarithmic loss, as in the geometric mixing of Mattern (2013): with weights v_t for tree t
-and beta_c for class c, log P(c) = beta_c + sum_t v_t log p_t(c) + const. An array of votes is
-(trees, samples, classes); for a learned vote it holds logarithms.
+and beta_c for class c, log P(c) = beta_c + sum_t v_t log(p_t(c) + 0.001) + const. An array of
+votes is (trees, samples, classes); for a learned vote it holds logarithms.
 """
 
 from __future__ import annotations

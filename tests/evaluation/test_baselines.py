@@ -1,4 +1,4 @@
-"""The classic classifiers by name: that each runs on whatever comes, and is what it is called."""
+"""The classic classifiers by name: each runs on any input, and is what its name says."""
 
 import copy
 import functools
@@ -42,7 +42,7 @@ NAMES = [
     "adaptive",
     "dummy",
 ]
-BLIND = {"majority", "last-class", "dummy"}  # they do not look at the features
+BLIND = {"majority", "last-class", "dummy"}  # they ignore the features
 OF_TREES = {
     "hoeffding-gain",
     "hoeffding-gini",
@@ -78,9 +78,9 @@ def make(name, seed=1):
 
 
 def mixed_stream(n_samples, labels, seed=1):
-    """Numbers, booleans, categories and gaps; halfway a feature comes, one goes, and a label comes.
+    """Numbers, booleans, categories and gaps; halfway, features change and a new label appears.
 
-    Names of features are of two types.
+    The feature names are of two types.
     """
     rng = random.Random(seed)
     for number in range(n_samples):
@@ -102,7 +102,7 @@ def mixed_stream(n_samples, labels, seed=1):
 
 
 def check_answer(model, x, seen):
-    """Check a prediction after the first sample, and that the sample is left alone."""
+    """Check a prediction after the first sample, and that the sample is unchanged."""
     before = repr(x)
     proba = model.predict_proba_one(x)
     assert proba.keys() <= seen
@@ -203,7 +203,7 @@ def test_each_answers_after_six_mails(name):
         check_answer(model, encode(baselines.QUESTION), {"yes", "no"})
 
 
-# What each of them is
+# What each model is
 
 
 def test_naive_bayes_of_categories_is_that_of_their_counts():
@@ -287,7 +287,7 @@ def test_units_do_not_matter_to_what_is_scaled(name):
         assert one == pytest.approx(other, abs=1e-9)
 
 
-# Whatever comes
+# Any input
 
 
 # Each name with the labels of one kind, and the one that is not river's with those of all.
@@ -375,7 +375,7 @@ def test_models_of_one_seed_are_the_same_copies_go_on_as_they_would_and_clones_b
         assert walk(model.clone(), samples[:100]) == answers[:100]
     copies = [twin, copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     expected = walk(model, samples[250:])
-    # river's kNN sums over a set, which may come in another order in a copy: by the hashes of str
+    # river's kNN sums over a set, whose order may differ in a copy, depending on the hashes of str
     if name == "knn":
         expected = [pytest.approx(proba, abs=1e-12) for proba in expected]
     assert all(walk(other, samples[250:]) == expected for other in copies)

@@ -46,14 +46,14 @@ SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
 
 
 def three_labels(n_samples):
-    """Samples whose labels are words, of which the third one comes late."""
+    """Samples whose labels are words; the third label comes late."""
     for i in range(n_samples):
         x = {"a": float(i * 7 % 10), "b": i % 4}
         yield x, "late" if i > 20 and x["b"] == 2 else ("high" if x["a"] > 4 else "low")
 
 
 class Majority(base.Classifier):
-    """A classifier that knows labels alone, and none at first."""
+    """A classifier that predicts only labels, and none at first."""
 
     def __init__(self):
         self.counts = {}
@@ -66,7 +66,7 @@ class Majority(base.Classifier):
 
 
 class Odd(base.Classifier):
-    """Probabilities that do not sum to 1, lack labels and are 0, and a label that is not theirs."""
+    """A classifier whose probabilities may be odd, and whose label does not follow from them."""
 
     def __init__(self, proba=None):
         self.proba = proba
@@ -82,7 +82,7 @@ class Odd(base.Classifier):
 
 
 class Failing(base.Classifier):
-    """A classifier that knows a label at once, and fails."""
+    """A classifier that predicts from the start, and fails after `n_good` samples."""
 
     def __init__(self, error=None, n_good=16, when="learn_one"):
         self.error = error
@@ -120,7 +120,7 @@ def slow(clock, seconds=1.0):
     return Slow()
 
 
-# The figures are those of river
+# The metrics equal river's
 
 
 def of_river(model, samples, metric):
@@ -243,7 +243,7 @@ def test_only_the_model_is_timed(clock):
             clock.now += 1e-6
             return {True: 1.0}
 
-        def predict_one(self, x, **kwargs):  # a second prediction, which is not counted
+        def predict_one(self, x, **kwargs):  # a second prediction, which is not timed
             clock.now += 1.0
             return True
 
@@ -292,7 +292,7 @@ def test_windows_are_those_of_a_slow_loop(window, name):
         if name != "labels alone" and (proba := model.predict_proba_one(x)):
             losses.append(-math.log(min(max(proba.get(y, 1.0), 1e-15), 1 - 1e-15)))
         if name != "labels alone" and proba and y not in proba:
-            losses[-1] = 0.0  # river's sum over the labels known
+            losses[-1] = 0.0  # river sums only over the labels in the prediction
         model.learn_one(x, y)
         if n % window == 0 or n == len(samples):
             means = [np.mean(values) if values else math.nan for values in (hits, losses)]
@@ -307,7 +307,7 @@ def test_there_are_about_thirty_windows_by_default():
     assert curves["n_samples"].tolist() == [*range(50, 1201, 50), 1234]
 
 
-# What is taken for a dataset
+# What is accepted as a dataset
 
 
 DATASETS = {
@@ -528,7 +528,7 @@ def test_numbers_out_of_range_are_told(option, values):
             compare(SAMPLES, [Majority], **{option: value})
 
 
-# What goes wrong is a row
+# Failures become rows
 
 
 @pytest.mark.parametrize(
@@ -612,7 +612,7 @@ def test_a_time_limit_ends_a_run_between_samples(clock):
     table = comparison.table
     assert table["status"].tolist() == ["time limit of 10 s reached after 10 samples", "ok", "ok"]
     assert table["n_samples"].tolist() == [10, 40, 40]
-    # the figures are those up to there
+    # the metrics cover the samples so far
     expected = of_river(Failing(n_good=100), SAMPLES[:10], metrics.Accuracy())
     assert table["accuracy"]["slow"] == expected
     assert table["us_per_sample"]["slow"] == pytest.approx(1e6)
@@ -751,7 +751,7 @@ def test_a_stream_with_a_sample_that_is_no_pair_is_told():
         compare(stream, [Majority])
 
 
-# What is shown and written
+# Output
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def write(tmp_path, text, name="table.csv"):
 
 
 def run(model, stream, measures=(), checkpoints=(), on_prediction=None):
-    """Return the figures at each checkpoint, with the metrics by the names of their classes."""
+    """Return the results at each checkpoint, with the metrics named after their classes."""
     scores = Scores({type(measure).__name__: measure for measure in measures})
     loop = TestThenTrain(model, scores, on_prediction)
     return [{"n_samples": n, **loop.figures()} for n in loop.run(stream, checkpoints)]
@@ -196,7 +196,7 @@ def test_figures_at_the_checkpoints_are_those_of_river():
     )
     for row, state in zip(rows, expected, strict=True):
         assert row["n_samples"] == state["Step"]
-        # river gives the metric itself, which has run on if listed: hence the walk in step.
+        # River yields the metric itself, which is updated further on: hence the walk in lockstep.
         assert row["CrossEntropy"] == state["CrossEntropy"].get()
 
 
@@ -224,7 +224,7 @@ def test_checkpoints_are_about_ten_and_round(n_samples):
 
 
 class Clocked(base.Classifier):
-    """A model that moves a clock of its own: 1 us to predict, 2 us to learn."""
+    """A model that moves its own clock: 1 us to predict, 2 us to learn."""
 
     def __init__(self):
         self.now = 0.0
@@ -271,7 +271,7 @@ def test_predictions_are_handed_on_before_the_sample_is_learnt():
 
 
 class LastLabel(base.Classifier):
-    """A classifier that knows no probabilities."""
+    """A classifier without probabilities."""
 
     def __init__(self):
         self.last = None
@@ -307,7 +307,7 @@ def test_a_sample_that_the_model_refuses_is_named():
 
 
 class Mute(ValueError):
-    """An error that cannot tell its text."""
+    """An error that cannot be converted to text."""
 
     def __str__(self):
         raise RuntimeError
@@ -381,7 +381,7 @@ def test_probabilities_are_scored_as_they_were_when_predicted():
 
 
 def toggling(n_samples):
-    """Samples of which `a` tells the label, and from the middle on `b`."""
+    """Samples whose label depends on `a` in the first half and on `b` in the second."""
     for i in range(n_samples):
         x = {"a": i % 7, "b": i * 5 % 11}
         yield x, x["a"] > 3 if i < n_samples // 2 else x["b"] > 5
@@ -392,7 +392,7 @@ def test_history_is_what_the_model_says_on_the_way():
     model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
     expected, relevance, hits = [], [], []
     for n, (x, y) in enumerate(toggling(500), start=1):
-        if n > 1:  # of the first one nothing is known
+        if n > 1:  # nothing is known at the first one
             hits.append(model.predict_one(x) == y)
         model.learn_one(x, y)
         if n in (150, 300, 450, 500):
@@ -501,7 +501,7 @@ def test_depths_are_those_of_the_predictions_before_each_sample_is_learnt():
     model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
     expected, depths = [], []
     for n, (x, y) in enumerate(toggling(130), start=1):
-        if n > 1:  # before there is no tree
+        if n > 1:  # there is no tree before
             paths = [inspection.path(model, x, tree) for tree in range(2)]
             depths.append([sum(path["mass"] * path["depth"]) for path in paths])
         model.learn_one(x, y)

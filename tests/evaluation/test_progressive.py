@@ -1,4 +1,4 @@
-"""Progressive validation over dataframes: river's figures, dicts, lines and models, exactly."""
+"""Progressive validation over dataframes: exactly river's metrics, dicts, lines and models."""
 
 import datetime as dt
 import io
@@ -39,7 +39,7 @@ def bundled(dataset, n_samples):
 
 
 def mixed(n_samples):
-    """Numbers, categories, gaps, a feature and labels that come late; labels are numbers."""
+    """Numbers, categories, gaps, and a feature and labels that come late; labels are numbers."""
     rng = random.Random(3)
     columns = {name: [] for name in ("length", "color", "grade", "alive", "late")}
     labels = []
@@ -99,7 +99,7 @@ cases = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def block_sizes(monkeypatch):
-    """Small blocks; the sizes of those that a forest was given."""
+    """Use small blocks, and return the sizes of those that a forest is given."""
     sizes = []
     test_then_train = AMFClassifier._test_then_train
 
@@ -117,7 +117,7 @@ def block_sizes(monkeypatch):
 
 @pytest.fixture
 def size_of_state(monkeypatch):
-    """The memory of a forest is the length of its pickle, which depends on its state alone."""
+    """Use the length of its pickle, which depends only on its state, as the memory of a forest."""
     size = property(lambda model: len(pickle.dumps(model)))
     monkeypatch.setattr(AMFClassifier, "_raw_memory_usage", size)
 
@@ -127,7 +127,7 @@ def fresh(**parameters):
 
 
 def samples(columns=COLUMNS, labels=LABELS, weights=None):
-    """Yield the samples anew, as river takes the weights out of them."""
+    """Return fresh samples, because river removes the weights from them."""
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if weights is None:
         return zip(rows, labels, strict=True)
@@ -139,7 +139,7 @@ def is_metric(value):
 
 
 def shot(state):
-    """Return a state as plain values: a metric runs on when the walk does."""
+    """Return a state as plain values, because the metric in it is updated further on."""
     return [
         (key, type(value), repr(value), value.get() if is_metric(value) else value)
         for key, value in state.items()
@@ -155,18 +155,18 @@ def assert_twins(model, twin):
 
 
 def assert_like_river(dataset, stream, make_metric=metrics.Accuracy, make_model=fresh, **options):
-    """Same states, same metric, same forest; returns the states."""
+    """Check for the same states, metric and forest as in river; return the states."""
     model, twin, metric, expected = make_model(), make_model(), make_metric(), make_metric()
     states = walk(iter_progressive_val_score(dataset, model, metric, **options))
     assert states == walk(evaluate.iter_progressive_val_score(stream, twin, expected, **options))
     assert pickle.dumps(metric.get()) == pickle.dumps(expected.get())
     assert repr(metric) == repr(expected)
-    if type(model) is AMFClassifier:  # other models depend on which strings are one object
+    if type(model) is AMFClassifier:  # pickles of others depend on the identity of strings
         assert_twins(model, twin)
     return states
 
 
-# The figures
+# The metrics
 
 
 @cases
@@ -207,7 +207,7 @@ COLUMNS_OF_LABELS = {
     "list": list,
     "array": np.array,
     "array of objects": lambda ys: np.array(ys, dtype=object),
-    # rows count, not their index
+    # the order of the rows counts, not their index
     "pandas": lambda ys: pd.Series(ys, index=random.Random(1).sample(range(len(ys)), len(ys))),
     "categories": lambda ys: pd.Series(ys, dtype="category"),
     "polars": lambda ys: pytest.importorskip("polars").Series(ys),
@@ -339,7 +339,7 @@ def test_blocks_of_the_usual_size(monkeypatch, block_sizes):
 
 
 class Recorder(metrics.base.ClassificationMetric):
-    """Keep what a metric is told."""
+    """Record what a metric is updated with."""
 
     def __init__(self, requires_labels):
         self.seen = []
@@ -367,7 +367,7 @@ def test_metrics_are_told_the_same_objects(make_frame, labels, requires_labels):
     progressive_val_score(make_frame(columns | {"target": ys}), fresh(), metric)
     evaluate.progressive_val_score(samples(columns, ys), fresh(), expected)
     assert metric.seen == expected.seen
-    assert len(metric.seen) == len(ys) - 1  # a new model says nothing of its first sample
+    assert len(metric.seen) == len(ys) - 1  # a new model cannot predict its first sample
 
 
 # Checkpoints
@@ -417,7 +417,7 @@ def test_memory_is_that_of_the_model_at_the_time():
     theirs = evaluate.iter_progressive_val_score(samples(), twin, **options)
     for state, expected in zip(ours, theirs, strict=True):
         assert state["Memory"] == model.memory_usage
-        assert set(state) == set(expected)  # in blocks other room may have been left to grow
+        assert set(state) == set(expected)  # with blocks, arrays may have other room to grow
 
 
 def test_nothing_happens_before_the_first_state_is_asked_for(block_sizes):
@@ -428,7 +428,7 @@ def test_nothing_happens_before_the_first_state_is_asked_for(block_sizes):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that each look at it puts on by an hour and more; a call resets it."""
+    """A clock that advances by more than an hour whenever it is read; a call resets it."""
 
     def reset():
         times = itertools.count(0.0, 4567.8)
@@ -451,7 +451,7 @@ def test_times_are_those_of_river(clock, size_of_state):
     assert times == [dt.timedelta(seconds=4567.8 * i) for i in (1, 2, 3, 4)]
 
 
-# What is printed
+# Printed lines
 
 
 @pytest.mark.parametrize(
@@ -476,7 +476,7 @@ def test_lines_are_those_of_river(
     evaluate.progressive_val_score(samples(), fresh(), make_metric(), **options)
     assert lines == capsys.readouterr().out
     assert bool(lines) == (0 < print_every < 1000)
-    # one block after the other, unless one looks at the model on the way
+    # block after block, unless the model is inspected along the way
     watched = bool(lines) and (show_time or show_memory)
     assert (block_sizes == [100, 100, 100, 50]) == (not watched)
 
@@ -502,7 +502,7 @@ def test_long_counts_have_their_commas_and_print_takes_its_arguments(monkeypatch
 
 
 class Diary(base.Classifier):
-    """Keep what a model is told."""
+    """Record what a model is given."""
 
     def __init__(self):
         self.seen = []
@@ -522,7 +522,7 @@ def test_other_models_are_told_the_rows(make_frame, weights):
     expected = zip(ROWS, LABELS, weights or itertools.repeat(None), strict=False)
     for (x, y, w), (expected_x, expected_y, expected_w) in zip(model.seen, expected, strict=True):
         assert list(x) == list(COLUMNS)
-        # what is missing is None or NaN, as the library has it
+        # missing values are None or NaN, depending on the library
         assert {name: None if pd.isna(value) else value for name, value in x.items()} == expected_x
         assert (y, type(y), w) == (expected_y, int, expected_w)
 
@@ -605,7 +605,7 @@ def test_a_metric_that_does_not_suit_is_told_as_by_river(block_sizes):
     assert block_sizes == []
 
 
-# What is refused
+# Invalid input
 
 
 def test_a_bad_row_raises_before_its_block_is_learnt():

@@ -1,4 +1,4 @@
-"""Scores are what a list of all predictions says of them."""
+"""Scores equal those computed from a list of all predictions."""
 
 import math
 
@@ -25,7 +25,7 @@ def accuracy(said):
 
 def log_loss(said):
     losses = [
-        # river's sum over the labels that are given: the true one may not be among them
+        # river sums over the predicted labels, which may not include the true one
         -math.log(min(max(proba[y], 1e-15), 1 - 1e-15)) if y in proba else 0.0
         for y, _, proba in said
         if proba
@@ -50,7 +50,7 @@ def test_scores_are_those_of_a_list_of_all_predictions(stream):
             assert list(values) == ["accuracy", "log-loss"]
             assert same(values["accuracy"], accuracy(of))
             assert same(values["log-loss"], log_loss(of))
-    assert {metric.get() for metric in named.values()} == {0.0}  # they are left as they are
+    assert {metric.get() for metric in named.values()} == {0.0}  # the originals are unchanged
 
 
 @given(windows)

@@ -37,14 +37,14 @@ def no_network(monkeypatch):
 
 
 def periods(name):
-    """Return the samples of a stream in lists, cut where it says that it drifts."""
+    """Return the samples of a stream as lists, cut at its drifts."""
     stream, samples = STREAMS[name], samples_of(name)
     cuts = itertools.pairwise([0, *stream.drifts, stream.n_samples])
     return [samples[start:end] for start, end in cuts]
 
 
 def is_granted(function, x):
-    """Return what a rule of Agrawal et al. says, as their paper has it."""
+    """Return whether a rule of Agrawal et al. grants the loan, as in their paper."""
     young, old = x["age"] < 40, x["age"] >= 60
     band = 0 if young else 2 if old else 1
     if function == 0:
@@ -111,7 +111,7 @@ def test_representation_names_the_stream_and_its_concepts(name):
 @pytest.mark.parametrize("name", THRESHOLDS)
 def test_sea_changes_its_threshold_at_the_drifts(name):
     for samples, threshold in zip(periods(name), THRESHOLDS[name], strict=True):
-        # within a hundred samples of both ends, and all along, but for the tenth that is flipped
+        # throughout and within a hundred samples of both ends, except for the tenth that is flipped
         for part, most in [(samples, 0.11), (samples[:100], 0.2), (samples[-100:], 0.2)]:
             n_flipped = sum(y != (x[0] + x[1] > threshold) for x, y in part)
             assert n_flipped <= most * len(part)
@@ -163,7 +163,7 @@ def test_a_gradual_drift_follows_the_sigmoid(name):
 
 
 def features_that_tell_the_digit(samples):
-    """Return the features that are on for some digits much more often than for others."""
+    """Return the features that are 1 for some digits much more often than for others."""
     by_digit = [[x for x, y in samples if y == digit] for digit in range(10)]
     means = [[sum(x[i] for x in xs) / len(xs) for xs in by_digit] for i in range(24)]
     return {i for i, mean in enumerate(means) if max(mean) - min(mean) > 0.5}
@@ -197,7 +197,7 @@ def test_the_hyperplane_moves():
         n_reversed += sum(a * b < 0 for a, b in zip(step, step_before, strict=True))
     assert n_flipped == pytest.approx(0.04 * stream.n_samples, rel=0.1)
     assert n_reversed == pytest.approx(0.001 * 10 * stream.n_samples, rel=0.2)
-    assert n_at_first < 750  # of the last thousand, most of which the weights of the end tell
+    assert n_at_first < 750  # of the last thousand, most of which follow the final weights
 
 
 def is_above(weights, x):

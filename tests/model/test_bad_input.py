@@ -1,4 +1,4 @@
-"""Bad input raises an error that names it and leaves no trace; odd but good input works."""
+"""Bad input raises an error that names it and leaves no trace; odd but valid input works."""
 
 import copy
 import datetime
@@ -74,11 +74,12 @@ def made(kind=AMFClassifier, **parameters):
 
 
 def short(value):
-    """Make the name of a case; some numbers here have 400 digits."""
+    """Name a case briefly, because some numbers here have 400 digits."""
     return repr(value)[:30]
 
 
-# What is refused is refused alike at all stages: the values meet one, the stages one of each kind.
+# Input is rejected alike at all stages, so all values are tried at one stage, and one value of each
+# kind at all stages.
 stages = pytest.mark.parametrize("make_model", [fresh, numeric, mixed, adaptive])
 
 
@@ -108,7 +109,7 @@ def good_row(model):
 
 
 def assert_refused(model, error, names, call, *args, **kwargs):
-    """The call raises, the message holds the repr of all `names`, and the model is as it was."""
+    """Check that the call raises with the repr of all `names`, and leaves the model unchanged."""
     before = pickle.dumps(model)
     try:
         call(model, *args, **kwargs)
@@ -122,7 +123,7 @@ def assert_refused(model, error, names, call, *args, **kwargs):
 
 
 def assert_value_refused(model, error, name, value, calls=CALLS):
-    """Whoever is asked refuses a value of a feature: in a full row, alone, and the slow way."""
+    """A value is rejected by every method: in a full row, alone, and by the slow path."""
     for call in calls:
         for x in (good_row(model) | {name: value}, {name: value}, OrderedDict({name: value})):
             assert_refused(model, error, [name, value], call, x)
@@ -208,7 +209,7 @@ def test_the_error_names_the_feature_even_of_a_value_that_resists(value):
         assert_refused(numeric(), (TypeError, ValueError), ["size"], call, {"size": value})
 
 
-# Samples that are no dict
+# Samples that are not dicts
 
 
 @pytest.mark.parametrize("make_model", [fresh, mixed, OnlineDummyClassifier])
@@ -222,7 +223,7 @@ def test_a_sample_that_is_no_dict_is_refused(make_model):
 
 
 def assert_label_refused(model, error, label):
-    """A label is refused with all that may come with it, new features and weight zero included."""
+    """A label is rejected whatever comes with it, including new features and weight zero."""
     for x in (good_row(model), good_row(model) | {"new": 1.0}, {}):
         for w in (0, 1):
             assert_refused(model, error, [label], learn, x, label, w=w)
@@ -262,7 +263,7 @@ BAD_WEIGHTS += [(w, TypeError) for w in NOT_WEIGHTS]
 
 
 def assert_weight_refused(model, error, w):
-    """A weight is refused with all that may come with it."""
+    """A weight is rejected whatever comes with it."""
     for x in (good_row(model), good_row(model) | {"new": 1.0}, {}):
         assert_refused(model, error, [w], learn, x, w=w)
 
@@ -302,7 +303,7 @@ def test_weight_zero_adds_neither_a_label_nor_a_category():
 
 
 def assert_learns_with_weight(model, w):
-    """A stream of such weights gives probabilities."""
+    """A stream with such weights yields probabilities."""
     for i in range(20):
         model.learn_one({"size": i % 5}, i % 2, w=w)
         proba = model.predict_proba_one({"size": i % 5})
@@ -380,7 +381,7 @@ def test_a_stream_of_empty_dicts_predicts_the_frequencies():
 
 
 def answers(samples, labels, **parameters):
-    """Test-then-train predictions."""
+    """Return the test-then-train predictions."""
     model = AMFClassifier(n_estimators=3, seed=42, **parameters)
     result = []
     for x, label in zip(samples, labels, strict=True):

@@ -1,7 +1,7 @@
-"""Compiled code on disk: found by a second process, never that of other sources, never needed.
+"""Compiled code on disk: reused by other processes, never for other sources, never required.
 
-Each call is a process that compiles a kernel of a copy of the package, which has been stripped to
-the kernels: the rest takes longer to import than the kernel to compile.
+Each call is a process that compiles a kernel in a copy of the package. The copy contains only the
+kernels, because importing the rest takes longer than compiling the kernel.
 """
 
 import json
@@ -41,7 +41,7 @@ print(json.dumps({
 
 @pytest.fixture
 def package(tmp_path):
-    """Copy what the kernels consist of, without what has been compiled."""
+    """Copy the sources of the kernels, without compiled code."""
     copy = tmp_path / "copy" / "river_amf"
     shutil.copytree(
         PACKAGE / "kernels", copy / "kernels", ignore=shutil.ignore_patterns("__pycache__")
@@ -52,12 +52,12 @@ def package(tmp_path):
 
 
 def call(package, **variables):
-    """Call the kernel in a process of its own; returns what that says."""
+    """Call the kernel in its own process, and return the output."""
     variables = {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"} | variables
     environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
     run = subprocess.run(
         [sys.executable, "-c", CALL],
-        cwd=package.parent,  # where -c looks first
+        cwd=package.parent,  # which comes first on the path with -c
         env=environment | variables,
         capture_output=True,
         text=True,
@@ -70,7 +70,7 @@ def call(package, **variables):
 
 
 def change_helper(package):
-    """Let a helper of the kernel do the opposite; an upgrade may keep time stamps and sizes."""
+    """Reverse a helper of the kernel; as in an upgrade, timestamps and sizes may stay the same."""
     helper = package / "kernels" / "random_numbers.py"
     times = helper.stat().st_atime_ns, helper.stat().st_mtime_ns
     text = helper.read_text()
@@ -81,14 +81,14 @@ def change_helper(package):
 
 @pytest.mark.slow
 def test_compiled_code_is_found_until_a_source_changes_and_then_removed(package):
-    (package / "kernels" / ".#arrays.py").symlink_to("nobody@nowhere")  # a lock file is no source
+    (package / "kernels" / ".#arrays.py").symlink_to("nobody@nowhere")  # a lock file, not a source
     first, second = call(package), call(package)
     assert (first["hits"], second["hits"]) == (0, 1)
     assert first["folder"] == second["folder"]
     assert Path(first["folder"]).parent == package / "kernels" / "__pycache__"
     assert first["box"] == second["box"] == [[3.0], [3.0]]
 
-    change_helper(package)  # of another file than the kernel
+    change_helper(package)  # in another file than the kernel
     third = call(package)
     assert third["hits"] == 0
     assert third["box"] == [[-3.0], [-3.0]]
@@ -114,7 +114,7 @@ def test_the_users_own_folder_is_taken_and_shared_by_installations(package, tmp_
 
 @pytest.fixture
 def nowhere(tmp_path):
-    """Return a path below which no folder can be made, not even by root."""
+    """Return a path below which nobody, not even root, can create a folder."""
     file = tmp_path / "file"
     file.touch()
     return file

@@ -1,4 +1,4 @@
-"""Features, Labels and check_weight: the way from dicts to rows and back."""
+"""Features, Labels and check_weight: from dicts to rows and back."""
 
 import concurrent.futures
 import decimal
@@ -22,7 +22,7 @@ ALL_MISSING += [np.datetime64("NaT", "s"), decimal.Decimal("nan")]
 MISSING = st.sampled_from(ALL_MISSING)
 NUMBERS = st.integers(-10, 10) | st.floats(allow_infinity=False) | st.booleans()
 CATEGORIES = st.text(max_size=2) | st.tuples(st.integers(0, 2))
-# each name holds values of one kind, as Features demands
+# each name has values of one kind, as Features requires
 SAMPLES = st.fixed_dictionaries(
     {},
     optional={

@@ -1,4 +1,4 @@
-"""Fading: shares and odds equal replays of each node's samples, and a forest that forgets."""
+"""Fading: shares and odds equal replays of each node's samples, and the forest forgets."""
 
 import copy
 import itertools
@@ -32,7 +32,7 @@ PARAMETERS = st.fixed_dictionaries(
 
 
 def replay(model, samples):
-    """The mixture that these samples leave, and log w."""
+    """Return the mixture after these samples, and log w."""
     counts = [0.0] * model.n_classes, [0.0] * model.n_classes
     mixture = naive.Mixture(*counts, 0.0, 0.5, model.dirichlet, model.fading_factor)
     log_p = [mixture.learn(model._labels.index[y], w) for _, y, w in samples]
@@ -43,8 +43,8 @@ def replay(model, samples):
 @settings(max_examples=50)
 @given(st.lists(st.tuples(COMPLETE, st.sampled_from("xyz"), WEIGHTS), max_size=30), PARAMETERS)
 def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):
-    # The closed form of design 2 (b) with fading. Nothing is missing, so that the table tells which
-    # samples a node has learnt; with n_classes given no prior changes midway.
+    # Invariant (b) with fading (DESIGN.md: invariants). Nothing is missing, so the table shows
+    # which samples a node has learned; with n_classes given, no prior changes midway.
     model = AMFClassifier(n_estimators=2, n_classes=3, dirichlet=0.2, seed=1, **parameters)
     for x, y, w in stream:
         model.learn_one(x, y, w=w)
@@ -59,10 +59,10 @@ def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):
 
 
 def check_subtree(model, tree, rows, samples, node):
-    """Compare a node and all below it with their replays; return log wbar."""
+    """Compare a node and everything below it with replays; return log wbar."""
     row, faded = rows[node], model._arena.faded[tree, node]
     mixture, log_w = replay(model, samples[node])
-    # weights are multiples of 1/2, of which sums are exact
+    # weights are multiples of 1/2, whose sums are exact
     assert [*row.counts.values()] == mixture.counts[: len(model._labels)]
     assert faded[layout.FADED_SHARE] == pytest.approx(mixture.share, rel=1e-10)
     assert faded[layout.FADED_SUM] == pytest.approx(mixture.faded_total, rel=1e-10)
@@ -97,7 +97,7 @@ CONCEPTS = pytest.mark.parametrize(
 
 
 def accuracies_around_a_swap(model, concept, n_skipped):
-    """Accuracy just before labels are swapped, and from `n_skipped` samples after that on."""
+    """Return the accuracy before labels are swapped, and from `n_skipped` samples later on."""
     hits = []
     for i, x in enumerate(points(2000 + n_skipped + 500)):
         y = concept(x) ^ (i >= 2000)
@@ -132,7 +132,7 @@ def test_without_fading_nothing_is_forgotten(concept, n_skipped):
 
 
 def test_noise_costs_little():
-    # where labels are drawn anew each time there is nothing to forget, and whole counts win
+    # with random labels there is nothing to forget, and the whole counts win
     losses = {}
     for gamma in (None, 0.5):
         model = AMFClassifier(n_classes=2, n_estimators=5, fading_factor=gamma, seed=1)
@@ -259,7 +259,7 @@ def test_weight_zero_changes_nothing():
 
 @pytest.mark.parametrize("weight", [1e-9, 1e-12])
 def test_bits_of_a_weight_fade_like_the_whole(weight):
-    # f <- gamma^w f + (1 - gamma^w) / (1 - gamma): nothing of a tiny weight is lost
+    # f <- gamma^w f + (1 - gamma^w) / (1 - gamma): tiny weights are not lost
     model = AMFClassifier(n_estimators=1, n_classes=2, max_nodes=1, fading_factor=0.5, seed=1)
     model.learn_one({}, "x", w=weight)
     expected = -math.expm1(weight * math.log(0.5)) / 0.5

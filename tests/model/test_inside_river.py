@@ -27,13 +27,13 @@ def small(kind=AMFClassifier, **parameters):
 
 
 def stream(n_samples, concept=lambda x: x["a"] > x["b"], seed=1):
-    """Two numbers that tell the label, a category and a number that do not; gaps now and then."""
+    """Two informative numbers, an uninformative category and number, and occasional gaps."""
     rng = random.Random(seed)
     for _ in range(n_samples):
         x = {"a": rng.random(), "b": rng.random(), "noise": rng.random()}
         y = concept(x)
         if rng.random() < 0.1:
-            del x["noise"]  # not None, which river's trees do not know
+            del x["noise"]  # not None, which river's trees cannot handle
         yield x | {"color": rng.choice(["red", "green"])}, y
 
 
@@ -75,7 +75,7 @@ ENSEMBLES = [
 ]
 
 
-# the adaptive forest has the methods of the other, and only one wrapper to meet
+# the adaptive forest has the same methods as the other, so one wrapper is enough
 @pytest.mark.parametrize(
     ("wrapper", "kind"),
     [*((wrapper, AMFClassifier) for wrapper in ENSEMBLES), (ENSEMBLES[0], AdaptiveAMFClassifier)],
@@ -97,7 +97,7 @@ def test_a_cloned_ensemble_has_learnt_nothing(wrapper):
     first = answers(model, samples)
     assert not model.clone().predict_proba_one({"a": 0.1, "b": 0.2})
     assert answers(model.clone(), samples) == first
-    assert model.model.predict_proba_one({"a": 0.1}) == {}  # what is cloned has not learnt
+    assert model.model.predict_proba_one({"a": 0.1}) == {}  # clones are untrained
 
 
 def test_bagging_knows_any_labels():
@@ -109,13 +109,13 @@ def test_bagging_knows_any_labels():
     ("wrapper", "parameters"),
     [
         (ensemble.ADWINBaggingClassifier, {}),
-        # members are tested on what they have just learnt: here, not on all of it
+        # members are tested on samples they have just learned; here, not on all of them
         (ensemble.LeveragingBaggingClassifier, {"w": 0.5}),
         (ensemble.ADWINBoostingClassifier, {}),
     ],
 )
 def test_a_member_is_replaced_by_a_fresh_forest_after_a_drift(wrapper, parameters):
-    # nothing forgets, so that there is something to detect
+    # without forgetting, there is something to detect
     member = small(fading_factor=None, restart_threshold=None)
     model = wrapper(member, n_models=3, seed=1, **parameters)
     # river 0.26 looks for rising accuracy in some, and for falling accuracy in others
@@ -131,7 +131,7 @@ def test_a_member_is_replaced_by_a_fresh_forest_after_a_drift(wrapper, parameter
 
 
 def test_stacking_uses_what_the_forests_say():
-    # a constant tree next to a forest: the combiner has to tell them apart
+    # a constant tree and a forest: the combiner must learn which one is good
     model = ensemble.StackingClassifier(
         [small(), tree.HoeffdingTreeClassifier(max_depth=0)],
         meta_classifier=linear_model.LogisticRegression(),
@@ -186,7 +186,7 @@ def test_without_a_drift_nothing_is_retrained():
 
 
 def candidates():
-    """Return three forests that are too small, and one that is not, the third."""
+    """Return four forests, all too small but the third."""
     return [
         small(max_nodes=1, seed=2),
         small(max_nodes=1, seed=3),
@@ -211,7 +211,7 @@ def test_a_bandit_finds_the_better_forest():
     assert model.best_model is models[2]
 
 
-# More than two labels made of two
+# Multiclass from binary
 
 
 def test_one_forest_for_each_label():

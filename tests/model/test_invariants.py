@@ -1,4 +1,4 @@
-"""What follows from design section 2, (a) to (e), after each sample of generated streams."""
+"""The invariants (a) to (e) (DESIGN.md: invariants), after each sample of generated streams."""
 
 import math
 
@@ -27,7 +27,7 @@ def learnt(stream, **parameters):
 @given(streams(max_size=9, weighted=True), PARAMETERS)
 def test_a_prediction_is_the_brute_force_average_over_all_prunings(stream, parameters):
     parameters |= {"use_aggregation": True, "vote": "mean"}
-    # the table shows the categories learnt so far: ask for samples learnt so far
+    # the table shows only categories learned so far, so query samples learned so far
     for n_learnt, model in enumerate(learnt(stream, n_estimators=1, **parameters), start=1):
         table = inspection.node_table(model)
         cells = tables.cells(model, table)
@@ -74,7 +74,7 @@ def test_c_on_a_frozen_structure_the_log_loss_obeys_the_bound(split_prior):
     assert len(table) == 21
     before = tables.log_wbar_root(model, table)
     loss = 0.0
-    for x, y in samples:  # the boxes cover them all
+    for x, y in samples:  # the boxes contain all of them
         loss -= math.log(model.predict_proba_one(x)[y])
         model.learn_one(x, y)
     table = inspection.node_table(model)
@@ -115,7 +115,7 @@ def check_family(row, left, right):
             for name, value in getattr(child, side).items():
                 of_children[name] = hull(value, of_children.get(name, value))
         assert getattr(row, side) == of_children
-    # the split parts the boxes of the children
+    # the split separates the boxes of the children
     assert left.range_max[row.feature] <= row.threshold < right.range_min[row.feature]
 
 
@@ -138,8 +138,8 @@ def test_e_a_new_class_midway_equals_knowing_it_from_the_start(stream, parameter
 @settings(max_examples=30)
 @given(st.lists(st.tuples(COMPLETE, st.sampled_from("xyz"))), PARAMETERS)
 def test_weight_two_is_learning_twice(stream, parameters):
-    # No values are missing: those follow the weights. The second time nothing splits. Relevance
-    # fades with each sample, whatever its weight.
+    # No values are missing, because samples with gaps follow the weights. The second time nothing
+    # splits. Relevance fades with each sample, whatever its weight.
     if parameters.get("split_intensity") == "relevance":
         parameters["split_intensity"] = "range"
     twice = AMFClassifier(n_estimators=2, seed=1, **parameters)
@@ -168,7 +168,7 @@ def test_log_odds_stay_exact_over_thousands_of_easy_samples():
 
 @pytest.mark.parametrize("split_prior", [5e-324, 1e-200, 1 - 1e-16])
 def test_log_odds_stay_finite_where_the_prior_all_but_forbids_a_split(split_prior):
-    # The ancestors of a new parent see their share grow by as little as the prior of a split.
+    # The share of a new parent's ancestors grows by no more than the prior of a split.
     model = AMFClassifier(n_classes=2, split_prior=split_prior, split_intensity="unit", seed=2)
     for i in range(6000):
         model.learn_one({"a": i * 37 % 101 / 100}, i * 37 % 101 > 50)

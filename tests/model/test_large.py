@@ -97,7 +97,7 @@ def test_a_chain_of_ten_thousand_splits(n_samples):
         model.learn_one(x, bool(i % 2), w=1.0 if i % 3 else 2.5)
     odds, table = closed_form(model)
     assert table["depth"].max() == DEPTH
-    # lgamma of 2^31 times ten thousand has no more digits
+    # lgamma of 2^31 times ten thousand is not more precise
     check_odds(odds, table, n_samples / 1e3)
     twin = pickle.loads(pickle.dumps(model))
     assert twin.predict_proba_one(rows[0]) == model.predict_proba_one(rows[0])
@@ -139,7 +139,7 @@ def test_numbers_of_stored_samples_go_beyond_32_bits():
     ],
 )
 def test_parameters_and_weights_of_any_size_give_probabilities(parameters, weights):
-    # It ends, which it did not always: odds that had become 0 or infinite were scaled for ever.
+    # It used to run forever: odds that had become 0 or infinite were scaled again and again.
     for seed in range(4):
         model = AMFClassifier(n_estimators=2, seed=seed, **parameters)
         generator = np.random.default_rng(seed)

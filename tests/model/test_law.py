@@ -1,6 +1,6 @@
-"""The law of the trees, over many seeds, against a sampler that draws Mondrian trees in one go.
+"""The law of the trees, over many seeds, against a sampler that draws whole Mondrian trees.
 
-Every seed is fixed, so a test that passes once passes always; a wrong law fails by far.
+Every seed is fixed, so a test that passes once always passes; a wrong law fails by a wide margin.
 """
 
 import functools
@@ -17,16 +17,16 @@ pytestmark = pytest.mark.slow
 
 N_TREES = 3000
 
-# the second label comes late, inside and beside the first one's cell; two rows coincide
+# the second label comes late, inside and next to the first one's cell; two rows are equal
 ROWS = [(0.1, 0.2), (0.9, 0.3), (0.4, 0.8), (0.4, 0.8), (0.6, 0.1), (0.5, 0.4), (0.2, 0.9)]
 LABELS = [0, 0, 0, 0, 0, 1, 1]
 IN_ORDER = range(len(ROWS))
-# an order in which all nodes are impure early
+# an order that makes all nodes impure early
 SHUFFLED = [5, 0, 6, 3, 1, 4, 2]
 
 
 class Shape(NamedTuple):
-    """What is compared of a tree."""
+    """The properties of a tree that are compared."""
 
     split_time: float  # of the root
     threshold: float
@@ -60,7 +60,7 @@ def shape_of_sample(node):
 
 
 def shape_of_tree(arena, tree, stop_if_pure):
-    """Read the shape off the arrays: tables of thousands of trees would take most of the time."""
+    """Read the shape from the arrays; making thousands of tables would take most of the time."""
     nodes = {name: arena.nodes[tree][name].tolist() for name in arena.nodes.dtype.names}
     is_pure = (np.count_nonzero(arena.counts[tree], axis=1) == 1).tolist()
     root = int(arena.trees["root"][tree])

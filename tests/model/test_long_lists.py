@@ -1,4 +1,4 @@
-"""A leaf that stays pure for long: the samples that it keeps stand for all of them."""
+"""A leaf that stays pure for long: the samples it keeps represent all of them."""
 
 import pickle
 import random
@@ -45,7 +45,7 @@ def test_lists_and_store_stay_short():
         model.learn_one(x, "often")
         assert longest_list(model) <= LONGEST
     state = model._arena.__getstate__()
-    assert len(state["rows"]) <= 2 * LONGEST  # the trees keep nearly the same
+    assert len(state["rows"]) <= 2 * LONGEST  # the trees keep almost the same samples
     assert len(model._arena.rows) <= 8 * LONGEST
 
 

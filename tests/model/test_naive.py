@@ -29,7 +29,7 @@ LONGER = {
 
 
 def pair(n_estimators=2, **parameters):
-    """Make a compiled and a naive forest that will draw the same numbers."""
+    """Make a compiled and a naive forest that draw the same random numbers."""
     model = AMFClassifier(n_estimators=n_estimators, seed=5, **parameters)
     trees = engine.begin(model).trees
     random_states = [int(state) for state in trees["random_state"]]
@@ -80,7 +80,7 @@ def test_predictions_and_trees_equal_the_reference(stream, parameters, fading_fa
 
 
 def check_same_state(model, reference):
-    """Compare what is not in the trees: ranges, relevance, votes, share."""
+    """Compare the state outside the trees: ranges, relevance, votes and share."""
     arena = model._arena
     for j, column in enumerate(reference.columns.values()):
         if not column.is_categorical:

@@ -1,4 +1,4 @@
-"""The reference by itself: its recursions against enumeration, on cases small enough for that."""
+"""The reference itself: its recursions against enumeration, on small cases."""
 
 import itertools
 import math
@@ -39,7 +39,7 @@ FADING = st.fixed_dictionaries(
 def test_a_node_weighs_every_way_of_switching_between_its_two_estimators():
     labels = [0, 1, 1, 2, 0, 0, 1, 2]
     mixture = naive.Mixture([0.0] * 3, [0.0] * 3, 0.0, 0.5, 0.3, 0.7)
-    probabilities = []  # of each label by the whole and by the faded counts
+    probabilities = []  # of each label, by the whole and the faded counts
     log_p = 0.0
     for t, y in enumerate(labels):
         before = labels[:t]
@@ -66,7 +66,7 @@ def test_whole_weights_of_faded_counts_are_repeated_samples():
     assert once.counts == twice.counts
     assert once.faded_counts == pytest.approx(twice.faded_counts, rel=1e-14)
     assert once.faded_total == pytest.approx(twice.faded_total, rel=1e-14)
-    # weights just off one: the two ways to compute an increment meet
+    # weights next to one, where the two ways to compute an increment meet
     counts = [3.0, 5.0]
     assert naive.log_whole(counts, 1, 1.0, 0.5) == pytest.approx(
         naive.log_whole(counts, 1, 1 + 1e-13, 0.5), abs=1e-11
@@ -91,8 +91,8 @@ def log_weights_by_prunings(node, share_and_log_w, split_prior):
 @settings(max_examples=60, deadline=None)
 @given(streams(max_size=14), FADING)
 def test_fading_with_a_constant_prior_is_the_average_of_all_prunings(stream, parameters):
-    # With C and a constant each node is as if it had learnt its samples from a fresh state, and the
-    # log-odds follow from the weights of these replays, whatever has happened to the structure.
+    # If C and a are constant, each node is as if it had learned its samples from a fresh state, and
+    # the log-odds follow from the weights of these replays, whatever the structure went through.
     model = forest(n_classes=3, dirichlet=0.2, **parameters)
     for x, y, w in stream:
         model.learn_one(x, y, w)
@@ -218,7 +218,7 @@ def test_a_new_label_leaves_odds_and_shares_as_they_are():
     assert beside
     assert all((node.odds, node.share) == before[node] for node in beside)
     assert model.current_dirichlet() == 0.01
-    # a label of its own takes the class's prior everywhere, and the faded counts give it nothing
+    # a new label has the class's prior everywhere, and no faded counts
     assert tree.root.mixture().faded_counts[2] == 1
     assert all(node.mixture().faded_counts[2] == 0 for node in beside)
 
@@ -228,7 +228,7 @@ def test_the_top_of_an_expansion_keeps_its_share_and_the_new_nodes_replay():
     for i in range(10):
         model.learn_one({"a": i}, "x")
     (tree,) = model.trees
-    assert tree.root.share == pytest.approx(0.5)  # one class alone, which both estimators foretell
+    assert tree.root.share == pytest.approx(0.5)  # a single class, which both estimators predict
     shares = {}
     learn = tree._learn_fading
     tree._learn_fading = lambda path, sample: (
@@ -310,10 +310,10 @@ def test_a_far_value_counts_when_there_are_five():
     assert observed_range.draw_in(500.0) == 1.0
     assert observed_range.add(500.0) == (False, False)
     assert (observed_range.low, observed_range.high, observed_range.credit) == (0.0, 500.0, 0.0)
-    # values inside pay the credit off
+    # values inside the range use up the credit
     observed_range, _ = observed([*inner, *suspects, *[0.5] * 30])
     assert observed_range.credit == pytest.approx(2.5)
-    # a value not far outside is taken in, and leaves the credit alone
+    # a value not far outside is added, and does not change the credit
     assert observed_range.draw_in(30.9) == 30.9
     assert observed_range.add(30.9) == (False, False)
     assert (observed_range.high, observed_range.credit) == (30.9, pytest.approx(2.5))
@@ -348,7 +348,7 @@ def test_correlation_ratio():
 
 
 def test_corrected_tau():
-    # tau by its meaning: how much rarer is a wrong guess if guesses are drawn from the bucket
+    # tau by definition: how much rarer wrong guesses are if they are drawn from the bucket
     buckets, labels = [0, 0, 0, 1, 1, 3, 3, 3, 3, 3], "xxyyyxxxxy"
     pairs = list(zip(buckets, labels, strict=True))
 

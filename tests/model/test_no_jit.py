@@ -1,4 +1,4 @@
-"""The kernels once more as plain Python, where an index out of bounds raises."""
+"""The kernel tests again as plain Python, in which an index out of bounds raises."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 
-# by what runs about as long; each takes a process of its own
+# in parts of similar run time; each runs in its own process
 SHORT_LIST = {
     "learning": [
         "model/test_naive.py::test_a_longer_stream_equals_the_reference[plain]",

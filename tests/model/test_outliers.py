@@ -1,4 +1,4 @@
-"""Values far outside the range: what they cost, and that they are believed if frequent."""
+"""Values far outside the range: what they cost, and when they are believed."""
 
 import copy
 import functools
@@ -19,6 +19,9 @@ ROBUST = {
 }
 robust = pytest.mark.parametrize("parameters", ROBUST.values(), ids=ROBUST)
 SENTINELS = [-999.0, 1e9, 1e300]
+sentinels = pytest.mark.parametrize(  # one of them is enough for a fast run
+    "sentinel", [pytest.param(s, marks=[pytest.mark.slow] * (s > 0)) for s in SENTINELS]
+)
 
 
 def made(kind=AMFClassifier, **parameters):
@@ -36,7 +39,7 @@ STREAM = list(make_stream(4000))
 
 
 def with_sentinels(stream, sentinel, every=1000, first=500):
-    """Replace one in so many values of `a`, beginning with the one at `first`."""
+    """Replace one in `every` values of `a`, starting with the one at `first`."""
     return [
         (x | {"a": sentinel} if i % every == first % every and i >= first else x, y)
         for i, (x, y) in enumerate(stream)
@@ -64,14 +67,14 @@ CONSTANT_FIRST += STREAM
 
 @functools.cache
 def clean_accuracy(variant, constant_first=False):
-    """The accuracy without a sentinel."""
+    """Return the accuracy without sentinels."""
     stream, skip = (CONSTANT_FIRST, 1500) if constant_first else (STREAM, 1000)
     return accuracy(made(**ROBUST[variant]), stream, skip)
 
 
-# First of all, among the values that the range is judged by at first, or later; each of these with
-# every variant, and with every sentinel.
-# One in three is enough for a fast run.
+# The sentinel is the first value of all, one of the first values that settle the range, or a later
+# one. Each place is combined with every variant and every sentinel; one in three is enough for a
+# fast run.
 PLACES = [
     pytest.param(
         variant, first, SENTINELS[(i + j) % 3], marks=[pytest.mark.slow] * ((i + 2 * j) % 3 > 0)
@@ -83,17 +86,17 @@ PLACES = [
 
 @pytest.mark.parametrize(("variant", "first", "sentinel"), PLACES)
 def test_a_sentinel_in_a_thousand_values_costs_little(variant, first, sentinel):
-    # The trees have seen those at first as they were; it is half of what a lost feature costs at
-    # most.
+    # The trees have seen the first values unclipped. That costs at most half as much as losing the
+    # feature.
     clean = clean_accuracy(variant)
     assert clean > 0.85
     spoilt = accuracy(made(**ROBUST[variant]), with_sentinels(STREAM, sentinel, first=first))
     assert spoilt > clean - (0.05 if first < 64 else 0.02)
 
 
-@pytest.mark.parametrize("sentinel", SENTINELS)
+@sentinels
 def test_a_range_from_the_least_to_the_largest_value_would_lose_the_feature(sentinel):
-    # the same stream with each value divided by that range, as an intensity of one over it does
+    # the same stream with each value divided by that range, which is what the intensity does
     width = abs(sentinel)
     squeezed = [
         ({"a": x["a"] / width, "b": x["b"] / 6, "c": x["c"]}, y)
@@ -102,9 +105,7 @@ def test_a_range_from_the_least_to_the_largest_value_would_lose_the_feature(sent
     assert accuracy(made(split_intensity="unit"), squeezed) < clean_accuracy("range") - 0.1
 
 
-@pytest.mark.parametrize(
-    "sentinel", [pytest.param(s, marks=[pytest.mark.slow] * (s > 0)) for s in SENTINELS]
-)
+@sentinels
 @pytest.mark.parametrize("variant", ROBUST)
 def test_a_sentinel_while_the_feature_is_constant_costs_little(variant, sentinel):
     stream = with_sentinels(CONSTANT_FIRST, sentinel, first=100)
@@ -159,7 +160,7 @@ def test_values_inside_take_the_credit_of_far_ones_back(parameters):
     model = made(**parameters)
     for x, y in STREAM[:200]:
         model.learn_one(x, y)
-    for n in range(20):  # one in twenty-one: each is paid back before the next one
+    for n in range(20):  # one in twenty-one: the credit of each is used up before the next one
         model.learn_one(STREAM[n][0] | {"a": 1e6}, True)
         for x, y in STREAM[200:220]:
             model.learn_one(x, y)
@@ -221,10 +222,10 @@ def moved(stream, scale, shift):
 )
 def test_affine_maps_change_nothing_outliers_or_not(parameters, scale, shift, tolerance):
     stream = with_sentinels(STREAM[:700], -999.0, every=50, first=7)
-    # far values in a row, which are believed
+    # consecutive far values, which are believed
     stream += [(x | {"b": 5000.0 + i}, y) for i, (x, y) in enumerate(STREAM[700:710])]
     stream += STREAM[710:900]
-    if shift:  # multiples of 1/64, to which it is added exactly
+    if shift:  # multiples of 1/64, to which the shift is added exactly
         stream = [({k: round(v * 64) / 64 for k, v in x.items()}, y) for x, y in stream]
     plain, mapped = made(**parameters), made(**parameters)
     for (x, y), (z, _) in zip(stream, moved(stream, scale, shift), strict=True):
@@ -267,7 +268,7 @@ def test_copies_remember_what_is_suspect(parameters):
     assert len({pickle.dumps(other) for other in (model, *twins)}) == 1
 
 
-# What is left as it is
+# What is left unchanged
 
 
 @pytest.mark.parametrize("extra", [{}, {"fading_factor": 0.5, "vote": "learned"}], ids=str)

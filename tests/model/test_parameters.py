@@ -1,4 +1,4 @@
-"""Parameters: what they accept, that they last, and that each of them matters."""
+"""Parameters: what they accept, that they persist, and that each one matters."""
 
 import copy
 import fractions
@@ -23,7 +23,7 @@ NOT_CHOICES = ["", "Log", 0, True, math.nan, [1], np.array([1, 2]), pd.NA]
 PLAIN_NUMBERS = [0.1, 0.9, np.float32(0.5), np.float64(0.5), fractions.Fraction(1, 3)]
 SMALL_NUMBERS = [*PLAIN_NUMBERS, 5e-324]
 
-# name -> (good values, bad values, what an error says is right)
+# name -> (good values, bad values, what the error message asks for)
 OF_THE_DUMMY = {
     "n_classes": (
         [None, 1, 2, 50, np.int64(3), np.uint8(3)],
@@ -76,13 +76,13 @@ TABLE = {
     AdaptiveAMFClassifier: OF_THE_FOREST,
     OnlineDummyClassifier: OF_THE_DUMMY,
 }
-# The adaptive forest inherits all that is checked here: it meets one value of each kind.
+# The adaptive forest inherits everything checked here, so it gets only one value of each kind.
 CHECKED = [(AMFClassifier, name) for name in OF_THE_FOREST]
 CHECKED += [(OnlineDummyClassifier, name) for name in OF_THE_DUMMY]
 parameters_of_a_model = pytest.mark.parametrize(("model", "name"), CHECKED)
 models = pytest.mark.parametrize("model", MODELS)
 
-# whether the very largest finite numbers are accepted is left open
+# it is left open whether the very largest finite numbers are accepted
 FLOATS = st.floats().filter(lambda value: not 1e300 < value < math.inf)
 
 
@@ -181,7 +181,7 @@ def test_a_good_value_is_kept_as_it_is_and_leads_to_probabilities(model, name):
 
 
 def message_of(name, value, call, *args, **kwargs):
-    """Return what a call says of a value of a parameter that it has to refuse."""
+    """Return the error for a value of a parameter that must be rejected."""
     try:
         call(*args, **kwargs)
     except ValueError as error:
@@ -383,7 +383,7 @@ def test_a_leaf_counts_as_the_formula_says():
 )
 def test_the_automatic_dirichlet_parameter(model, n_classes, automatic):
     samples = list(stream(400, n_classes))
-    # with fading the past is not weighed anew when another class comes
+    # with fading, the past is not reweighted when a new class appears
     known = {"n_classes": n_classes} if model is AdaptiveAMFClassifier else {}
     expected = answers(trained(model, samples, dirichlet=automatic, **known))
     assert_close(answers(trained(model, samples, **known)), expected)

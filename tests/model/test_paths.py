@@ -1,4 +1,4 @@
-"""Walks: the nodes on a path are those of the reference, and mix to the prediction."""
+"""Walks: the nodes on a path equal those of the reference, and their mix is the prediction."""
 
 import math
 import pickle
@@ -68,14 +68,14 @@ def encode(model, x):
 
 
 def mixed(steps, n_classes):
-    """What a tree predicts: the mix of its nodes, or nothing but the prior."""
+    """Return what a tree predicts: the mix of its nodes, or just the prior."""
     if not steps:
         return np.full(n_classes, 1 / n_classes)
     return sum(step.mass * step.proba for step in steps)
 
 
 def combined(model, of_trees):
-    """What a forest predicts, from what its trees do: by the mean, or by the learned vote."""
+    """Return what a forest predicts, given its trees' predictions: their mean or learned vote."""
     n_labels = len(model._labels)
     of_trees = np.array(of_trees)[:, :n_labels]
     if model.vote == "mean":
@@ -88,7 +88,7 @@ def combined(model, of_trees):
 
 
 def predicted(model, trees, values, aggregated):
-    """Let some trees (all of the forest with None) predict encoded samples; returns the block."""
+    """Let some trees, or all if None, predict encoded samples; return the block."""
     arena = model._engine.restricted_to(trees, aggregated=aggregated).arena
     n = len(values)
     block = state.Block(np.array(values), np.zeros(n, int), np.zeros(n), len(model._labels))
@@ -135,7 +135,13 @@ def assert_is_step(step, node, values, shares):
         assert step.goes == ("left" if node.goes_left(values) else "right")
 
 
-@pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS.keys())
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        pytest.param(parameters, id=name, marks=[pytest.mark.slow] * (i % 2))
+        for i, (name, parameters) in enumerate(PARAMETERS.items())
+    ],
+)
 def test_the_steps_are_those_of_the_reference(parameters):
     model, reference = pair(**parameters)
     for sample in stream(80):
@@ -278,7 +284,7 @@ def test_the_weighted_depth_is_that_of_the_steps(use_aggregation):
 
 @pytest.fixture
 def one_split():
-    """A tree of three nodes; returns the arena, the record of the root, and a walk."""
+    """Make a tree of three nodes; return the arena, the record of the root, and a walk."""
     model = AMFClassifier(n_estimators=1, seed=1)
     learn(model, [({"a": 1.0}, "x"), ({"a": 4.0}, "y")])
     arena = model._arena

@@ -1,4 +1,4 @@
-"""Relevance against a direct computation, and what follows from it for the trees."""
+"""Relevance against a direct computation, and its effect on the trees."""
 
 import copy
 import itertools
@@ -39,7 +39,7 @@ def shares_of(codes, weights):
 
 
 def tau(buckets, labels, w):
-    """Part of the Gini impurity of the labels that the buckets take away, less that by chance."""
+    """Fraction of the labels' Gini impurity that the buckets explain, corrected for chance."""
     _, buckets = np.unique(buckets, return_inverse=True)
     _, labels = np.unique(labels, return_inverse=True)
     impurity = 1 - (shares_of(labels, w) ** 2).sum()
@@ -70,12 +70,12 @@ def eta2(values, labels, w):
 
 
 class Direct:
-    """Relevance of the features of streams without outliers, from all that was observed."""
+    """Relevance of features in streams without outliers, computed from all observations."""
 
     def __init__(self):
         self.n_learnt = 0
         self.seen = {}  # name -> [(number, value, bucket, label, weight)]
-        self.ends = {}  # name -> the least and the largest value
+        self.ends = {}  # name -> smallest and largest value
         self.codes = {}
 
     def learn(self, x, y, w):
@@ -92,7 +92,7 @@ class Direct:
             else:
                 low, high = self.ends.get(name, (value, value))
                 low, high = self.ends[name] = min(low, value), max(high, value)
-                # 16 parts of the range as it is when the value comes
+                # 16 parts of the range at the time of the value
                 bucket = min(int((value - low) * (1 / (high - low)) * 16), 15) if high > low else 0
             observed.append((self.n_learnt, value, bucket, y, w))
 
@@ -207,12 +207,12 @@ def test_the_label_of_a_sample_has_no_say_in_how_it_is_split():
             twin.learn_one(x, label)
         assert intensities(twins[0]) == intensities(twins[1])
         assert not inspection.feature_relevance(twins[0]).equals(before)
-        # splits of nodes that are impure anyway are drawn alike
+        # splits of nodes that are impure in any case are drawn alike
         model.learn_one(x, int(x["a"] > 0.5))
 
 
 def split_pure_trees(labels):
-    # pure cells are split at once, and so trees depend on labels by relevance alone
+    # pure cells are split at once, so trees depend on labels only through relevance
     model = forest(max_nodes=None, n_estimators=3, split_pure=True, n_classes=2)
     rng = random.Random(5)
     for label in labels:
@@ -272,7 +272,7 @@ def test_a_stream_long_enough_for_weights_to_be_made_smaller():
         "b": rng.normal(size=n_samples),
         "color": rng.choice(["red", "tan", "blue"], n_samples),
     }
-    # the ends of the ranges come first, as the direct computation sees the last samples alone
+    # the ends of the ranges come first, because the direct computation sees only the last samples
     columns["a"][:2], columns["b"][:2] = (0.0, 1.0), (-9.0, 9.0)
     columns["a"][2:40] = columns["a"][40:78]
     y = (columns["a"] + 0.3 * columns["b"] > 0.5) | (columns["color"] == "red")
@@ -284,7 +284,7 @@ def test_a_stream_long_enough_for_weights_to_be_made_smaller():
         newest.append(float(model._arena.counters["newest_weight"][0]))
     assert sum(later < earlier for earlier, later in itertools.pairwise(newest)) == 2
     assert max(newest) <= 1e60
-    last = slice(n_samples - 20_000, None)  # e^-50 of the weight of others
+    last = slice(n_samples - 20_000, None)  # earlier ones have less than e^-50 of their weight
     w = faded_weights(np.arange(n_samples)[last] + 1, 1.0, n_samples)
     found = inspection.feature_relevance(model)
     low, high = model._arena.ranges[:, :2]

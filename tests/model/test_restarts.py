@@ -1,4 +1,4 @@
-"""When trees start afresh, and when not; what they do then is in test_naive."""
+"""When trees restart and when they do not; test_naive covers what happens then."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every check that river has for its own estimators, without a skip."""
+"""All of river's own checks of estimators, with none skipped."""
 
 import inspect
 
@@ -8,7 +8,7 @@ from river import base, checks, preprocessing
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
 
-# All checks run for each public estimator as it is, and for a pipeline.
+# All checks run for each public estimator with its defaults, and for a pipeline.
 AS_THEY_ARE = {
     "forest": AMFClassifier(),
     "adaptive": AdaptiveAMFClassifier(),
@@ -42,14 +42,14 @@ PUBLIC_ESTIMATORS = [
 ]
 
 
-# A scaler that has seen a whole block scales its first rows by what came later: with it, blocks are
-# not the same as rows, whatever the forest does. Without a scaler the check runs.
+# A scaler that has seen a whole block scales the first rows by later ones, so blocks differ from
+# single rows, whatever the forest does. Without a scaler the check runs.
 NOT_OF_A_SCALER = "check_learn_many_matches_learn_one"
-SLOW = "check_bounded_memory_growth"  # a second for each data set
+SLOW = "check_bounded_memory_growth"  # one second per dataset
 
 
 def checks_of(name):
-    """Yield the checks of a model, each with its name and the number of its data set."""
+    """Yield the checks of a model, each with its name and the number of its dataset."""
     times_seen = {}
     for check in checks.yield_checks(MODELS[name]):
         kind = check.__name__

@@ -1,4 +1,4 @@
-"""Where memory is short: a call that fails has changed nothing, and can be made again."""
+"""Lack of memory: a call that fails has changed nothing, and can be repeated."""
 
 import functools
 import os
@@ -18,7 +18,7 @@ GROWING = ["grow_nodes", "grow_boxes", "fit_rows", "reserve"]
 
 @pytest.fixture
 def short_of_memory(monkeypatch):
-    """Let every call for room fail once, and then succeed."""
+    """Let every request for room fail once and then succeed."""
     failed = []
 
     def failing_first(method):
@@ -54,7 +54,7 @@ variants = pytest.mark.parametrize("name", VARIANTS)
 
 @functools.cache
 def reference_of(name):
-    """Return the reference once it has learnt the stream, which takes a second."""
+    """Return the reference after it has learned the stream, which takes a second."""
     _, reference = pair(**VARIANTS[name])
     for x, y in stream():
         reference.learn_one(x, y)
@@ -85,7 +85,7 @@ def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(short_of
 
 
 def test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on(short_of_memory):
-    # One leaf of points that halve their distance to the newcomer, which costs a split for each.
+    # One leaf whose points halve their distance to the newcomer, which takes one split for each.
     model = AMFClassifier(n_estimators=3, seed=1)
     persist(model, {"a": 1.0}, "near")
     for k in range(300):
@@ -101,7 +101,7 @@ def test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on(short_
 
 
 def persist(model, x, y):
-    """Learn a sample however often memory is short; returns what there was no room for."""
+    """Learn a sample, however often memory runs out; return what there was no room for."""
     lacked = []
     while True:
         try:
@@ -125,7 +125,7 @@ def test_a_sample_that_needs_room_in_the_middle_is_stored_once(n_trees):
 @pytest.mark.parametrize("period", [17, 18, 19])  # the first sample needs 13
 @variants
 def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, name, period):
-    # each array in turn finds no room, whatever it is for
+    # each array in turn runs out of room
     calls = []
 
     def failing_now_and_then(function):
@@ -153,7 +153,7 @@ def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, name, per
     check_same(model, reference_of(name))
 
 
-# A chain of splits that needs more room than there is ready, so that the kernel stops midway.
+# A chain of splits that needs more room than is available, so the kernel stops midway.
 CROWD = [({"a": 2.0**-k}, "far") for k in range(300)]
 
 
@@ -170,7 +170,7 @@ def test_a_call_that_was_broken_off_is_not_gone_on_with_by_the_next(monkeypatch,
 
         def breaking(*arguments):
             status = function(*arguments)
-            if where == "_make_room" or status < 0:  # stopped midway, and asks for room
+            if where == "_make_room" or status < 0:  # stopped midway, asking for room
                 raise error
             return status
 
@@ -222,7 +222,7 @@ assert pickle.loads(pickle.dumps(model)).predict_proba_one({}) == model.predict_
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory can be limited on Linux")
 def test_a_kernel_that_finds_no_memory_leaves_a_model_that_goes_on():
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}  # it takes minutes uncompiled
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}  # uncompiled, it takes minutes
     run = subprocess.run(
         [sys.executable, "-c", NO_MEMORY_IN_A_KERNEL],
         env=environment,

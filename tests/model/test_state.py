@@ -1,4 +1,4 @@
-"""The arena: records without padding, and a handle that always tells where the arrays are."""
+"""The arena: records without padding, and a handle that always knows where the arrays are."""
 
 import os
 import subprocess
@@ -80,7 +80,7 @@ for name, seen in forest._asdict().items():
 
 @pytest.mark.slow
 def test_the_kernels_see_what_the_table_says():
-    # uncompiled, as views of compiled code cannot be shown to Python
+    # uncompiled, because views made by compiled code cannot be returned to Python
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run([sys.executable, "-c", SEEN_BY_KERNELS], env=environment, text=True)
     assert run.returncode == 0

@@ -1,4 +1,4 @@
-"""The learned vote: probabilities, the step of each sample, and what a prediction leaves behind."""
+"""The learned vote: probabilities, the step of each sample, and side effects of predicting."""
 
 import concurrent.futures
 import copy
@@ -111,7 +111,7 @@ def test_weights_above_one_take_one_step():
 
 
 def test_trees_that_see_less_lose_their_say():
-    # one tree's nodes are told nonsense: its weight falls below that of the others
+    # one tree's counts are turned into nonsense, and its weight falls below those of the others
     model = AMFClassifier(n_estimators=3, vote="learned", seed=1, max_nodes=61)
     rng = random.Random(2)
     for _ in range(4000):
@@ -123,7 +123,7 @@ def test_trees_that_see_less_lose_their_say():
     assert weights[1] < weights[0] and weights[1] < weights[2]
 
 
-# A sample that was just predicted is not predicted again to be learnt
+# A sample that was just predicted is not predicted again when it is learned
 
 
 def nothing(model, x, y):
@@ -223,7 +223,7 @@ def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(name):
     models = {way: made(**PARAMETERS[name]) for way in [nothing, *WAYS]}
     for i, (x, y, w) in enumerate(STREAM[:230]):
         for way, model in models.items():
-            # from the start on, and where labels and features are new
+            # from the start, and with new labels and features
             if i > 0 and (i < 9 or i % 9 == 4 or 145 < i < 160 or i > 205):
                 way(model, dict(x), y)
             model.learn_one(dict(x), y, w=w)
@@ -234,7 +234,7 @@ def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(name):
 @parameters
 @pytest.mark.parametrize("call", ["learn_many", "predict_proba_then_learn_many"])
 def test_a_prediction_from_before_a_block_is_not_used_after_it(parameters, call):
-    # no label and no feature of the block is new, so that nothing else tells that it was learnt
+    # the block has no new labels or features, so nothing else reveals that it was learned
     rng = random.Random(5)
     rows = [({"a": rng.random(), "b": rng.random()}, rng.random() < 0.5) for _ in range(300)]
     models = []
@@ -282,7 +282,7 @@ def test_blocks_in_threads_are_like_their_rows(name, n_jobs):
     assert pickle.dumps(blocks) == pickle.dumps(rows)
 
 
-# Trees that start afresh
+# Trees that restart
 
 
 def restarting(kind=AMFClassifier, **parameters):

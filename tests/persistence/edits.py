@@ -1,7 +1,7 @@
-"""Files that a stranger has edited, checksum and all: refused, or loaded as models that work.
+"""Files that a stranger has edited, including the checksum, are rejected or load as working models.
 
-Run as a script, in a process of its own, as a wrong link may crash it:
-`python edits.py FILE FOLDER SEED N` makes N edits of a file, and prints how many were refused
+Run this as a script, in its own process, because a wrong link may crash it:
+`python edits.py FILE FOLDER SEED N` makes N edits of a file, and prints how many were rejected
 and how many were loaded.
 """
 
@@ -21,7 +21,7 @@ JSON = [None, True, -1, 0, 1, 2, 3, 7, 10**6, 2**63, 1e300, 0.5, "", "a", [], {}
 
 
 def samples(n_samples):
-    """Yield samples of numbers and categories with gaps, and labels that are noisy."""
+    """Yield samples of numbers and categories with gaps and noisy labels."""
     rng = random.Random(3)
     for i in range(n_samples):
         x = {"a": rng.gauss(0, 1), "b": rng.randrange(4), "c": rng.choice(["red", "tan", None])}
@@ -31,7 +31,7 @@ def samples(n_samples):
 
 
 def edit_array(array, rng):
-    """Change a few numbers of an array, or its shape; returns it."""
+    """Change a few numbers of an array, or its shape, and return it."""
     if rng.random() < 0.1:
         axis = rng.randrange(array.ndim)
         return np.concatenate([array, array], axis) if rng.random() < 0.5 else array[:-1].copy()
@@ -50,7 +50,7 @@ def edit_array(array, rng):
 
 
 def edit_json(item, rng):
-    """Change something anywhere in a JSON value; returns it."""
+    """Change something anywhere in a JSON value, and return it."""
     if isinstance(item, dict | list) and item and rng.random() < 0.9:
         key = rng.choice([*item]) if isinstance(item, dict) else rng.randrange(len(item))
         if rng.random() < 0.1:
@@ -84,16 +84,16 @@ def use(model):
 
 
 def is_refused(path):
-    """Load a file and use what it holds; whether it was refused."""
+    """Load a file and use the model in it; return whether it was rejected."""
     try:
         model = river_amf.load(path)
     except river_amf.persistence.FileError:
         return True
-    if model.n_estimators > 100:  # of a model that has learnt nothing
+    if model.n_estimators > 100:  # of an untrained model
         return False
     try:
         use(model)
-    except ValueError as error:  # from what an edited model knows, such as numbers for categories
+    except ValueError as error:  # edits may turn categories into numbers
         known = ("has held", "would be class number")
         if not any(text in str(error) for text in known):
             raise
@@ -101,7 +101,7 @@ def is_refused(path):
 
 
 def main(path, folder, seed, n_edits):
-    """Print how many of so many edits of a file are refused, and how many loaded."""
+    """Print how many of the edits of a file are rejected, and how many load."""
     n_refused = 0
     for i in range(int(n_edits)):
         target = str(Path(folder, "edited.amf"))

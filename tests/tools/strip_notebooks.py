@@ -1,7 +1,7 @@
-"""Strip the notebooks of all that running them leaves behind.
+"""Strip everything from the notebooks that running them leaves behind.
 
-They are kept in git without outputs, counts, and the metadata of whoever ran them, on what. By
-hand: `python tests/tools/strip_notebooks.py`.
+They are kept in git without outputs, execution counts and the metadata of a particular machine.
+Run it by hand: `python tests/tools/strip_notebooks.py`.
 """
 
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
-# what makes them Python to whoever opens them
+# marks them as Python notebooks for the programs that open them
 _METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -17,7 +17,7 @@ _METADATA = {
 
 
 def stripped(text: str) -> str:
-    """Return the text of a notebook without outputs, counts, and metadata of a machine."""
+    """Return the text of a notebook without outputs, execution counts and machine metadata."""
     notebook = nbformat.reads(text, as_version=nbformat.NO_CONVERT)
     notebook.metadata = nbformat.from_dict(_METADATA)
     for cell in notebook.cells:

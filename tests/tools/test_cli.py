@@ -52,7 +52,7 @@ def mixed(tmp_path):
     return str(path)
 
 
-# What is printed
+# Output
 
 
 def test_table_has_the_figures_of_river(capsys):
@@ -134,7 +134,7 @@ def test_a_track_is_run_stream_by_stream_and_summed_up(tmp_path, capsys):
         assert title.startswith(f"{name}: 300 samples; features: 3 numeric; AMFClassifier(n_est")
         assert columns == header[1].split()
         assert table.splitlines()[-1].split() == line.split()
-        # a model and metrics of its own
+        # each stream has its own model and metrics
         model = AMFClassifier(n_estimators=3, seed=7)
         stream = evaluation.load_stream(name, limit=300)
         expected = evaluate.progressive_val_score(stream, model, metrics.Accuracy()).get()
@@ -187,7 +187,7 @@ def test_command_runs(mixed, tmp_path):
     assert len(predictions.read_text().splitlines()) == 31
 
 
-# What goes wrong
+# Errors
 
 FAILURES = [
     (["nowhere.csv"], "'nowhere.csv'"),
@@ -283,7 +283,7 @@ def test_a_full_disk_is_one_line(capsys):
     assert "No space left" in capsys.readouterr().err.splitlines()[-1]
 
 
-# What is broken off
+# Interruptions
 
 
 @pytest.fixture
@@ -343,7 +343,7 @@ def test_ctrl_c_within_a_sample_lets_it_finish(monkeypatch, capsys):
 
 @pytest.mark.parametrize("n_done", [0, 7])
 def test_ctrl_c_ends_a_track(n_done, monkeypatch, capsys):
-    """At the end of the first stream, or within the second."""
+    """Ctrl-C comes at the end of the first stream, or within the second."""
     learn = OnlineDummyClassifier.learn_one
     calls = []
 
@@ -386,7 +386,7 @@ def test_a_reader_that_leaves_is_no_error(long_stream):
     assert not re.search("Traceback|Exception|error", error)
 
 
-# Many models
+# compare
 
 
 def rows_of(output):
@@ -620,7 +620,7 @@ def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_pat
 
     def interrupt(self, x, y, w=1.0):
         calls.append(y)
-        if len(calls) == 20 + 7:  # the first ones are to warm up
+        if len(calls) == 20 + 7:  # the first 20 are the warm-up
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(OnlineDummyClassifier, "learn_one", interrupt)

@@ -1,4 +1,4 @@
-"""`debug_one` in all its parts: the text says what the model does."""
+"""All parts of `debug_one`: the text says what the model does."""
 
 import math
 import pickle
@@ -28,12 +28,12 @@ X = {"size": 0.7, "color": "c"}
 
 
 def sections(text):
-    """The parts of an explanation by the first word of each."""
+    """Return the parts of an explanation, keyed by their first words."""
     return {part.split()[0].strip(":;,"): part.splitlines() for part in text.split("\n\n")}
 
 
 def cells(lines):
-    """The cells of a table, that are apart by two blanks at least."""
+    """Return the cells of a table, which are separated by at least two spaces."""
     return [re.split(r" {2,}", line.strip()) for line in lines]
 
 
@@ -247,7 +247,7 @@ def test_a_pipeline_explains_the_prediction_of_its_forest():
 
 
 def shown(html):
-    """What a notebook shows, without the style, which is no XML."""
+    """Return what a notebook shows, without the style, which is not XML."""
     return ElementTree.fromstring(html.partition("<style")[0] + "</div>")
 
 

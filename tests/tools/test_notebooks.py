@@ -1,4 +1,4 @@
-"""The notebooks run as they are in git: without an error, a warning, a download or a trace."""
+"""The notebooks run as they are in git, without errors, warnings, downloads or leftovers."""
 
 import io
 import os
@@ -16,24 +16,24 @@ from strip_notebooks import NOTEBOOKS, stripped
 
 import river_amf
 
-# run before a notebook: its warnings are errors, and there is no network
+# Run before a notebook: warnings become errors, and there is no network.
 ALONE = """
 import socket, warnings
 warnings.simplefilter("error")
-warnings.filterwarnings("ignore", module="ipykernel")  # that of its own shutdown
+warnings.filterwarnings("ignore", module="ipykernel")  # from its own shutdown
 socket.create_connection = None
 """
 
 
 class RunningPython(AsyncKernelManager):
-    """Kernels of the Python that runs the tests, whatever others are installed as "python3"."""
+    """Kernels that use the Python of the tests, even if another is installed as "python3"."""
 
     def __init__(self, **options):
         super().__init__(kernel_spec_manager=KernelSpecManager(kernel_dirs=[]), **options)
 
 
 class Promise(NamedTuple):
-    """What a notebook must have shown at its end: so many pictures, and what its text says."""
+    """What a notebook must show by its end: a number of plots, and the facts in its text."""
 
     n_pictures: int
     facts: str
@@ -87,19 +87,19 @@ def execute(notebook, folder, monkeypatch):
     """Run a notebook in an empty folder."""
     for variable in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
         monkeypatch.setenv(variable, str(folder / "jupyter"))
-    monkeypatch.delenv("MPLBACKEND", raising=False)  # which else hides the pictures
+    monkeypatch.delenv("MPLBACKEND", raising=False)  # it would hide the plots
     monkeypatch.setenv("TMPDIR", str(folder / "temporary"))
     path = [str(Path(river_amf.__file__).parents[1]), os.environ.get("PYTHONPATH")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, path)))
     for name in ("jupyter", "temporary", "work"):
         (folder / name).mkdir()
     client = NotebookClient(notebook, kernel_manager_class=RunningPython, kernel_name="python3")
-    client.timeout = 300  # seconds a cell; the first ones may compile
+    client.timeout = 300  # seconds per cell; the first ones may compile
     client.execute(cwd=str(folder / "work"))
 
 
 def pictures(cell):
-    """Return the pictures that a cell shows, as arrays."""
+    """Return the plots that a cell shows, as arrays."""
     found = (output.get("data", {}).get("image/png") for output in cell.get("outputs", []))
     return [imread(io.BytesIO(b64decode(png))) for png in found if png]
 
@@ -110,7 +110,7 @@ def test_every_notebook_is_run():
 
 @pytest.mark.parametrize("name", PROMISES)
 def test_a_notebook_is_kept_without_what_running_it_leaves(name):
-    is_stripped = read(name) == stripped(read(name))  # their difference would be pages
+    is_stripped = read(name) == stripped(read(name))  # showing the difference would take pages
     assert is_stripped, f"{name}.ipynb: run tests/tools/strip_notebooks.py"
 
 

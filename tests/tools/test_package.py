@@ -63,7 +63,7 @@ LAYERS = [
     {"kernels.answers", "kernels.compilation", "layout"},
     {"kernels.cache", "_version", "persistence.replacement"},
 ]
-# what is imported by a name found in a file, and so at any depth: module -> the modules it may be
+# modules that are imported by a name from a file, and may be in any layer: module -> choices
 BY_NAME = {"persistence": set(river_amf.persistence._MODULES.values())}
 
 
@@ -77,7 +77,7 @@ def imports(module):
 
 
 def own(name):
-    """Return the module of ours in which a name is, None if it is another's."""
+    """Return the module of this package that contains a name, or None for other packages."""
     package, _, name = name.partition(".")
     if package != "river_amf":
         return None
@@ -119,7 +119,7 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
 
 
 def public_objects():
-    """Yield every public class and function with its module, those of internal modules included."""
+    """Yield every public class and function with its module, including internal modules."""
     for module in MODULES:
         if module.startswith("_") and module != "__init__":
             continue

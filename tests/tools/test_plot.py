@@ -10,7 +10,7 @@ import pytest
 
 from river_amf import AMFClassifier, evaluation, plot
 from river_amf.evaluation import Comparison, DriftHistory
-from river_amf.plot import canvas
+from river_amf.plot import canvas, lines
 
 PLACES = pd.Index([100, 200, 300, 350], name="n_samples")
 
@@ -37,7 +37,7 @@ def line_of(ax, label):
 
 
 def assert_shows(line, values):
-    """Whether the line is that of the values, all within the view."""
+    """Check that the line shows the values, all of them within the view."""
     np.testing.assert_array_equal(line.get_xdata(), PLACES)
     np.testing.assert_array_equal(line.get_ydata(), values)
     bottom, top = line.axes.get_ylim()
@@ -87,6 +87,11 @@ def test_names_are_not_written_over_each_other(end):
     middles = sorted(text.get_window_extent().get_points()[:, 1].mean() for text in ax.texts)
     assert len(middles) == 8
     assert min(np.diff(middles)) > plt.rcParams["font.size"] * ax.figure.dpi / 72
+
+
+def test_names_are_moved_up_first_and_down_from_the_top():
+    assert lines._spread([0.0, 0.0, 0.5, 1.0, 1.0], 0.25) == [0.0, 0.25, 0.5, 0.75, 1.0]
+    assert lines._spread([0.2, 0.3], 5.0) == [0.0, 1.0]  # no room for the gap
 
 
 def test_names_are_no_formulas():
@@ -151,7 +156,7 @@ def test_drift_leaves_out_what_the_model_does_not_keep(missing, panels):
 
 
 def box_of(text):
-    """Return the box of a label without the line that leads to it."""
+    """Return the box of a label without its connector."""
     return matplotlib.text.Text.get_window_extent(text)
 
 
@@ -217,7 +222,7 @@ def test_a_line_leads_from_the_end_of_each_curve_to_its_name(end):
 def test_accuracy_and_time_are_those_of_the_table():
     comparison = make_comparison()
     ax = plot.accuracy_and_time(comparison)
-    assert [point.get_label() for point in ax.lines] == ["knn", "perceptron"]  # none failed
+    assert [point.get_label() for point in ax.lines] == ["knn", "perceptron"]  # not the failed
     for point in ax.lines:
         row = comparison.table.loc[point.get_label()]
         assert point.get_xydata().tolist() == [[row["us_per_sample"], row["accuracy"]]]

@@ -39,7 +39,7 @@ def bananas():
 
 
 def grid(ax):
-    """The points at the centres of the pixels, with the indices of each."""
+    """Return the points at the centers of the pixels, with their indices."""
     (image,) = ax.images
     n_rows, n_columns = image.get_array().shape[:2]
     left, right, bottom, top = image.get_extent()
@@ -152,7 +152,7 @@ def test_all_trees_are_the_forest_if_they_predict_as_it_does(kind, use_aggregati
     }
     np.testing.assert_allclose(surfaces[None], surfaces[use_aggregation], atol=1e-12)
     assert abs(surfaces[True] - surfaces[False]).max() > 0.01
-    if kind is AMFClassifier:  # whose trees do not depend on how they are heard
+    if kind is AMFClassifier:  # its trees do not depend on the vote
         whole = plot.decision_surface(other, resolution=8).images[0].get_array()
         np.testing.assert_allclose(whole, surfaces[True], atol=1e-12)
 

@@ -36,7 +36,7 @@ def bananas():
 
 
 def boxes(ax):
-    """The boxes by node."""
+    """Return the boxes by node."""
     found = {}
     for patch in ax.patches:
         match = re.fullmatch(r"node (\d+)", patch.get_gid() or "")
@@ -46,7 +46,7 @@ def boxes(ax):
 
 
 def texts(ax):
-    """The lines of the texts in the boxes by node."""
+    """Return the lines of text in the boxes by node."""
     return {
         int(text.get_gid().split()[1]): text.get_text().splitlines()
         for text in ax.texts
@@ -90,7 +90,7 @@ def test_no_two_boxes_overlap_and_a_parent_is_between_its_children(bananas):
         left, right = ax.get_xlim()
         bottom, top = ax.get_ylim()
         assert left < box.get_x() and box.get_x() + box.get_width() < right
-        assert top < box.get_y() and box.get_y() + box.get_height() < bottom  # it is upside down
+        assert top < box.get_y() and box.get_y() + box.get_height() < bottom  # the axis is inverted
 
 
 @pytest.mark.parametrize("use_aggregation", [True, False])

@@ -1,4 +1,4 @@
-"""The scikit-learn estimators: river's classes to the bit, and all of scikit-learn's checks."""
+"""The scikit-learn estimators: bit for bit like the river classes; all of scikit-learn's checks."""
 
 import copy
 import datetime
@@ -43,7 +43,7 @@ variants = pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), id
 every_kind = pytest.mark.parametrize(
     "kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier]
 )
-# the adaptive forest is a forest with other parameters, and inherits the rest
+# the adaptive forest is a forest with other parameters and inherits everything else
 both_kinds = pytest.mark.parametrize("kind", [AMFClassifier, OnlineDummyClassifier])
 
 
@@ -87,7 +87,7 @@ libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
 
 
 def river_twin(estimator):
-    """Make the same model of river's kind."""
+    """Make the equivalent river model."""
     parameters = estimator.get_params()
     if "random_state" in parameters:
         parameters["seed"] = parameters.pop("random_state")
@@ -95,7 +95,7 @@ def river_twin(estimator):
 
 
 def learn_rows(twin, rows, labels, weights=None):
-    """Feed river's model one dict after the other."""
+    """Feed the river model one dict after another."""
     weights = np.ones(len(labels)) if weights is None else weights
     for x, label, w in zip(rows, labels.tolist(), weights.tolist(), strict=True):
         twin.learn_one(x, label, w=w)
@@ -107,7 +107,7 @@ def rows_of(X):
 
 
 def assert_same(estimator, twin, X, rows):
-    """The estimator predicts as river's model does row by row, bit for bit."""
+    """Check that the estimator predicts bit for bit like the river model, row by row."""
     proba = [twin.predict_proba_one(x) for x in rows]
     expected = [[p.get(label, 0.0) for label in estimator.classes_.tolist()] for p in proba]
     np.testing.assert_array_equal(estimator.predict_proba(X), expected)
@@ -116,7 +116,7 @@ def assert_same(estimator, twin, X, rows):
 
 
 def as_seen(estimator):
-    """What can be told of an estimator from outside, and all that it keeps."""
+    """Return all attributes of an estimator in a form that can be compared."""
     return {
         name: pickle.dumps(value) if name == "model_" else repr(value)
         for name, value in vars(estimator).items()
@@ -126,8 +126,8 @@ def as_seen(estimator):
 # scikit-learn's own checks
 
 
-# All checks run for each estimator as it is. Those in which settings of the estimator itself have a
-# say run for others too; what the forest makes of its parameters is for river's checks to see.
+# All checks run for each estimator with its defaults. Those that depend on settings of the
+# estimator itself run for other settings too; river's checks cover the forest's own parameters.
 AS_THEY_ARE = [AMFClassifier(), AdaptiveAMFClassifier(), OnlineDummyClassifier()]
 VARIANTS_CHECKED = [
     AMFClassifier(
@@ -156,18 +156,20 @@ OF_SETTINGS = {
     "check_methods_subset_invariance",
     "check_n_features_in",
 }
-# skipped unless scipy takes all arrays: the last test of all checks has it so
+# skipped unless scipy accepts all arrays, as in the last test of all checks
 SKIPPED = {"check_array_api_input"}
 
 
 def checks_of(estimators, names=None):
-    """Return the checks of scikit-learn, or those of some names, as cases of a test."""
-    mark = parametrize_with_checks(estimators)
-    describe = mark.kwargs["ids"]
-    for estimator, check in mark.args[1]:
+    """Return scikit-learn's checks, or those with certain names, as test cases."""
+    settings = "" if names is None else " with settings"
+    for estimator, check in parametrize_with_checks(estimators).args[1]:
         name = getattr(check, "func", check).__name__
         if name not in SKIPPED and (names is None or name in names):
-            yield pytest.param(estimator, check, id=f"{describe(estimator)}-{name}")
+            # the fast lane skips the adaptive forest, which only inherits
+            marks = [pytest.mark.slow] * isinstance(estimator, AdaptiveAMFClassifier)
+            kind = type(estimator).__name__
+            yield pytest.param(estimator, check, id=f"{kind}{settings}-{name}", marks=marks)
 
 
 ALL_CHECKS = [*checks_of(AS_THEY_ARE), *checks_of(VARIANTS_CHECKED, OF_SETTINGS)]
@@ -182,7 +184,7 @@ def test_the_checks_named_here_are_among_scikit_learn_s():
     assert {case.id.rpartition("-")[2] for case in ALL_CHECKS} >= OF_SETTINGS
 
 
-# As river's classes, to the bit
+# Bit for bit like the river classes
 
 
 @variants
@@ -580,7 +582,7 @@ def test_small_blocks_of_many_classes_are_no_regression():
     assert estimator.predict_proba([[0.5, 0.5]]).shape == (1, 40)
 
 
-# What is refused leaves no trace
+# Rejected input leaves no trace
 
 BAD_CALLS = {
     "infinity": (np.array([[np.inf] * 4]), ["tall"], {}),
@@ -690,7 +692,7 @@ def test_a_column_of_labels_is_taken_with_a_warning():
     np.testing.assert_array_equal(estimator.predict(X), FOREST().fit(X, Y).predict(X))
 
 
-# At home in scikit-learn
+# Inside scikit-learn
 
 
 IRIS = shuffle(*load_iris(return_X_y=True), random_state=0)
@@ -840,7 +842,7 @@ def test_a_random_state_is_no_part_of_a_file(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-# what is put into the fitted part -> what is said of it
+# change to the fitted part -> expected in the message
 EDITS = {
     "classes in disorder": ({"classes": [["str", "tall"], ["str", "deep"]]}, "order of classes"),
     "classes of two kinds": ({"classes": [["str", "tall"], 1]}, "order of classes cannot be"),
@@ -868,7 +870,7 @@ EDITS = {
 
 
 def error_of_edited(estimator, edit, path):
-    """Return what is said of the file of an estimator once its parts have been edited."""
+    """Return the error for the file of an estimator after its parts have been edited."""
     header, arrays = estimator._to_file()
     edit(header, arrays)
     kind = {"river_amf": "0.1", "kind": estimator._file_kind}
@@ -922,7 +924,7 @@ def test_what_a_file_lacks_has_its_default(kind, tmp_path):
     estimator, path = kind().fit(X, Y), tmp_path / "model.amf"
     header, arrays = estimator._to_file()
     for entry in (header, header["fitted"], header["fitted"]["model"]):
-        seed = entry["parameters"].get("seed")  # no default
+        seed = entry["parameters"].get("seed")  # has no default
         entry["parameters"] = {} if seed is None else {"seed": seed}
     del header["parameters"], header["fitted"]["parameters"]
     del header["fitted"]["names"], header["fitted"]["has_all_classes"]
