@@ -88,6 +88,7 @@ def log_weights_by_prunings(node, share_and_log_w, split_prior):
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(streams(max_size=14), FADING)
 def test_fading_with_a_constant_prior_is_the_average_of_all_prunings(stream, parameters):
@@ -246,6 +247,7 @@ def test_the_top_of_an_expansion_keeps_its_share_and_the_new_nodes_replay():
         assert share == mixture.share
 
 
+@pytest.mark.slow
 def test_faded_counts_win_where_the_label_changes_and_share_says_so():
     model = forest(fading_factor=0.6)
     for i in range(600):

@@ -84,6 +84,7 @@ def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(short_of
     check_same(model, reference_of(name))
 
 
+@pytest.mark.slow
 def test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on(short_of_memory):
     # One leaf whose points halve their distance to the newcomer, which takes one split for each.
     model = AMFClassifier(n_estimators=3, seed=1)

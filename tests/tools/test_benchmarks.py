@@ -196,6 +196,7 @@ def test_checksum_of_a_file_does_not_depend_on_its_packing(tmp_path):
     assert origins.checksum_of_file(path) == origins.checksum(ROWS)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not SHARED.is_dir(), reason="there is no ../shared/data")
 @pytest.mark.parametrize("name", STREAMS)
 def test_checksum_is_that_of_the_measured_stream(name):
@@ -487,6 +488,7 @@ def test_a_bug_has_its_traceback(capsys):
     assert "ZeroDivisionError: a bug" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_script_as_a_process(tmp_path):
     words = ["figures.py", "accuracy", "--streams", "elec2", "--data", tmp_path]
     done = subprocess.run(

@@ -208,6 +208,7 @@ def test_a_categorical_split_names_categories_that_go_left():
         assert len(named) + (int(more[1]) if more else 0) == len(row["categories_left"])
 
 
+@pytest.mark.slow
 def test_texts_fit_into_their_boxes_by_default_and_in_small_axes():
     samples = [
         ({"a feature with a long name": x["size"], "another, a category": x["color"]}, f"label {y}")
