@@ -175,3 +175,28 @@ def test_log_odds_stay_finite_where_the_prior_all_but_forbids_a_split(split_prio
     for k in range(12):
         model.learn_one({"a": 2.0 ** (k + 4)}, k % 2 == 0)
     tables.check_log_odds(model, 1e-7)
+
+
+@pytest.mark.parametrize("split_pure", [False, True])
+def test_values_next_to_each_other_are_told_apart(split_pure):
+    # no number lies between them: the threshold is the lower one, which goes left
+    low, high = 1.0, math.nextafter(1.0, 2.0)
+    model = AMFClassifier(n_estimators=20, split_pure=split_pure, seed=1)
+    for i in range(20):
+        is_high = i % 5 > 0
+        model.learn_one({"a": high if is_high else low}, is_high)
+    for tree in range(20):
+        table = inspection.node_table(model, tree)
+        root = table.loc[tables.root(table)]
+        assert root["threshold"] == low
+        assert table.loc[root["left"], "counts"] == {False: 4.0, True: 0.0}
+        assert table.loc[root["right"], "counts"] == {False: 0.0, True: 16.0}
+
+
+def test_a_pure_cell_has_the_weight_of_its_own_size():
+    # that of cells of up to 255 samples is looked up, once it has been worked out
+    model = AMFClassifier(n_estimators=2, n_classes=2, seed=1)
+    for label, start, n_samples in (("x", 0, 255), ("y", 1, 300), ("x", 1, 1)):
+        for i in range(n_samples):
+            model.learn_one({"a": start + (i * 37 % 101 + 50) / 202}, label)
+    tables.check_log_odds(model, 1e-9)

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -47,6 +48,26 @@ def test_lists_and_store_stay_short():
     state = model._arena.__getstate__()
     assert len(state["rows"]) <= 2 * LONGEST  # the trees keep almost the same samples
     assert len(model._arena.rows) <= 8 * LONGEST
+
+
+def test_a_list_that_is_thinned_loses_half_of_its_samples_or_a_little_more():
+    model = AMFClassifier(n_estimators=1, seed=1)
+    lengths = []
+    for x in points(2000):
+        model.learn_one(x, "often")
+        lengths.append(longest_list(model))
+    thinned = [after for before, after in pairwise(lengths) if after < before]
+    assert len(thinned) > 20
+    assert np.mean(thinned) > LONGEST / 4
+    assert max(thinned) <= LONGEST / 2 + 6  # those that span the box are not counted
+
+
+def test_the_samples_that_stay_are_not_a_periodic_choice():
+    model = AMFClassifier(n_estimators=1, seed=1)
+    for i, x in enumerate(points(2000)):
+        model.learn_one({"a": x["a"], "side": i % 2}, "often")
+    sides = model._arena.__getstate__()["rows"][:, list(model._features).index("side")]
+    assert 0.25 < sides.mean() < 0.75
 
 
 def test_a_thinned_leaf_keeps_its_box_and_its_counts():
@@ -107,9 +128,11 @@ def test_rows_that_all_coincide_are_thinned_too():
 def test_more_features_than_the_list_may_hold():
     model = AMFClassifier(n_estimators=2, seed=1)
     generator = np.random.default_rng(1)
+    longest = 0
     for values in generator.normal(size=(2000, 40)).tolist():
         model.learn_one(dict(enumerate(values)), "often")
-        assert longest_list(model) <= 8 * 40
+        longest = max(longest, longest_list(model))
+    assert longest == 8 * 40
 
 
 @pytest.mark.parametrize("at", [65, 700])

@@ -102,19 +102,25 @@ def check_same_state(model, reference):
 def test_a_longer_stream_equals_the_reference(parameters):
     # long enough for every array to grow several times
     model, reference = pair(**parameters)
+    # an outlier or two among the first values; some that are believed, as they are not far outside
+    # the range; then outliers on both sides
+    rare = {30: 1e9, 50: 1e9, 200: 20.0, 201: 300.0, 202: -2000.0, 203: -1e6}
     for i in range(400):
         x = {
-            "a": (i * 37 % 101) / 7,
+            "a": -1e5 if i == 40 else (i * 37 % 101) / 7,
             "b": (i * i) % 53,
             "c": "pqrstuvw"[i * 11 % 8],
             "d": None if i % 3 else i % 17,
-            "e": 1e9 if i % 71 == 50 else (i * 13 % 89) / 89,
+            # constant at first, but for an outlier
+            "f": i % 31 if i > 100 else -999.0 if i == 20 else 0.5,
+            "e": rare.get(i, 1e9 if i % 71 == 50 else (i * 13 % 89) / 89),
         }
         y = (x["a"] + x["b"] > 30, x["c"] > "s") if i % 9 else (True, True)
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
-        model.learn_one(x, y)
-        reference.learn_one(x, y)
+        w = 1.0 if i < 200 else (1.0, 0.5, 2.0, 1.0)[i % 4]
+        model.learn_one(x, y, w)
+        reference.learn_one(x, y, w)
     for tree in range(2):
         check_same_tree(model, reference, tree)
     check_same_state(model, reference)
@@ -134,3 +140,17 @@ def test_trees_that_start_afresh_equal_the_reference():
     for tree in range(3):
         check_same_tree(model, reference, tree)
     check_same_state(model, reference)
+
+
+def test_trees_that_start_afresh_equal_the_reference_without_a_learned_vote():
+    model, reference = pair(n_estimators=3, n_classes=3, restart_threshold=0.5)
+    for i in range(330):
+        x = {"a": (i * 37 % 101) / 7, "b": (i * i) % 53}
+        y = (x["a"] > 7) != (i >= 302)
+        expected = reference.predict_proba_one(x)
+        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
+        model.learn_one(x, y)
+        reference.learn_one(x, y)
+    assert [tree.n_restarts > 0 for tree in reference.trees] == [False, True, False]
+    for tree in range(3):
+        check_same_tree(model, reference, tree)

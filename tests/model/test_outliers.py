@@ -153,6 +153,9 @@ def test_far_values_are_believed_when_several_come_in_short_order(parameters):
         assert range_of(model)[1] <= 1.0
     model.learn_one(STREAM[5][0] | {"a": 1e6}, True)
     assert range_of(model)[1] == 1e6
+    for n in range(4):  # and those still further out need as many
+        model.learn_one(STREAM[n][0] | {"a": 1e12}, True)
+        assert range_of(model)[1] == 1e6
 
 
 @robust

@@ -122,6 +122,17 @@ def test_a_sample_that_needs_room_in_the_middle_is_stored_once(n_trees):
     assert model._arena.counters["n_stored"] == 121
 
 
+def test_a_chain_of_splits_that_waits_for_room_is_drawn_as_with_room():
+    model, reference = pair(split_intensity="unit")
+    for x, y in [*(({"a": 2.0**-k}, "far") for k in range(120)), ({"a": 0.0}, "near")]:
+        nodes = model._arena.nodes.shape[1] if model._arena else 0
+        model.learn_one(x, y)
+        reference.learn_one(x, y)
+    assert model._arena.nodes.shape[1] > nodes
+    for tree in range(2):
+        check_same_tree(model, reference, tree)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("period", [17, 18, 19])  # the first sample needs 13
 @variants
