@@ -200,3 +200,22 @@ def test_a_pure_cell_has_the_weight_of_its_own_size():
         for i in range(n_samples):
             model.learn_one({"a": start + (i * 37 % 101 + 50) / 202}, label)
     tables.check_log_odds(model, 1e-9)
+
+
+@pytest.mark.parametrize("dirichlet", [1e-300, 1e-100])
+def test_log_odds_are_exact_where_the_prior_all_but_excludes_an_unseen_label(dirichlet):
+    model = AMFClassifier(n_estimators=2, n_classes=2, dirichlet=dirichlet, seed=1)
+    for i in range(400):
+        model.learn_one({"a": i * 37 % 101}, (i * 37 % 101 > 50) ^ (i % 50 == 49))
+    tables.check_log_odds(model, 1e-7)
+
+
+def test_each_tree_parts_the_categories_in_its_own_way():
+    model = AMFClassifier(n_estimators=40, seed=1)
+    for i in range(16):
+        model.learn_one({"letter": "abcdefgh"[i % 8]}, i % 8 < 4)
+    parts = set()
+    for tree in range(40):
+        table = inspection.node_table(model, tree)
+        parts.add(frozenset(table["categories_left"][tables.root(table)]))
+    assert len(parts) > 7  # an order that all trees share leaves seven

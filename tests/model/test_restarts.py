@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from river_amf import AdaptiveAMFClassifier
+from river_amf.kernels import UNLISTED
 
 
 def points(n_samples):
@@ -11,8 +12,8 @@ def points(n_samples):
     return [{"a": a, "b": b} for a, b in rng.normal(size=(n_samples, 2)).tolist()]
 
 
-def learnt(label_of, n_samples=1500, n_estimators=4):
-    model = AdaptiveAMFClassifier(n_estimators=n_estimators, seed=1)
+def learnt(label_of, n_samples=1500, n_estimators=4, **parameters):
+    model = AdaptiveAMFClassifier(n_estimators=n_estimators, seed=1, **parameters)
     for x in points(n_samples):
         model.learn_one(x, label_of(x))
     return model
@@ -31,6 +32,20 @@ def test_every_second_tree_starts_afresh_when_labels_are_swapped():
     assert all(n < 100 for n in n_heard(model)[1::2])
     for before, now in zip(n_nodes[::2], model._arena.trees["n_nodes"][::2], strict=True):
         assert now >= before
+    arena = model._arena  # the lists of the old nodes are gone, too
+    for tree, n_nodes in enumerate(arena.trees["n_nodes"]):
+        n_listed = (arena.links[tree, : arena.counters["n_rows"][0]] != UNLISTED).sum()
+        assert n_listed == arena.nodes["n_rows"][tree, :n_nodes].sum()
+
+
+def test_no_tree_starts_afresh_before_300_of_its_predictions_are_judged():
+    model = learnt(lambda x: x["a"] > 0, n_samples=270, restart_threshold=1.0)
+    longest = 0
+    for x in points(40):
+        model.learn_one(x, x["a"] <= 0)
+        longest = max(longest, *n_heard(model))
+    assert longest == 300
+    assert max(n_heard(model)) < 10
 
 
 def test_a_single_tree_never_starts_afresh():

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
+import pandas as pd
 import pytest
 import tables
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
@@ -131,6 +132,19 @@ def test_a_chain_of_splits_that_waits_for_room_is_drawn_as_with_room():
     assert model._arena.nodes.shape[1] > nodes
     for tree in range(2):
         check_same_tree(model, reference, tree)
+
+
+def test_a_block_whose_second_row_waits_for_room_is_like_its_rows():
+    rows, block = (AMFClassifier(n_estimators=2, split_intensity="unit", seed=1) for _ in range(2))
+    for k in range(120):
+        for model in (rows, block):
+            model.learn_one({"a": 2.0**-k}, "far")
+    n_nodes = block._arena.nodes.shape[1]
+    block.learn_many(pd.DataFrame({"a": [0.7, 0.0]}), ["far", "near"])
+    assert block._arena.nodes.shape[1] > n_nodes
+    rows.learn_one({"a": 0.7}, "far")
+    rows.learn_one({"a": 0.0}, "near")
+    assert pickle.dumps(block) == pickle.dumps(rows)
 
 
 @pytest.mark.slow
