@@ -101,7 +101,7 @@ class Failure:
 
     test: str
     message: str
-    is_assertion: bool = False
+    is_certain: bool = True  # to fail once it is compiled, too
 
 
 class NotRun(Exception):
@@ -211,7 +211,7 @@ def failure_of(folder: Path, tests: list[str], seconds: float, *, compiled: bool
             timeout=seconds,
         )
     except subprocess.TimeoutExpired:
-        return Failure(running(folder), f"not done after {seconds:.0f} s")
+        return Failure(running(folder), f"not done after {seconds:.0f} s", is_certain=compiled)
     if run.returncode == 0:
         return None
     if note.exists():
@@ -249,8 +249,7 @@ def verdict_on(mutant: Mutant, checkout: Path, tests: list[str], seconds: float)
                 if which is tests:
                     verdict.outcome, verdict.message = BROKEN, str(error)
                 continue  # a likely test may be gone
-            # without the compiler numbers are numpy's, which warn where compiled ones do not
-            if failure is not None and (compiled or failure.is_assertion):
+            if failure is not None and (compiled or failure.is_certain):
                 verdict.outcome, verdict.compiled = KILLED, compiled
                 verdict.by = failure.test
                 verdict.message = failure.message
