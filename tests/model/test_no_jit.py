@@ -44,14 +44,10 @@ SHORT_LIST = {
 LONG_LIST = [
     "model/test_naive.py",
     "model/test_invariants.py",
-    "model/test_fading.py",
-    "model/test_relevance.py",
-    "model/test_vote.py",
     "model/test_restarts.py",
-    "model/test_outliers.py",
     "model/test_room.py",
     "model/test_paths.py",
-    "dataframes/test_many.py",
+    "model/test_encoding.py",
 ]
 
 
