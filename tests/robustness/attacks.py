@@ -90,6 +90,8 @@ def _run_some(runs: Sequence[Run], seconds: float, patience: float, result: Surv
             ended += 1
             if outcome == "corrupt":
                 result.reports.append(text.encode().decode("unicode_escape"))
+    if trace and "corrupt" in result.outcomes.values():
+        result.reports.append(trace[-6000:])  # of children too
     if ended < len(runs):
         has_begun = sum(line.startswith("begin ") for line in lines) > ended
         outcome = _ending(process.returncode, trace)
