@@ -343,8 +343,8 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
             Label: any hashable except None and NaN.
         w
             Sample weight, from 0 to 1e300. A weight of 0 changes nothing. A weight of 2 has the
-            same effect as learning the sample twice, unless fading, relevance, restarts or a learned
-            vote is used.
+            same effect as learning the sample twice, unless fading, relevance, restarts or a
+            learned vote is used.
 
         Raises
         ------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
@@ -207,6 +208,16 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         seen = self._predict_seen(X)
         predicted: NDArray[Any] = self.classes_[self._class_of_label(seen)[seen.argmax(axis=1)]]
         return predicted
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._lock.read(self._settle, self._snapshot)
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return the attributes, with a model that later calls do not change."""
+        state = dict(super().__getstate__())
+        if "model_" in state:
+            state["model_"] = copy.deepcopy(state["model_"])
+        return state
 
     @property
     def _lock(self) -> ModelLock:
