@@ -166,7 +166,11 @@ class _Rows:
 def _load_csv(
     path: Path, target: str | None, categorical: Sequence[str], limit: int | None
 ) -> Stream:
-    if not path.exists():
+    try:
+        is_there = path.exists()
+    except OSError as error:  # its name is too long, or its folder may not be read
+        raise EvaluationError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    if not is_there:
         hint = suggest(str(path), (*BUNDLED, *STREAMS))
         raise EvaluationError(f"no stream or file {str(path)!r} ({hint})")
     if not path.is_file():
