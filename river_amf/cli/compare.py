@@ -99,8 +99,10 @@ def run(arguments: argparse.Namespace) -> int:
         time_limit=arguments.time_limit,
         progress=True,
     )
-    print(f"{stream.name}: {stream.n_samples} samples", comparison, sep="\n", flush=True)
-    _write(comparison, writers)
+    try:
+        print(f"{stream.name}: {stream.n_samples} samples", comparison, sep="\n", flush=True)
+    finally:  # even if nobody reads the table
+        _write(comparison, writers)
     if comparison.interrupted:
         return say_interrupted()
     return _ALL_FAILED if all(map(has_failed, comparison.table["status"])) else 0

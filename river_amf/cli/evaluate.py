@@ -120,8 +120,8 @@ def _make_model(arguments: argparse.Namespace) -> base.Classifier:
     name = arguments.model
     try:
         model = baselines.classifiers(arguments.seed)[name]()
-    except ImportError as error:
-        raise EvaluationError(str(error)) from error
+    except (ImportError, ValueError) as error:  # such as a seed out of the model's range
+        raise EvaluationError(f"model {name!r} cannot be created: {error}") from error
     is_alone = not isinstance(model, compose.Pipeline)  # the steps of a pipeline may have seeds
     known = inspect.signature(type(model)).parameters if is_alone else {"seed"}
     for option in ("seed", "n_estimators"):

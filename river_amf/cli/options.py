@@ -16,6 +16,7 @@ _DEFAULT_STREAM = "Bananas"
 
 _PATIENCE = 3.0  # seconds without a sign of life
 _MAX_INTEGER = 2**31 - 1
+_MAX_SECONDS = 1e300
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,7 +87,7 @@ def seconds(text: str) -> float:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 < number < math.inf:
+    if not 0 < number <= _MAX_SECONDS:
         raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
     return number
 

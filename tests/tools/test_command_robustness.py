@@ -196,6 +196,17 @@ def test_a_line_that_nobody_can_read_is_left_out(monkeypatch):
     _startup.tell("text")
 
 
+def test_files_are_written_even_if_nobody_reads_the_table(monkeypatch, tmp_path, capsys):
+    class Left(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    path = tmp_path / "table.csv"
+    monkeypatch.setattr(sys, "stdout", Left())
+    assert cli.main(["compare", "--models", "dummy", "--limit", "9", "--csv", str(path)]) == 141
+    assert "dummy,9," in path.read_text()
+
+
 # Memory
 
 
@@ -309,13 +320,15 @@ def test_zero_bytes_and_long_lines_are_data(tmp_path, capsys):
         (["evaluate", "", "--track", "drift"], "cannot be combined with STREAM ''"),
         (["evaluate", "--predictions", ""], "cannot write the predictions to ''"),
         (["compare", "--csv", ""], "cannot write the table to ''"),
+        (["evaluate", "--model", "mlp", "--seed", str(10**30)], "model 'mlp' cannot be created"),
+        (["compare", "--time-limit", "1e308"], "must be a positive number of seconds, got"),
         (["evaluate", "."], "'.' is not a regular file"),
         (["evaluate", "a\0b"], "no stream or file 'a\\x00b'"),
         (["evaluate", "x" * 5000], "cannot read 'xxx"),
     ],
     ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
 )
-def test_paths_that_make_no_sense_are_named(arguments, message, capsys):
+def test_arguments_that_make_no_sense_are_named(arguments, message, capsys):
     status, line = end(arguments, capsys)
     assert status == 2
     assert message in line
