@@ -1,7 +1,7 @@
-"""How functions are compiled: four decorators, and how compiled code gets a pointer.
+"""How functions are compiled: five decorators, and how compiled code gets a pointer.
 
-Compiled code uses no Python objects and releases the GIL. It keeps to IEEE semantics, without
-fastmath, because NaN means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
+Compiled code uses no Python objects. It keeps to IEEE semantics, without fastmath, because NaN
+means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
 """
 
 from __future__ import annotations
@@ -20,14 +20,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 CACHE_FOLDERS = [] if numba.config.DISABLE_JIT else cache.folders(numba.config.CACHE_DIR)
 
-_njit = functools.partial(numba.njit, error_model="numpy", nogil=True)
+_njit = functools.partial(numba.njit, error_model="numpy")
 # Without a wrapper for calls from Python, which halves the compile time.
 _njit_helper = functools.partial(_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def kernel(function: F) -> F:
-    """Compile a function that Python calls, cached on disk together with everything it calls."""
-    compiled = _njit(function)
+    """Compile a function that Python calls and that may take long: it releases the GIL."""
+    return _cached(function, nogil=True)
+
+
+def quick_kernel(function: F) -> F:
+    """Compile a function that Python calls for one sample: it keeps the GIL."""
+    # To release it costs 0.1 us, and to get it back up to 5 ms while another thread computes.
+    return _cached(function, nogil=False)
+
+
+def _cached(function: F, *, nogil: bool) -> F:
+    """Compile a function and everything that it calls, and cache the result on disk."""
+    compiled = _njit(function, nogil=nogil)
     if not numba.config.DISABLE_JIT:
         compiled._cache = cache.KernelCache(function, CACHE_FOLDERS)
     return cast(F, compiled)
