@@ -84,8 +84,8 @@ def change_helper(package):
     helper = package / "kernels" / "random_numbers.py"
     times = helper.stat().st_atime_ns, helper.stat().st_mtime_ns
     text = helper.read_text()
-    assert text.count("out[j] = coded(") == 1
-    helper.write_text(text.replace("out[j] = coded(", "out[j] =-coded("))
+    assert text.count("return value\n") == 1
+    helper.write_text(text.replace("return value\n", "return-value\n"))
     os.utime(helper, ns=times)
 
 
