@@ -61,7 +61,7 @@ LAYERS = [
     {"kernels.random_numbers"},
     {"kernels.arrays"},
     {"kernels.answers", "kernels.compilation", "layout"},
-    {"kernels.cache", "_version", "persistence.replacement"},
+    {"kernels.cache", "_startup", "_version", "persistence.replacement"},
 ]
 # modules that are imported by a name from a file, and may be in any layer: module -> choices
 BY_NAME = {"persistence": set(river_amf.persistence._MODULES.values())}
