@@ -46,7 +46,7 @@ class _Problems:
         """Call a function; if it raises an error, keep it with its row."""
         try:
             return call(*arguments)
-        except (TypeError, ValueError) as error:
+        except Exception as error:
             if self.first is None or row < self.first[0]:
                 self.first = row, error
 
@@ -54,7 +54,10 @@ class _Problems:
         """Raise the error of the first row, if there is one."""
         if self.first is not None:
             row, error = self.first
-            raise type(error)(f"row {row}: {error}") from None
+            for kind in (TypeError, ValueError):
+                if isinstance(error, kind):
+                    raise kind(f"row {row}: {error}") from None
+            raise error  # of a value's own methods
 
 
 def encode_to_predict(
@@ -86,10 +89,10 @@ def encode_to_learn(
     """Check and encode a block for learning, where rows of weight 0 will not be learned."""
     problems = _Problems()
     is_learnt = weights > 0.0
-    label_indices, label_rows = _encode_labels(labels, is_learnt, known_labels, n_classes, problems)
+    found = _find_labels(labels, known_labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
     categories: list[tuple[Hashable, Hashable]] = []
-    new: dict[int, NewFeatures] = {row: NewFeatures([], [], []) for row in label_rows}
+    new: dict[int, NewFeatures] = {}
     for column in columns:
         name = column.name
         if features.column(name) is not None:
@@ -103,7 +106,12 @@ def encode_to_learn(
         arrival = new.setdefault(first, NewFeatures([], [], []))
         (arrival.categorical if is_categorical else arrival.numeric).append(name)
         arrival.categories.extend((name, category) for category in added)
+    label_indices, label_rows = _encode_labels(
+        labels, found, is_learnt, known_labels, n_classes, problems
+    )
     problems.raise_first()
+    for row in label_rows:
+        new.setdefault(row, NewFeatures([], [], []))
     arrivals = [Arrival(row, label_rows.get(row, []), new[row]) for row in sorted(new)]
     names = list(features)
     for arrival_ in arrivals:
@@ -153,7 +161,7 @@ def _encode_known(
     if column.numbers is not None:
         is_bad = np.isinf(column.numbers) if codes is None else ~np.isnan(column.numbers)
         for row in np.flatnonzero(is_bad)[:1].tolist():
-            problems.try_at(row, features.encode_value, name, column.numbers[row])
+            problems.try_at(row, features.encode_value, name, float(column.numbers[row]))
         return column.numbers, []
     first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     table = np.array(
@@ -186,7 +194,7 @@ def _code_categories(
     known_from = _taken(np.where(is_new, learnt, -1), column.codes, -1)
     early = np.flatnonzero(np.arange(len(encoded)) < known_from)
     encoded[early] = n_known + np.searchsorted(learnt[order], early)
-    return encoded, [column.values[u] for u in order]
+    return encoded, [column.at(learnt[u]) for u in order]
 
 
 def _encode_new(
@@ -202,24 +210,41 @@ def _encode_new(
         first = int(is_there.argmax()) if is_there.any() else NEVER
         return first, False, np.where(rows >= first, column.numbers, np.nan), []
     is_there = is_learnt & (column.codes >= 0)
-    if not is_there.any() or problems.first is not None:
+    if not is_there.any():
         return NEVER, False, np.empty(0), []
     first = int(is_there.argmax())
-    late = Column(column.name, None, np.where(rows >= first, column.codes, -1), column.values)
+    late = column._replace(codes=np.where(rows >= first, column.codes, -1))
     features = Features()  # as they are after the first of these rows
-    new = features.check({column.name: column.values[column.codes[first]]})
+    new = problems.try_at(first, features.check, {column.name: column.at(first)})
+    if new is None:
+        return NEVER, False, np.empty(0), []
     features.add(new)
     used = np.unique(late.codes[late.codes >= 0])
     ranks = np.zeros(len(column.values), np.int64)
     ranks[used] = np.arange(len(used))
     codes = np.where(late.codes >= 0, ranks[late.codes], -1)
-    late = Column(column.name, None, codes, [column.values[u] for u in used.tolist()])
+    late = late._replace(codes=codes, values=[column.values[u] for u in used.tolist()])
     values, added = _encode_known(late, features, is_learnt, problems)
     return first, bool(new.categorical), values, [c for _, c in new.categories] + added
 
 
+def _find_labels(column: Column, labels: Labels, problems: _Problems) -> list[int | None]:
+    """Return the index of each of a column's labels: -1 for new ones, None for unhashable ones."""
+
+    def find(label: Hashable) -> int:
+        index = labels.find(label)
+        return -1 if index is None else index
+
+    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    return [
+        problems.try_at(row, find, value)
+        for value, row in zip(column.values, first.tolist(), strict=True)
+    ]
+
+
 def _encode_labels(
     column: Column,
+    found: list[int | None],
     is_learnt: NDArray[np.bool_],
     labels: Labels,
     n_classes: int | None,
@@ -229,16 +254,12 @@ def _encode_labels(
     n_rows = len(column.codes)
     missing = np.flatnonzero(column.codes < 0)
     for row in missing[:1].tolist():
-        problems.try_at(row, labels.check_new, None, n_classes)
-    first = _first_rows(column.codes, len(column.values), np.arange(n_rows))
-    found = [
-        problems.try_at(row, labels.find, value)
-        for value, row in zip(column.values, first.tolist(), strict=True)
-    ]
-    is_new = np.array([index is None for index in found], dtype=bool)
+        label = None if column.rows is None else column.rows[row]
+        problems.try_at(row, labels.check_new, label, n_classes)
+    is_new = np.array([index == -1 for index in found], dtype=bool)
     learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
-    if n_classes is not None and problems.first is None:
+    if n_classes is not None:
         n_free = max(n_classes - len(labels), 0)
         admitted = order[:n_free]
         last = learnt[admitted[-1]] if admitted else -1
@@ -247,10 +268,10 @@ def _encode_labels(
         comes_new = _taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
         for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
             full = Labels()
-            for label in [*labels, *(column.values[u] for u in admitted)]:
+            for label in [*labels, *(column.at(learnt[u]) for u in admitted)]:
                 full.add(label)
-            problems.try_at(row, full.check_new, column.values[column.codes[row]], n_classes)
+            problems.try_at(row, full.check_new, column.at(row), n_classes)
     indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
     indices[order] = len(labels) + np.arange(len(order))
-    by_row = {int(learnt[u]): [column.values[u]] for u in order}
+    by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}
     return _taken(indices, column.codes, -1).astype(np.int64), by_row

@@ -119,7 +119,7 @@ class CheckedParameters:
             if self._has_learnt and name not in self._always_writable:
                 raise AttributeError(
                     f"{name} is read-only after the first sample; to change it, make a new model, "
-                    f"for example with clone({{{name!r}: {value!r}}})"
+                    f"for example with clone({{{name!r}: {shown(value)}}})"
                 )
             check(name, value)
         super().__setattr__(name, value)
