@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.encoding import Features, Labels, NewFeatures, column_order
+from river_amf.encoding import Features, Labels, NewFeatures, column_order, shown
 from river_amf.frames import Column
 
 Rows = NDArray[np.int64]
@@ -174,7 +174,12 @@ def _encode_known(
     if codes is None or problems.first is not None:
         return _taken(table, column.codes, np.nan), []
     is_new = table == len(codes)
-    return _code_categories(column, table, is_new, len(codes), is_learnt)
+    encoded, added = _code_categories(column, table, is_new, len(codes), is_learnt)
+    if column.rows is not None:  # of types that may not be comparable
+        known = Features.of({name: 0}, {name: codes.copy()})
+        for category, row in added:
+            problems.try_at(row, _add_category, known, name, category)
+    return encoded, [category for category, _ in added]
 
 
 def _code_categories(
@@ -183,8 +188,8 @@ def _code_categories(
     is_new: NDArray[np.bool_],
     n_known: int,
     is_learnt: NDArray[np.bool_],
-) -> tuple[NDArray[np.float64], list[Hashable]]:
-    """Give codes to new categories, in the order in which they will be learned."""
+) -> tuple[NDArray[np.float64], list[tuple[Hashable, int]]]:
+    """Give codes to new categories, and return these and the rows that they are learned from."""
     # In rows before a category is first learned, it has the code that would be next at that point.
     learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [u for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
@@ -194,7 +199,28 @@ def _code_categories(
     known_from = _taken(np.where(is_new, learnt, -1), column.codes, -1)
     early = np.flatnonzero(np.arange(len(encoded)) < known_from)
     encoded[early] = n_known + np.searchsorted(learnt[order], early)
-    return encoded, [column.at(learnt[u]) for u in order]
+    return encoded, [(column.at(learnt[u]), int(learnt[u])) for u in order]
+
+
+def _add_category(features: Features, name: Hashable, category: Hashable) -> None:
+    """Add a category that should be new, or raise TypeError."""
+    new = features.check({name: category})
+    if not new.categories:
+        raise TypeError(
+            f"feature {shown(name)}: the value {shown(category)} of type "
+            f"{type(category).__name__} is not always equal to the same values"
+        )
+    features.add(new)
+
+
+def _add_label(labels: Labels, label: Hashable) -> None:
+    """Add a label that should be new, or raise TypeError."""
+    if labels.find(label) is not None:
+        raise TypeError(
+            f"label {shown(label)} of type {type(label).__name__} is not always equal to the same "
+            "labels"
+        )
+    labels.add(label)
 
 
 def _encode_new(
@@ -271,6 +297,11 @@ def _encode_labels(
             for label in [*labels, *(column.at(learnt[u]) for u in admitted)]:
                 full.add(label)
             problems.try_at(row, full.check_new, column.at(row), n_classes)
+    if column.rows is not None:  # of types that may not be comparable
+        known = Labels()
+        known.index.update(labels.index)
+        for u in order:
+            problems.try_at(int(learnt[u]), _add_label, known, column.at(learnt[u]))
     indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
     indices[order] = len(labels) + np.arange(len(order))
     by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}

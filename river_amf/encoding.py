@@ -65,6 +65,15 @@ def is_missing(value: object) -> bool:
         return False
 
 
+def is_hashable(value: Any) -> bool:
+    """Whether a value can be hashed."""
+    try:
+        hash(value)
+    except (TypeError, ValueError):  # the latter of numpy's durations without a unit
+        return False
+    return True
+
+
 def is_number(name: Hashable, value: Any) -> bool:
     """Whether a value that is not missing is a number, or raise if it is no category either."""
     if isinstance(value, _TIMES):
@@ -178,12 +187,17 @@ class Labels:
         """Return the index of a label (None if it is new), or raise TypeError if unhashable."""
         try:
             return self.index.get(label)
-        except (TypeError, ValueError):  # the latter of numpy's durations without a unit
+        except (TypeError, ValueError) as error:
             if is_missing(label):
                 return None
-            raise TypeError(
-                f"label {shown(label)} of type {type(label).__name__} is unhashable; "
-                "pass a str, bool, int or another hashable value"
+            what = f"label {shown(label)} of type {type(label).__name__}"
+            if not is_hashable(label):
+                raise TypeError(
+                    f"{what} is unhashable; pass a str, bool, int or another hashable value"
+                ) from None
+            raise TypeError(  # a Decimal and a numpy integer cannot be compared, for example
+                f"{what} cannot be compared with the labels seen so far, {shown(list(self))}: "
+                f"{error}"
             ) from None
 
     def check_new(self, label: Hashable, n_classes: int | None) -> None:
@@ -417,7 +431,13 @@ class Features:
                 f"feature {shown(name)} has held numbers so far, got {shown(value)} of type "
                 f"{kind.__name__}; pass a number, or use another feature name"
             )
-        return codes.get(value, len(codes))
+        try:
+            return codes.get(value, len(codes))
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"feature {shown(name)}: the value {shown(value)} of type {kind.__name__} cannot "
+                f"be compared with the categories so far, {shown(list(codes))}: {error}"
+            ) from None
 
     def check(self, x: Any) -> NewFeatures:
         """Check a sample and return what is new in it, or raise TypeError or ValueError."""

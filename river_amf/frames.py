@@ -91,7 +91,8 @@ def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
 def factorize(name: Hashable, values: Any, *, are_features: bool = False) -> Column:
     """Code values of any type by the distinct ones, in order of appearance."""
     # Values that are one key of a dict are one value, as for a single sample. Of features, numbers
-    # are kept apart from what is no number. Unhashable values are kept, to be rejected later.
+    # are kept apart by type, as one of two equal ones may be complex. Unhashable values are kept,
+    # to be rejected later.
     if isinstance(values, pd.Series) and values.dtype != object:
         with suppress(Exception):  # arrow's lists cannot be factorized
             codes, distinct = pd.factorize(values)
@@ -140,7 +141,8 @@ def _numbered(values: list[Any], are_features: bool) -> tuple[list[int], list[An
     known: dict[Any, int] = {}
     for value in values:
         try:
-            key = (isinstance(value, Number), value) if are_features else value
+            kind = type(value) if isinstance(value, Number) else None
+            key = (kind, value) if are_features else value
             code = -1 if is_missing(value) else known.setdefault(key, len(distinct))
         except Exception:
             code = len(distinct)
