@@ -145,7 +145,8 @@ def _check_unknown(column: Column, problems: _Problems) -> None:
     if column.numbers is not None:
         infinite = np.flatnonzero(np.isinf(column.numbers))
         for row in infinite[:1].tolist():
-            problems.try_at(row, nobody.check, {column.name: float(column.numbers[row])})
+            value = float(column.numbers[row]) if column.rows is None else column.rows[row]
+            problems.try_at(row, nobody.check, {column.name: value})
         return
     first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     for value, row in zip(column.values, first.tolist(), strict=True):
@@ -161,7 +162,8 @@ def _encode_known(
     if column.numbers is not None:
         is_bad = np.isinf(column.numbers) if codes is None else ~np.isnan(column.numbers)
         for row in np.flatnonzero(is_bad)[:1].tolist():
-            problems.try_at(row, features.encode_value, name, float(column.numbers[row]))
+            value = float(column.numbers[row]) if column.rows is None else column.rows[row]
+            problems.try_at(row, features.encode_value, name, value)
         return column.numbers, []
     first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     table = np.array(

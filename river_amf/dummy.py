@@ -13,6 +13,7 @@ from river_amf import columns, frames
 from river_amf.encoding import Features, Labels, check_dict, check_weight, shown
 from river_amf.parameters import (
     LEAST_DIRICHLET,
+    MOST_CLASSES,
     Check,
     CheckedParameters,
     automatic_dirichlet,
@@ -54,7 +55,7 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
 
     _file_kind = "OnlineDummyClassifier"
     _checks: ClassVar[dict[str, Check]] = {
-        "n_classes": integer(1, optional=True),
+        "n_classes": integer(1, MOST_CLASSES, optional=True),
         "dirichlet": positive(least=LEAST_DIRICHLET, optional=True),
     }
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 Number = numbers.Complex | np.bool_ | decimal.Decimal
 
 # Types that struct may pack unchecked; it would accept anything with a __float__, even an array.
-_PLAIN_NUMBERS = frozenset(
+PLAIN_NUMBERS = frozenset(
     {float, int, bool, np.bool_, np.float64, np.float32, np.float16}
     | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
 )
@@ -101,9 +101,7 @@ def is_number(name: Hashable, value: Any) -> bool:
 def as_number(name: Hashable, value: Any) -> float:
     """Convert a number to float, or raise ValueError if it is not real and finite in float64."""
     number: float | None = None
-    if type(value) in _PLAIN_NUMBERS or (
-        isinstance(value, _REAL) and not isinstance(value, _TIMES)
-    ):
+    if type(value) in PLAIN_NUMBERS or (isinstance(value, _REAL) and not isinstance(value, _TIMES)):
         try:
             number = float(value)
         except OverflowError:
@@ -271,7 +269,7 @@ def _encoder(
     if n_features == 1:
         pick = lambda x: (x[names[0]],)  # noqa: E731
     pack = struct.Struct(f"{n_features}d").pack_into
-    are_numbers = _PLAIN_NUMBERS.issuperset
+    are_numbers = PLAIN_NUMBERS.issuperset
     are_same = _identity_check(n_features)
 
     def encode_known(x: Any) -> EncodedSample | None:
@@ -414,7 +412,7 @@ class Features:
         """Encode one value of a known feature, or raise TypeError or ValueError."""
         codes = self._codes.get(name)
         kind = type(value)
-        is_plain = kind in _PLAIN_NUMBERS
+        is_plain = kind in PLAIN_NUMBERS
         if not is_plain and kind is not str and is_missing(value):
             return math.nan
         if is_plain or is_number(name, value):

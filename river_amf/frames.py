@@ -11,10 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf.encoding import LARGEST_WEIGHT, Number, check_weight, is_missing, shown
+from river_amf.encoding import (
+    LARGEST_WEIGHT,
+    PLAIN_NUMBERS,
+    Number,
+    check_weight,
+    is_missing,
+    shown,
+)
 
 # Types whose values are equal only if they are the same in every respect.
 _ALIKE = frozenset({str, bytes, type(None)})
+_NUMBERS = PLAIN_NUMBERS | {type(None)}
 
 
 class Column(NamedTuple):
@@ -24,7 +32,7 @@ class Column(NamedTuple):
     numbers: NDArray[np.float64] | None  # NaN where missing; None if the values are coded
     codes: NDArray[np.int64]  # indices into `values`, -1 where missing
     values: list[Any]  # distinct
-    rows: list[Any] | None = None  # the value of each row, if equal ones may differ, as 1 and True
+    rows: list[Any] | None = None  # the value of each row, where equal ones may differ: 1 and True
 
     def at(self, row: int) -> Any:
         """Return the value in a row of a column of coded values."""
@@ -93,12 +101,17 @@ def factorize(name: Hashable, values: Any, *, are_features: bool = False) -> Col
     # Values that are one key of a dict are one value, as for a single sample. Of features, numbers
     # are kept apart by type, as one of two equal ones may be complex. Unhashable values are kept,
     # to be rejected later.
-    if isinstance(values, pd.Series) and values.dtype != object:
+    is_typed = isinstance(values, pd.Series) and values.dtype != object
+    if is_typed or (isinstance(values, np.ndarray) and values.dtype.kind in "iub"):
         with suppress(Exception):  # arrow's lists cannot be factorized
             codes, distinct = pd.factorize(values)
             table, known, _ = _coded(distinct.tolist(), are_features)
             return Column(name, None, _taken(table, codes), known)
-    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    listed = values if isinstance(values, list) else values.tolist()
+    types = set(map(type, listed))
+    if are_features and types <= _NUMBERS:
+        with suppress(OverflowError):  # the value is reported later
+            return Column(name, np.array(listed, np.float64), np.empty(0, np.int64), [], listed)
     codes, known, rows = _coded(listed, are_features)
     return Column(name, None, codes, known, rows)
 
@@ -113,25 +126,22 @@ def _coded(
     values: list[Any], are_features: bool
 ) -> tuple[NDArray[np.int64], list[Any], list[Any] | None]:
     """Return the codes, distinct values and rows of a column."""
-    types = set(map(type, values))
-    are_alike = types <= _ALIKE
+    if _ALIKE.issuperset(map(type, values)):  # pandas' notion of equality is that of a dict
+        places, texts = pd.factorize(_objects(values))
+        return places.astype(np.int64), texts.tolist(), None
     keys: list[Any] = values
     try:
-        if are_alike:
-            known = [value for value in dict.fromkeys(values) if value is not None]
-            table = {value: code for code, value in enumerate(known)} | {None: -1}
-        else:
-            # across types, equal features may be different things
-            keys = [*zip(map(type, values), values, strict=True)] if are_features else values
-            distinct = dict.fromkeys(keys)
-            numbered = [value for _, value in distinct] if are_features else list(distinct)
-            numbers, known = _numbered(numbered, are_features)
-            table = dict(zip(distinct, numbers, strict=True))
+        # across types, equal features may be different things
+        keys = [*zip(map(type, values), values, strict=True)] if are_features else values
+        distinct = dict.fromkeys(keys)
+        numbered = [value for _, value in distinct] if are_features else list(distinct)
+        numbers, known = _numbered(numbered, are_features)
+        table = dict(zip(distinct, numbers, strict=True))
         codes = np.fromiter(map(table.__getitem__, keys), np.int64, len(keys))
     except Exception:  # a value is unhashable, or raises when it is compared
         numbers, known = _numbered(values, are_features)
         codes = np.array(numbers, np.int64)
-    return codes, known, None if are_alike else values
+    return codes, known, values
 
 
 def _numbered(values: list[Any], are_features: bool) -> tuple[list[int], list[Any]]:
