@@ -439,23 +439,42 @@ class Features:
 
     def check(self, x: Any) -> NewFeatures:
         """Check a sample and return what is new in it, or raise TypeError or ValueError."""
+        return self.read(x)[0]
+
+    def read(self, x: Any) -> tuple[NewFeatures, dict[Hashable, float]]:
+        """Check a sample; return what is new in it, and its values as they will be encoded."""
+        # Each value is read once, because those of odd types may change or raise the second time.
         check_dict(x)
         new = NewFeatures([], [], [])
+        row: dict[Hashable, float] = {}
         for name, value in x.items():
             codes = self._codes.get(name)
             if name in self._columns:
-                code = self.encode_value(name, value)
+                row[name] = code = self.encode_value(name, value)
                 if codes is not None and code == len(codes):
                     new.categories.append((name, value))
             elif is_missing(value):
                 continue  # a feature is added only when its first value comes
             elif is_number(name, value):
-                as_number(name, value)
-                new.numeric.append(name)
+                number = as_number(name, value)
+                if number == number:
+                    row[name] = number
+                    new.numeric.append(name)
             else:
+                row[name] = 0.0
                 new.categorical.append(name)
                 new.categories.append((name, value))
-        return new
+        return new, row
+
+    def place(self, row: dict[Hashable, float]) -> EncodedSample:
+        """Return a sample that has been read, once what is new in it has been added."""
+        sample = self._scratch.sample
+        sample.source = None
+        values = [math.nan] * len(self)
+        for name, number in row.items():
+            values[self._columns[name]] = number
+        sample.values[0] = values
+        return sample
 
     def add(self, new: NewFeatures) -> None:
         """Add the new features and categories that `check` has found."""

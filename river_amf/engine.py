@@ -147,15 +147,15 @@ class Engine:
         except TypeError:
             label = self.labels.find(y)  # raises
         if sample is None or label is None or weight == 0.0:
-            new = self.features.check(x)
+            new, row = self.features.read(x)
             if label is None:
                 self.labels.check_new(y, parameters.n_classes)
             if weight == 0.0:
                 return
+            index = len(self.labels) if label is None else label
             if label is None or any(new):
                 self.admit([y] if label is None else [], new, parameters)
-                label = self.labels.add(y)
-            sample = self.features.encode(x)
+            label, sample = index, self.features.place(row)
         arena: Arena = self.arena  # type: ignore[assignment]
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
