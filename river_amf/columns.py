@@ -6,6 +6,7 @@ features, because the forest has to take these in at that row.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
@@ -27,13 +28,21 @@ class Arrival(NamedTuple):
     new: NewFeatures
 
 
+class NewCategory(NamedTuple):
+    """A category that was unknown before, and the first row that has it and will be learned."""
+
+    row: int
+    feature: Hashable
+    category: Hashable
+
+
 class EncodedBlock(NamedTuple):
     """A block in the form that the kernels take, and what is new in it."""
 
     values: NDArray[np.float64]  # (n_rows, n_features)
     labels: Rows  # the index of each row's label
     arrivals: list[Arrival]  # in order
-    categories: list[tuple[Hashable, Hashable]]  # new ones of features that were known before
+    categories: list[NewCategory]  # of all features, by row
 
 
 class _Problems:
@@ -91,13 +100,13 @@ def encode_to_learn(
     is_learnt = weights > 0.0
     found = _find_labels(labels, known_labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
-    categories: list[tuple[Hashable, Hashable]] = []
+    categories: list[NewCategory] = []
     new: dict[int, NewFeatures] = {}
     for column in columns:
         name = column.name
         if features.column(name) is not None:
             encoded[name], added = _encode_known(column, features, is_learnt, problems)
-            categories += [(name, category) for category in added]
+            categories += added
             continue
         first, is_categorical, values, added = _encode_new(column, is_learnt, problems)
         if first == NEVER:
@@ -105,7 +114,7 @@ def encode_to_learn(
         encoded[name] = values
         arrival = new.setdefault(first, NewFeatures([], [], []))
         (arrival.categorical if is_categorical else arrival.numeric).append(name)
-        arrival.categories.extend((name, category) for category in added)
+        categories += added
     label_indices, label_rows = _encode_labels(
         labels, found, is_learnt, known_labels, n_classes, problems
     )
@@ -120,6 +129,7 @@ def encode_to_learn(
     for j, name in enumerate(names):
         if name in encoded:
             matrix[:, j] = encoded[name]
+    categories.sort(key=operator.attrgetter("row"))
     return EncodedBlock(matrix + 0.0, label_indices, arrivals, categories)
 
 
@@ -155,7 +165,7 @@ def _check_unknown(column: Column, problems: _Problems) -> None:
 
 def _encode_known(
     column: Column, features: Features, is_learnt: NDArray[np.bool_], problems: _Problems
-) -> tuple[NDArray[np.float64], list[Hashable]]:
+) -> tuple[NDArray[np.float64], list[NewCategory]]:
     """Encode a column of a known feature; return it and the new categories to be learned."""
     name = column.name
     codes = features.categories(name)
@@ -179,9 +189,9 @@ def _encode_known(
     encoded, added = _code_categories(column, table, is_new, len(codes), is_learnt)
     if column.rows is not None:  # of types that may not be comparable
         known = Features.of({name: 0}, {name: codes.copy()})
-        for category, row in added:
+        for row, _, category in added:
             problems.try_at(row, _add_category, known, name, category)
-    return encoded, [category for category, _ in added]
+    return encoded, added
 
 
 def _code_categories(
@@ -190,8 +200,8 @@ def _code_categories(
     is_new: NDArray[np.bool_],
     n_known: int,
     is_learnt: NDArray[np.bool_],
-) -> tuple[NDArray[np.float64], list[tuple[Hashable, int]]]:
-    """Give codes to new categories, and return these and the rows that they are learned from."""
+) -> tuple[NDArray[np.float64], list[NewCategory]]:
+    """Give codes to new categories, in the order in which they will be learned."""
     # In rows before a category is first learned, it has the code that would be next at that point.
     learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [u for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
@@ -201,18 +211,18 @@ def _code_categories(
     known_from = _taken(np.where(is_new, learnt, -1), column.codes, -1)
     early = np.flatnonzero(np.arange(len(encoded)) < known_from)
     encoded[early] = n_known + np.searchsorted(learnt[order], early)
-    return encoded, [(column.at(learnt[u]), int(learnt[u])) for u in order]
+    added = [NewCategory(int(learnt[u]), column.name, column.at(learnt[u])) for u in order]
+    return encoded, added
 
 
 def _add_category(features: Features, name: Hashable, category: Hashable) -> None:
     """Add a category that should be new, or raise TypeError."""
-    new = features.check({name: category})
-    if not new.categories:
+    if not features.check({name: category}).categories:
         raise TypeError(
             f"feature {shown(name)}: the value {shown(category)} of type "
             f"{type(category).__name__} is not always equal to the same values"
         )
-    features.add(new)
+    features.add_category(name, category)
 
 
 def _add_label(labels: Labels, label: Hashable) -> None:
@@ -227,7 +237,7 @@ def _add_label(labels: Labels, label: Hashable) -> None:
 
 def _encode_new(
     column: Column, is_learnt: NDArray[np.bool_], problems: _Problems
-) -> tuple[int, bool, NDArray[np.float64], list[Hashable]]:
+) -> tuple[int, bool, NDArray[np.float64], list[NewCategory]]:
     """Encode a column of an unknown feature, from the first learned row that has it."""
     # Returns that row (or NEVER), whether the feature is categorical, its values (NaN before that
     # row), and its categories.
@@ -242,18 +252,18 @@ def _encode_new(
         return NEVER, False, np.empty(0), []
     first = int(is_there.argmax())
     late = column._replace(codes=np.where(rows >= first, column.codes, -1))
-    features = Features()  # as they are after the first of these rows
-    new = problems.try_at(first, features.check, {column.name: column.at(first)})
+    new = problems.try_at(first, Features().check, {column.name: column.at(first)})
     if new is None:
         return NEVER, False, np.empty(0), []
-    features.add(new)
+    features = Features().extended(new)  # as they are after the first of these rows
     used = np.unique(late.codes[late.codes >= 0])
     ranks = np.zeros(len(column.values), np.int64)
     ranks[used] = np.arange(len(used))
     codes = np.where(late.codes >= 0, ranks[late.codes], -1)
     late = late._replace(codes=codes, values=[column.values[u] for u in used.tolist()])
     values, added = _encode_known(late, features, is_learnt, problems)
-    return first, bool(new.categorical), values, [c for _, c in new.categories] + added
+    categories = [NewCategory(first, *pair) for pair in new.categories] + added
+    return first, bool(new.categorical), values, categories
 
 
 def _find_labels(column: Column, labels: Labels, problems: _Problems) -> list[int | None]:
@@ -300,8 +310,7 @@ def _encode_labels(
                 full.add(label)
             problems.try_at(row, full.check_new, column.at(row), n_classes)
     if column.rows is not None:  # of types that may not be comparable
-        known = Labels()
-        known.index.update(labels.index)
+        known = labels.copy()
         for u in order:
             problems.try_at(int(learnt[u]), _add_label, known, column.at(learnt[u]))
     indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)

@@ -13,13 +13,14 @@ import numbers
 import operator
 import struct
 import sys
-import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from river_amf.layout import LARGEST_TOTAL
 
 # Numpy's scalars are registered as numbers. Complex numbers are included so that they are rejected
 # as numbers, rather than taken for categories.
@@ -146,6 +147,18 @@ def check_weight(w: Any) -> float:
     return weight
 
 
+def check_totals(total: float, weights: Any, *, are_rows: bool = False) -> None:
+    """Raise ValueError if the sum of all weights, `total` so far, would be too large."""
+    totals = np.cumsum(np.concatenate([[total], weights]))[1:]
+    too_heavy = np.flatnonzero(~(totals <= LARGEST_TOTAL))
+    if len(too_heavy):
+        row = int(too_heavy[0])
+        raise ValueError(
+            f"{f'row {row}: ' * are_rows}with w={float(weights[row])!r}, the weights of all "
+            f"samples would sum to more than {LARGEST_TOTAL:g}; divide them by a constant"
+        )
+
+
 def _size_of(index: dict[Hashable, Any]) -> int:
     """Return the size of a dict and its keys in bytes."""
     return sys.getsizeof(index) + sum(map(sys.getsizeof, index))
@@ -211,6 +224,12 @@ class Labels:
                 "increase n_classes, or leave it as None"
             )
 
+    def copy(self) -> Labels:
+        """Return labels that later changes of these do not affect."""
+        twin = type(self)()
+        twin.index = self.index.copy()
+        return twin
+
     def add(self, label: Hashable) -> int:
         """Return the index of a label, which is added if it is new."""
         return self.index.setdefault(label, len(self.index))
@@ -233,13 +252,6 @@ class EncodedSample:
         self.room: Any = None  # where the prediction is written
 
 
-class _Scratch(threading.local):
-    """An encoded sample per thread, as a model may predict in several threads at once."""
-
-    def __init__(self, n_features: int) -> None:
-        self.sample = EncodedSample(n_features)
-
-
 @functools.lru_cache
 def _identity_check(length: int) -> Callable[[Any, Any], bool]:
     """Return a function that tells whether two tuples of this length hold the same objects."""
@@ -259,7 +271,7 @@ def _identity_check(length: int) -> Callable[[Any, Any], bool]:
 def _encoder(
     columns: dict[Hashable, int],
     column_codes: list[tuple[int, dict[Hashable, int]]],
-    scratch: _Scratch,
+    sample: EncodedSample,
 ) -> Callable[[Any], EncodedSample | None]:
     """Return the function `Features.encode_known`."""
     # It is a closure because looking up attributes would take half of its time.
@@ -282,7 +294,6 @@ def _encoder(
             if len(x) != n_features:
                 return encode_gaps(x)
             values: Any = pick(x)
-            sample = scratch.sample
             if x is sample.source and are_same(values, sample.picked):  # predicted, now learned
                 return sample
             picked = values
@@ -313,7 +324,6 @@ def _encoder(
             values = [math.nan if value is None else value for value in values]
             if not are_numbers(map(type, values)):
                 return None
-            sample = scratch.sample
             sample.source = None
             pack(sample.buffer, 0, *values)
         except (KeyError, TypeError, ValueError, OverflowError, struct.error):
@@ -327,7 +337,7 @@ class Features:
     """The columns of the features seen so far, and the codes of their categories.
 
     >>> features = Features()
-    >>> features.add(features.check({"size": 2, "color": "red"}))
+    >>> features = features.extended(features.check({"size": 2, "color": "red"}))
     >>> list(features), features.is_categorical
     (['color', 'size'], [True, False])
     >>> features.encode({"color": "red", "size": 3.5}).values[0].tolist()
@@ -336,7 +346,8 @@ class Features:
 
     # The first value of a feature that is not missing decides whether it is numeric or categorical.
     # Columns are numbered in order of first appearance, and so are the categories of a feature. In
-    # an encoded row, missing values are NaN.
+    # an encoded row, missing values are NaN. New features make a new object, which the engine puts
+    # in the place of the old one in one step; it shares the codes of the features known before.
 
     def __init__(self) -> None:
         self._columns: dict[Hashable, int] = {}
@@ -354,12 +365,18 @@ class Features:
 
     def _prepare(self) -> None:
         """Set up the encoder, which follows from the columns and is not part of the state."""
-        self._scratch = _Scratch(len(self))
+        self._sample = EncodedSample(len(self))
         codes = [(self._columns[name], codes) for name, codes in self._codes.items()]
-        self.encode_known = _encoder(self._columns, codes, self._scratch)
+        self.encode_known = _encoder(self._columns, codes, self._sample)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_columns": self._columns, "_codes": self._codes}
+        codes = {name: codes.copy() for name, codes in self._codes.items()}
+        return {"_columns": self._columns.copy(), "_codes": codes}
+
+    def copy(self) -> Features:
+        """Return features that later changes of these do not affect."""
+        state = self.__getstate__()
+        return type(self).of(state["_columns"], state["_codes"])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -375,7 +392,7 @@ class Features:
     def nbytes(self) -> int:
         """Bytes of the names and categories, their dicts, and an encoded sample."""
         codes = sum(map(_size_of, self._codes.values()))
-        return _size_of(self._columns) + codes + self._scratch.sample.values.nbytes
+        return _size_of(self._columns) + codes + self._sample.values.nbytes
 
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
@@ -392,8 +409,8 @@ class Features:
 
     def encode(self, x: Any) -> EncodedSample:
         """Encode any sample, ignoring unknown features, or raise as `check` does."""
-        # The result is overwritten by the next call in the same thread. A new category gets the
-        # code that it would have if it were learned next.
+        # The result is overwritten by the next call. A new category gets the code that it would
+        # have if it were learned next.
         known = self.encode_known(x)
         if known is not None:
             return known
@@ -403,10 +420,13 @@ class Features:
             column = self._columns.get(name)
             if column is not None:
                 row[column] = self.encode_value(name, value)
-        sample = self._scratch.sample
-        sample.source = None
-        sample.values[0] = row
-        return sample
+        return self.encoded(row)
+
+    def encoded(self, row: Any) -> EncodedSample:
+        """Return a row of numbers as an encoded sample, which the next call overwrites."""
+        self._sample.source = None
+        self._sample.values[0] = row
+        return self._sample
 
     def encode_value(self, name: Hashable, value: Any) -> float:
         """Encode one value of a known feature, or raise TypeError or ValueError."""
@@ -468,27 +488,29 @@ class Features:
 
     def place(self, row: dict[Hashable, float]) -> EncodedSample:
         """Return a sample that has been read, once what is new in it has been added."""
-        sample = self._scratch.sample
-        sample.source = None
         values = [math.nan] * len(self)
         for name, number in row.items():
             values[self._columns[name]] = number
-        sample.values[0] = values
-        return sample
+        return self.encoded(values)
 
-    def add(self, new: NewFeatures) -> None:
-        """Add the new features and categories that `check` has found."""
+    def extended(self, new: NewFeatures) -> Features:
+        """Return features with the new ones that `check` has found, and the categories of these."""
         # New columns are sorted, so that the order of the keys in a sample does not matter.
         kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
+        if not kinds:
+            return self
         names = sorted(kinds, key=column_order)
-        for name in names:
-            self._columns[name] = len(self._columns)
-            if kinds[name]:
-                self._codes[name] = {}
+        columns = self._columns | {name: len(self) + k for k, name in enumerate(names)}
+        codes = self._codes | {name: {} for name in new.categorical}
         for name, category in new.categories:
-            self._codes[name].setdefault(category, len(self._codes[name]))
-        if names:
-            self._prepare()
+            if name in kinds:
+                codes[name].setdefault(category, len(codes[name]))
+        return type(self).of(columns, codes)
+
+    def add_category(self, name: Hashable, category: Hashable) -> None:
+        """Give a category of a known feature the next code, unless it has one."""
+        codes = self._codes[name]
+        codes.setdefault(category, len(codes))
 
     @property
     def is_categorical(self) -> list[bool]:
