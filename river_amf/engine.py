@@ -321,10 +321,23 @@ class Engine:
             arena = arena.extended(features.is_categorical, n_labels, dirichlet)
         sample.room, sample.fits = arena.new_room(), arena.rooms
         needs_odds = has_new_prior and parameters.fading_factor is None
+        before = self.features, self.arena, len(self.labels)
+        codes = [self.features.categories(name) or {} for _, name, _ in categories]
+        n_categories = [len(each) for each in codes]
         self.unfinished = Arrival(
             features, new_labels, categories, arena, needs_odds, sample, label, weight
         )
-        self.settle()
+        try:
+            self.settle()
+        except Exception:  # a label or category may raise when it is hashed once more
+            is_undone = (self.arena, len(self.labels)) == before[1:]  # which come last
+            if isinstance(self.unfinished, Arrival) and is_undone:
+                self.features = before[0]
+                for each, n_known in zip(codes, n_categories, strict=True):
+                    while len(each) > n_known:
+                        each.popitem()
+                self.unfinished = None
+            raise
 
     @property
     def total_weight(self) -> float:

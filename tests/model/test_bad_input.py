@@ -365,6 +365,42 @@ def test_a_label_whose_hash_changes_does_no_harm():
     assert len(model.predict_proba_one({"size": 1})) == 50
 
 
+class Tiring:
+    """Can be hashed a few times only."""
+
+    def __init__(self, turns):
+        self.turns = turns
+
+    def __hash__(self):
+        self.turns -= 1
+        if self.turns < 0:
+            raise RuntimeError("hashed too often")
+        return 5
+
+
+@pytest.mark.parametrize("turns", range(1, 5))
+@stages
+def test_what_raises_when_it_is_hashed_again_leaves_no_trace_or_is_learnt(make_model, turns):
+    for x in ({"color": 0}, {"shape": 0}, {"color": 0, "shape": 0, "new": 1.0}):
+        model = made() if make_model is fresh else make_model()
+        before = pickle.dumps(model)
+        bad = {name: Tiring(turns) if value == 0 else value for name, value in x.items()}
+        try:
+            model.learn_one(good_row(model) | bad, 1)
+        except RuntimeError:
+            assert pickle.dumps(model) == before
+            model.learn_one(good_row(model), 1)
+        model.predict_one({"size": 1.0})
+    model = made()
+    model.learn_one({"size": 1.0}, 0)
+    before = pickle.dumps(model)
+    try:
+        model.learn_one({"size": 1.0, "color": "new"}, Tiring(turns))
+    except RuntimeError:
+        assert pickle.dumps(model) == before
+        model.learn_one({"size": 1.0}, 1)
+
+
 @stages
 def test_what_raises_when_it_is_compared_leaves_no_trace(make_model):
     model = make_model()
