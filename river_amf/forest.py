@@ -18,6 +18,8 @@ from river_amf.encoding import Features, Labels, check_weight, shown
 from river_amf.engine import BlockAnswers, Engine
 from river_amf.parameters import (
     LEAST_DIRICHLET,
+    MOST_CLASSES,
+    MOST_TREES,
     Check,
     CheckedParameters,
     cores,
@@ -164,8 +166,8 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     _file_kind = "AMFClassifier"
     _checks: ClassVar[dict[str, Check]] = {
-        "n_classes": integer(1, optional=True),
-        "n_estimators": integer(1),
+        "n_classes": integer(1, MOST_CLASSES, optional=True),
+        "n_estimators": integer(1, MOST_TREES),
         "step": positive(),
         "loss": one_of("log"),
         "split_prior": positive(below=1),

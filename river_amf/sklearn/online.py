@@ -24,6 +24,7 @@ from river_amf.sklearn.targets import (
     draw_seed,
     merged_classes,
     read_labels,
+    read_rows,
     read_weights,
 )
 
@@ -453,6 +454,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
                     f"feature(s) while a minimum of 1 of each is required by {type(self).__name__}."
                 )
         else:
+            X = read_rows(X)
             # Without dtype=object, numpy would turn numbers in a mixed list into strings.
             dtype = object if isinstance(X, list | tuple) else None
             array = validate_data(
