@@ -18,7 +18,6 @@ SHORT_LIST = [
     "model/test_long_lists.py",
     "model/test_restarts.py",
     "model/test_paths.py::test_a_walk_goes_where_the_table_of_nodes_says",
-    "model/test_room.py::test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on",
     "model/test_room.py::test_a_sample_that_needs_room_in_the_middle_is_stored_once",
     "tools/test_inspection.py",
 ]
