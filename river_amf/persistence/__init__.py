@@ -94,7 +94,7 @@ class Saved:
             If a label, category or feature name is of a type that cannot be saved, or if the open
             file is in text mode.
         ValueError
-            If labels, categories and feature names together take more than 1 GiB, if more than 256
+            If labels, categories and feature names together take more than 1 GiB, if more than 128
             of them have the same hash, or if the `model_` of a scikit-learn estimator has learned
             other columns or classes on its own.
 
@@ -190,7 +190,7 @@ def save(model: Any, path: PathLike | Writable) -> None:
         bool, int, float, None, a numpy scalar of these types, or a tuple of such values, or if
         `path` is neither a path nor a file that is open in binary mode.
     ValueError
-        If labels, categories and feature names together take more than 1 GiB, if more than 256 of
+        If labels, categories and feature names together take more than 1 GiB, if more than 128 of
         them have the same hash, or if the `model_` of a scikit-learn estimator has learned other
         columns or classes on its own.
 

@@ -291,7 +291,6 @@ def read(place: str | sources.Readable) -> tuple[Header, dict[str, Array]]:
 
 def parts(file: IO[bytes]) -> tuple[Header, dict[str, Array]]:
     """Return what `read` does for an opened file, but with arrays in the header `Unparsed`."""
-    sources.demand_room(file.seek(0, os.SEEK_END))
     _check_whole(file)
     try:
         members = _members(file)
@@ -325,6 +324,7 @@ def _check_whole(file: IO[bytes]) -> None:
         raise FileError(f"is truncated: it has {size} of {size - surplus} bytes")
     if surplus > 0:
         raise FileError(f"has extra bytes after its end: {surplus}")
+    sources.demand_room(size)
     if end[_END_BYTES:] != _COMMENT + _checksum(file, size - _N_DIGITS):
         raise FileError("has been changed since it was saved (its checksum differs)")
 

@@ -20,10 +20,10 @@ _MOST_ENTRIES = 1000  # of one object
 _DEEPEST = 20  # how deep objects may be nested
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-# up to the next bracket that is outside of all texts
-_TO_BRACKET = re.compile(
-    r'[^"\[\]{}]*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"[^"\[\]{}]*+)*+([\[\]{}])', re.DOTALL
-)
+_TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_FLAT = rf'[^"\[\]{{}}]*+(?:{_TEXT}[^"\[\]{{}}]*+)*+'
+# up to the next brackets outside of texts, passing arrays and objects that hold no others
+_TO_BRACKETS = re.compile(rf"{_FLAT}(?:[\[{{]{_FLAT}[\]}}]{_FLAT})*+([\[{{]+|[\]}}]+)", re.DOTALL)
 
 
 def _refuse(constant: str) -> Any:
@@ -60,11 +60,13 @@ class Unparsed:
         if self.end is None:
             depth, place = 1, self.start + 1
             while depth:
-                found = _TO_BRACKET.match(self.text, place)
+                found = _TO_BRACKETS.match(self.text, place)
                 if found is None:
                     raise _invalid("it ends too early")
-                depth += 1 if found[1] in "[{" else -1
-                place = found.end()
+                opening = found[1][0] in "[{"
+                n_passed = len(found[1]) if opening else min(len(found[1]), depth)
+                depth += n_passed if opening else -n_passed
+                place = found.start(1) + n_passed
             self.end = place
         return self.end
 

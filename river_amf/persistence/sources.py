@@ -119,6 +119,7 @@ def opened(place: Any) -> Iterator[IO[bytes]]:
         with _opened_path(place) as file:
             yield _window(file, 0, os.fstat(file.fileno()).st_size)
     elif isinstance(place, _QUICK) and place.seekable():
+        place.read(0)  # raises if it is not open for reading
         start = place.tell()
         size = max(place.seek(0, os.SEEK_END) - start, 0)
         whole = _window(place, start, size)

@@ -31,8 +31,8 @@ _DEEPEST = 50  # how deep tuples may be nested
 _LARGEST_PLAIN = 2**63
 # Sets and dicts compare a value with all others of the same hash, so that the time for values of
 # one hash grows with their square: 60,000 integers that leave the same remainder modulo 2**61 - 1
-# take a megabyte and many seconds. Tuples of -1 and -2 have equal hashes too, all 256 of length 8.
-MOST_OF_ONE_HASH = 256
+# take a megabyte and many seconds. Tuples of -1 and -2 have equal hashes too, all 128 of length 7.
+MOST_OF_ONE_HASH = 128
 _FIRST_CHECK = 1024  # the number of values after which a list is checked for the first time
 
 _NUMPY_TYPES = {
