@@ -271,6 +271,8 @@ def test_an_interrupt_before_any_line_leaves_the_old_file_or_the_new_one(path, s
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interrupt_at_any_time_leaves_no_leftover(path):
     model, rng = trained(STREAM[:300]), random.Random(2)
     AMFClassifier(seed=1).save(path)
