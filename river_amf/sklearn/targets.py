@@ -18,6 +18,7 @@ from river_amf.frames import unmasked
 from river_amf.parameters import integer
 from river_amf.persistence import soundness
 
+_LARGEST_TEXTS = 2**28  # bytes of an array of texts that needs no reason
 _LARGEST_DRAW = np.iinfo(np.int32).max  # upper bound of a seed drawn from a RandomState
 
 
@@ -65,6 +66,10 @@ def read_labels(y: Any) -> NDArray[Any]:
 def classes_of(labels: list[Any]) -> NDArray[Any]:
     """Return `classes_` from the labels in a file, or raise FileError."""
     are_scalars = all(isinstance(label, np.generic) for label in labels)
+    if are_scalars and labels:  # each text takes as much room as the longest: one long, many short
+        lengths = [len(label) for label in labels if isinstance(label, str)]
+        n_bytes = 4 * len(lengths) * max(lengths, default=0)
+        soundness.demand(n_bytes <= max(_LARGEST_TEXTS, 100 * sum(lengths)), "list of classes")
     classes = np.array(labels, dtype=None if are_scalars else object)
     soundness.demand(labels and classes.ndim == 1, "list of classes")
     are_sorted = False
