@@ -14,19 +14,33 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pandas as pd
 from subjects import (
     KINDS,
-    PROBE_FRAME,
     PROBES,
+    Sample,
+    answers,
+    check_rows,
     check_sound,
-    frame_of,
     learn,
+    loaded,
     n_learnt,
     samples,
+    saved,
 )
 
 LATE = 20.0  # seconds within which a child has to be done
 SOUND, CORRUPT = 0, 7
+
+
+def _plain(part: list[Sample]) -> tuple[pd.DataFrame, list[Any]]:
+    """Return samples as a dataframe and labels, without the arrays of pyarrow."""
+    # whose own locks do not survive a fork
+    frame = pd.DataFrame([x for x, _ in part], dtype=object)
+    return frame, [label for _, label in part]
+
+
+QUESTIONS, _ = _plain(samples(random.Random(3), 60))
 
 
 def _in_child(model: Any, seed: int) -> int:
@@ -35,9 +49,11 @@ def _in_child(model: Any, seed: int) -> int:
     try:
         rng = random.Random(seed)
         learn(model, samples(rng, 5, arrivals=5))
-        model.learn_many(*frame_of(samples(rng, 50)))
-        model.predict_proba_many(PROBE_FRAME)
-        check_sound(model, rng)
+        model.learn_many(*_plain(samples(rng, 50)))
+        check_rows(model.predict_proba_many(QUESTIONS))
+        n_learnt(model)
+        copies = [loaded(saved(model)), pickle.loads(pickle.dumps(model))]
+        assert len({answers(forest) for forest in (model, *copies)}) == 1
         return SOUND
     except BaseException:
         traceback.print_exc()
@@ -122,7 +138,7 @@ def forks_beside_learning(rng: random.Random, seconds: float) -> None:
     model = _begun(rng)
     calls = [
         lambda: learn(model, samples(rng, 10)),
-        lambda: model.learn_many(*frame_of(samples(rng, 100))),
+        lambda: model.learn_many(*_plain(samples(rng, 100))),
     ]
     _fork_beside(rng, seconds, model, rng.choice(calls))
     n_learnt(model)
@@ -133,7 +149,7 @@ def forks_beside_reading(rng: random.Random, seconds: float) -> None:
     model = _begun(rng)
     calls = [
         partial(model.predict_proba_one, PROBES[0]),
-        partial(model.predict_proba_many, PROBE_FRAME),
+        partial(model.predict_proba_many, QUESTIONS),
         partial(pickle.dumps, model),
     ]
     _fork_beside(rng, seconds, model, rng.choice(calls))
