@@ -6,6 +6,7 @@ features, because the forest has to take these in at that row.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
@@ -27,13 +28,21 @@ class Arrival(NamedTuple):
     new: NewFeatures
 
 
+class NewCategory(NamedTuple):
+    """A category that was unknown before, and the first row that has it and will be learned."""
+
+    row: int
+    feature: Hashable
+    category: Hashable
+
+
 class EncodedBlock(NamedTuple):
     """A block in the form that the kernels take, and what is new in it."""
 
     values: NDArray[np.float64]  # (n_rows, n_features)
     labels: Rows  # the index of each row's label
     arrivals: list[Arrival]  # in order
-    categories: list[tuple[Hashable, Hashable]]  # new ones of features that were known before
+    categories: list[NewCategory]  # of all features, by row
 
 
 class _Problems:
@@ -88,13 +97,13 @@ def encode_to_learn(
     is_learnt = weights > 0.0
     label_indices, label_rows = _encode_labels(labels, is_learnt, known_labels, n_classes, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
-    categories: list[tuple[Hashable, Hashable]] = []
+    categories: list[NewCategory] = []
     new: dict[int, NewFeatures] = {row: NewFeatures([], [], []) for row in label_rows}
     for column in columns:
         name = column.name
         if features.column(name) is not None:
             encoded[name], added = _encode_known(column, features, is_learnt, problems)
-            categories += [(name, category) for category in added]
+            categories += added
             continue
         first, is_categorical, values, added = _encode_new(column, is_learnt, problems)
         if first == NEVER:
@@ -102,7 +111,7 @@ def encode_to_learn(
         encoded[name] = values
         arrival = new.setdefault(first, NewFeatures([], [], []))
         (arrival.categorical if is_categorical else arrival.numeric).append(name)
-        arrival.categories.extend((name, category) for category in added)
+        categories += added
     problems.raise_first()
     arrivals = [Arrival(row, label_rows.get(row, []), new[row]) for row in sorted(new)]
     names = list(features)
@@ -112,6 +121,7 @@ def encode_to_learn(
     for j, name in enumerate(names):
         if name in encoded:
             matrix[:, j] = encoded[name]
+    categories.sort(key=operator.attrgetter("row"))
     return EncodedBlock(matrix + 0.0, label_indices, arrivals, categories)
 
 
@@ -146,7 +156,7 @@ def _check_unknown(column: Column, problems: _Problems) -> None:
 
 def _encode_known(
     column: Column, features: Features, is_learnt: NDArray[np.bool_], problems: _Problems
-) -> tuple[NDArray[np.float64], list[Hashable]]:
+) -> tuple[NDArray[np.float64], list[NewCategory]]:
     """Encode a column of a known feature; return it and the new categories to be learned."""
     name = column.name
     codes = features.categories(name)
@@ -175,7 +185,7 @@ def _code_categories(
     is_new: NDArray[np.bool_],
     n_known: int,
     is_learnt: NDArray[np.bool_],
-) -> tuple[NDArray[np.float64], list[Hashable]]:
+) -> tuple[NDArray[np.float64], list[NewCategory]]:
     """Give codes to new categories, in the order in which they will be learned."""
     # In rows before a category is first learned, it has the code that would be next at that point.
     learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
@@ -186,12 +196,12 @@ def _code_categories(
     known_from = _taken(np.where(is_new, learnt, -1), column.codes, -1)
     early = np.flatnonzero(np.arange(len(encoded)) < known_from)
     encoded[early] = n_known + np.searchsorted(learnt[order], early)
-    return encoded, [column.values[u] for u in order]
+    return encoded, [NewCategory(int(learnt[u]), column.name, column.values[u]) for u in order]
 
 
 def _encode_new(
     column: Column, is_learnt: NDArray[np.bool_], problems: _Problems
-) -> tuple[int, bool, NDArray[np.float64], list[Hashable]]:
+) -> tuple[int, bool, NDArray[np.float64], list[NewCategory]]:
     """Encode a column of an unknown feature, from the first learned row that has it."""
     # Returns that row (or NEVER), whether the feature is categorical, its values (NaN before that
     # row), and its categories.
@@ -206,16 +216,16 @@ def _encode_new(
         return NEVER, False, np.empty(0), []
     first = int(is_there.argmax())
     late = Column(column.name, None, np.where(rows >= first, column.codes, -1), column.values)
-    features = Features()  # as they are after the first of these rows
-    new = features.check({column.name: column.values[column.codes[first]]})
-    features.add(new)
+    new = Features().check({column.name: column.values[column.codes[first]]})
+    features = Features().extended(new)  # as they are after the first of these rows
     used = np.unique(late.codes[late.codes >= 0])
     ranks = np.zeros(len(column.values), np.int64)
     ranks[used] = np.arange(len(used))
     codes = np.where(late.codes >= 0, ranks[late.codes], -1)
     late = Column(column.name, None, codes, [column.values[u] for u in used.tolist()])
     values, added = _encode_known(late, features, is_learnt, problems)
-    return first, bool(new.categorical), values, [c for _, c in new.categories] + added
+    categories = [NewCategory(first, *pair) for pair in new.categories] + added
+    return first, bool(new.categorical), values, categories
 
 
 def _encode_labels(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
 from river_amf import columns, frames
-from river_amf.encoding import Features, Labels, check_dict, check_weight, shown
+from river_amf.encoding import Features, Labels, check_dict, check_totals, check_weight, shown
+from river_amf.locks import ModelLock
 from river_amf.parameters import (
     LEAST_DIRICHLET,
     Check,
@@ -21,6 +22,8 @@ from river_amf.parameters import (
 )
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
+
+_Result = TypeVar("_Result")
 
 
 class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
@@ -61,35 +64,57 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
     def __init__(self, n_classes: int | None = None, dirichlet: float | None = None) -> None:
         self.n_classes = n_classes
         self.dirichlet = dirichlet
-        self._labels = Labels()
-        self._counts: list[float] = []
+        self._counts: dict[Hashable, float] = {}  # by label; replaced as a whole, or by label
+        self._lock = ModelLock()
 
     @property
     def _has_learnt(self) -> bool:
         return bool(getattr(self, "_counts", ()))
 
     @property
+    def _labels(self) -> Labels:
+        labels = Labels()
+        for label in list(self._counts):
+            labels.add(label)
+        return labels
+
+    @property
     def _multiclass(self) -> bool:
         return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._lock.run(self._snapshot)
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return the attributes, with counts that later calls do not change."""
+        state = self.__dict__ | {"_counts": self._counts.copy()}
+        del state["_lock"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=ModelLock())
+
+    def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        return self._lock.run(call, *arguments)
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         header = {
             "parameters": values.parameters_to_json(self._parameters),
             "labels": values.labels_to_json(self._labels),
         }
-        return header, {"counts": np.array(self._counts, np.float64)}
+        return header, {"counts": np.array([*self._counts.values()], np.float64)}
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
-        model._labels = values.labels_from_json(take(header, "labels", []))
-        n_labels = len(model._labels)
+        labels = values.labels_from_json(take(header, "labels", []))
+        n_labels = len(labels)
         counts = arrays.pop("counts", np.zeros(n_labels))
         soundness.demand(model.n_classes is None or n_labels <= model.n_classes, "number of labels")
         soundness.demand(counts.dtype == np.float64 and counts.shape == (n_labels,), "counts")
         soundness.demand((counts >= 0).all(), "counts")
         soundness.demand(not (header or arrays), f"entries {shown([*header, *arrays])}")
-        model._counts = counts.tolist()
+        model._counts = dict(zip(labels, counts.tolist(), strict=True))
         return model
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0) -> None:
@@ -117,32 +142,40 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         >>> model.learn_one({"money": True}, "spam", w=2.0)
         """
         check_dict(x)
-        weight = check_weight(w)
-        label = self._labels.find(y)
-        if label is None:
+        self._lock.run_alone(self._learn, y, check_weight(w))
+
+    def _learn(self, y: Hashable, weight: float) -> None:
+        """Count a label, in one step."""
+        try:
+            is_new = y not in self._counts
+        except TypeError:
+            self._labels.find(y)  # raises
+            raise
+        if is_new:
             self._labels.check_new(y, self.n_classes)
-        if weight == 0.0:
-            return
-        if label is None:
-            label = self._labels.add(y)
-            self._counts.append(0.0)
-        self._counts[label] += weight
+        if weight > 1.0:  # it would take 1e305 samples of smaller ones
+            check_totals(sum(self._counts.values()), [weight])
+        if weight > 0.0:
+            self._counts[y] = self._counts.get(y, 0.0) + weight
 
     def _learn_labels(self, y: Any, w: Any) -> None:
         """Count a block of labels, bit for bit as if they came one after the other."""
         weights = frames.read_weights(w, len(y))
-        labels = frames.read_labels(y, len(y))
-        encoded = columns.encode_to_learn(
-            [], labels, weights, Features(), self._labels, self.n_classes
-        )
+        self._lock.run_alone(self._learn_block, frames.read_labels(y, len(y)), weights)
+
+    def _learn_block(self, labels: frames.Column, weights: NDArray[np.float64]) -> None:
+        """Count a block of labels, in one step."""
+        known = self._labels
+        encoded = columns.encode_to_learn([], labels, weights, Features(), known, self.n_classes)
+        check_totals(sum(self._counts.values()), weights, are_rows=True)
         for arrival in encoded.arrivals:
             for label in arrival.label:
-                self._labels.add(label)
-                self._counts.append(0.0)
-        counts = np.array(self._counts)
+                known.add(label)
+        counts = np.zeros(len(known))
+        counts[: len(self._counts)] = [*self._counts.values()]
         is_learnt = weights > 0.0
         np.add.at(counts, encoded.labels[is_learnt], weights[is_learnt])
-        self._counts = counts.tolist()
+        self._counts = dict(zip(known, counts.tolist(), strict=True))
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label seen so far.
@@ -170,11 +203,9 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         {}
         """
         check_dict(x)
-        n_classes = self.n_classes or len(self._counts)
+        counts = self._counts.copy()  # in one step, as another thread may learn
+        n_classes = self.n_classes or len(counts)
         a = automatic_dirichlet(n_classes) if self.dirichlet is None else self.dirichlet
         # labels not seen yet have a share of the prior too, but only those seen are returned
-        total = sum(self._counts) + len(self._counts) * a
-        return {
-            label: (count + a) / total
-            for label, count in zip(self._labels, self._counts, strict=True)
-        }
+        total = sum(counts.values()) + len(counts) * a
+        return {label: (count + a) / total for label, count in counts.items()}

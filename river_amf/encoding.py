@@ -12,13 +12,14 @@ import numbers
 import operator
 import struct
 import sys
-import threading
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from river_amf.layout import LARGEST_TOTAL
 
 # Numpy's scalars are registered as numbers. Complex numbers are included so that they are rejected
 # as numbers, rather than taken for categories.
@@ -104,6 +105,18 @@ def check_weight(w: Any) -> float:
     return weight
 
 
+def check_totals(total: float, weights: Any, *, are_rows: bool = False) -> None:
+    """Raise ValueError if the sum of all weights, `total` so far, would be too large."""
+    totals = np.cumsum(np.concatenate([[total], weights]))[1:]
+    too_heavy = np.flatnonzero(~(totals <= LARGEST_TOTAL))
+    if len(too_heavy):
+        row = int(too_heavy[0])
+        raise ValueError(
+            f"{f'row {row}: ' * are_rows}with w={float(weights[row])!r}, the weights of all "
+            f"samples would sum to more than {LARGEST_TOTAL:g}; divide them by a constant"
+        )
+
+
 def _size_of(index: dict[Hashable, Any]) -> int:
     """Return the size of a dict and its keys in bytes."""
     return sys.getsizeof(index) + sum(map(sys.getsizeof, index))
@@ -159,6 +172,12 @@ class Labels:
                 "increase n_classes, or leave it as None"
             )
 
+    def copy(self) -> Labels:
+        """Return labels that later changes of these do not affect."""
+        twin = type(self)()
+        twin.index = self.index.copy()
+        return twin
+
     def add(self, label: Hashable) -> int:
         """Return the index of a label, which is added if it is new."""
         return self.index.setdefault(label, len(self.index))
@@ -181,17 +200,10 @@ class EncodedSample:
         self.room: Any = None  # where the prediction is written
 
 
-class _Scratch(threading.local):
-    """An encoded sample per thread, as a model may predict in several threads at once."""
-
-    def __init__(self, n_features: int) -> None:
-        self.sample = EncodedSample(n_features)
-
-
 def _encoder(
     columns: dict[Hashable, int],
     column_codes: list[tuple[int, dict[Hashable, int]]],
-    scratch: _Scratch,
+    sample: EncodedSample,
 ) -> Callable[[Any], EncodedSample | None]:
     """Return the function `Features.encode_known`."""
     # It is a closure because looking up attributes would take half of its time.
@@ -213,7 +225,6 @@ def _encoder(
             if len(x) != n_features:
                 return encode_gaps(x)
             values: Any = pick(x)
-            sample = scratch.sample
             if x is sample.source and values == sample.picked:  # predicted, now to be learned
                 return sample
             picked = values
@@ -244,7 +255,6 @@ def _encoder(
             values = [math.nan if value is None else value for value in values]
             if not are_numbers(map(type, values)):
                 return None
-            sample = scratch.sample
             sample.source = None
             pack(sample.buffer, 0, *values)
         except (KeyError, TypeError, ValueError, OverflowError, struct.error):
@@ -258,7 +268,7 @@ class Features:
     """The columns of the features seen so far, and the codes of their categories.
 
     >>> features = Features()
-    >>> features.add(features.check({"size": 2, "color": "red"}))
+    >>> features = features.extended(features.check({"size": 2, "color": "red"}))
     >>> list(features), features.is_categorical
     (['color', 'size'], [True, False])
     >>> features.encode({"color": "red", "size": 3.5}).values[0].tolist()
@@ -267,7 +277,8 @@ class Features:
 
     # The first value of a feature that is not missing decides whether it is numeric or categorical.
     # Columns are numbered in order of first appearance, and so are the categories of a feature. In
-    # an encoded row, missing values are NaN.
+    # an encoded row, missing values are NaN. New features make a new object, which the engine puts
+    # in the place of the old one in one step; it shares the codes of the features known before.
 
     def __init__(self) -> None:
         self._columns: dict[Hashable, int] = {}
@@ -285,12 +296,18 @@ class Features:
 
     def _prepare(self) -> None:
         """Set up the encoder, which follows from the columns and is not part of the state."""
-        self._scratch = _Scratch(len(self))
+        self._sample = EncodedSample(len(self))
         codes = [(self._columns[name], codes) for name, codes in self._codes.items()]
-        self.encode_known = _encoder(self._columns, codes, self._scratch)
+        self.encode_known = _encoder(self._columns, codes, self._sample)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_columns": self._columns, "_codes": self._codes}
+        codes = {name: codes.copy() for name, codes in self._codes.items()}
+        return {"_columns": self._columns.copy(), "_codes": codes}
+
+    def copy(self) -> Features:
+        """Return features that later changes of these do not affect."""
+        state = self.__getstate__()
+        return type(self).of(state["_columns"], state["_codes"])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -306,7 +323,7 @@ class Features:
     def nbytes(self) -> int:
         """Bytes of the names and categories, their dicts, and an encoded sample."""
         codes = sum(map(_size_of, self._codes.values()))
-        return _size_of(self._columns) + codes + self._scratch.sample.values.nbytes
+        return _size_of(self._columns) + codes + self._sample.values.nbytes
 
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
@@ -323,8 +340,8 @@ class Features:
 
     def encode(self, x: Any) -> EncodedSample:
         """Encode any sample, ignoring unknown features, or raise as `check` does."""
-        # The result is overwritten by the next call in the same thread. A new category gets the
-        # code that it would have if it were learned next.
+        # The result is overwritten by the next call. A new category gets the code that it would
+        # have if it were learned next.
         known = self.encode_known(x)
         if known is not None:
             return known
@@ -334,10 +351,13 @@ class Features:
             column = self._columns.get(name)
             if column is not None:
                 row[column] = self.encode_value(name, value)
-        sample = self._scratch.sample
-        sample.source = None
-        sample.values[0] = row
-        return sample
+        return self.encoded(row)
+
+    def encoded(self, row: Any) -> EncodedSample:
+        """Return a row of numbers as an encoded sample, which the next call overwrites."""
+        self._sample.source = None
+        self._sample.values[0] = row
+        return self._sample
 
     def encode_value(self, name: Hashable, value: Any) -> float:
         """Encode one value of a known feature, or raise TypeError or ValueError."""
@@ -395,19 +415,24 @@ class Features:
                 new.categories.append((name, value))
         return new
 
-    def add(self, new: NewFeatures) -> None:
-        """Add the new features and categories that `check` has found."""
+    def extended(self, new: NewFeatures) -> Features:
+        """Return features with the new ones that `check` has found, and the categories of these."""
         # New columns are sorted, so that the order of the keys in a sample does not matter.
         kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
+        if not kinds:
+            return self
         names = sorted(kinds, key=column_order)
-        for name in names:
-            self._columns[name] = len(self._columns)
-            if kinds[name]:
-                self._codes[name] = {}
+        columns = self._columns | {name: len(self) + k for k, name in enumerate(names)}
+        codes = self._codes | {name: {} for name in new.categorical}
         for name, category in new.categories:
-            self._codes[name].setdefault(category, len(self._codes[name]))
-        if names:
-            self._prepare()
+            if name in kinds:
+                codes[name].setdefault(category, len(codes[name]))
+        return type(self).of(columns, codes)
+
+    def add_category(self, name: Hashable, category: Hashable) -> None:
+        """Give a category of a known feature the next code, unless it has one."""
+        codes = self._codes[name]
+        codes.setdefault(category, len(codes))
 
     @property
     def is_categorical(self) -> list[bool]:

@@ -3,30 +3,37 @@
 It holds everything that a forest has learned: features, labels and the arena. It creates the arena,
 takes in new labels and features, makes room, and runs samples and blocks through the kernels. The
 public classes hold the parameters and the documentation; they pass themselves to the engine where
-it needs parameters.
+it needs parameters. They also hold its lock while they call it (see `locks`); a function here does
+not ask for it.
+
+Any call may be interrupted between two steps of the interpreter, by an exception from a signal
+handler or for want of memory. So whatever takes more than one step is first written down, in
+`Engine.unfinished`, when all that can fail has been done; the next call finishes it (`settle`).
+That way, a call has learned all of a sample or nothing, and of a block all rows up to one.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import os
-from collections.abc import Callable, Hashable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from collections.abc import Hashable
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels, layout, state
-from river_amf.columns import encode_to_learn, encode_to_predict
-from river_amf.encoding import Features, Labels, NewFeatures
+from river_amf.columns import NewCategory, encode_to_learn, encode_to_predict
+from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_totals
 from river_amf.frames import Column
-from river_amf.kernels import DONE, INFINITE, RELEASED, learn_sample, predict_sample
+from river_amf.kernels import DONE, INFINITE, RELEASED, TOO_HEAVY, learn_sample, predict_sample
+from river_amf.locks import ModelLock
 from river_amf.parameters import automatic_dirichlet
 from river_amf.persistence import soundness
 from river_amf.state import Arena, Block
+from river_amf.workers import Workers
 
 # The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
 # Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
@@ -69,6 +76,38 @@ class BlockAnswers(NamedTuple):
     labels: list[Hashable]  # known at the end of the block
 
 
+class Arrival(NamedTuple):
+    """A sample with something new, and all that it takes to learn it, ready to be put in place."""
+
+    features: Features
+    labels: list[Hashable]  # at most one
+    categories: list[NewCategory]
+    arena: Arena
+    needs_odds: bool  # as its prior differs from the one before
+    sample: EncodedSample
+    label: int
+    weight: float
+
+
+class Admitted(NamedTuple):
+    """The sample of an arrival of which all else has been done."""
+
+    sample: EncodedSample
+    label: int
+    weight: float
+    version: int  # of the forest, before it learns the sample
+
+
+class Chunk(NamedTuple):
+    """Rows of a block that are learned together."""
+
+    block: Block
+    start: int
+    stop: int
+    categories: list[NewCategory]
+    workers: list[Workers]  # that have been started for it
+
+
 class Engine:
     """The features and labels that a forest knows, and its arena (None before the first sample)."""
 
@@ -76,6 +115,9 @@ class Engine:
         self.features = Features()
         self.labels = Labels()
         self.arena: Arena | None = None
+        self.lock = ModelLock()
+        # What an interrupted call has left to do. A sample is here while it is learned.
+        self.unfinished: EncodedSample | Arrival | Admitted | Chunk | None = None
 
     @classmethod
     def of(
@@ -124,23 +166,56 @@ class Engine:
             twin.arena = Arena.of(arrays)
         return twin
 
-    @property
     def nbytes(self) -> int:
-        """Bytes of the arrays, including room to grow, and of the names, labels and categories."""
+        """Return the bytes of the arrays, including room to grow, and of names and categories."""
+        self.settle()
         arrays = 0 if self.arena is None else self.arena.nbytes
         return arrays + self.features.nbytes + self.labels.nbytes
+
+    def faded_share(self) -> float:
+        """Return the mean share of the faded counts in the recent predictions of the trees."""
+        self.settle()
+        return 0.5 if self.arena is None else float(self.arena.trees["faded_share"].mean())
+
+    # Copies
 
     def close_gaps(self) -> None:
         """Close the gaps in the store of samples."""
         # The gaps depend on how much room the store had, so equal models could give unequal
         # pickles.
+        self.settle()
         if self.arena is not None:
             kernels.compact_rows(self.arena.address)
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return copies of all that has been learned."""
+        arena = None if self.arena is None else self.arena.__getstate__()
+        return {"features": self.features.copy(), "labels": self.labels.copy(), "arena": arena}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.lock.read(self.close_gaps, self._snapshot, is_alone=True)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Engine.__init__(self)
+        self.features, self.labels = state["features"], state["labels"]
+        if state["arena"] is not None:
+            self.arena = Arena.__new__(Arena)
+            self.arena.__setstate__(state["arena"])
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = type(self)()
+        state = self.__getstate__()
+        twin.features, twin.labels = state["features"], state["labels"]
+        if state["arena"] is not None:
+            twin.arena = Arena.of({name: state["arena"][name] for name in layout.COPIED})
+        return twin
 
     # One sample
 
     def learn(self, x: dict[Any, Any], y: Hashable, weight: float, parameters: Parameters) -> None:
         """Learn one sample, whose weight has been checked."""
+        if self.unfinished is not None:
+            self.settle()
         sample = self.features.encode_known(x)
         try:
             label = self.labels.index.get(y)
@@ -153,28 +228,26 @@ class Engine:
             if weight == 0.0:
                 return
             if label is None or any(new):
-                self.admit([y] if label is None else [], new, parameters)
-                label = self.labels.add(y)
+                self._learn_new(x, y, label, new, weight, parameters)
+                return
             sample = self.features.encode(x)
         arena: Arena = self.arena  # type: ignore[assignment]
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
-        address = sample.room.address
-        try:
-            status = learn_sample(arena.address, sample.address, label, weight, address)
-            while status < 0:
-                _make_room(arena, status)
-                status = learn_sample(arena.address, sample.address, label, weight, address)
-        except BaseException:  # no memory, or a signal: the remaining trees skip this sample
-            arena.handle["next_tree"] = kernels.NONE
-            raise
+        self.unfinished = sample
+        status = learn_sample(arena.address, sample.address, label, weight, sample.room.address)
+        if status != DONE:
+            status = self._go_on(status, sample, label, weight)
+        self.unfinished = None
         if status == INFINITE:
             self.features.check(x)  # raises
-        elif status == RELEASED:
-            _drop_rows(arena)
+        elif status == TOO_HEAVY:
+            check_totals(self.total_weight, [weight])  # raises
 
     def predict(self, x: dict[Any, Any]) -> dict[Any, float]:
         """Return the probability of each label seen so far."""
+        if self.unfinished is not None:
+            self.settle()
         arena = self.arena
         if arena is None:
             self.features.check(x)
@@ -191,26 +264,113 @@ class Engine:
         # proba is longer than the labels where n_classes counts classes not seen yet
         return dict(zip(self.labels.index, proba.tolist()))  # noqa: B905
 
+    def encode(self, x: dict[Any, Any]) -> NDArray[np.float64] | None:
+        """Return a sample as a row, or None before the first sample; raise if it is not valid."""
+        self.predict(x)
+        return None if self.arena is None else self.features.encode(x).values[0].copy()
+
+    def _go_on(self, status: int, sample: EncodedSample, label: int, weight: float) -> int:
+        """Bring a sample to its end, given the answer of the kernel, and return its last one."""
+        # The address of the sample's room stays right, as the room does not depend on nodes, boxes
+        # and rows, which are all that may be short here.
+        while status < 0:
+            self._make_room(status)
+            address = self.arena.address  # type: ignore[union-attr]
+            status = learn_sample(address, sample.address, label, weight, sample.room.address)
+        if status == RELEASED:
+            self._drop_rows()
+        return status
+
     # New labels, features and categories
 
-    def admit(self, new_labels: list[Hashable], new: NewFeatures, parameters: Parameters) -> None:
-        """Take in what is new in a checked sample: at most one label, features and categories."""
-        # Room is made first, also for the sample itself: if memory runs out, nothing has changed.
+    def _learn_new(
+        self,
+        x: dict[Any, Any],
+        y: Hashable,
+        label: int | None,
+        new: NewFeatures,
+        weight: float,
+        parameters: Parameters,
+    ) -> None:
+        """Learn a checked sample with a new label, features or categories."""
+        features = self.features.extended(new)
+        categories = [NewCategory(0, *pair) for pair in new.categories]
+        sample = features.encode(x)
+        new_labels = [y] if label is None else []
+        index = len(self.labels) if label is None else label
+        self._admit(features, new_labels, categories, sample, index, weight, parameters)
+
+    def _admit(
+        self,
+        features: Features,
+        new_labels: list[Hashable],
+        categories: list[NewCategory],
+        sample: EncodedSample,
+        label: int,
+        weight: float,
+        parameters: Parameters,
+    ) -> None:
+        """Take in what is new in a sample, at most one label among it, and learn the sample."""
+        check_totals(self.total_weight, [weight])
         arena = begin(parameters) if self.arena is None else self.arena
-        _make_ready(arena, 1)
+        arena, _ = _ready(arena, 1)
         n_labels = len(self.labels) + len(new_labels)
-        n_features = len(self.features) + len(new.numeric) + len(new.categorical)
-        arena.reserve(n_features, n_labels)
-        self.arena = arena
-        self.features.add(new)
-        arena.set_features(self.features.is_categorical)
-        for label in new_labels:
-            self.labels.add(label)
-        arena.settings["n_labels"] = n_labels
-        if n_labels > arena.settings["n_classes"][0]:
-            arena.set_prior(n_labels, dirichlet_of(parameters, n_labels))
-            if parameters.fading_factor is None:  # with fading, there is no closed form
-                kernels.recompute_all_odds(arena.address)
+        has_new_prior = n_labels > arena.settings["n_classes"][0]
+        if new_labels or features is not self.features:
+            dirichlet = dirichlet_of(parameters, n_labels)
+            arena = arena.extended(features.is_categorical, n_labels, dirichlet)
+        sample.room, sample.fits = arena.new_room(), arena.rooms
+        needs_odds = has_new_prior and parameters.fading_factor is None
+        self.unfinished = Arrival(
+            features, new_labels, categories, arena, needs_odds, sample, label, weight
+        )
+        self.settle()
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of all samples."""
+        root = kernels.NONE if self.arena is None else int(self.arena.trees["root"][0])
+        if self.arena is None or root == kernels.NONE:
+            return 0.0
+        return float(self.arena.nodes["n_samples"][0, root])
+
+    # What was interrupted
+
+    def settle(self) -> None:
+        """Finish what an interrupted call has left, if anything."""
+        # Each step here may be interrupted and be taken again.
+        left = self.unfinished
+        if isinstance(left, Arrival):
+            self.features = left.features
+            for _, name, category in left.categories:
+                self.features.add_category(name, category)
+            for label in left.labels:
+                self.labels.add(label)
+            self.arena = left.arena
+            if left.needs_odds:
+                kernels.recompute_all_odds(left.arena.address)
+            version = int(left.arena.handle["version"][0])
+            left = self.unfinished = Admitted(left.sample, left.label, left.weight, version)
+        if isinstance(left, Admitted):
+            handle = self.arena.handle[0]  # type: ignore[union-attr]
+            if handle["version"] == left.version or handle["next_tree"] != kernels.NONE:
+                address = self.arena.address  # type: ignore[union-attr]
+                room = left.sample.room.address
+                status = learn_sample(address, left.sample.address, left.label, left.weight, room)
+                self._go_on(status, left.sample, left.label, left.weight)
+        elif isinstance(left, EncodedSample):
+            handle = self.arena.handle[0]  # type: ignore[union-attr]
+            if handle["next_tree"] != kernels.NONE:  # some trees have learned it
+                label, weight = int(handle["label"]), float(handle["weight"])
+                address = self.arena.address  # type: ignore[union-attr]
+                status = learn_sample(address, left.address, label, weight, left.room.address)
+                self._go_on(status, left, label, weight)
+        elif isinstance(left, Chunk):
+            for workers in left.workers:
+                workers.wait()
+            if left.block.stage != kernels.UNOPENED:  # otherwise, none of it has been learned
+                self._run_chunk(left, n_threads=1)
+        self.unfinished = None
 
     # Blocks of samples
 
@@ -220,7 +380,7 @@ class Engine:
         weights, labels = np.zeros(n_rows), np.zeros(n_rows, np.int64)
         block = Block(values, labels, weights, len(self.labels))
         if self.arena is not None:
-            _run(self.arena, block, 0, n_rows, predicts=True, learns=False, n_jobs=n_jobs)
+            self._run(block, 0, n_rows, [], predicts=True, learns=False, n_jobs=n_jobs)
         return block.proba
 
     def learn_block(
@@ -229,36 +389,115 @@ class Engine:
         labels: Column,
         weights: NDArray[np.float64],
         parameters: Parameters,
-        *,
         predicts: bool,
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
+        self.settle()
         encoded = encode_to_learn(
             table, labels, weights, self.features, self.labels, parameters.n_classes
         )
+        check_totals(self.total_weight, weights, are_rows=True)
         n_rows = len(weights)
         n_labels = len(self.labels) + sum(len(arrival.label) for arrival in encoded.arrivals)
         block = Block(encoded.values, encoded.labels, weights, n_labels)
         n_known = np.zeros(n_rows, np.int64)
 
         def run(start: int, stop: int, *, predicts: bool, learns: bool) -> None:
-            """Process the rows from `start` to `stop`, which contain nothing new."""
+            """Process the rows from `start` to `stop`, which contain no new label or feature."""
             if predicts:
                 n_known[start:stop] = len(self.labels)
             if self.arena is not None:
-                jobs = parameters.n_jobs
-                _run(self.arena, block, start, stop, predicts=predicts, learns=learns, n_jobs=jobs)
+                jobs, new = parameters.n_jobs, encoded.categories
+                self._run(block, start, stop, new, predicts=predicts, learns=learns, n_jobs=jobs)
 
-        self.features.add(NewFeatures([], [], encoded.categories))
         start = 0
         for row, new_labels, new in encoded.arrivals:
             run(start, row, predicts=predicts, learns=True)
             run(row, row + 1, predicts=predicts, learns=False)
-            self.admit(new_labels, new, parameters)
-            run(row, row + 1, predicts=False, learns=True)
+            features = self.features.extended(new)
+            sample = features.encoded(encoded.values[row, : len(features)])
+            label, weight = int(encoded.labels[row]), float(weights[row])
+            categories = [new for new in encoded.categories if new.row == row]
+            self._admit(features, new_labels, categories, sample, label, weight, parameters)
             start = row + 1
         run(start, n_rows, predicts=predicts, learns=True)
         return BlockAnswers(block.proba, n_known, list(self.labels))
+
+    def _run(
+        self,
+        block: Block,
+        start: int,
+        stop: int,
+        categories: list[NewCategory],
+        *,
+        predicts: bool,
+        learns: bool,
+        n_jobs: int,
+    ) -> None:
+        """Predict, learn, or predict and learn the samples from `start` to `stop`, in threads."""
+        if start == stop:
+            return
+        arena: Arena = self.arena  # type: ignore[assignment]
+        block.prepare(arena, stop - start, predicts=predicts, learns=learns)
+        n_threads = min(len(arena.trees), _n_cores() if n_jobs == -1 else n_jobs)
+        n_threads = n_threads if stop - start >= _WORTH_THREADS else 1
+        done = start
+        while done < stop:
+            end = done + min(block.chunk, stop - done)
+            if learns:
+                factor = _growth(self.arena, stop - done)  # type: ignore[arg-type]
+                self.arena, n_ready = _ready(self.arena, end - done, factor)  # type: ignore[arg-type]
+                end = done + n_ready
+            new = [category for category in categories if done <= category.row < end]
+            chunk = Chunk(block, done, end, new if learns else [], [])
+            block.record["stage"] = kernels.UNOPENED
+            if learns:
+                self.unfinished = chunk
+            self._run_chunk(chunk, n_threads)
+            if learns:
+                self.unfinished = None
+            done = end
+
+    def _run_chunk(self, chunk: Chunk, n_threads: int) -> None:
+        """Run a chunk through all trees in some threads, from where it has come to."""
+        block, start, stop = chunk.block, chunk.start, chunk.stop
+        if block.stage == kernels.UNOPENED:
+            address = self.arena.address  # type: ignore[union-attr]
+            kernels.open_chunk(address, block.address, start, stop)
+        for _, name, category in chunk.categories:
+            self.features.add_category(name, category)
+        while block.stage == kernels.OPEN:
+            arena: Arena = self.arena  # type: ignore[assignment]
+            where = (arena.address, block.address, start, stop)
+            n_trees = len(arena.trees)
+            cuts = [n_trees * k // n_threads for k in range(n_threads + 1)]
+            workers = Workers(
+                [
+                    functools.partial(_run_trees, arena, block, start, stop, first, end)
+                    for first, end in itertools.pairwise(cuts)
+                ]
+            )
+            chunk.workers.append(workers)
+            try:
+                lacks = set(workers.run()) - {DONE}
+            finally:
+                workers.wait()
+            for lack in lacks:
+                self._make_room(lack)
+            if not lacks and kernels.close_chunk(*where) == RELEASED:
+                self._drop_rows()
+
+    # Room
+
+    def _make_room(self, lack: int) -> None:
+        """Enlarge what a kernel has run out of."""
+        self.arena = _with_room(self.arena, lack)  # type: ignore[arg-type]
+
+    def _drop_rows(self) -> None:
+        """Free the memory of samples that no tree keeps any more."""
+        arena: Arena = self.arena  # type: ignore[assignment]
+        kernels.compact_rows(arena.address)
+        self.arena = arena.drop_rows()
 
 
 # ------------------------------------------------------------------------------------- a new forest
@@ -309,88 +548,29 @@ def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
 # -------------------------------------------------------------------------------------------- room
 
 
-def _make_ready(arena: Arena, wanted: int, factor: float = 2.0) -> int:
-    """Make room for about `wanted` samples, and return for how many there is room."""
+def _ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:
+    """Return an arena with room for about `wanted` samples, and for how many it has room."""
     while (n_ready := kernels.ready_samples(arena.address, wanted)) < 0:
-        _make_room(arena, n_ready, factor)
-    return n_ready
+        arena = _with_room(arena, n_ready, factor)
+    return arena, n_ready
 
 
-def _make_room(arena: Arena, lack: int, factor: float = 2.0) -> None:
-    """Enlarge what a kernel has run out of by `factor`."""
+def _with_room(arena: Arena, lack: int, factor: float = 2.0) -> Arena:
+    """Return an arena in which what a kernel has run out of is larger by `factor`."""
     if lack == kernels.STORE_FULL:
         kernels.compact_rows(arena.address)
-        arena.fit_rows()
-    elif lack == kernels.NODES_FULL:
-        arena.grow_nodes(factor)
-    else:
-        arena.grow_boxes(factor)
-
-
-def _drop_rows(arena: Arena) -> None:
-    """Free the memory of samples that no tree keeps any more."""
-    kernels.compact_rows(arena.address)
-    arena.drop_rows()
+        return arena.fit_rows()
+    if lack == kernels.NODES_FULL:
+        return arena.grow_nodes(factor)
+    return arena.grow_boxes(factor)
 
 
 # ------------------------------------------------------------------------------------------ blocks
 
 
-def _run(
-    arena: Arena,
-    block: Block,
-    start: int,
-    stop: int,
-    *,
-    predicts: bool,
-    learns: bool,
-    n_jobs: int,
-) -> None:
-    """Predict, learn, or predict and learn the samples from `start` to `stop`, in threads."""
-    if start == stop:
-        return
-    block.prepare(arena, stop - start, predicts=predicts, learns=learns)
-    arena.handle["version"] += learns
-    n_trees = len(arena.trees)
-    n_threads = min(n_trees, _n_cores() if n_jobs == -1 else n_jobs)
-    n_threads = n_threads if stop - start >= _WORTH_THREADS else 1
-    cuts = [n_trees * k // n_threads for k in range(n_threads + 1)]
-    done = start
-    with ExitStack() as stack:
-        pool = stack.enter_context(ThreadPoolExecutor(n_threads - 1)) if n_threads > 1 else None
-        each = functools.partial(_map, pool) if pool else map
-        while done < stop:
-            wanted = min(block.chunk, stop - done)
-            if learns:
-                wanted = _make_ready(arena, wanted, _growth(arena, stop - done))
-            _run_chunk(arena, (arena.address, block.address, done, done + wanted), cuts, each)
-            done += wanted
-
-
-def _run_chunk(
-    arena: Arena,
-    chunk: tuple[int, int, int, int],
-    cuts: list[int],
-    each: Callable[..., Iterable[int]],
-) -> None:
-    """Run a chunk through the trees of each thread, again whenever some ran out of room."""
-    n_late = kernels.open_chunk(*chunk)
-
-    def run_trees(first: int, end: int) -> int:
-        return kernels.run_chunk(*chunk, first, end)
-
-    while lacks := set(each(run_trees, cuts[:-1], cuts[1:])) - {DONE}:
-        for lack in lacks:
-            _make_room(arena, lack)
-    if kernels.close_chunk(*chunk, n_late) == RELEASED:
-        _drop_rows(arena)
-
-
-def _map(pool: ThreadPoolExecutor, call: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
-    """Map a function over columns of arguments, in the threads of a pool and in this one."""
-    first, *others = zip(*columns, strict=False)
-    futures = [pool.submit(call, *arguments) for arguments in others]
-    return [call(*first), *(future.result() for future in futures)]
+def _run_trees(arena: Arena, block: Block, start: int, stop: int, first: int, end: int) -> int:
+    """Run a chunk through some trees, keeping alive what compiled code knows by its address."""
+    return kernels.run_chunk(arena.address, block.address, start, stop, first, end)
 
 
 def _n_cores() -> int:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import math
 import sys
-from collections.abc import Hashable
-from typing import Any, ClassVar, Self
+from _thread import get_ident
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ from river_amf.parameters import (
 )
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
+
+_Result = TypeVar("_Result")
 
 _ONE = 1.0  # the default weight, recognized by identity, so that it needs no check
 
@@ -212,15 +215,26 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     @property
     def _features(self) -> Features:
-        return self._engine.features
+        return self._settled.features
 
     @property
     def _labels(self) -> Labels:
-        return self._engine.labels
+        return self._settled.labels
 
     @property
     def _arena(self) -> state.Arena | None:
-        return self._engine.arena
+        return self._settled.arena
+
+    @property
+    def _settled(self) -> Engine:
+        """The engine, after finishing what an interrupted call has left."""
+        if self._engine.unfinished is not None:
+            self._engine.lock.run_alone(self._engine.settle)
+        return self._engine
+
+    def _read(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Call a function that reads the forest, while no other thread changes it."""
+        return self._engine.lock.read(self._engine.settle, call, *arguments)
 
     @property
     def _multiclass(self) -> bool:
@@ -247,7 +261,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         """
         if self.fading_factor is None:
             return math.nan
-        return 0.5 if self._arena is None else float(self._arena.trees["faded_share"].mean())
+        return self._engine.lock.run(self._engine.faded_share)
 
     @property
     def memory_usage(self) -> int:
@@ -263,7 +277,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         >>> 10_000 < model.memory_usage < 200_000
         True
         """
-        return self._engine.nbytes
+        return self._engine.lock.run(self._engine.nbytes)
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -275,8 +289,6 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes, after closing the gaps in the store of samples."""
-        self._engine.close_gaps()
         # Strings are interned so that equal models give equal pickles: a pickle records whether
         # two equal strings, such as a vote "mean" and a field named "mean", are one object.
         return {
@@ -286,17 +298,20 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return the forest as JSON and arrays, without what can be derived from these."""
+        # These are views of the arrays, so `_while_still` has to be around their use.
         arrays: dict[str, NDArray[Any]] = {}
         header: dict[str, Any] = {
             "parameters": values.parameters_to_json(self._parameters),
             "labels": values.labels_to_json(self._labels),
             "features": values.features_to_json(self._features),
         }
-        self._engine.close_gaps()
         if self._arena is not None:
             arrays = self._arena.used_arrays()
             del arrays["settings"], arrays["is_categorical"]
         return header, arrays
+
+    def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        return self._engine.lock.read(self._engine.close_gaps, call, *arguments, is_alone=True)
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -338,7 +353,23 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         >>> model.predict_one({"length": 2.0})
         'short'
         """
-        self._engine.learn(x, y, w if w is _ONE else check_weight(w), self)
+        weight = w if w is _ONE else check_weight(w)
+        engine = self._engine
+        lock, thread = engine.lock, get_ident()
+        if not lock.waiting:
+            try:
+                del lock.token  # see `locks`
+            except AttributeError:
+                pass
+            else:
+                lock.owner = thread
+                try:
+                    if not lock.readers:
+                        return engine.learn(x, y, weight, self)
+                finally:
+                    lock.owner = None
+                    lock.token = None
+        return lock.run_alone(engine.learn, x, y, weight, self)
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label seen so far.
@@ -369,7 +400,21 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        return self._engine.predict(x)
+        engine = self._engine
+        lock, thread = engine.lock, get_ident()
+        if not lock.waiting:
+            try:
+                del lock.token  # see `locks`
+            except AttributeError:
+                pass
+            else:
+                lock.owner = thread
+                try:
+                    return engine.predict(x)
+                finally:
+                    lock.owner = None
+                    lock.token = None
+        return lock.run(engine.predict, x)
 
     def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
         """Explain the prediction for one sample as text.
@@ -423,13 +468,20 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         <BLANKLINE>
         For the path in another tree: debug_one(x, tree=...), with tree from 0 to 1
         """
+        return self._read(self._explain, x, tree)
+
+    def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
         proba = self.predict_proba_one(x)
         if tree is not None:
             tree = paths.check_tree(self.n_estimators, tree)
-        if self._arena is None:
+        row = self._encode(x)
+        if self._arena is None or row is None:
             return "No sample has been learned yet, so there is no prediction to explain."
-        row = self._features.encode(x).values[0].copy()
         return explanation.explain(self._arena, self._features, self._labels, row, proba, tree)
+
+    def _encode(self, x: dict[Any, Any]) -> NDArray[np.float64] | None:
+        """Return a sample as a row, or None before the first sample; raise if it is not valid."""
+        return self._engine.lock.run(self._engine.encode, x)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from a block of samples, with the same result as `learn_one` row by row.
@@ -500,7 +552,8 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         1    1.0
         """
         frame = frames.read_frame(X)
-        return frames.proba_frame(frame, list(self._labels), self._predict_block(frame))
+        proba = self._predict_block(frame)
+        return frames.proba_frame(frame, self._labels_of(proba), proba)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the label of each row: the most probable one, or in a tie the one seen first.
@@ -533,7 +586,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         frame = frames.read_frame(X)
         proba = self._predict_block(frame)
         codes = proba.argmax(axis=1) if proba.shape[1] else None
-        return frames.label_series(frame, list(self._labels), codes)
+        return frames.label_series(frame, self._labels_of(proba), codes)
 
     def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
@@ -577,7 +630,12 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     def _predict_block(self, frame: Any) -> NDArray[np.float64]:
         """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
-        return self._engine.predict_block(frames.read_columns(frame), len(frame), self.n_jobs)
+        table = frames.read_columns(frame)
+        return self._read(self._engine.predict_block, table, len(frame), self.n_jobs)
+
+    def _labels_of(self, proba: NDArray[np.float64]) -> list[Hashable]:
+        """Return the labels of the columns of probabilities."""
+        return list(self._labels)[: proba.shape[1]]  # another thread may have added some
 
     def _test_then_train(self, X: Any, y: Any, w: Any) -> BlockAnswers:
         """Predict each row, then learn it."""
@@ -589,7 +647,8 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         weights = frames.read_weights(w, len(frame))
         labels = frames.read_labels(y, len(frame))
         table = frames.read_columns(frame)
-        return self._engine.learn_block(table, labels, weights, self, predicts=predicts)
+        engine = self._engine
+        return engine.lock.run_alone(engine.learn_block, table, labels, weights, self, predicts)
 
 
 class AdaptiveAMFClassifier(AMFClassifier):

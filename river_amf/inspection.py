@@ -104,7 +104,10 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
     {'short': 1.0, 'long': 0.0}
     """
     _check_forest(model)
-    tree = paths.check_tree(model.n_estimators, tree)
+    return model._read(_node_table, model, paths.check_tree(model.n_estimators, tree))
+
+
+def _node_table(model: AMFClassifier, tree: int) -> pd.DataFrame:
     arena = model._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
     if arena is None or n_nodes == 0:
@@ -200,8 +203,11 @@ def path(model: AMFClassifier, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame
     True
     """
     _check_forest(model)
-    tree = paths.check_tree(model.n_estimators, tree)
-    values = _encoded(model, x)
+    return model._read(_path, model, x, paths.check_tree(model.n_estimators, tree))
+
+
+def _path(model: AMFClassifier, x: dict[Any, Any], tree: int) -> pd.DataFrame:
+    values = model._encode(x)
     if values is None:
         return pd.DataFrame({name: [] for name in _PATH_COLUMNS})
     arena: state.Arena = model._arena  # type: ignore[assignment]
@@ -271,17 +277,15 @@ def weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
     Name: weighted_depth, dtype: bool
     """
     _check_forest(model)
-    values = _encoded(model, x)
+    return model._read(_weighted_depth, model, x)
+
+
+def _weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
+    values = model._encode(x)
     depths = np.full(model.n_estimators, math.nan)
     if values is not None:
         depths = paths.weighted_depths(model._arena, values)  # type: ignore[arg-type]
     return pd.Series(depths, pd.RangeIndex(len(depths), name="tree"), name="weighted_depth")
-
-
-def _encoded(model: AMFClassifier, x: dict[Any, Any]) -> NDArray[np.float64] | None:
-    """Return a sample as a row, or None if the forest has not learned anything yet."""
-    model.predict_proba_one(x)  # raises if x is invalid
-    return None if model._arena is None else model._features.encode(x).values[0].copy()
 
 
 def feature_relevance(model: AMFClassifier) -> pd.Series:
@@ -335,6 +339,10 @@ def feature_relevance(model: AMFClassifier) -> pd.Series:
             f"model has split_intensity={model.split_intensity!r}, but only a forest with "
             "'relevance', such as AdaptiveAMFClassifier, keeps the relevance of its features"
         )
+    return model._read(_feature_relevance, model)
+
+
+def _feature_relevance(model: AMFClassifier) -> pd.Series:
     arena, names = model._arena, list(model._features)
     values = [] if arena is None else arena.features["relevance"][: len(names)].tolist()
     # made from an array, as pandas would turn tuples in a list of names into levels

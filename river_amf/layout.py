@@ -125,6 +125,8 @@ N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for
 
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
+LARGEST_TOTAL = 1e305  # of the weights of all samples; its log-gamma is still finite
+
 Array = NDArray[Any]
 
 
@@ -180,6 +182,9 @@ HANDLE = np.dtype(
     + [
         ("version", "i8"),  # changes whenever predictions may change
         ("next_tree", "i8"),  # where to resume in the middle of a sample, else -1
+        ("label", "i8"),  # of that sample
+        ("weight", "f8"),
+        ("n_late", "i8"),  # number of trees that kept samples before it
     ]
 )
 
@@ -201,6 +206,9 @@ BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_ARRAYS]
     + [("n_samples", "i8"), ("n_columns", "i8"), ("n_labels", "i8"), ("chunk", "i8")]
     + [("predicts", "i8"), ("learns", "i8")]
+    # what has been done of the chunk that is under way, see `kernels.blocks`; and the number of
+    # trees that kept samples before it
+    + [("stage", "i8"), ("n_late", "i8")]
 )
 
 # A pickle holds the arrays as they are, so a release with another layout cannot read it.

@@ -3,13 +3,16 @@
 Everything that the trees have learned is in these arrays, so copying them copies the forest. The
 kernels fill the arrays but never allocate them; making room is up to this module. Which arrays
 there are, and how they grow, follows from the table in `layout`.
+
+An arena never changes its arrays for others: to grow, a new arena is made, which shares what stays
+as it is. The engine puts it in the place of the old one in one step, so nothing that interrupts the
+growth, such as a signal or a lack of memory, can leave a forest between two sizes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -65,6 +68,11 @@ class Block:
         self.record["chunk"] = self.chunk
         self.record["predicts"], self.record["learns"] = predicts, learns
 
+    @property
+    def stage(self) -> int:
+        """What has been done of the chunk that is under way."""
+        return int(self.record["stage"][0])
+
 
 class Room(NamedTuple):
     """Where a prediction is written."""
@@ -98,49 +106,50 @@ class Arena:
 
     def _begin(self, arrays: dict[str, Array]) -> None:
         """Take over arrays, and create those that are not part of a copy."""
-        self.__dict__.update(arrays)
-        self.rooms: dict[str, int] = {}
+        rooms: dict[str, int] = {}
         for name, array in arrays.items():
-            self.rooms.update(_named_lengths(name, array))
-        self.__dict__.update(defaults(self.rooms, FIELDS.keys() - arrays))
-        self.handle = np.zeros(1, HANDLE)
-        self.handle["next_tree"] = -1
-        self.address: int = self.handle.ctypes.data
-        self._collect()
+            rooms.update(_named_lengths(name, array))
+        handle = np.zeros(1, HANDLE)
+        handle["next_tree"] = -1
+        self._hold(arrays | defaults(rooms, FIELDS.keys() - arrays), rooms, handle)
 
-    def _collect(self) -> None:
-        """Update the handle after any of the arrays has moved."""
-        self.arrays = tuple(getattr(self, name) for name in FIELDS)
+    def _hold(self, arrays: dict[str, Array], rooms: dict[str, int], handle: Array) -> None:
+        """Set the arrays, their room along each axis, and the handle with their addresses."""
+        self.__dict__.update(arrays)
+        self.arrays = tuple(arrays[name] for name in FIELDS)
+        self.rooms = rooms
+        self.handle = handle
+        self.address: int = handle.ctypes.data
         for name, array in zip(FIELDS, self.arrays, strict=True):
-            self.handle[name] = array.ctypes.data
-        for axis, room in self.rooms.items():
-            self.handle[f"{axis}_room"] = room
+            handle[name] = array.ctypes.data
+        for axis, room in rooms.items():
+            handle[f"{axis}_room"] = room
 
-    def set_prior(self, n_classes: int, dirichlet: float) -> None:
-        """Change the prior of the nodes' predictions, dropping what was derived from the old."""
-        set_prior(self.settings, n_classes, dirichlet)
-        self.pure[:] = np.nan
-        self.handle["version"] += 1
+    def _with(self, arrays: dict[str, Array], rooms: dict[str, int]) -> Arena:
+        """Return an arena with some other arrays, which shares all else."""
+        arena = type(self).__new__(type(self))
+        shared = dict(zip(FIELDS, self.arrays, strict=True))
+        arena._hold(shared | arrays, rooms, self.handle.copy())
+        return arena
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays, including room to grow."""
         return sum(array.nbytes for array in self.arrays)
 
-    def _resize(self, **rooms: int) -> None:
-        """Change the lengths of axes."""
-        # All new arrays are allocated before any of them takes its place: if memory runs out,
-        # nothing has changed.
+    def resized(self, **rooms: int) -> Arena:
+        """Return an arena with other lengths of some axes."""
+        return self._with(self._resized_arrays(rooms), self.rooms | rooms)
+
+    def _resized_arrays(self, rooms: dict[str, int]) -> dict[str, Array]:
+        """Return copies of the arrays that change with the lengths of some axes."""
         changed = {axis for axis, room in rooms.items() if room != self.rooms[axis]}
-        new_rooms = self.rooms | rooms
-        new_shapes = shapes(new_rooms)
-        arrays = {
+        new_shapes = shapes(self.rooms | rooms)
+        return {
             name: _resized(name, getattr(self, name), new_shapes[name])
             for name, field in FIELDS.items()
             if changed.intersection(field.axes)
         }
-        self.__dict__.update(arrays, rooms=new_rooms)
-        self._collect()
 
     def new_room(self) -> Room:
         """Return room for a prediction, valid for as long as `rooms` is the same object."""
@@ -149,56 +158,73 @@ class Arena:
         room[n_proba] = -1.0  # no version
         return Room(room[: self.rooms["class"]], room.ctypes.data)
 
-    def grow_nodes(self, factor: float = 2.0) -> None:
-        """Multiply the room for nodes by `factor`, up to `max_nodes`."""
-        self._resize(node=self._grown("node", factor))
+    def grow_nodes(self, factor: float = 2.0) -> Arena:
+        """Return an arena with `factor` times the room for nodes, up to `max_nodes`."""
+        return self.resized(node=self._grown("node", factor))
 
-    def grow_boxes(self, factor: float = 2.0) -> None:
-        """Multiply the room for boxes by `factor`, up to `max_nodes` (a node has at most one)."""
-        self._resize(box=self._grown("box", factor))
+    def grow_boxes(self, factor: float = 2.0) -> Arena:
+        """Return an arena with `factor` times the room for boxes, up to one for each node."""
+        return self.resized(box=self._grown("box", factor))
 
     def _grown(self, axis: str, factor: float) -> int:
         wanted = max(int(factor * self.rooms[axis]), _FIRST_NODES)
         return min(wanted, int(self.settings["max_nodes"][0]))
 
-    def fit_rows(self) -> None:
-        """Resize the store of samples, with room to grow beyond the rows in use."""
+    def fit_rows(self) -> Arena:
+        """Return an arena whose store of samples has room to grow beyond the rows in use."""
         # It doubles while it is small, and grows by an eighth once it is large. It grows by more if
         # there are many nodes, as whenever the store is full all of them have to be visited.
         n_rows = int(self.counters["n_rows"][0])
         more = n_rows if self.rows.nbytes < _SMALL else n_rows // 8
-        self._resize(row=n_rows + max(_FIRST_ROWS, more, self.rooms["node"] // 4))
+        return self.resized(row=n_rows + max(_FIRST_ROWS, more, self.rooms["node"] // 4))
 
-    def drop_rows(self) -> None:
-        """Free the unused room in the store of samples."""
-        with suppress(MemoryError):  # there may not even be enough for the smaller copy
-            self._resize(row=int(self.counters["n_rows"][0]))
+    def drop_rows(self) -> Arena:
+        """Return an arena without the unused room in the store of samples."""
+        try:
+            return self.resized(row=int(self.counters["n_rows"][0]))
+        except MemoryError:  # there is not even enough for the smaller copy
+            return self
 
-    def reserve(self, n_features: int, n_classes: int) -> None:
-        """Make room for a number of features and classes, changing nothing else."""
-        # A small forest gets exactly what it needs. A larger one gets half as much again, because
-        # otherwise a stream that keeps adding features or labels would take quadratic time.
-        is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
-        if n_features > self.rooms["feature"]:
-            is_exact = is_small or self.settings["n_features"][0] == 0
-            self._resize(feature=n_features if is_exact else n_features + n_features // 2)
-        if n_classes > self.rooms["class"]:
-            room = n_classes if is_small else n_classes + self.rooms["class"] // 2
-            self._resize(**lengths_of_classes(self.settings, room))
+    def extended(self, is_categorical: Sequence[bool], n_labels: int, dirichlet: float) -> Arena:
+        """Return an arena that knows new features and labels.
 
-    def set_features(self, is_categorical: Sequence[bool]) -> None:
-        """Set the features, given which ones are categorical; there must be room for them."""
+        `is_categorical` and `n_labels` count all features and labels. If there are more labels than
+        classes of the prior, it gets a new prior, with the Dirichlet parameter given.
+        """
         # To existing nodes and rows, a new feature is one that they have never seen (NaN). The
         # range of a categorical feature counts as 1, as do all ranges under "unit" intensity; the
         # other intensities follow from the ranges, which the kernels keep.
-        settings = self.settings[0]
-        new = slice(int(settings["n_features"]), len(is_categorical))
-        self.is_categorical[: len(is_categorical)] = is_categorical
-        by_range = ~self.is_categorical[new].astype(bool) & bool(settings["range_intensity"])
-        self.intensity[new] = np.where(by_range, 0.0, 1.0)
-        settings["n_features"] = len(is_categorical)
+        n_features = len(is_categorical)
+        settings = self.settings.copy()
+        rooms = self._enough(n_features, max(n_labels, int(settings["n_classes"][0])))
+        arrays = {name: getattr(self, name).copy() for name in ("is_categorical", "intensity")}
+        arrays |= self._resized_arrays(rooms) | {"settings": settings}
+        if n_labels > settings["n_classes"][0]:
+            set_prior(settings, n_labels, dirichlet)
+            arrays["pure"] = np.full_like(self.pure, np.nan)  # it follows from the prior
+        new = slice(int(settings["n_features"][0]), n_features)
+        arrays["is_categorical"][:n_features] = is_categorical
+        by_range = ~arrays["is_categorical"][new].astype(bool) & bool(settings["range_intensity"])
+        arrays["intensity"][new] = np.where(by_range, 0.0, 1.0)
+        settings["n_features"], settings["n_labels"] = n_features, n_labels
         settings["has_categories"] = any(is_categorical)
-        self.handle["version"] += 1
+        arena = self._with(arrays, self.rooms | rooms)
+        arena.handle["version"] += 1
+        return arena
+
+    def _enough(self, n_features: int, n_classes: int) -> dict[str, int]:
+        """Return the lengths of axes that have to change for a number of features and classes."""
+        # A small forest gets exactly what it needs. A larger one gets half as much again, because
+        # otherwise a stream that keeps adding features or labels would take quadratic time.
+        is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
+        rooms: dict[str, int] = {}
+        if n_features > self.rooms["feature"]:
+            is_exact = is_small or self.settings["n_features"][0] == 0
+            rooms["feature"] = n_features if is_exact else n_features + n_features // 2
+        if n_classes > self.rooms["class"]:
+            room = n_classes if is_small else n_classes + self.rooms["class"] // 2
+            rooms |= lengths_of_classes(self.settings, room)
+        return rooms
 
     def used_arrays(self) -> dict[str, Array]:
         """Return views of the arrays that belong to a copy, without their room to grow."""

@@ -30,9 +30,17 @@ from river_amf.kernels.answers import (
     NODES_FULL,
     RELEASED,
     STORE_FULL,
+    TOO_HEAVY,
 )
 from river_amf.kernels.arrays import LARGEST_FLOAT, NEVER, NONE, UNLISTED
-from river_amf.kernels.blocks import close_chunk, open_chunk, run_chunk
+from river_amf.kernels.blocks import (
+    CLOSED,
+    OPEN,
+    UNOPENED,
+    close_chunk,
+    open_chunk,
+    run_chunk,
+)
 from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.estimates import LARGEST_ODDS, LOG_SCALE
 from river_amf.kernels.intensity import LARGEST_NEWEST
@@ -45,6 +53,7 @@ from river_amf.kernels.voting import VOTE_FLOOR
 
 __all__ = [
     "BOXES_FULL",
+    "CLOSED",
     "DONE",
     "INFINITE",
     "LARGEST_FLOAT",
@@ -54,9 +63,12 @@ __all__ = [
     "NEVER",
     "NODES_FULL",
     "NONE",
+    "OPEN",
     "RELEASED",
     "STORE_FULL",
+    "TOO_HEAVY",
     "UNLISTED",
+    "UNOPENED",
     "VISIT",
     "VOTE_FLOOR",
     "category_number",

@@ -7,6 +7,7 @@ A kernel that is called again, once there is more room, continues where it stopp
 DONE = 0
 RELEASED = 1  # done, and some trees no longer keep samples
 INFINITE = 2  # the sample has an infinite value, and nothing has been changed
+TOO_HEAVY = 3  # with this sample, the sum of the weights would be too large; nothing has changed
 
 NOTHING = 0  # ran out
 STORE_FULL = -1

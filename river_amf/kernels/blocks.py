@@ -3,13 +3,14 @@
 First, open_chunk does what concerns all trees. Then run_chunk takes each tree through all samples
 of the chunk, in any number of threads. Finally, close_chunk combines the trees' predictions. This
 way, a tree and the chunk stay in the CPU cache. The record of the block says whether it is to be
-predicted, learned, or both.
+predicted, learned, or both, and how far a chunk has come, so that one that was interrupted can be
+finished.
 """
 
 from __future__ import annotations
 
 from river_amf.kernels.answers import DONE, NOTHING, RELEASED
-from river_amf.kernels.arrays import NONE, block_of, forest_of, samples_of, tree_of
+from river_amf.kernels.arrays import NONE, block_of, forest_of, handle_of, samples_of, tree_of
 from river_amf.kernels.compilation import kernel
 from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.learning import learn_tree
@@ -25,11 +26,12 @@ from river_amf.kernels.voting import (
     take_vote,
 )
 
+UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
+
 
 @kernel
-def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
+def open_chunk(arena: int, block: int, start: int, stop: int) -> None:
     """Clip outliers, update split intensities, and store the samples that will be learned."""
-    # Returns how many trees keep samples.
     forest, at = forest_of(arena), block_of(block)
     samples, learns = samples_of(at, forest), at["learns"]
     settings = forest.settings[0]
@@ -49,13 +51,17 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
             samples.rows[i - start] = row
         for j in range(n_features if learns else 0):
             samples.intensities[i - start, j] = forest.intensity[j]
-    return n_late
+    if learns:
+        handle_of(arena)["version"] += 1
+    at["n_late"] = n_late
+    at["stage"] = OPEN
 
 
 @kernel
 def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: int) -> int:
     """Predict and learn the samples of a chunk with each tree from `first` to `end` - 1."""
-    # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there.
+    # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
+    # also after memory has run out.
     forest, at = forest_of(arena), block_of(block)
     samples, learns = samples_of(at, forest), at["learns"]
     settings = forest.settings[0]
@@ -87,9 +93,8 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
 
 
 @kernel
-def close_chunk(arena: int, block: int, start: int, stop: int, n_late: int) -> int:
+def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
     """Combine the trees' predictions, and return RELEASED or DONE."""
-    # `n_late` is how many trees kept samples before the chunk.
     forest, at = forest_of(arena), block_of(block)
     samples, predicts, learns = samples_of(at, forest), at["predicts"], at["learns"]
     settings = forest.settings[0]
@@ -103,4 +108,5 @@ def close_chunk(arena: int, block: int, start: int, stop: int, n_late: int) -> i
     else:
         for i in range(start, stop if predicts else start):
             mean_votes(settings, samples.votes, i - start, samples.proba[i])
-    return RELEASED if have_released(forest, n_late if learns else 0) else DONE
+    at["stage"] = CLOSED
+    return RELEASED if have_released(forest, at["n_late"] if learns else 0) else DONE

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from river_amf.kernels.arrays import LARGEST_FLOAT, NONE, Array, Word
-from river_amf.kernels.compilation import hot, kernel
-from river_amf.kernels.random_numbers import code_row
+from river_amf.kernels.compilation import hot, quick_kernel
+from river_amf.kernels.random_numbers import coded
 
 
 @hot
@@ -58,14 +56,19 @@ def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
 def extend_box(box: Array, x: Array, n_features: int) -> None:
     """Extend a box to contain x, where missing values change nothing."""
     for j in range(n_features):
-        value = x[j]
-        if value < box[0, j] or math.isnan(box[0, j]):
-            box[0, j] = value
-        if value > box[1, j] or math.isnan(box[1, j]):
-            box[1, j] = value
+        extend_side(box, j, x[j])
 
 
-@kernel
+@hot
+def extend_side(box: Array, j: int, value: float) -> None:
+    """Extend a box to contain a value of feature j, unless it is missing."""
+    if value < box[0, j] or math.isnan(box[0, j]):
+        box[0, j] = value
+    if value > box[1, j] or math.isnan(box[1, j]):
+        box[1, j] = value
+
+
+@quick_kernel
 def hull_of_rows(
     is_categorical: Array,
     n_features: int,
@@ -76,8 +79,8 @@ def hull_of_rows(
     box: Array,
 ) -> None:
     """Extend a box to contain the samples in a leaf's list, which starts at `row`."""
-    x = np.empty(n_features)
+    # It allocates nothing, as a tree that gives up its samples could not stop halfway.
     while row != NONE:
-        code_row(is_categorical, n_features, key, rows[row], x)
-        extend_box(box, x, n_features)
+        for j in range(n_features):
+            extend_side(box, j, coded(is_categorical, key, j, rows[row, j]))
         row = links[row]

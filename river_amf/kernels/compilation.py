@@ -1,7 +1,7 @@
-"""How functions are compiled: four decorators, and how compiled code gets a pointer.
+"""How functions are compiled: five decorators, and how compiled code gets a pointer.
 
-Compiled code uses no Python objects and releases the GIL. It keeps to IEEE semantics, without
-fastmath, because NaN means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
+Compiled code uses no Python objects. It keeps to IEEE semantics, without fastmath, because NaN
+means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
 """
 
 from __future__ import annotations
@@ -20,15 +20,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 CACHE_FOLDER = "" if numba.config.DISABLE_JIT else cache.folder(numba.config.CACHE_DIR)
 
-_njit = functools.partial(numba.njit, error_model="numpy", nogil=True)
+_njit = functools.partial(numba.njit, error_model="numpy")
 # Without a wrapper for calls from Python, which halves the compile time.
 _njit_helper = functools.partial(_njit, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def kernel(function: F) -> F:
-    """Compile a function that Python calls, cached on disk together with everything it calls."""
+    """Compile a function that Python calls and that may take long: it releases the GIL."""
+    return _cached(function, nogil=True)
+
+
+def quick_kernel(function: F) -> F:
+    """Compile a function that Python calls for one sample: it keeps the GIL."""
+    # To release it costs 0.1 us, and to get it back up to 5 ms while another thread computes.
+    return _cached(function, nogil=False)
+
+
+def _cached(function: F, *, nogil: bool) -> F:
+    """Compile a function and everything that it calls, and cache the result on disk."""
     if not CACHE_FOLDER:
-        return cast(F, _njit(function))
+        return cast(F, _njit(function, nogil=nogil))
     # Numba asks for the cache folder only when a function is decorated, so the setting is changed
     # just for that time, and other packages keep theirs. The user may have set locator classes that
     # do not look at CACHE_DIR, hence the second setting.
@@ -37,7 +48,7 @@ def kernel(function: F) -> F:
     try:
         for name, value in ours.items():
             setattr(numba.config, name, value)
-        return cast(F, _njit(function, cache=True))
+        return cast(F, _njit(function, nogil=nogil, cache=True))
     finally:
         for name, value in before.items():
             setattr(numba.config, name, value)

@@ -63,7 +63,7 @@ SPLIT_BYTES = SPLIT.itemsize
 
 
 class Expansion(NamedTuple):
-    """The working memory to split a leaf, in one piece, which is cheaper to allocate than seven."""
+    """The working memory to split a leaf, in one piece, allocated before anything changes."""
 
     members: Any
     values: Any  # (members, features), as the tree sees them
@@ -72,10 +72,11 @@ class Expansion(NamedTuple):
     lengths: Any  # the side lengths of one of these boxes
     cell: Any  # the members that are still in the newcomer's cell
     chain: Any  # the nodes that are split, then the newcomer's leaf
+    faded: Any  # what fading keeps for a cell that is weighed
 
 
 @hot
-def expansion_in(work: Array, n_members: int, n_features: int) -> Expansion:
+def expansion_in(work: Array, n_members: int, n_features: int, n_faded: int) -> Expansion:
     """Views of `work`, an array of work_size values, which the caller must keep alive."""
     at = work.ctypes.data
     rows = at + n_members * MEMBER_BYTES
@@ -83,6 +84,7 @@ def expansion_in(work: Array, n_members: int, n_features: int) -> Expansion:
     boxes = splits + n_members * SPLIT_BYTES
     lengths = boxes + n_members * n_features * 16
     cell = lengths + n_features * 8
+    chain = cell + n_members * 8
     return Expansion(
         carray(pointer(at), (n_members,), MEMBER),
         carray(pointer(rows), (n_members, n_features), np.float64),
@@ -90,14 +92,16 @@ def expansion_in(work: Array, n_members: int, n_features: int) -> Expansion:
         carray(pointer(boxes), (n_members, 2, n_features), np.float64),
         carray(pointer(lengths), (n_features,), np.float64),
         carray(pointer(cell), (n_members,), np.int64),
-        carray(pointer(cell + n_members * 8), (n_members,), np.int64),
+        carray(pointer(chain), (n_members,), np.int64),
+        carray(pointer(chain + n_members * 8), (n_faded,), np.float64),
     )
 
 
 @hot
-def work_size(n_members: int, n_features: int) -> int:
+def work_size(n_members: int, n_features: int, n_faded: int) -> int:
     """The number of float64 values that an expansion takes."""
-    return n_members * ((MEMBER_BYTES + SPLIT_BYTES) // 8 + 3 * n_features + 2) + n_features
+    n_of_member = (MEMBER_BYTES + SPLIT_BYTES) // 8 + 3 * n_features + 2
+    return n_members * n_of_member + n_features + n_faded
 
 
 @helper
@@ -292,7 +296,8 @@ def weigh_cell(
     if n_members == n_plain:
         log_w, share, faded_sum = replay_pure(forest, n_members)
     else:
-        row = np.zeros(tree.faded.shape[1])
+        row = expansion.faded
+        row[:] = 0.0
         row[FADED_SHARE] = 0.5
         log_w, n = 0.0, 0.0
         for i in range(len(expansion.members) - 1):
@@ -339,10 +344,10 @@ def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, 
     # Returns NOTHING, the newcomer's leaf and the growth of the log wbar of the expanded leaf. If
     # the tree runs out of room, nothing changes, and the first value says which kind is short.
     before = tree.state["random_state"]
-    n_features = tree.settings["n_features"]
+    n_features, n_faded = tree.settings["n_features"], tree.faded.shape[1]
     n_members = int(tree.nodes[index]["n_rows"]) + 1
-    work = np.empty(work_size(n_members, n_features))
-    expansion = expansion_in(work, n_members, n_features)
+    work = np.empty(work_size(n_members, n_features, n_faded))
+    expansion = expansion_in(work, n_members, n_features, n_faded)
     collect_members(forest, tree, index, row, expansion)
     n_splits = draw_splits(tree, index, expansion)
     lack = lack_of_room(tree.settings, tree.state, n_splits, len(tree.nodes), len(tree.boxes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.aggregation import aggregate_upwards
-from river_amf.kernels.answers import DONE, INFINITE, NOTHING, RELEASED
+from river_amf.kernels.answers import DONE, INFINITE, NOTHING, RELEASED, TOO_HEAVY
 from river_amf.kernels.arrays import (
     NEVER,
     NONE,
@@ -19,7 +19,7 @@ from river_amf.kernels.arrays import (
     sample_of,
     tree_of,
 )
-from river_amf.kernels.compilation import hot, kernel, view
+from river_amf.kernels.compilation import hot, quick_kernel, view
 from river_amf.kernels.expansion import expand_leaf
 from river_amf.kernels.growth import add_leaf, descend, insert_parent
 from river_amf.kernels.intensity import clip_outliers, update_intensity
@@ -31,9 +31,9 @@ from river_amf.kernels.store import (
     is_keeping_rows,
     is_listed,
     list_row,
+    list_row_and_thin,
     release_rows,
     store_row,
-    thin_list,
 )
 from river_amf.kernels.structure import is_spent, keeps_samples
 from river_amf.kernels.voting import (
@@ -45,6 +45,7 @@ from river_amf.kernels.voting import (
     pool_votes,
     take_vote,
 )
+from river_amf.layout import LARGEST_TOTAL
 
 
 @hot
@@ -67,10 +68,18 @@ def is_same(x: Array, seen: Array) -> bool:
 
 
 @hot
+def total_weight(forest: Forest) -> float:
+    """The sum of the weights of all samples."""
+    root = forest.trees[0]["root"]  # the first tree never restarts
+    return 0.0 if root == NONE else forest.nodes[0, root]["n_samples"]
+
+
+@hot
 def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, row: int) -> int:
     """Learn a sample in one tree; return NOTHING, or which kind of room the tree has run out of."""
-    # If it has, the function can be called again: so far, only boxes have been extended, so the
-    # next walk reaches the same leaf without drawing, and there draws the same splits.
+    # If it has, or if memory runs out here, the function can be called again: so far, only boxes
+    # have been extended, so the next walk reaches the same leaf without drawing, and there draws
+    # the same splits.
     settings, state = tree.settings, tree.state
     leaf, changed, log_growth = NONE, NONE, 0.0
     if state["root"] == NONE:
@@ -84,9 +93,10 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
             leaf, changed, log_growth = insert_parent(tree, leaf, split_time, x, row)
         elif keeps_samples(node):
             if tree.counts[leaf, label] == node["n_samples"]:  # still pure
-                list_row(tree, leaf, row)
-                if node["n_rows"] > max(settings["longest_list"], 8 * settings["n_features"]):
-                    thin_list(forest, tree, leaf)
+                if node["n_rows"] < max(settings["longest_list"], 8 * settings["n_features"]):
+                    list_row(tree, leaf, row)
+                else:
+                    list_row_and_thin(forest, tree, leaf, row)
             else:
                 changed = leaf
                 lack, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
@@ -98,18 +108,17 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
     return NOTHING
 
 
-@kernel
+@quick_kernel
 def learn_sample(arena: int, sample: int, label: int, weight: float, output: int) -> int:
-    """Learn a sample in every tree; return DONE, RELEASED, INFINITE, or which room ran out."""
+    """Learn a sample in every tree; return one of `answers`, such as which room ran out."""
     # `arena` is the address of its handle, and `sample` that of (3, n_features) values: the encoded
     # sample, room for it without outliers, and room for one tree's coding of it. `output` is that
-    # of predict_sample, which may have predicted this very sample. If room ran out, the same call
-    # continues where this one stopped, once there is more.
+    # of predict_sample, which may have predicted this very sample. If room or memory runs out, the
+    # same call continues where this one stopped, once there is more (handle["next_tree"]).
     forest, handle = forest_of(arena), handle_of(arena)
     values = sample_of(sample, forest.settings[0]["n_features"])
     _, votes, seen = output_of(output, forest)
     first_tree = handle["next_tree"]
-    handle["next_tree"] = NONE  # so that the next call starts afresh, whatever this one raises
     has_votes = (
         first_tree == NONE
         and forest.settings[0]["learns_vote"]
@@ -134,11 +143,15 @@ def learn_in_forest(
     """Do the work of learn_sample; `has_votes` says whether the trees' votes are known already."""
     settings, counters, trees = forest.settings[0], forest.counters[0], forest.trees
     n_features = settings["n_features"]
-    n_late = count_late(settings, trees)
+    if first_tree == NONE:
+        handle["n_late"] = count_late(settings, trees)
+    n_late = handle["n_late"]
     keeps_rows = is_keeping_rows(settings, trees, n_late)
     if first_tree == NONE:
         if not canonicalise(sample[0], n_features):
             return INFINITE
+        if not (total_weight(forest) + weight <= LARGEST_TOTAL):
+            return TOO_HEAVY
         n_ready = count_ready(forest, 1, keeps_rows)
         if n_ready < 0:
             return n_ready
@@ -147,19 +160,21 @@ def learn_in_forest(
         if keeps_rows:
             store_row(forest, sample[1], label, weight)
         handle["version"] += 1
+        handle["label"], handle["weight"] = label, weight
     row = counters["n_rows"] - 1
     x = sample[2] if settings["has_categories"] else sample[1]
     for t in range(max(first_tree, 0), len(trees)):
+        handle["next_tree"] = t
         if settings["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
         if hears_trees(settings) and not has_votes:
             take_vote(forest, t, x, forest.votes[t, 0])
         lack = learn_tree(forest, tree_of(forest, t, forest.intensity), x, label, weight, row)
         if lack != NOTHING:
-            handle["next_tree"] = t
             return lack
         if settings["restart_threshold"] > 0.0:
             judge_tree(forest, t, forest.votes[t, 0, label], weight)
+    handle["next_tree"] = NONE
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
     if keeps_rows and not is_listed(forest.links, row):
@@ -167,7 +182,7 @@ def learn_in_forest(
     return RELEASED if have_released(forest, n_late) else DONE
 
 
-@kernel
+@quick_kernel
 def predict_sample(arena: int, sample: int, output: int) -> int:
     """Write the forest's class probabilities to the start of `output`; return DONE or INFINITE."""
     # The arguments are addresses: of the arena's handle; of (3, n_features) values, as in

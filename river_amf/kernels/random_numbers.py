@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from river_amf.kernels.arrays import LARGEST_FLOAT, NEVER, NONE, Array, Record, Word
-from river_amf.kernels.compilation import helper, hot, kernel
+from river_amf.kernels.compilation import helper, hot, quick_kernel
 
 # The constants of D. Thomas' MWC64X generator
 WORD = np.uint64(32)
@@ -88,7 +88,7 @@ def mixed(word: Word) -> Word:
     return word ^ (word >> np.uint64(16))
 
 
-@kernel
+@quick_kernel
 def category_number(key: Word, feature: int, code: float) -> float:
     """The number in [0, 1) a tree gives to a category, all distinct (DESIGN.md: categories)."""
     salt = mixed(key ^ ((np.uint64(feature) * np.uint64(0x9E3779B9)) & LOW_WORD))
@@ -96,10 +96,15 @@ def category_number(key: Word, feature: int, code: float) -> float:
 
 
 @hot
+def coded(is_categorical: Array, key: Word, j: int, value: float) -> float:
+    """A value of feature j as a tree with this key sees it: its own number for each category."""
+    if is_categorical[j] and not math.isnan(value):
+        return category_number(key, j, value)
+    return value
+
+
+@hot
 def code_row(is_categorical: Array, n_features: int, key: Word, values: Array, out: Array) -> None:
-    """Write `values` as a tree with this key sees them: its own number for each category."""
+    """Write `values` as a tree with this key sees them."""
     for j in range(n_features):
-        value = values[j]
-        if is_categorical[j] and not math.isnan(value):
-            value = category_number(key, j, value)
-        out[j] = value
+        out[j] = coded(is_categorical, key, j, values[j])

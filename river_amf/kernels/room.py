@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from river_amf.kernels.answers import BOXES_FULL, NODES_FULL, NOTHING, STORE_FULL
 from river_amf.kernels.arrays import Forest, Record, forest_of
-from river_amf.kernels.compilation import hot, kernel
+from river_amf.kernels.compilation import hot, quick_kernel
 from river_amf.kernels.store import count_late, is_keeping_rows
 from river_amf.kernels.structure import splits_left
 
@@ -57,7 +57,7 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
     return n_ready
 
 
-@kernel
+@quick_kernel
 def ready_samples(arena: int, wanted: int) -> int:
     """The number of samples that there is room for, up to `wanted`, or which room is short."""
     # It assumes that no sample splits a tree more than once. If there is room for only a few, it

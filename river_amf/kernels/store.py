@@ -15,7 +15,7 @@ import numpy as np
 from river_amf.kernels.arrays import NONE, UNLISTED, Array, Forest, Record, Tree, forest_of
 from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.compilation import helper, hot, kernel
-from river_amf.kernels.random_numbers import LOW_WORD, code_row, mixed
+from river_amf.kernels.random_numbers import LOW_WORD, coded, mixed
 from river_amf.kernels.structure import add_box, keeps_samples, splits_late
 
 RAREST = 32  # the number of bits that decide which samples stay in a list that grows too long
@@ -38,20 +38,20 @@ def clear_rows(node: Record) -> None:
 
 
 @helper
-def span_of_list(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> None:
+def span_of_list(
+    forest: Forest, tree: Tree, index: int, is_spanning: Array, ends: Array, places: Array
+) -> None:
     """Mark samples, by their place in a leaf's list, whose hull is the hull of the whole list."""
+    # `ends` and `places` are working memory, filled with NaN and NONE.
     n_features = tree.settings["n_features"]
-    ends = np.full((2, n_features), np.nan)
-    places = np.full((2, n_features), NONE)
-    x = np.empty(n_features)
     row = tree.nodes[index]["slot"]
     for i in range(len(is_spanning)):
-        code_row(forest.is_categorical, n_features, tree.state["key"], forest.rows[row], x)
         for j in range(n_features):
-            if x[j] < ends[0, j] or (math.isnan(ends[0, j]) and not math.isnan(x[j])):
-                ends[0, j], places[0, j] = x[j], i
-            if x[j] > ends[1, j] or (math.isnan(ends[1, j]) and not math.isnan(x[j])):
-                ends[1, j], places[1, j] = x[j], i
+            x = coded(forest.is_categorical, tree.state["key"], j, forest.rows[row, j])
+            if x < ends[0, j] or (math.isnan(ends[0, j]) and not math.isnan(x)):
+                ends[0, j], places[0, j] = x, i
+            if x > ends[1, j] or (math.isnan(ends[1, j]) and not math.isnan(x)):
+                ends[1, j], places[1, j] = x, i
         row = tree.links[row]
     for i in places.flat:
         if i != NONE:
@@ -69,9 +69,9 @@ def rarity(sample: Record) -> int:
 
 
 @helper
-def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> int:
+def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array, n_rare: Array) -> int:
     """The smallest rarity to keep if at most half of a leaf's samples are to be kept."""
-    n_rare = np.zeros(RAREST + 1, np.int64)
+    # `n_rare` is working memory, filled with zeros.
     row = tree.nodes[index]["slot"]
     for i in range(len(is_spanning)):
         n_rare[rarity(forest.samples[row])] += not is_spanning[i]
@@ -85,15 +85,19 @@ def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array) -> 
 
 
 @helper
-def thin_list(forest: Forest, tree: Tree, index: int) -> None:
-    """Drop some of the samples that a pure leaf keeps, as there are too many."""
+def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> None:
+    """Put a row at the head of a leaf's list, then drop some, as there are too many."""
     # Those that span its box stay, and the rarest of the others, which are at most half of the
     # list; together they represent all. All trees agree on which samples are rare, so the store can
-    # drop what a leaf drops.
-    node = tree.nodes[index]
-    is_spanning = np.zeros(node["n_rows"], np.bool_)
-    span_of_list(forest, tree, index, is_spanning)
-    least = least_rarity(forest, tree, index, is_spanning)
+    # drop what a leaf drops. All memory is allocated before anything changes.
+    node, n_features = tree.nodes[index], tree.settings["n_features"]
+    is_spanning = np.zeros(node["n_rows"] + 1, np.bool_)
+    ends = np.full((2, n_features), np.nan)
+    places = np.full((2, n_features), NONE)
+    n_rare = np.zeros(RAREST + 1, np.int64)
+    list_row(tree, index, newest)
+    span_of_list(forest, tree, index, is_spanning, ends, places)
+    least = least_rarity(forest, tree, index, is_spanning, n_rare)
     row, last = node["slot"], NONE
     clear_rows(node)
     for is_kept in is_spanning:

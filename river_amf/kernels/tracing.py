@@ -8,7 +8,7 @@ import numpy as np
 from numba import carray
 
 from river_amf.kernels.arrays import NONE, forest_of, sample_of
-from river_amf.kernels.compilation import kernel, pointer
+from river_amf.kernels.compilation import pointer, quick_kernel
 from river_amf.kernels.estimates import shares
 from river_amf.kernels.intensity import clip_outliers
 from river_amf.kernels.random_numbers import code_row
@@ -26,7 +26,7 @@ VISIT = np.dtype(
 )
 
 
-@kernel
+@quick_kernel
 def trace_sample(arena: int, t: int, sample: int, visits: int) -> int:
     """Record the nodes that predict_tree visits in tree `t`, and return their number."""
     # `arena` and `sample` are addresses, as in predict_sample. `visits` is the address of records

@@ -11,7 +11,8 @@ from __future__ import annotations
 import abc
 import importlib
 import os
-from typing import Any, ClassVar, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar
 
 from river_amf._version import __version__
 from river_amf.encoding import shown
@@ -21,6 +22,8 @@ from river_amf.persistence.container import Array, FileError, Header
 __all__ = ["FileError", "PathLike", "Saved", "load", "save"]
 
 PathLike = str | os.PathLike[str]
+
+_Result = TypeVar("_Result")
 
 _KINDS: dict[str, type[Saved]] = {}
 # the modules that define the kinds with a dot, by the part before the dot
@@ -69,6 +72,10 @@ class Saved:
     @abc.abstractmethod
     def _to_file(self) -> tuple[Header, dict[str, Array]]:
         """Return the model as JSON and arrays."""
+
+    def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Call a function that uses what `_to_file` returns, while no other thread changes it."""
+        return call(*arguments)
 
     @classmethod
     @abc.abstractmethod
@@ -195,6 +202,11 @@ def save(model: Any, path: PathLike) -> None:
             f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))}; a "
             "subclass of one of these needs its own _file_kind, see river_amf.persistence.Saved"
         )
+    model._while_still(_write, model, kind, name)
+
+
+def _write(model: Saved, kind: str, name: str) -> None:
+    """Write a model to a file."""
     header, arrays = model._to_file()
     container.write(name, {"river_amf": __version__, "kind": kind, "model": header}, arrays)
 

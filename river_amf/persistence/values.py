@@ -211,7 +211,7 @@ def features_to_json(features: Features) -> list[list[Any]]:
     """Return the name of each feature with its categories, or None if it is numeric.
 
     >>> features = Features()
-    >>> features.add(features.check({"size": 2, "color": "red"}))
+    >>> features = features.extended(features.check({"size": 2, "color": "red"}))
     >>> features_to_json(features)
     [['color', ['red']], ['size', None]]
     """

@@ -214,7 +214,8 @@ def _predict(
     """Return the labels that a classifier knows, and its probabilities (n_points, n_labels)."""
     forest = _forest(model)
     if forest is not None:
-        return list(forest._labels), forest.predict_proba_many(_frame(points)).to_numpy()
+        proba = forest.predict_proba_many(_frame(points)).to_numpy()
+        return forest._labels_of(proba), proba
     answers = [model.predict_proba_one(x) for x in points]
     labels = list(dict.fromkeys(label for answer in answers for label in answer))
     return labels, np.array([[answer.get(label, 0.0) for label in labels] for answer in answers])
@@ -239,12 +240,17 @@ def _predict_by_trees(
     indices = [paths.check_tree(forest.n_estimators, tree) for tree in chosen]
     if not indices:
         raise ValueError(f"trees must contain at least one index, got {shown(trees)}")
-    engine = forest._engine.restricted_to(
-        None if trees is None else indices,
-        aggregated=forest.use_aggregation if aggregated is None else bool(aggregated),
-    )
+    aggregated = forest.use_aggregation if aggregated is None else bool(aggregated)
     table = frames.read_columns(frames.read_frame(_frame(points)))
-    return list(forest._labels), engine.predict_block(table, len(points), forest.n_jobs)
+
+    def predict() -> NDArray[np.float64]:
+        engine = forest._engine.restricted_to(
+            None if trees is None else indices, aggregated=aggregated
+        )
+        return engine.predict_block(table, len(points), forest.n_jobs)
+
+    proba = forest._read(predict)
+    return forest._labels_of(proba), proba
 
 
 def _draw_surface(

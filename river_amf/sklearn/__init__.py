@@ -285,7 +285,10 @@ class OnlineDummyClassifier(OnlineClassifier):
         >>> OnlineDummyClassifier().fit([[0], [0]], ["spam", "ham"]).predict([[0]])
         array(['ham'], dtype='<U4')
         """
-        proba = self.predict_proba(X)
+        return super().predict(X)
+
+    def _predict(self, X: Any) -> NDArray[Any]:
+        proba = self._predict_proba(X)
         predicted: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
         return predicted
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+import weakref
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from river_amf import dummy, forest, frames
 from river_amf.encoding import shown
+from river_amf.locks import ModelLock
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
 from river_amf.sklearn.targets import (
@@ -25,6 +26,10 @@ from river_amf.sklearn.targets import (
     read_weights,
 )
 
+_Result = TypeVar("_Result")
+
+_locks: weakref.WeakKeyDictionary[OnlineClassifier, ModelLock] = weakref.WeakKeyDictionary()
+
 
 class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     """Base of the estimators, which wrap a model of class `_river` as `model_`."""
@@ -33,6 +38,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     _finite: ClassVar[bool | str] = "allow-nan"  # scikit-learn's `ensure_all_finite` for X
     model_: Any
     classes_: NDArray[Any]
+    _next_classes: NDArray[Any]  # those there will be, while a call learns rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -113,14 +119,26 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         >>> model.partial_fit([[4.0], [5.0]], ["long", "long"], sample_weight=[1.0, 2.0]).classes_
         array(['long', 'short'], dtype='<U5')
         """
-        with self._unchanged_on_error():
-            is_first = not hasattr(self, "model_")
-            if is_first:
-                self._start()
-            else:
-                self._check_parameters()
-                self._set_writable()
-            return self._learn(X, y, classes, sample_weight, is_first=is_first)
+        return self._lock.run_alone(self._partial_fit, X, y, classes, sample_weight)
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        self._settle()
+        is_first = not hasattr(self, "model_")
+        draft = self._draft()
+        if is_first:
+            draft._start()
+        else:
+            draft._check_parameters()
+            draft._set_writable()
+        rows = draft._read(X, y, classes, sample_weight, is_first=is_first)
+        if not is_first:
+            self._next_classes = draft.classes_
+        try:
+            draft._learn_frame(*rows)
+        except BaseException:
+            self._settle()
+            raise
+        return self._become(draft)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probability of each class.
@@ -150,9 +168,12 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         >>> model.predict_proba([[0]])
         array([[0.625, 0.375]])
         """
+        return self._lock.read(self._settle, self._predict_proba, X)
+
+    def _predict_proba(self, X: Any) -> NDArray[np.float64]:
         seen = self._predict_seen(X)
         proba = np.zeros((len(seen), len(self.classes_)))
-        proba[:, self._class_of_label()] = seen
+        proba[:, self._class_of_label(seen)] = seen
         return proba
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -180,9 +201,27 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         >>> model.predict([[None, "red"]])
         array([ True])
         """
+        return self._lock.read(self._settle, self._predict, X)
+
+    def _predict(self, X: Any) -> NDArray[Any]:
         seen = self._predict_seen(X)
-        predicted: NDArray[Any] = self.classes_[self._class_of_label()[seen.argmax(axis=1)]]
+        predicted: NDArray[Any] = self.classes_[self._class_of_label(seen)[seen.argmax(axis=1)]]
         return predicted
+
+    @property
+    def _lock(self) -> ModelLock:
+        # not an attribute, which scikit-learn does not let `__init__` set and would copy
+        return _locks.get(self) or _locks.setdefault(self, ModelLock(rank=-1))
+
+    def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        result: _Result = self._lock.read(self._settle, self._while_model_still, call, *arguments)
+        return result
+
+    def _while_model_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        if not hasattr(self, "model_"):
+            return call(*arguments)
+        result: _Result = self.model_._while_still(call, *arguments)
+        return result
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         parameters = values.parameters_to_json(self.get_params(deep=False))
@@ -264,21 +303,34 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return type(value) is type(own) and value == own
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        with self._unchanged_on_error():
-            self._start()
-            return self._learn(X, y, None, sample_weight, is_first=True)
+        return self._lock.run_alone(self._fit_alone, X, y, sample_weight)
 
-    @contextmanager
-    def _unchanged_on_error(self) -> Iterator[None]:
-        """Restore all attributes if anything is raised."""
-        before = self.__dict__.copy()
-        try:
-            yield
-        except BaseException:
-            after, self.__dict__ = self.__dict__, before
-            if hasattr(self, "model_") and len(self.model_._labels) > len(self.classes_):
-                self.__dict__ = after  # interrupted midway: the model has learned new labels
-            raise
+    def _fit_alone(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        draft = self._draft()
+        draft._start()
+        draft._learn_frame(*draft._read(X, y, None, sample_weight, is_first=True))
+        return self._become(draft)
+
+    def _draft(self) -> Self:
+        """Return an estimator with the same attributes, to work on until all has gone well."""
+        draft = object.__new__(type(self))
+        draft.__dict__ = self.__dict__.copy()
+        return draft
+
+    def _become(self, draft: Self) -> Self:
+        """Take over what a draft has learned, in one step."""
+        self.__dict__ = draft.__dict__ | self.get_params(deep=False)
+        return self
+
+    def _settle(self) -> None:
+        """Take up the new labels that the model has learned in a call that was interrupted."""
+        classes = self.__dict__.get("_next_classes")
+        if classes is not None:
+            known = {*self.model_._labels, *self.classes_.tolist()}
+            kept = classes[[label in known for label in classes.tolist()]]
+            # texts as wide as the longest one, as if the others had never been there
+            self.classes_ = np.array(kept.tolist()) if kept.dtype.kind == "U" else kept
+            self.__dict__.pop("_next_classes")
 
     def _start(self) -> None:
         """Create an untrained model, whose class checks the parameters."""
@@ -305,7 +357,10 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         for name in self._river._always_writable:
             setattr(self.model_, name, _as_river_takes(name, getattr(self, name)))
 
-    def _learn(self, X: Any, y: Any, classes: Any, sample_weight: Any, *, is_first: bool) -> Self:
+    def _read(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, is_first: bool
+    ) -> tuple[nw.DataFrame[Any], NDArray[Any], NDArray[np.float64]]:
+        """Check rows, take up their columns and classes, and return frame, labels and weights."""
         frame = self._read_frame(X, is_first=is_first)
         labels = read_labels(y)
         check_consistent_length(X, labels)
@@ -328,8 +383,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
                 )
         else:
             self.classes_ = merged_classes(known, labels[weights > 0.0])
-        self._learn_frame(frame, labels, weights)
-        return self
+        return frame, labels, weights
 
     def _declared(self, classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
         """Return `classes_` as given in this call, or raise ValueError if they are invalid."""
@@ -372,9 +426,9 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         proba: NDArray[np.float64] = self.model_._predict_block(frame)
         return proba
 
-    def _class_of_label(self) -> NDArray[np.int64]:
+    def _class_of_label(self, proba: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the index in `classes_` of each label that the model has seen."""
-        labels = np.array(list(self.model_._labels), dtype=self.classes_.dtype)
+        labels = np.array(list(self.model_._labels)[: proba.shape[1]], dtype=self.classes_.dtype)
         return np.searchsorted(self.classes_, labels)
 
     def _read_frame(self, X: Any, *, is_first: bool) -> nw.DataFrame[Any]:

@@ -1,6 +1,5 @@
 """Features, Labels and check_weight: from dicts to rows and back."""
 
-import concurrent.futures
 import decimal
 import enum
 import fractions
@@ -41,7 +40,16 @@ class Color(enum.Enum):
 def features_of(*samples):
     features = Features()
     for x in samples:
-        features.add(features.check(x))
+        features = learning(features, x)
+    return features
+
+
+def learning(features, x):
+    """Return the features after a sample with what is new in it has been learned."""
+    new = features.check(x)
+    features = features.extended(new)
+    for name, category in new.categories:
+        features.add_category(name, category)
     return features
 
 
@@ -74,7 +82,7 @@ def test_the_first_value_tells_which_columns_are_categorical():
     features = features_of({"size": 1, "color": "red", 3: 1})
     assert list(features) == [3, "color", "size"]
     assert features.is_categorical == [False, True, False]
-    features.add(features.check({"size": 2, "color": "blue"}))
+    features = learning(features, {"size": 2, "color": "blue"})
     assert features.is_categorical == [False, True, False]
 
 
@@ -82,7 +90,7 @@ def test_a_feature_gets_its_column_with_its_first_value():
     for missing in ALL_MISSING:
         features = features_of({"size": missing})
         assert list(features) == [], repr(missing)
-        features.add(features.check({"size": 1.0}))
+        features = learning(features, {"size": 1.0})
         assert list(features) == ["size"]
 
 
@@ -112,7 +120,7 @@ def test_an_unknown_category_gets_the_next_code(known, category):
     features = features_of(*({"c": c} for c in known))
     expected = known.index(category) if category in known else len(known)
     assert features.encode({"c": category}).values[0, 0] == expected
-    features.add(features.check({"c": category}))
+    features = learning(features, {"c": category})
     assert features.categories("c")[category] == expected
 
 
@@ -341,12 +349,3 @@ def test_a_dict_that_changes_in_place_is_encoded_anew():
     x["b"] = 6.0
     assert features.encode({"a": 9.0}).values[0, 0] == 9.0
     assert features.encode(x).values[0].tolist() == [3.0, 6.0]
-
-
-def test_each_thread_encodes_into_its_own_sample():
-    features = features_of({"a": 1.0, "b": 2.0})
-    mine = features.encode({"a": 3.0, "b": 4.0})
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        other = pool.submit(features.encode, {"a": 5.0, "b": 6.0}).result()
-    assert mine.values[0].tolist() == [3.0, 4.0]
-    assert other.values[0].tolist() == [5.0, 6.0]

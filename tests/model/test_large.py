@@ -25,8 +25,7 @@ def deep_forest(n_samples=1.0):
     model.learn_one({"a": 0.0}, False)
     arena = model._arena
     while arena.nodes.shape[1] < 2 * DEPTH + 10:
-        arena.grow_nodes()
-        arena.grow_boxes()
+        arena = model._engine.arena = arena.grow_nodes().grow_boxes()
     tree, nodes, counts, boxes = arena.trees[0], arena.nodes[0], arena.counts[0], arena.boxes[0]
     n_nodes = 2 * DEPTH + 1
     nodes[:n_nodes] = np.zeros((), nodes.dtype)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_naive import pair
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, engine, inspection, paths, state
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, paths, state
 
 VOTE_FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
 EXACT = 1e-12
@@ -89,11 +89,15 @@ def combined(model, of_trees):
 
 def predicted(model, trees, values, aggregated):
     """Let some trees, or all if None, predict encoded samples; return the block."""
-    arena = model._engine.restricted_to(trees, aggregated=aggregated).arena
+    engine = model._engine.restricted_to(trees, aggregated=aggregated)
     n = len(values)
     block = state.Block(np.array(values), np.zeros(n, int), np.zeros(n), len(model._labels))
-    engine._run(arena, block, 0, n, predicts=True, learns=False, n_jobs=1)
-    assert block.votes.shape == (len(arena.trees), n, tables.n_classes(model))  # in one chunk
+    engine._run(block, 0, n, [], predicts=True, learns=False, n_jobs=1)
+    assert block.votes.shape == (
+        len(engine.arena.trees),
+        n,
+        tables.n_classes(model),
+    )  # in one chunk
     return block
 
 

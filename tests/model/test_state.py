@@ -108,7 +108,8 @@ def test_room_to_grow_is_what_the_table_says():
     model.learn_one({"a": 1.0}, "x")
     arena = model._arena
     before = {name: getattr(arena, name).copy() for name in layout.FIELDS}
-    arena._resize(**{axis: room + 3 for axis, room in arena.rooms.items() if axis != "tree"})
+    rooms = {axis: room + 3 for axis, room in arena.rooms.items() if axis != "tree"}
+    arena = arena.resized(**rooms)
     for name, field in layout.FIELDS.items():
         array, old = getattr(arena, name), before[name]
         kept = tuple(map(slice, old.shape))

@@ -51,7 +51,7 @@ LAYERS = [
     {"persistence"},
     {"frames", "paths", "persistence.container", "tables"},
     {"parameters"},
-    {"encoding", "kernels", "state"},
+    {"encoding", "kernels", "locks", "state", "workers"},
     {"kernels.blocks"},
     {"kernels.learning"},
     {"kernels.expansion", "kernels.growth", "kernels.voting"},
