@@ -1,6 +1,5 @@
 """Attacks by forks: a child process gets a copy of a model in the middle of a thread's call."""
 
-import faulthandler
 import multiprocessing
 import os
 import pickle
@@ -45,7 +44,6 @@ QUESTIONS, _ = _plain(samples(random.Random(3), 60))
 
 def _in_child(model: Any, seed: int) -> int:
     """Use a model in a child process; return its exit code."""
-    faulthandler.dump_traceback_later(0.8 * LATE)
     try:
         rng = random.Random(seed)
         learn(model, samples(rng, 5, arrivals=5))
@@ -76,7 +74,7 @@ def _by_fork(model: Any, seed: int) -> int:
         if done:
             return os.waitstatus_to_exitcode(status)
         time.sleep(0.005)
-    os.kill(child, signal.SIGKILL)
+    os.kill(child, signal.SIGABRT)  # faulthandler says where it hangs
     os.waitpid(child, 0)
     return -signal.SIGKILL
 
@@ -87,9 +85,10 @@ def _by_multiprocessing(model: Any, seed: int) -> int:
     process.start()
     process.join(LATE)
     if process.exitcode is None:
-        process.kill()
+        os.kill(int(process.pid or 0), signal.SIGABRT)
         process.join()
-    return int(process.exitcode or 0)
+        return -signal.SIGKILL
+    return process.exitcode
 
 
 def _fork_beside(
