@@ -136,17 +136,13 @@ class ModelLock:
     def _is_next(self, turn: _Turn) -> bool:
         """Whether a call may try to take the token: it has to wait for those that came earlier."""
         # Unless these wait for readers, and the call is short, or its own thread is a reader.
-        # Earlier calls of this thread wait for this one, which comes from a signal handler.
+        # A call from a signal handler takes the turn of the one that it interrupted: that one waits
+        # for it to return, and so do all that came in between.
         if turn.is_alone and self.readers:
             return False
         if self.readers and (turn.is_short or self._is_reader(turn.thread)):
             return True
-        for other in self.waiting:
-            if other is turn:
-                return True
-            if other.thread != turn.thread:
-                return False
-        return False
+        return self.waiting[0].thread == turn.thread
 
     def _is_reader(self, thread: int) -> bool:
         return any(reader.thread == thread for reader in self.readers)
