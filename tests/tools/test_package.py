@@ -61,7 +61,7 @@ LAYERS = [
     {"kernels.random_numbers"},
     {"kernels.arrays"},
     {"kernels.answers", "kernels.compilation", "layout"},
-    {"kernels.cache", "_version", "persistence.replacement", "persistence.sources"},
+    {"kernels.cache", "_startup", "_version", "persistence.replacement", "persistence.sources"},
     {"persistence.errors"},
 ]
 # modules that are imported by a name from a file, and may be in any layer: module -> choices
