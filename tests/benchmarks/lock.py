@@ -2,8 +2,8 @@
 
     python tests/benchmarks/lock.py
 
-Nanoseconds of CPU time: calls of a forest with a single leaf, with the lock, and of its engine, which
-has none, take turns in one process. It needs no stream of the folder of `--data`.
+Nanoseconds of CPU time: calls of a forest with a single leaf, with the lock, and of its engine,
+which has none, take turns in one process. It needs no stream of the folder of `--data`.
 """
 
 import statistics
