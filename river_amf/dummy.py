@@ -42,6 +42,11 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         Pseudo-count a of each class, at least 1e-300. `None` means 0.5 for up to two classes and
         0.01 for more.
 
+    Notes
+    -----
+    Any thread may make any call at any time, and a call that is interrupted has counted all of a
+    sample or nothing of it.
+
     Examples
     --------
     >>> from river_amf import OnlineDummyClassifier

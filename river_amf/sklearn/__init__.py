@@ -67,6 +67,11 @@ class AMFClassifier(OnlineClassifier):
     Parameters are checked when training starts. After that, `partial_fit` rejects a change of any
     parameter but `n_jobs`; `fit` starts over.
 
+    Any thread may make any call at any time. Predictions, copies and `save` run beside each other;
+    `fit` and `partial_fit` have the estimator to themselves. If an exception from a signal handler
+    or a lack of memory ends `fit`, the estimator is as it was; after `partial_fit`, it has learned
+    all rows up to one, perhaps none.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
