@@ -501,7 +501,7 @@ class Features:
             return self
         names = sorted(kinds, key=column_order)
         columns = self._columns | {name: len(self) + k for k, name in enumerate(names)}
-        codes = self._codes | {name: {} for name in new.categorical}
+        codes = self._codes | {name: {} for name in names if kinds[name]}
         for name, category in new.categories:
             if name in kinds:
                 codes[name].setdefault(category, len(codes[name]))

@@ -701,7 +701,7 @@ def test_the_order_of_keys_does_not_matter(names):
     samples = []
     for i in range(30):
         x = {name: rng.random() for name in NAMES if i > 10 or name != "late"}
-        samples.append(x | {"1": rng.choice(["red", "tan"])})
+        samples.append(x | {"1": rng.choice(["red", "tan"]), None: rng.choice(["oak", "elm"])})
     first, second = (AMFClassifier(n_estimators=2, seed=1) for _ in range(2))
     for x in samples:
         shuffled = {name: x[name] for name in names if name in x}
