@@ -46,7 +46,7 @@ from river_amf._version import __version__
 from river_amf.encoding import shown
 from river_amf.persistence.replacement import replacing
 
-FORMAT = 1
+FORMAT = 2
 LONGEST_HEADER = 2**30
 
 _HEADER = "header.json"

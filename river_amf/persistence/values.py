@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from river_amf.encoding import Features, Labels, is_missing, shown
+from river_amf.encoding import Categories, Features, Labels, is_missing, shown
 from river_amf.persistence.container import FileError
 
 _DEEPEST = 50  # how deep tuples may be nested
@@ -210,6 +210,8 @@ def labels_from_json(items: Any) -> Labels:
 def features_to_json(features: Features) -> list[list[Any]]:
     """Return the name of each feature with its categories, or None if it is numeric.
 
+    Once categories have been forgotten, their codes and the number of the epoch follow.
+
     >>> features = Features()
     >>> features = features.extended(features.check({"size": 2, "color": "red"}))
     >>> features_to_json(features)
@@ -217,30 +219,59 @@ def features_to_json(features: Features) -> list[list[Any]]:
     """
     result = []
     for name in features:
-        categories = features.categories(name)
+        known = features.coding(name)
         what = f"category of feature {shown(name)}:"
-        coded = None if categories is None else [to_json(value, what) for value in categories]
+        coded = None if known is None else [to_json(value, what) for value in known.codes]
         result.append([to_json(name, "feature name"), coded])
+        if known is not None and known.epoch:
+            result[-1] += [list(known.codes.values()), known.epoch]
     return result
 
 
-def features_from_json(items: Any) -> Features:
+def features_from_json(items: Any, max_categories: int | None = None) -> Features:
     """Return the features in a file, or raise FileError.
 
     >>> list(features_from_json([["color", ["red"]], ["size", None]]))
     ['color', 'size']
     """
-    if type(items) is not list or not all(type(item) is list and len(item) == 2 for item in items):
+    if type(items) is not list or not all(
+        type(item) is list and len(item) in (2, 4) for item in items
+    ):
         raise FileError("is damaged: its features are not a list of names and categories")
-    if any(categories == [] for _, categories in items):
-        raise FileError("is damaged: a categorical feature has no categories")
-    names = distinct_from_json([name for name, _ in items], "feature")
-    codes = {
-        name: {value: code for code, value in enumerate(distinct_from_json(categories, "category"))}
-        for name, (_, categories) in zip(names, items, strict=True)
-        if categories is not None
+    names = distinct_from_json([item[0] for item in items], "feature")
+    categories = {
+        name: _categories_from_json(max_categories, *item[1:])
+        for name, item in zip(names, items, strict=True)
+        if item[1] is not None
     }
-    return Features.of({name: column for column, name in enumerate(names)}, codes)
+    return Features.of({name: column for column, name in enumerate(names)}, categories)
+
+
+def _categories_from_json(
+    bound: int | None, items: Any, codes: Any = None, epoch: Any = 0
+) -> Categories:
+    """Return the categories of a feature in a file, or raise FileError."""
+    known = distinct_from_json(items, "category")
+    if not known:
+        raise FileError("is damaged: a categorical feature has no categories")
+    if codes is None:
+        # a file from before there was a bound may hold more, of which the newest stay
+        codes = list(range(len(known)))
+        if bound is not None and len(known) > bound:
+            epoch = (len(known) - 1) // (bound + 1) + 1
+            known, codes = known[-bound:], codes[-bound:]
+    elif bound is None or not _are_codes(codes, epoch, bound) or len(codes) != len(known):
+        raise FileError("is damaged: its codes of categories cannot be right")
+    return Categories(bound, dict(zip(known, codes, strict=True)), epoch)
+
+
+def _are_codes(codes: Any, epoch: Any, bound: int) -> bool:
+    """Whether codes can be those of a feature that has forgotten categories."""
+    if type(codes) is not list or not all(type(number) is int for number in [epoch, *codes]):
+        return False
+    is_in_range = epoch > 0 and min(codes) >= 0 and max(codes) < (epoch + 1) * (bound + 1) <= 2**53
+    slots = {code % (bound + 1) for code in codes}
+    return is_in_range and len(slots) == len(codes) <= bound
 
 
 def distinct_from_json(items: Any, what: str) -> list[Hashable]:
