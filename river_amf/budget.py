@@ -15,7 +15,7 @@ import numpy as np
 from river_amf.layout import FIELDS, SETTINGS, Array, lengths_of_classes, shapes
 from river_amf.state import rounded, slot_room
 
-_SHARE_OF_ROWS = 1 / 6  # of what is left for nodes and samples; measured, see the benchmarks
+_SHARE_OF_ROWS = 1 / 16  # of nodes and samples together; with more, accuracy was lower
 _LEAST_ROWS = 32
 _LEAST_INTERVAL, _MOST_INTERVAL = 16, 1024
 _LEAST_TEXT = 1024

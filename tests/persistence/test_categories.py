@@ -52,3 +52,16 @@ def test_a_file_with_wrong_codes_is_refused(path, damage):
     assert "categories cannot be right" in error_of(path) or "names and categories" in error_of(
         path
     )
+
+
+def test_a_file_that_holds_more_than_its_bytes_is_cut(path):
+    model = learn(forest(max_bytes=10**6), visits(300))
+    header, arrays = parts_in(model, path)
+    header["model"]["parameters"]["max_bytes"] = 100_000
+    container.write(str(path), header, arrays)
+    loaded = river_amf.load(path)
+    assert loaded.memory_usage <= 100_000
+    assert sum(loaded.predict_proba_one({"size": 0.5}).values()) == pytest.approx(1.0)
+    for x, y, w in visits(50, seed=5):
+        loaded.learn_one(x, y, w)
+        assert loaded.memory_usage <= 100_000

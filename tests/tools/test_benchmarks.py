@@ -21,6 +21,7 @@ SCRIPTS = (
     "defaults",
     "drift",
     "figures",
+    "memory",
     "origins",
     "outliers",
     "pictures",
