@@ -1,0 +1,139 @@
+"""Attacks by forks: a child process gets a copy of a model in the middle of a thread's call."""
+
+import faulthandler
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from subjects import (
+    KINDS,
+    PROBE_FRAME,
+    PROBES,
+    check_sound,
+    frame_of,
+    learn,
+    n_learnt,
+    samples,
+)
+
+LATE = 20.0  # seconds within which a child has to be done
+SOUND, CORRUPT = 0, 7
+
+
+def _in_child(model: Any, seed: int) -> int:
+    """Use a model in a child process; return its exit code."""
+    faulthandler.dump_traceback_later(0.8 * LATE)
+    try:
+        rng = random.Random(seed)
+        learn(model, samples(rng, 5, arrivals=5))
+        model.learn_many(*frame_of(samples(rng, 50)))
+        model.predict_proba_many(PROBE_FRAME)
+        check_sound(model, rng)
+        return SOUND
+    except BaseException:
+        traceback.print_exc()
+        return CORRUPT
+
+
+def _use_and_exit(model: Any, seed: int) -> None:
+    """Do the work of `_in_child` as the target of a process."""
+    os._exit(_in_child(model, seed))
+
+
+def _by_fork(model: Any, seed: int) -> int:
+    """Fork, and return how the child ended."""
+    child = os.fork()
+    if child == 0:
+        os._exit(_in_child(model, seed))
+    end = time.monotonic() + LATE
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return -signal.SIGKILL
+
+
+def _by_multiprocessing(model: Any, seed: int) -> int:
+    """Start a process, and return how it ended."""
+    process = multiprocessing.get_context("fork").Process(target=_use_and_exit, args=(model, seed))
+    process.start()
+    process.join(LATE)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+    return int(process.exitcode or 0)
+
+
+def _fork_beside(
+    rng: random.Random, seconds: float, model: Any, call: Callable[[], object]
+) -> None:
+    """Fork again and again while a thread repeats a call."""
+    over, errors = threading.Event(), []
+
+    def repeat() -> None:
+        try:
+            while not over.is_set():
+                call()
+        except BaseException as error:
+            errors.append(error)
+
+    interval = sys.getswitchinterval()
+    threads = [threading.Thread(target=repeat, daemon=True) for _ in range(2)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            time.sleep(rng.random() * 1e-3)
+            code = rng.choice([_by_fork, _by_multiprocessing])(model, rng.randrange(10**6))
+            assert code != -signal.SIGKILL, "a child hangs"
+            assert code == SOUND, f"a child ended with {code}"
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+        sys.setswitchinterval(interval)
+    if errors:
+        raise errors[0]
+    check_sound(model, rng)
+
+
+def _begun(rng: random.Random) -> Any:
+    """Return a forest that has learned a few samples."""
+    model = KINDS[rng.choice(sorted(KINDS))](restart_threshold=None, n_jobs=rng.choice([1, 2]))
+    return learn(model, samples(rng, 30))
+
+
+def forks_beside_learning(rng: random.Random, seconds: float) -> None:
+    """Fork while a thread learns: the child has a whole model, and can go on with it."""
+    model = _begun(rng)
+    calls = [
+        lambda: learn(model, samples(rng, 10)),
+        lambda: model.learn_many(*frame_of(samples(rng, 100))),
+    ]
+    _fork_beside(rng, seconds, model, rng.choice(calls))
+    n_learnt(model)
+
+
+def forks_beside_reading(rng: random.Random, seconds: float) -> None:
+    """Fork while a thread predicts or copies."""
+    model = _begun(rng)
+    calls = [
+        partial(model.predict_proba_one, PROBES[0]),
+        partial(model.predict_proba_many, PROBE_FRAME),
+        partial(pickle.dumps, model),
+    ]
+    _fork_beside(rng, seconds, model, rng.choice(calls))
