@@ -262,7 +262,7 @@ def features_from_json(items: Any, max_categories: int | None = None) -> Feature
             codes = next(parts, None)
             if codes is not None:
                 if not is_array(codes):
-                    raise _wrong_codes()
+                    raise wrong
                 codes = [*items_of(codes)]
             epoch = next(parts, 0)
             if next(parts, wrong) is not wrong:
