@@ -13,11 +13,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.encoding import Features, Labels, NewFeatures, column_order, shown
+from river_amf.encoding import (
+    Categories,
+    Features,
+    Labels,
+    NewFeatures,
+    column_order,
+    shown,
+)
 from river_amf.frames import Column
 
 Rows = NDArray[np.int64]
-NEVER = np.iinfo(np.int64).max  # the number of a row that does not exist
+NEVER = int(np.iinfo(np.int64).max)  # the number of a row that does not exist
 
 
 class Arrival(NamedTuple):
@@ -43,6 +50,18 @@ class EncodedBlock(NamedTuple):
     labels: Rows  # the index of each row's label
     arrivals: list[Arrival]  # in order
     categories: list[NewCategory]  # of all features, by row
+    full_at: int  # the first row with a category too many, or NEVER; later rows are not encoded
+
+
+def part_of(column: Column, start: int, stop: int) -> Column:
+    """Return the rows of a column from `start` to `stop`, with the values that they hold."""
+    rows = None if column.rows is None else column.rows[start:stop]
+    if column.numbers is not None:
+        return column._replace(numbers=column.numbers[start:stop], rows=rows)
+    used, codes = np.unique(column.codes[start:stop], return_inverse=True)
+    n_missing = int((used < 0).sum())  # at most one code, the first, means missing
+    values = [column.values[u] for u in used[n_missing:].tolist()]
+    return Column(column.name, None, codes.astype(np.int64) - n_missing, values, rows)
 
 
 class _Problems:
@@ -94,33 +113,44 @@ def encode_to_learn(
     features: Features,
     known_labels: Labels,
     n_classes: int | None,
+    max_categories: int | None = None,
 ) -> EncodedBlock:
     """Check and encode a block for learning, where rows of weight 0 will not be learned."""
+    # Up to the row where a feature would hold too many categories: then the rarest are forgotten,
+    # and those depend on what has been learned by then.
     problems = _Problems()
     is_learnt = weights > 0.0
     found = _find_labels(labels, known_labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
     categories: list[NewCategory] = []
+    full_at = NEVER
     new: dict[int, NewFeatures] = {}
     for column in columns:
         name = column.name
         if features.column(name) is not None:
             encoded[name], added = _encode_known(column, features, is_learnt, problems)
-            categories += added
-            continue
-        first, is_categorical, values, added = _encode_new(column, is_learnt, problems)
-        if first == NEVER:
-            continue
-        encoded[name] = values
-        arrival = new.setdefault(first, NewFeatures([], [], []))
-        (arrival.categorical if is_categorical else arrival.numeric).append(name)
+            coding = features.coding(name)
+        else:
+            first, coding, values, added = _encode_new(column, is_learnt, max_categories, problems)
+            if first == NEVER:
+                continue
+            encoded[name] = values
+            arrival = new.setdefault(first, NewFeatures([], [], []))
+            (arrival.numeric if coding is None else arrival.categorical).append(name)
+            categories += [
+                NewCategory(first, name, own) for own in (coding.codes if coding else [])
+            ]
         categories += added
+        if coding is not None and len(added) >= coding.n_free:
+            full_at = min(full_at, added[coding.n_free - 1].row)
     label_indices, label_rows = _encode_labels(
         labels, found, is_learnt, known_labels, n_classes, problems
     )
     problems.raise_first()
     for row in label_rows:
         new.setdefault(row, NewFeatures([], [], []))
+    if full_at < NEVER:
+        new.setdefault(full_at, NewFeatures([], [], []))
     arrivals = [Arrival(row, label_rows.get(row, []), new[row]) for row in sorted(new)]
     names = list(features)
     for arrival_ in arrivals:
@@ -130,7 +160,7 @@ def encode_to_learn(
         if name in encoded:
             matrix[:, j] = encoded[name]
     categories.sort(key=operator.attrgetter("row"))
-    return EncodedBlock(matrix + 0.0, label_indices, arrivals, categories)
+    return EncodedBlock(matrix + 0.0, label_indices, arrivals, categories, full_at)
 
 
 def _first_rows(codes: Rows, n_values: int, rows: Rows) -> Rows:
@@ -168,9 +198,9 @@ def _encode_known(
 ) -> tuple[NDArray[np.float64], list[NewCategory]]:
     """Encode a column of a known feature; return it and the new categories to be learned."""
     name = column.name
-    codes = features.categories(name)
+    coding = features.coding(name)
     if column.numbers is not None:
-        is_bad = np.isinf(column.numbers) if codes is None else ~np.isnan(column.numbers)
+        is_bad = np.isinf(column.numbers) if coding is None else ~np.isnan(column.numbers)
         for row in np.flatnonzero(is_bad)[:1].tolist():
             value = float(column.numbers[row]) if column.rows is None else column.rows[row]
             problems.try_at(row, features.encode_value, name, value)
@@ -183,12 +213,12 @@ def _encode_known(
         ],
         dtype=np.float64,
     )
-    if codes is None or problems.first is not None:
+    if coding is None or problems.first is not None:
         return _taken(table, column.codes, np.nan), []
-    is_new = table == len(codes)
-    encoded, added = _code_categories(column, table, is_new, len(codes), is_learnt)
+    is_new = table == coding.next_code
+    encoded, added = _code_categories(column, table, is_new, coding, is_learnt)
     if column.rows is not None:  # of types that may not be comparable
-        known = Features.of({name: 0}, {name: codes.copy()})
+        known = Features.of({name: 0}, {name: Categories(None, dict(coding.codes))})
         for row, _, category in added:
             problems.try_at(row, _add_category, known, name, category)
     return encoded, added
@@ -198,19 +228,20 @@ def _code_categories(
     column: Column,
     table: NDArray[np.float64],
     is_new: NDArray[np.bool_],
-    n_known: int,
+    coding: Categories,
     is_learnt: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], list[NewCategory]]:
     """Give codes to new categories, in the order in which they will be learned."""
     # In rows before a category is first learned, it has the code that would be next at that point.
     learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [u for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
+    ahead = coding.codes_ahead(len(order) + 1)
     table = table.copy()
-    table[order] = n_known + np.arange(len(order))
+    table[order] = ahead[:-1]
     encoded = _taken(table, column.codes, np.nan)
     known_from = _taken(np.where(is_new, learnt, -1), column.codes, -1)
     early = np.flatnonzero(np.arange(len(encoded)) < known_from)
-    encoded[early] = n_known + np.searchsorted(learnt[order], early)
+    encoded[early] = ahead[np.searchsorted(learnt[order], early)]
     added = [NewCategory(int(learnt[u]), column.name, column.at(learnt[u])) for u in order]
     return encoded, added
 
@@ -236,34 +267,36 @@ def _add_label(labels: Labels, label: Hashable) -> None:
 
 
 def _encode_new(
-    column: Column, is_learnt: NDArray[np.bool_], problems: _Problems
-) -> tuple[int, bool, NDArray[np.float64], list[NewCategory]]:
+    column: Column,
+    is_learnt: NDArray[np.bool_],
+    max_categories: int | None,
+    problems: _Problems,
+) -> tuple[int, Categories | None, NDArray[np.float64], list[NewCategory]]:
     """Encode a column of an unknown feature, from the first learned row that has it."""
-    # Returns that row (or NEVER), whether the feature is categorical, its values (NaN before that
-    # row), and its categories.
+    # Returns that row (or NEVER), the coding of a categorical feature after that row, its values
+    # (NaN before that row), and its other categories.
     _check_unknown(column, problems)
     rows = np.arange(len(is_learnt))
     if column.numbers is not None:
         is_there = is_learnt & ~np.isnan(column.numbers)
         first = int(is_there.argmax()) if is_there.any() else NEVER
-        return first, False, np.where(rows >= first, column.numbers, np.nan), []
+        return first, None, np.where(rows >= first, column.numbers, np.nan), []
     is_there = is_learnt & (column.codes >= 0)
     if not is_there.any():
-        return NEVER, False, np.empty(0), []
+        return NEVER, None, np.empty(0), []
     first = int(is_there.argmax())
     late = column._replace(codes=np.where(rows >= first, column.codes, -1))
     new = problems.try_at(first, Features().check, {column.name: column.at(first)})
     if new is None:
-        return NEVER, False, np.empty(0), []
-    features = Features().extended(new)  # as they are after the first of these rows
+        return NEVER, None, np.empty(0), []
+    features = Features().extended(new, max_categories)  # as they are after the first of these rows
     used = np.unique(late.codes[late.codes >= 0])
     ranks = np.zeros(len(column.values), np.int64)
     ranks[used] = np.arange(len(used))
     codes = np.where(late.codes >= 0, ranks[late.codes], -1)
     late = late._replace(codes=codes, values=[column.values[u] for u in used.tolist()])
     values, added = _encode_known(late, features, is_learnt, problems)
-    categories = [NewCategory(first, *pair) for pair in new.categories] + added
-    return first, bool(new.categorical), values, categories
+    return first, features.coding(column.name), values, added
 
 
 def _find_labels(column: Column, labels: Labels, problems: _Problems) -> list[int | None]:

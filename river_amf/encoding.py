@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import decimal
 import functools
+import itertools
 import math
 import numbers
 import operator
 import struct
 import sys
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ _REAL = numbers.Real | np.bool_ | decimal.Decimal
 # Numpy counts durations as integers and compares dates with numbers, whatever their units.
 _TIMES = np.timedelta64 | np.datetime64
 _LONGEST_SHOWN = 500  # maximum number of characters of a value in a message
+_ENTRY_SIZE, _DICT_SIZE = 200, 512  # upper bounds, in bytes
 _LONGEST_UNROLLED = 64  # items of tuples that generated code compares
 LARGEST_WEIGHT = 1e300  # the sum of a hundred thousand of these still has a finite log-gamma
 
@@ -164,6 +166,30 @@ def _size_of(index: dict[Hashable, Any]) -> int:
     return sys.getsizeof(index) + sum(map(sys.getsizeof, index))
 
 
+def text_size(value: Hashable) -> int:
+    """Return a bound on the bytes of a name, label or category and of its entry in a dict."""
+    # A plain function of the value: `sys.getsizeof` of text grows when it is encoded, as in a
+    # pickle, and that of a dict depends on its past.
+    if isinstance(value, str):
+        return _ENTRY_SIZE + (len(value) if value.isascii() else 8 * len(value))
+    return _ENTRY_SIZE + sys.getsizeof(value)
+
+
+class _TextSize:
+    """The sum of `text_size` over a dict that grows, without adding up everything each time."""
+
+    def __init__(self) -> None:
+        self._known = 0, 0  # the number of keys, and their size
+
+    def of(self, index: dict[Hashable, Any]) -> int:
+        """Return the size of a dict."""
+        n_known, size = self._known
+        if len(index) != n_known:
+            newest = itertools.islice(reversed(index), len(index) - n_known)
+            self._known = len(index), size + sum(map(text_size, newest))
+        return _DICT_SIZE + self._known[1]
+
+
 def column_order(name: Hashable) -> tuple[str, str]:
     """Return the sort key of new columns, which orders names of any type."""
     try:
@@ -182,6 +208,18 @@ class Labels:
 
     def __init__(self) -> None:
         self.index: dict[Hashable, int] = {}
+        self._size = _TextSize()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"index": self.index}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.index = state["index"]
+        self._size = _TextSize()
+
+    def text_with(self, new: Iterable[Hashable]) -> int:
+        """Return a bound on the bytes of the labels and their dict, once new ones are added."""
+        return self._size.of(self.index) + sum(map(text_size, new))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -233,6 +271,123 @@ class Labels:
     def add(self, label: Hashable) -> int:
         """Return the index of a label, which is added if it is new."""
         return self.index.setdefault(label, len(self.index))
+
+
+class Categories:
+    """The categories of a feature and their codes, with a bound on their number or without.
+
+    >>> categories = Categories(bound=2)
+    >>> for color in ("red", "tan", "red", "sky"):
+    ...     categories.add(color)
+    >>> categories.codes, categories.n_free
+    ({'red': 0, 'tan': 1, 'sky': 2}, 0)
+    >>> fewer = categories.without_rarest(np.array([1, 2, 0]))
+    >>> fewer.codes, fewer.next_code
+    ({'tan': 1, 'sky': 2}, 3)
+    """
+
+    # The kernels count the uses of a category in the slot "code modulo period". There is one slot
+    # more than the bound, so the code of a category that exceeds it is known before it arrives;
+    # then the rarest are forgotten. No code is ever given twice, as each time opens a new epoch of
+    # codes: those of an epoch are the slots that were free when it began, plus epoch * period.
+
+    def __init__(
+        self,
+        bound: int | None = None,
+        codes: dict[Hashable, int] | None = None,
+        epoch: int = 0,
+    ) -> None:
+        self.bound = bound
+        self.codes: dict[Hashable, int] = {} if codes is None else codes  # in order of arrival
+        self.epoch = epoch
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """List the codes for new categories, which follows from the others."""
+        self._ahead: Sequence[int] | NDArray[np.int64] = range(self.period or 2**53)
+        self._size = _TextSize()
+        self._n_before = 0  # the number of categories before the first of these codes
+        if self.epoch:
+            taken = np.fromiter(self.codes.values(), np.int64, len(self.codes)) % self.period
+            free = np.setdiff1d(np.arange(self.period), taken, assume_unique=True)
+            self._ahead = free + self.period * self.epoch
+            self._n_before = len(self.codes)
+
+    def __getstate__(self) -> tuple[int | None, dict[Hashable, int], int]:
+        return self.bound, self.codes, self.epoch
+
+    def __setstate__(self, state: tuple[int | None, dict[Hashable, int], int]) -> None:
+        self.bound, self.codes, self.epoch = state
+        self._prepare()
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the categories, of the dict that holds them, and of the codes to come."""
+        return _size_of(self.codes) + (self._ahead.nbytes if self.epoch else 0)  # type: ignore[union-attr]
+
+    def copy(self) -> Categories:
+        """Return categories that later changes of these do not affect."""
+        return type(self)(self.bound, self.codes.copy(), self.epoch)
+
+    def text_size(self, n_new: int, size_of_new: int) -> int:
+        """Return a bound on the bytes of all categories that are held at a time, with new ones."""
+        size = self._size.of(self.codes) + size_of_new
+        if self.epoch:  # else it would go up and down as categories are forgotten
+            size = size * self.period // (len(self.codes) + n_new) + 16 * self.period
+        return size
+
+    @property
+    def period(self) -> int:
+        """The number of slots, 0 without a bound."""
+        return 0 if self.bound is None else self.bound + 1
+
+    @property
+    def n_slots(self) -> int:
+        """The number of slots that have been in use, 0 without a bound."""
+        if self.bound is None:
+            return 0
+        return self.period if self.epoch else len(self.codes)
+
+    @property
+    def n_free(self) -> int:
+        """How many more categories there are codes for, before the rarest are forgotten."""
+        return len(self._ahead) - (len(self.codes) - self._n_before)
+
+    @property
+    def next_code(self) -> int:
+        """The code of the next new category; it is larger than all codes so far."""
+        return int(self._ahead[len(self.codes) - self._n_before])
+
+    def codes_ahead(self, n_codes: int) -> NDArray[np.int64]:
+        """Return the codes of the next new categories, and zeros where there are none."""
+        first = len(self.codes) - self._n_before
+        there = self._ahead[first : first + n_codes]
+        if isinstance(there, range):
+            there = np.arange(there.start, there.stop)
+        return np.pad(there, (0, n_codes - len(there)))
+
+    def add(self, category: Hashable) -> None:
+        """Add a category, unless it is known."""
+        if category not in self.codes:
+            self.codes[category] = self.next_code
+
+    def without_rarest(self, uses: NDArray[np.int64]) -> Categories:
+        """Return the categories without the rarest, and halve the counts of those that stay."""
+        # The newest has not been counted yet, and stays. Of the others, half of the bound stay; of
+        # equally frequent ones, those that arrived last. Counts are halved so that old fame fades.
+        assert self.bound is not None
+        arrived = list(self.codes)
+        slots = np.fromiter(self.codes.values(), np.int64, len(arrived)) % self.period
+        by_use = np.lexsort((np.arange(len(arrived) - 1), uses[slots[:-1]]))
+        staying = np.append(np.sort(by_use[len(by_use) - self.bound // 2 :]), len(arrived) - 1)
+        codes = {arrived[i]: self.codes[arrived[i]] for i in staying.tolist()}
+        halves = uses[slots[staying]] // 2
+        uses[:] = 0
+        uses[slots[staying]] = halves
+        return Categories(self.bound, codes, self.epoch + 1)
 
 
 class EncodedSample:
@@ -345,38 +500,38 @@ class Features:
     """
 
     # The first value of a feature that is not missing decides whether it is numeric or categorical.
-    # Columns are numbered in order of first appearance, and so are the categories of a feature. In
-    # an encoded row, missing values are NaN. New features make a new object, which the engine puts
-    # in the place of the old one in one step; it shares the codes of the features known before.
+    # Columns are numbered in order of first appearance, and so are the categories of a feature, as
+    # long as none is forgotten. In an encoded row, missing values are NaN. New features, and
+    # categories that are forgotten, make a new object, which the engine puts in the place of the
+    # old one in one step; it shares the codes of the other features.
 
     def __init__(self) -> None:
         self._columns: dict[Hashable, int] = {}
-        self._codes: dict[Hashable, dict[Hashable, int]] = {}  # for categorical features only
+        self._categories: dict[Hashable, Categories] = {}  # for categorical features only
         self._prepare()
 
     @classmethod
-    def of(
-        cls, columns: dict[Hashable, int], codes: dict[Hashable, dict[Hashable, int]]
-    ) -> Features:
-        """Return features with these columns and, by feature, codes of categories."""
+    def of(cls, columns: dict[Hashable, int], categories: dict[Hashable, Categories]) -> Features:
+        """Return features with these columns and, by feature, these categories."""
         features = cls()
-        features.__setstate__({"_columns": columns, "_codes": codes})
+        features.__setstate__({"_columns": columns, "_categories": categories})
         return features
 
     def _prepare(self) -> None:
         """Set up the encoder, which follows from the columns and is not part of the state."""
+        self._size = _TextSize()
         self._sample = EncodedSample(len(self))
-        codes = [(self._columns[name], codes) for name, codes in self._codes.items()]
+        codes = [(self._columns[name], known.codes) for name, known in self._categories.items()]
         self.encode_known = _encoder(self._columns, codes, self._sample)
 
     def __getstate__(self) -> dict[str, Any]:
-        codes = {name: codes.copy() for name, codes in self._codes.items()}
-        return {"_columns": self._columns.copy(), "_codes": codes}
+        categories = {name: known.copy() for name, known in self._categories.items()}
+        return {"_columns": self._columns.copy(), "_categories": categories}
 
     def copy(self) -> Features:
         """Return features that later changes of these do not affect."""
         state = self.__getstate__()
-        return type(self).of(state["_columns"], state["_codes"])
+        return type(self).of(state["_columns"], state["_categories"])
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -391,8 +546,27 @@ class Features:
     @property
     def nbytes(self) -> int:
         """Bytes of the names and categories, their dicts, and an encoded sample."""
-        codes = sum(map(_size_of, self._codes.values()))
-        return _size_of(self._columns) + codes + self._sample.values.nbytes
+        categories = sum(known.nbytes for known in self._categories.values())
+        return _size_of(self._columns) + categories + self._sample.values.nbytes
+
+    def growing(self, new: Iterable[tuple[Hashable, Hashable]]) -> Iterator[tuple[int, int]]:
+        """Yield bounds on bytes and slots as new categories are added, the first before any."""
+        # The bytes are those of all names, categories, their dicts and an encoded sample.
+        text = self._size.of(self._columns) + 24 * len(self)
+        text += sum(known.text_size(0, 0) for known in self._categories.values())
+        n_slots = self.n_slots
+        yield text, n_slots
+        added: dict[Hashable, tuple[int, int]] = {}
+        for name, category in new:
+            known = self._categories[name]
+            if category in known.codes:
+                continue
+            n_new, size = added.get(name, (0, 0))
+            added[name] = n_new + 1, size + text_size(category)
+            text += known.text_size(*added[name]) - known.text_size(n_new, size)
+            if known.bound is not None:
+                n_slots = max(n_slots, min(known.n_slots + n_new + 1, known.period))
+            yield text, n_slots
 
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
@@ -400,12 +574,23 @@ class Features:
 
     def categories(self, name: Hashable) -> dict[Hashable, int] | None:
         """Return the categories of a feature with their codes, or None if it is numeric."""
-        return self._codes.get(name)
+        known = self._categories.get(name)
+        return None if known is None else known.codes
+
+    def coding(self, name: Hashable) -> Categories | None:
+        """Return how the categories of a feature are coded, or None if it is numeric."""
+        return self._categories.get(name)
 
     @property
-    def n_categories(self) -> list[int | None]:
-        """The number of categories of each column, None for a numeric one."""
-        return [len(self._codes[name]) if name in self._codes else None for name in self]
+    def next_codes(self) -> list[int | None]:
+        """The code of the next new category of each column, None for a numeric one."""
+        known = (self._categories.get(name) for name in self)
+        return [None if categories is None else categories.next_code for categories in known]
+
+    @property
+    def n_slots(self) -> int:
+        """The number of slots in which the uses of a feature's categories are counted."""
+        return max((known.n_slots for known in self._categories.values()), default=0)
 
     def encode(self, x: Any) -> EncodedSample:
         """Encode any sample, ignoring unknown features, or raise as `check` does."""
@@ -430,31 +615,32 @@ class Features:
 
     def encode_value(self, name: Hashable, value: Any) -> float:
         """Encode one value of a known feature, or raise TypeError or ValueError."""
-        codes = self._codes.get(name)
+        known = self._categories.get(name)
         kind = type(value)
         is_plain = kind in PLAIN_NUMBERS
         if not is_plain and kind is not str and is_missing(value):
             return math.nan
         if is_plain or is_number(name, value):
             number = as_number(name, value)
-            if codes is not None and number == number:
+            if known is not None and number == number:
                 raise ValueError(
                     f"feature {shown(name)} has held categories so far, such as "
-                    f"{shown(next(iter(codes)))}, "
+                    f"{shown(next(iter(known.codes)))}, "
                     f"got the number {shown(value)}; pass a str, or use another feature name"
                 )
             return number
-        if codes is None:
+        if known is None:
             raise ValueError(
                 f"feature {shown(name)} has held numbers so far, got {shown(value)} of type "
                 f"{kind.__name__}; pass a number, or use another feature name"
             )
         try:
-            return codes.get(value, len(codes))
+            code = known.codes.get(value)
+            return known.next_code if code is None else code
         except (TypeError, ValueError) as error:
             raise TypeError(
                 f"feature {shown(name)}: the value {shown(value)} of type {kind.__name__} cannot "
-                f"be compared with the categories so far, {shown(list(codes))}: {error}"
+                f"be compared with the categories so far, {shown(list(known.codes))}: {error}"
             ) from None
 
     def check(self, x: Any) -> NewFeatures:
@@ -468,10 +654,10 @@ class Features:
         new = NewFeatures([], [], [])
         row: dict[Hashable, float] = {}
         for name, value in x.items():
-            codes = self._codes.get(name)
+            known = self._categories.get(name)
             if name in self._columns:
                 row[name] = code = self.encode_value(name, value)
-                if codes is not None and code == len(codes):
+                if known is not None and code == known.next_code:
                     new.categories.append((name, value))
             elif is_missing(value):
                 continue  # a feature is added only when its first value comes
@@ -493,7 +679,7 @@ class Features:
             values[self._columns[name]] = number
         return self.encoded(values)
 
-    def extended(self, new: NewFeatures) -> Features:
+    def extended(self, new: NewFeatures, max_categories: int | None = None) -> Features:
         """Return features with the new ones that `check` has found, and the categories of these."""
         # New columns are sorted, so that the order of the keys in a sample does not matter.
         kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
@@ -501,18 +687,41 @@ class Features:
             return self
         names = sorted(kinds, key=column_order)
         columns = self._columns | {name: len(self) + k for k, name in enumerate(names)}
-        codes = self._codes | {name: {} for name in names if kinds[name]}
+        known = self._categories | {
+            name: Categories(max_categories) for name in names if kinds[name]
+        }
         for name, category in new.categories:
             if name in kinds:
-                codes[name].setdefault(category, len(codes[name]))
-        return type(self).of(columns, codes)
+                known[name].add(category)
+        return type(self).of(columns, known)
 
     def add_category(self, name: Hashable, category: Hashable) -> None:
         """Give a category of a known feature the next code, unless it has one."""
-        codes = self._codes[name]
-        codes.setdefault(category, len(codes))
+        self._categories[name].add(category)
 
     @property
     def is_categorical(self) -> list[bool]:
         """Whether each column is categorical."""
-        return [name in self._codes for name in self._columns]
+        return [name in self._categories for name in self._columns]
+
+    def without_rarest(
+        self, new: list[tuple[Hashable, Hashable]], uses: NDArray[np.int64]
+    ) -> tuple[Features, NDArray[np.int64]]:
+        """Return features, with at most one new category each, that hold no more than they may.
+
+        `uses` counts the categories, with a row for each categorical feature. It is returned as it
+        has to be then. Unless something is forgotten, both are returned as they are.
+        """
+        before, categories = uses, self._categories.copy()
+        for name, category in new:
+            known = categories[name]
+            n_more = category not in known.codes
+            if known.n_free <= n_more:  # it takes the last code
+                known = known.copy()
+                known.add(category)
+                row = list(categories).index(name)
+                uses = uses.copy()
+                categories[name] = known.without_rarest(uses[row])
+        if uses is before:
+            return self, uses
+        return type(self).of(self._columns, categories), uses

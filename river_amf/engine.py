@@ -24,8 +24,15 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels, layout, state
-from river_amf.columns import NewCategory, encode_to_learn, encode_to_predict
+from river_amf import budget, columns, kernels, layout, pruning, state
+from river_amf.budget import Known, Limits
+from river_amf.columns import (
+    EncodedBlock,
+    NewCategory,
+    encode_to_learn,
+    encode_to_predict,
+    part_of,
+)
 from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_totals
 from river_amf.frames import Column
 from river_amf.kernels import DONE, INFINITE, RELEASED, TOO_HEAVY, learn_sample, predict_sample
@@ -43,6 +50,7 @@ SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so mem
 
 _NO_LIMIT = 2**31 - 1  # 32-bit links
 _LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # bounds of the factor by which the room for nodes grows
+_LEAST_PART = 1024  # minimum rows that are encoded at once
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
 Rows = NDArray[np.int64]
@@ -60,6 +68,8 @@ class Parameters(Protocol):
     dirichlet: float | None
     split_pure: bool
     max_nodes: int | None
+    max_categories: int | None
+    max_bytes: int | None
     split_intensity: str
     fading_factor: float | None
     restart_threshold: float | None
@@ -139,14 +149,30 @@ class Engine:
             settings["n_labels"] = len(labels)
             settings["n_features"] = len(features)
             settings["has_categories"] = any(features.is_categorical)
+            if settings["period"][0]:
+                settings["n_counted"] = sum(features.is_categorical)
+                settings["n_slots"] = features.n_slots
+            limits = None
+            if parameters.max_bytes is not None:
+                n_classes = int(settings["n_classes"][0])
+                text, n_slots = next(features.growing([]))
+                text += labels.text_with([])
+                known = _known(settings, parameters, features, n_classes, n_slots, text)
+                limits = _limits(settings, parameters, known)
+                # a file of another release may hold more, which is cut below
+                soundness.demand("trees" in arrays, "list of arrays")
+                most = int(arrays["trees"]["n_nodes"].max(initial=0)) + 2
+                settings["max_nodes"] = min(max(limits.max_nodes, most), settings["max_nodes"][0])
             own = {
                 "settings": settings,
                 "is_categorical": np.array(features.is_categorical, np.uint8),
             }
             whole = soundness.whole(arrays, own)
             soundness.demand(whole["trees"].shape == (parameters.n_estimators,), "number of trees")
-            soundness.check(whole, features.n_categories)
+            soundness.check(whole, features.next_codes)
             engine.arena = Arena.of(whole)
+            if limits is not None:
+                engine.arena = pruning.within(engine.arena, limits)
         return engine
 
     def restricted_to(self, trees: list[int] | None, *, aggregated: bool) -> Self:
@@ -293,7 +319,7 @@ class Engine:
         parameters: Parameters,
     ) -> None:
         """Learn a checked sample with a new label, features or categories."""
-        features = self.features.extended(new)
+        features = self.features.extended(new, bound_of(parameters))
         categories = [NewCategory(0, *pair) for pair in new.categories]
         sample = features.place(row)
         new_labels = [y] if label is None else []
@@ -313,12 +339,27 @@ class Engine:
         """Take in what is new in a sample, at most one label among it, and learn the sample."""
         check_totals(self.total_weight, [weight])
         arena = begin(parameters) if self.arena is None else self.arena
-        arena, _ = _ready(arena, 1)
+        new = [(name, category) for _, name, category in categories]
         n_labels = len(self.labels) + len(new_labels)
-        has_new_prior = n_labels > arena.settings["n_classes"][0]
+        n_classes = int(arena.settings["n_classes"][0])
+        has_new_prior = n_labels > n_classes
+        *_, (_, n_slots) = features.growing(new)
+        arena = arena.with_slots(n_slots)
+        features, uses = features.without_rarest(new, arena.uses)
+        if uses is not arena.uses:
+            arena = arena.replacing(uses=uses)
+        rooms = None
+        if parameters.max_bytes is not None:
+            *_, (text, n_slots) = features.growing(new)
+            text += self.labels.text_with(new_labels)
+            n_classes = max(n_labels, n_classes)
+            known = _known(arena.settings, parameters, features, n_classes, n_slots, text)
+            arena = _within(arena, _limits(arena.settings, parameters, known))
+            rooms = known.rooms(arena.settings)
         if new_labels or features is not self.features:
             dirichlet = dirichlet_of(parameters, n_labels)
-            arena = arena.extended(features.is_categorical, n_labels, dirichlet)
+            arena = arena.extended(features.is_categorical, n_labels, dirichlet, rooms)
+        arena, _ = _ready(arena, 1)
         sample.room, sample.fits = arena.new_room(), arena.rooms
         needs_odds = has_new_prior and parameters.fading_factor is None
         before = self.features, self.arena, len(self.labels)
@@ -359,6 +400,7 @@ class Engine:
                 self.features.add_category(name, category)
             for label in left.labels:
                 self.labels.add(label)
+            left.arena.settings["n_slots"] = self.features.n_slots
             self.arena = left.arena
             if left.needs_odds:
                 kernels.recompute_all_odds(left.arena.address)
@@ -405,12 +447,37 @@ class Engine:
         predicts: bool,
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
+        # In one part, unless categories are forgotten on the way: which ones, and so how the rest
+        # is encoded, depends on what has been learned by then. The first part checks all rows.
         self.settle()
+        n_rows = len(weights)
+        parts = [self._learn_part(table, labels, weights, parameters, predicts=predicts)]
+        done = len(parts[0].proba)
+        while done < n_rows:
+            stop = min(n_rows, done + max(_LEAST_PART, 2 * (bound_of(parameters) or 0)))
+            part = [part_of(column, done, stop) for column in table]
+            rest = part_of(labels, done, stop), weights[done:stop], parameters
+            parts.append(self._learn_part(part, *rest, predicts=predicts))
+            done += len(parts[-1].proba)
+        return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def _learn_part(
+        self,
+        table: list[Column],
+        labels: Column,
+        weights: NDArray[np.float64],
+        parameters: Parameters,
+        *,
+        predicts: bool,
+    ) -> BlockAnswers:
+        """Learn the rows of a block up to the first one that changes how the rest is encoded."""
+        bound = bound_of(parameters)
         encoded = encode_to_learn(
-            table, labels, weights, self.features, self.labels, parameters.n_classes
+            table, labels, weights, self.features, self.labels, parameters.n_classes, bound
         )
         check_totals(self.total_weight, weights, are_rows=True)
-        n_rows = len(weights)
+        encoded = self._within_limits(encoded, parameters)
+        n_rows = min(len(weights), encoded.full_at + 1)
         n_labels = len(self.labels) + sum(len(arrival.label) for arrival in encoded.arrivals)
         block = Block(encoded.values, encoded.labels, weights, n_labels)
         n_known = np.zeros(n_rows, np.int64)
@@ -425,16 +492,40 @@ class Engine:
 
         start = 0
         for row, new_labels, new in encoded.arrivals:
+            if row >= n_rows:
+                break
             run(start, row, predicts=predicts, learns=True)
             run(row, row + 1, predicts=predicts, learns=False)
-            features = self.features.extended(new)
+            features = self.features.extended(new, bound)
             sample = features.encoded(encoded.values[row, : len(features)])
             label, weight = int(encoded.labels[row]), float(weights[row])
             categories = [new for new in encoded.categories if new.row == row]
             self._admit(features, new_labels, categories, sample, label, weight, parameters)
             start = row + 1
         run(start, n_rows, predicts=predicts, learns=True)
-        return BlockAnswers(block.proba, n_known, list(self.labels))
+        return BlockAnswers(block.proba[:n_rows, : len(self.labels)], n_known, list(self.labels))
+
+    def _within_limits(self, encoded: EncodedBlock, parameters: Parameters) -> EncodedBlock:
+        """Return a block that ends with the first row whose categories change the limits."""
+        if parameters.max_bytes is None or not encoded.categories:
+            return encoded
+        # A new label or feature may change them too, so it is looked no further than that.
+        first = encoded.arrivals[0].row if encoded.arrivals else columns.NEVER
+        new = [category for category in encoded.categories if category.row < first]
+        if new:
+            settings: NDArray[Any] = self.arena.settings  # type: ignore[union-attr]
+            rest = settings, parameters, self.features, int(settings["n_classes"][0])
+            sizes = self.features.growing((name, category) for _, name, category in new)
+            of_labels = self.labels.text_with([])
+            next(sizes)
+            for category, (text, n_slots) in zip(new, sizes, strict=True):
+                known = _known(*rest, n_slots, text + of_labels)
+                if not _are_limits(settings, _limits(settings, parameters, known)):
+                    alone = columns.Arrival(category.row, [], NewFeatures([], [], []))
+                    return encoded._replace(full_at=category.row, arrivals=[alone])
+        if encoded.categories[-1].row > first:
+            return encoded._replace(full_at=min(encoded.full_at, first))
+        return encoded
 
     def _run(
         self,
@@ -458,10 +549,15 @@ class Engine:
         while done < stop:
             end = done + min(block.chunk, stop - done)
             if learns:
+                end = min(end, done + _to_check(self.arena))  # type: ignore[arg-type]
+            if learns:
                 factor = _growth(self.arena, stop - done)  # type: ignore[arg-type]
                 self.arena, n_ready = _ready(self.arena, end - done, factor)  # type: ignore[arg-type]
                 end = done + n_ready
             new = [category for category in categories if done <= category.row < end]
+            if learns and new:
+                *_, (_, n_slots) = self.features.growing((c.feature, c.category) for c in new)
+                self.arena = self.arena.with_slots(n_slots)  # type: ignore[union-attr]
             chunk = Chunk(block, done, end, new if learns else [], [])
             block.record["stage"] = kernels.UNOPENED
             if learns:
@@ -479,6 +575,8 @@ class Engine:
             kernels.open_chunk(address, block.address, start, stop)
         for _, name, category in chunk.categories:
             self.features.add_category(name, category)
+        if chunk.categories:
+            self.arena.settings["n_slots"] = self.features.n_slots  # type: ignore[union-attr]
         while block.stage == kernels.OPEN:
             arena: Arena = self.arena  # type: ignore[assignment]
             where = (arena.address, block.address, start, stop)
@@ -513,11 +611,22 @@ class Engine:
         self.arena = arena.drop_rows()
 
 
+def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
+    """Return the answers of a block, given those of its parts."""
+    labels = parts[-1].labels
+    starts = np.cumsum([0, *(len(part.proba) for part in parts)])
+    proba = np.zeros((starts[-1], len(labels)))
+    for start, part in zip(starts, parts, strict=False):
+        proba[start : start + len(part.proba), : part.proba.shape[1]] = part.proba
+    return BlockAnswers(proba, np.concatenate([part.n_known for part in parts]), labels)
+
+
 # ------------------------------------------------------------------------------------- a new forest
 
 
 def begin(parameters: Parameters) -> Arena:
     """Return the arena of a forest that has not learned any samples."""
+    check_bytes(parameters)
     n_trees = parameters.n_estimators
     words = np.random.SeedSequence(parameters.seed).generate_state(2 * n_trees, np.uint64)
     trees = np.zeros(n_trees, layout.TREE)
@@ -540,6 +649,7 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     if parameters.max_nodes is not None:
         shorter = max(SHORTER_LIST, parameters.max_nodes // 8)
         settings["longest_list"] = min(LONGEST_LIST, shorter)
+    settings["period"] = (bound_of(parameters) or -1) + 1
     settings["use_aggregation"] = parameters.use_aggregation
     settings["fades"] = parameters.fading_factor is not None
     settings["fading_factor"] = parameters.fading_factor or 0.0
@@ -549,6 +659,65 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["restart_threshold"] = parameters.restart_threshold or 0.0
     settings["learns_vote"] = parameters.vote == "learned"
     return settings
+
+
+def bound_of(parameters: Parameters) -> int | None:
+    """Return the maximum number of categories of a feature, or None if there is no limit."""
+    bounds = [_NO_LIMIT]
+    if parameters.max_categories is not None:
+        bounds.append(int(parameters.max_categories))
+    if parameters.max_bytes is not None:
+        bounds.append(budget.most_categories(parameters.max_bytes))
+    return None if min(bounds) == _NO_LIMIT else min(bounds)
+
+
+def check_bytes(parameters: Parameters) -> None:
+    """Raise ValueError if not even an empty forest fits into `max_bytes`."""
+    if parameters.max_bytes is None:
+        return
+    n_classes = parameters.n_classes or 1
+    settings = settings_of(parameters, n_classes)
+    least = budget.least_bytes(settings, parameters.n_estimators, n_classes)
+    if parameters.max_bytes < least:
+        raise ValueError(
+            f"max_bytes must be at least {least} for n_estimators={parameters.n_estimators} and "
+            f"n_classes={parameters.n_classes}, got {parameters.max_bytes}"
+        )
+
+
+def _known(
+    settings: NDArray[Any],
+    parameters: Parameters,
+    features: Features,
+    n_classes: int,
+    n_slots: int,
+    text: int,
+) -> Known:
+    """Return what a forest knows, rounded up."""
+    period = int(settings["period"][0])
+    n_counted = sum(features.is_categorical) if period else 0
+    known = Known(len(features), n_classes, n_counted, n_slots, text)
+    return known.rounded(period, parameters.n_classes)
+
+
+def _limits(settings: NDArray[Any], parameters: Parameters, known: Known) -> Limits:
+    """Return the limits that follow from `max_bytes`."""
+    assert parameters.max_bytes is not None
+    return budget.limits_of(
+        settings, parameters.n_estimators, parameters.max_bytes, parameters.max_nodes, known
+    )
+
+
+def _are_limits(settings: NDArray[Any], limits: Limits) -> bool:
+    """Whether these limits are those in effect."""
+    return all(settings[name][0] == limit for name, limit in limits._asdict().items())
+
+
+def _within(arena: Arena, limits: Limits) -> Arena:
+    """Return an arena with these limits."""
+    if _are_limits(arena.settings, limits):
+        return arena
+    return pruning.within(arena, limits)
 
 
 def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
@@ -576,6 +745,12 @@ def _with_room(arena: Arena, lack: int, factor: float = 2.0) -> Arena:
     if lack == kernels.NODES_FULL:
         return arena.grow_nodes(factor)
     return arena.grow_boxes(factor)
+
+
+def _to_check(arena: Arena) -> int:
+    """Return how many samples may be stored until the size of the store has to be checked."""
+    interval = int(arena.settings["interval"][0])
+    return interval - int(arena.counters["n_stored"][0]) % interval if interval else _NO_LIMIT
 
 
 # ------------------------------------------------------------------------------------------ blocks

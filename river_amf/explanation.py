@@ -234,9 +234,9 @@ def _rule(
         is_outlier = value != step.value
         taken = f" ({number(value, tolerance)} is clipped to {number(step.value, tolerance)})"
         return text + taken * is_outlier
-    known = list(features.categories(feature) or ())
-    code = int(values[step.feature])
-    if code == len(known):
+    code = values[step.feature]
+    own = [known for known, its in (features.categories(feature) or {}).items() if its == code]
+    if not own:
         return f"{name(feature)} has a new category: {step.goes}, by chance"
     relation = "in" if step.goes == "left" else "not in"
-    return f"{name(feature)} {relation} {categories_text(left, first=known[code : code + 1])}"
+    return f"{name(feature)} {relation} {categories_text(left, first=own)}"

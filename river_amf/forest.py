@@ -15,7 +15,7 @@ from river import base
 
 from river_amf import explanation, frames, paths, state
 from river_amf.encoding import Features, Labels, check_weight, shown
-from river_amf.engine import BlockAnswers, Engine
+from river_amf.engine import BlockAnswers, Engine, bound_of, check_bytes
 from river_amf.parameters import (
     LEAST_DIRICHLET,
     MOST_CLASSES,
@@ -78,6 +78,17 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     max_nodes
         Maximum number of nodes per tree. Once a tree has reached it, no cell is split any more, but
         the existing nodes keep learning. `None` means no limit.
+    max_categories
+        Maximum number of categories that are known of a feature. When one more arrives, the rarer
+        half of them is forgotten (of equally rare ones, those that came first); the others predict
+        as before. A category that comes back after that is a new one. `None` means no limit.
+    max_bytes
+        Maximum of `memory_usage`, in bytes. It limits the nodes per tree and the samples that pure
+        cells keep, in addition to `max_nodes`, and the categories of a feature to one per 4096
+        bytes (but at least 16). When new features, labels or categories leave less room, trees are
+        cut back: nodes with few samples go. The results are the same for single samples and
+        blocks. If the names, labels and categories alone take too much, trees shrink to a single
+        node, and the limit is exceeded. `None` means no limit.
     split_intensity
         How readily each feature is split. `"range"` divides by the feature's range so far, so that
         its scale does not matter. `"relevance"` also multiplies by how informative the feature has
@@ -175,6 +186,8 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         "dirichlet": positive(least=LEAST_DIRICHLET, optional=True),
         "split_pure": flag,
         "max_nodes": integer(1, optional=True),
+        "max_categories": integer(1, optional=True),
+        "max_bytes": integer(1, optional=True),
         "split_intensity": one_of("range", "relevance", "unit"),
         "fading_factor": positive(below=1, optional=True),
         "restart_threshold": positive(optional=True),
@@ -196,6 +209,8 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         dirichlet: float | None = None,
         split_pure: bool = False,
         max_nodes: int | None = None,
+        max_categories: int | None = None,
+        max_bytes: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
@@ -212,12 +227,15 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         self.dirichlet = dirichlet
         self.split_pure = split_pure
         self.max_nodes = max_nodes
+        self.max_categories = max_categories
+        self.max_bytes = max_bytes
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
         self.vote = vote
         self.n_jobs = n_jobs
         self.seed = seed
+        check_bytes(self)
         self._engine = Engine()
 
     @property
@@ -328,7 +346,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
         labels = values.labels_from_json(take(header, "labels", []))
-        features = values.features_from_json(take(header, "features", []))
+        features = values.features_from_json(take(header, "features", []), bound_of(model))
         soundness.demand(not header, f"entries {shown([*header])}")
         model._engine = Engine.of(model, features, labels, arrays)
         return model
@@ -677,9 +695,10 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     Parameters
     ----------
-    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, n_jobs, seed
+    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, max_bytes, n_jobs,
+    seed
         As in `AMFClassifier`.
-    split_prior, max_nodes, split_intensity, fading_factor, restart_threshold, vote
+    split_prior, max_nodes, max_categories, split_intensity, fading_factor, restart_threshold, vote
         As in `AMFClassifier`, with other defaults.
 
     Notes
@@ -729,6 +748,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
         dirichlet: float | None = None,
         split_pure: bool = False,
         max_nodes: int | None = 5000,
+        max_categories: int | None = 5000,
+        max_bytes: int | None = None,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
@@ -746,6 +767,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
             dirichlet=dirichlet,
             split_pure=split_pure,
             max_nodes=max_nodes,
+            max_categories=max_categories,
+            max_bytes=max_bytes,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,

@@ -37,6 +37,11 @@ SETTINGS = np.dtype(
         ("relevance", "i8"),
         ("restart_threshold", "f8"),  # 0 for never
         ("has_categories", "i8"),
+        ("period", "i8"),  # categories are counted in slot "code modulo period"; 0 for not at all
+        ("n_counted", "i8"),  # features whose categories are counted, and slots in use
+        ("n_slots", "i8"),
+        ("max_rows", "i8"),  # most samples in the store, checked whenever `interval` more have been
+        ("interval", "i8"),  # stored; 0 if there is no limit
     ],
     align=True,
 )
@@ -140,8 +145,9 @@ class Field(NamedTuple):
 
 
 # The axes of variable length. `moment` is the classes with relevance, otherwise empty; `faded` is
-# the classes plus two with fading, otherwise empty.
-AXES = ("tree", "feature", "class", "moment", "faded", "node", "box", "row")
+# the classes plus two with fading, otherwise empty; `counted` is the categorical features with a
+# bound on their categories, otherwise empty.
+AXES = ("tree", "feature", "class", "moment", "faded", "counted", "slot", "node", "box", "row")
 UNDEFINED = {"node", "box"}  # for speed, room on these is not filled until a kernel adds an entry
 
 # The arrays of a forest. To add one, name it here and make it visible to the kernels, in `Forest`
@@ -157,6 +163,7 @@ FIELDS = {
     "recent": Field(np.float64, ("feature", N_RECENT), np.nan),
     "moments": Field(np.float64, ("feature", "moment", 2)),
     "buckets": Field(np.float64, ("feature", N_BUCKETS, "moment")),
+    "uses": Field(np.int64, ("counted", "slot")),
     "bias": Field(np.float64, ("class",)),
     "trees": Field(TREE, ("tree",)),
     "nodes": Field(NODE, ("tree", "node")),
@@ -238,6 +245,8 @@ def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, 
     return lengths_of_classes(settings, int(settings["n_classes"][0])) | {
         "tree": len(trees),
         "feature": int(settings["n_features"][0]),
+        "counted": int(settings["n_counted"][0]),
+        "slot": int(settings["n_slots"][0]),
         "node": int(trees["n_nodes"].max()),
         "box": int(trees["n_boxes"].max()),
         "row": int(counters["n_rows"][0]),

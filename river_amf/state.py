@@ -99,6 +99,7 @@ class Arena:
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
         rooms = lengths_of_classes(settings, int(settings["n_classes"][0]))
         rooms |= {"tree": len(trees), "feature": 0, "node": capacity, "box": capacity, "row": 0}
+        rooms |= {"counted": 0, "slot": 0}
         counters = np.zeros(1, COUNTERS)
         counters["newest_weight"] = 1.0
         given = {"settings": settings, "counters": counters, "trees": trees}
@@ -170,13 +171,26 @@ class Arena:
         wanted = max(int(factor * self.rooms[axis]), _FIRST_NODES)
         return min(wanted, int(self.settings["max_nodes"][0]))
 
+    def with_slots(self, n_slots: int) -> Arena:
+        """Return an arena with room to count categories in a number of slots."""
+        if n_slots <= self.rooms["slot"]:
+            return self
+        return self.resized(slot=slot_room(n_slots, int(self.settings["period"][0])))
+
+    def replacing(self, **arrays: Array) -> Arena:
+        """Return an arena with some other arrays of the same shapes."""
+        return self._with(arrays, self.rooms)
+
     def fit_rows(self) -> Arena:
         """Return an arena whose store of samples has room to grow beyond the rows in use."""
         # It doubles while it is small, and grows by an eighth once it is large. It grows by more if
         # there are many nodes, as whenever the store is full all of them have to be visited.
         n_rows = int(self.counters["n_rows"][0])
         more = n_rows if self.rows.nbytes < _SMALL else n_rows // 8
-        return self.resized(row=n_rows + max(_FIRST_ROWS, more, self.rooms["node"] // 4))
+        room = n_rows + max(_FIRST_ROWS, more, self.rooms["node"] // 4)
+        if self.settings["interval"][0]:
+            room = min(room, int(self.settings["max_rows"][0]))
+        return self.resized(row=room)
 
     def drop_rows(self) -> Arena:
         """Return an arena without the unused room in the store of samples."""
@@ -185,18 +199,28 @@ class Arena:
         except MemoryError:  # there is not even enough for the smaller copy
             return self
 
-    def extended(self, is_categorical: Sequence[bool], n_labels: int, dirichlet: float) -> Arena:
+    def extended(
+        self,
+        is_categorical: Sequence[bool],
+        n_labels: int,
+        dirichlet: float,
+        rooms: dict[str, int] | None = None,
+    ) -> Arena:
         """Return an arena that knows new features and labels.
 
         `is_categorical` and `n_labels` count all features and labels. If there are more labels than
-        classes of the prior, it gets a new prior, with the Dirichlet parameter given.
+        classes of the prior, it gets a new prior, with the Dirichlet parameter given. `rooms` says
+        how much room there has to be then, otherwise there is enough.
         """
         # To existing nodes and rows, a new feature is one that they have never seen (NaN). The
         # range of a categorical feature counts as 1, as do all ranges under "unit" intensity; the
         # other intensities follow from the ranges, which the kernels keep.
         n_features = len(is_categorical)
         settings = self.settings.copy()
-        rooms = self._enough(n_features, max(n_labels, int(settings["n_classes"][0])))
+        n_counted = sum(is_categorical) if settings["period"][0] else 0
+        if rooms is None:
+            n_classes = max(n_labels, int(settings["n_classes"][0]))
+            rooms = self._enough(n_features, n_counted, n_classes)
         arrays = {name: getattr(self, name).copy() for name in ("is_categorical", "intensity")}
         arrays |= self._resized_arrays(rooms) | {"settings": settings}
         if n_labels > settings["n_classes"][0]:
@@ -208,11 +232,12 @@ class Arena:
         arrays["intensity"][new] = np.where(by_range, 0.0, 1.0)
         settings["n_features"], settings["n_labels"] = n_features, n_labels
         settings["has_categories"] = any(is_categorical)
+        settings["n_counted"] = n_counted
         arena = self._with(arrays, self.rooms | rooms)
         arena.handle["version"] += 1
         return arena
 
-    def _enough(self, n_features: int, n_classes: int) -> dict[str, int]:
+    def _enough(self, n_features: int, n_counted: int, n_classes: int) -> dict[str, int]:
         """Return the lengths of axes that have to change for a number of features and classes."""
         # A small forest gets exactly what it needs. A larger one gets half as much again, because
         # otherwise a stream that keeps adding features or labels would take quadratic time.
@@ -221,6 +246,8 @@ class Arena:
         if n_features > self.rooms["feature"]:
             is_exact = is_small or self.settings["n_features"][0] == 0
             rooms["feature"] = n_features if is_exact else n_features + n_features // 2
+        if n_counted > self.rooms["counted"]:
+            rooms["counted"] = rounded(n_counted)
         if n_classes > self.rooms["class"]:
             room = n_classes if is_small else n_classes + self.rooms["class"] // 2
             rooms |= lengths_of_classes(self.settings, room)
@@ -261,6 +288,21 @@ class Arena:
         for name, array in state.items():
             arrays[name][...] = array
         self._begin(arrays)
+
+
+def rounded(number: int) -> int:
+    """Return a number rounded up to four significant bits, for room that is seldom too small.
+
+    >>> [rounded(number) for number in (7, 17, 100, 129)]
+    [7, 18, 104, 144]
+    """
+    unit = 1 << max(number.bit_length() - 4, 0)
+    return -(-number // unit) * unit
+
+
+def slot_room(n_slots: int, period: int) -> int:
+    """Return the room for slots to count categories in: a power of two, or all of them."""
+    return min(1 << (n_slots - 1).bit_length(), period) if n_slots else 0
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:

@@ -47,6 +47,7 @@ PARAMETERS = st.fixed_dictionaries(
     optional={
         "split_pure": st.booleans(),
         "max_nodes": st.sampled_from([1, 2, 3, 7, 15]),
+        "max_categories": st.sampled_from([1, 2, 3]),
         "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
         "vote": st.just("learned"),
         "split_prior": st.sampled_from([0.2, 0.8]),

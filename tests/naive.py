@@ -492,8 +492,15 @@ class Column:
     categorical column, numbers are categories too; in a numeric one, a category is an error.
     """
 
-    def __init__(self, name: Hashable, index: int, first_value: Any) -> None:
+    def __init__(
+        self, name: Hashable, index: int, first_value: Any, max_categories: int | None
+    ) -> None:
         self.name = name
+        self.max_categories = max_categories
+        self.codes: dict[Any, int] = {}  # of the categories known, in order of arrival
+        self.uses: dict[Any, int] = {}
+        self.given: list[int] = []  # all codes ever given
+        self.first_free = 0  # the codes below are from before the rarest were last forgotten
         self.index = index
         self.is_categorical = not is_number(first_value)
         self.values: list[Any] = []
@@ -509,7 +516,9 @@ class Column:
     def add(self, value: Any) -> None:
         """Add the value of a sample that the trees are about to learn."""
         self.values.append(value)
-        if not self.is_categorical:
+        if self.is_categorical:
+            self._add_category(value)
+        else:
             self.is_suspect, dropped = self.range.add(float(value))
             if dropped:
                 self.observations = []
@@ -519,9 +528,37 @@ class Column:
         if not self.is_suspect:
             self.observations.append(Observation(number, value, label, weight, self.bucket(value)))
 
-    def categories(self) -> list[Any]:
-        """List the categories in order of first appearance; the index is the code."""
-        return list(dict.fromkeys(self.values))
+    def _add_category(self, value: Any) -> None:
+        """Count a category; if there is one too many, forget the rarest."""
+        bound = self.max_categories
+        if value not in self.codes:
+            self.given.append(self.next_code())
+            self.codes[value] = self.given[-1]
+            if bound is not None and len(self.codes) > bound:
+                *others, _newest = self.codes
+                number = {category: i for i, category in enumerate(others)}
+                others.sort(key=lambda category: (self.uses[category], number[category]))
+                for category in others[: len(others) - bound // 2]:
+                    del self.codes[category], self.uses[category]
+                for category in self.uses:
+                    self.uses[category] //= 2
+                # the next codes begin at a multiple of bound + 1 that exceeds all others
+                self.first_free = (max(self.given) // (bound + 1) + 1) * (bound + 1)
+        self.uses[value] = self.uses.get(value, 0) + 1
+
+    def next_code(self) -> int:
+        """Return the code of the next new category.
+
+        With a bound, it differs from those of all known categories, modulo bound + 1.
+        """
+        bound = self.max_categories
+        if bound is None:
+            return len(self.codes)
+        taken = {code % (bound + 1) for code in self.codes.values()}
+        code = self.first_free
+        while code % (bound + 1) in taken:
+            code += 1
+        return code
 
     def draw_in(self, value: Any, kind: str) -> Any:
         """Move an outlier to the end of the range, unless the intensity is "unit"."""
@@ -533,8 +570,7 @@ class Column:
         """Turn a value into a tree's number; an unseen category gets the next free code."""
         if not self.is_categorical:
             return float(value)
-        known = self.categories()
-        code = known.index(value) if value in known else len(known)
+        code = self.codes[value] if value in self.codes else self.next_code()
         return category_number(code, self.index, tree_key)
 
     def base_intensity(self, kind: str) -> float:
@@ -563,7 +599,7 @@ class Column:
     def bucket(self, value: Any) -> int:
         """Return the bucket of a category (by its code) or a number (by its place in the range)."""
         if self.is_categorical:
-            return self.categories().index(value) % N_BUCKETS
+            return self.codes[value] % N_BUCKETS
         if self.range.width() == 0:
             return 0
         place = (value - self.range.low) * self.base_intensity("range") * N_BINS
@@ -973,6 +1009,7 @@ class NaiveForest:
         dirichlet: float | None = None,
         split_pure: bool = False,
         max_nodes: int | None = None,
+        max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
@@ -993,6 +1030,7 @@ class NaiveForest:
         self.dirichlet = dirichlet
         self.split_pure = split_pure
         self.max_nodes = max_nodes
+        self.max_categories = max_categories
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
@@ -1151,7 +1189,9 @@ class NaiveForest:
         present = {name: value for name, value in x.items() if not is_missing(value)}
         for name in sorted(present, key=lambda name: (type(name).__name__, repr(name))):
             if name not in self.columns:
-                self.columns[name] = Column(name, len(self.columns), present[name])
+                self.columns[name] = Column(
+                    name, len(self.columns), present[name], self.max_categories
+                )
             self.columns[name].add(present[name])
 
 

@@ -47,7 +47,7 @@ from river_amf.kernels.intensity import LARGEST_NEWEST
 from river_amf.kernels.learning import learn_sample, predict_sample
 from river_amf.kernels.random_numbers import category_number
 from river_amf.kernels.room import ready_samples
-from river_amf.kernels.store import compact_rows
+from river_amf.kernels.store import compact_rows, keep_few_rows
 from river_amf.kernels.tracing import VISIT, trace_sample
 from river_amf.kernels.voting import VOTE_FLOOR
 
@@ -75,6 +75,7 @@ __all__ = [
     "close_chunk",
     "compact_rows",
     "hull_of_rows",
+    "keep_few_rows",
     "learn_sample",
     "open_chunk",
     "predict_sample",

@@ -51,6 +51,7 @@ class Forest(NamedTuple):
     recent: Any
     moments: Any
     buckets: Any
+    uses: Any
     bias: Any
     trees: Any
     nodes: Any
@@ -110,6 +111,7 @@ def forest_of(address: int) -> Forest:
         carray(pointer(at["recent"]), (width, N_RECENT), np.float64),
         carray(pointer(at["moments"]), (width, at["moment_room"], 2), np.float64),
         carray(pointer(at["buckets"]), (width, N_BUCKETS, at["moment_room"]), np.float64),
+        carray(pointer(at["uses"]), (at["counted_room"], at["slot_room"]), np.int64),
         carray(pointer(at["bias"]), (n_classes,), np.float64),
         carray(pointer(at["trees"]), (n_trees,), TREE),
         carray(pointer(at["nodes"]), (n_trees, node_room), NODE),

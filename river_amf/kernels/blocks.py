@@ -16,7 +16,13 @@ from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.learning import learn_tree
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.room import tree_lacks
-from river_amf.kernels.store import count_late, have_released, is_keeping_rows, store_row
+from river_amf.kernels.store import (
+    check_rows,
+    count_late,
+    have_released,
+    is_keeping_rows,
+    store_row,
+)
 from river_amf.kernels.voting import (
     hears_trees,
     judge_tree,
@@ -109,4 +115,6 @@ def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
         for i in range(start, stop if predicts else start):
             mean_votes(settings, samples.votes, i - start, samples.proba[i])
     at["stage"] = CLOSED
+    if learns:
+        check_rows(forest)
     return RELEASED if have_released(forest, at["n_late"] if learns else 0) else DONE

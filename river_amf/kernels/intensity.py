@@ -41,13 +41,20 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
 
 @hot
 def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> None:
-    """Update the split intensities for a sample to be learned (DESIGN.md: split intensity)."""
-    # They follow from the ranges including the sample, and from the relevance before it.
+    """Update the split intensities for a sample to be learned, and count its categories."""
+    # (DESIGN.md: split intensity, bounded categories.) Intensities follow from the ranges including
+    # the sample, and from the relevance before it.
     settings = forest.settings[0]
-    n_features = settings["n_features"]
+    n_features, period = settings["n_features"], settings["period"]
+    n_before = 0  # categorical features before this one
     for j in range(n_features):
         value = x[j]
-        if forest.is_categorical[j] or math.isnan(value):
+        if forest.is_categorical[j]:
+            if period > 0 and not math.isnan(value):
+                forest.uses[n_before, int(value) % period] += 1
+            n_before += 1
+            continue
+        if math.isnan(value):
             continue
         feature = forest.features[j]
         is_inside_range = forest.ranges[0, j] <= value <= forest.ranges[1, j]

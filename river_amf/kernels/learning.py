@@ -26,6 +26,7 @@ from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.room import count_ready
 from river_amf.kernels.store import (
+    check_rows,
     count_late,
     have_released,
     is_keeping_rows,
@@ -179,6 +180,7 @@ def learn_in_forest(
         learn_vote(forest, forest.votes, 0, label, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
+    check_rows(forest)
     return RELEASED if have_released(forest, n_late) else DONE
 
 

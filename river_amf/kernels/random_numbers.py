@@ -92,7 +92,8 @@ def mixed(word: Word) -> Word:
 def category_number(key: Word, feature: int, code: float) -> float:
     """The number in [0, 1) a tree gives to a category, all distinct (DESIGN.md: categories)."""
     salt = mixed(key ^ ((np.uint64(feature) * np.uint64(0x9E3779B9)) & LOW_WORD))
-    return float(mixed(mixed(np.uint64(code)) ^ salt)) / 4294967296.0
+    word = np.uint64(code) & LOW_WORD  # more than 2**32 categories take one with a bound
+    return float(mixed(mixed(word) ^ salt)) / 4294967296.0
 
 
 @hot

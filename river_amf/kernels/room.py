@@ -26,8 +26,8 @@ def lack_of_room(
     if n_nodes > node_room:
         return NODES_FULL
     n_boxes = state["n_boxes"] + n_splits + 1
-    if n_nodes + 2 > settings["max_nodes"] or settings["split_pure"]:
-        n_boxes = n_nodes  # as all leaves get a box
+    if n_nodes + 2 > settings["max_nodes"] or settings["split_pure"] or settings["interval"] > 0:
+        n_boxes = n_nodes  # as all leaves get a box, or may get one at any time
     return BOXES_FULL if n_boxes > box_room else NOTHING
 
 

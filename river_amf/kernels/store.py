@@ -12,11 +12,20 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.arrays import NONE, UNLISTED, Array, Forest, Record, Tree, forest_of
+from river_amf.kernels.arrays import (
+    NONE,
+    UNLISTED,
+    Array,
+    Forest,
+    Record,
+    Tree,
+    forest_of,
+    tree_of,
+)
 from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.compilation import helper, hot, kernel
 from river_amf.kernels.random_numbers import LOW_WORD, coded, mixed
-from river_amf.kernels.structure import add_box, keeps_samples, splits_late
+from river_amf.kernels.structure import add_box, is_spent, keeps_samples, splits_late
 
 RAREST = 32  # the number of bits that decide which samples stay in a list that grows too long
 
@@ -98,6 +107,13 @@ def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> No
     list_row(tree, index, newest)
     span_of_list(forest, tree, index, is_spanning, ends, places)
     least = least_rarity(forest, tree, index, is_spanning, n_rare)
+    drop_common(forest, tree, index, is_spanning, least)
+
+
+@hot
+def drop_common(forest: Forest, tree: Tree, index: int, is_spanning: Array, least: int) -> None:
+    """Take the samples off a leaf's list that are less rare than `least` and not spanning."""
+    node = tree.nodes[index]
     row, last = node["slot"], NONE
     clear_rows(node)
     for is_kept in is_spanning:
@@ -134,6 +150,70 @@ def release_rows(forest: Forest, tree: Tree) -> None:
             )
     for row in range(len(tree.links)):
         tree.links[row] = UNLISTED
+
+
+@helper
+def thin_leaf(forest: Forest, tree: Tree, index: int, least: int) -> None:
+    """Drop the samples of a leaf that are less rare than `least` and do not span its box."""
+    node, n_features = tree.nodes[index], tree.settings["n_features"]
+    is_spanning = np.zeros(node["n_rows"], np.bool_)
+    ends = np.full((2, n_features), np.nan)
+    places = np.full((2, n_features), NONE)
+    span_of_list(forest, tree, index, is_spanning, ends, places)
+    drop_common(forest, tree, index, is_spanning, least)
+
+
+@hot
+def count_listed(forest: Forest) -> int:
+    """The number of samples in the store that a leaf of any tree keeps."""
+    n_listed = 0
+    for row in range(forest.counters[0]["n_rows"]):
+        n_listed += is_listed(forest.links, row)
+    return n_listed
+
+
+@helper
+def bound_rows(forest: Forest, most: int) -> None:
+    """Drop samples until the leaves keep at most three quarters of `most`, if they keep more."""
+    # First the most common ones, which all trees agree on. If those that span boxes are too many,
+    # all leaves get boxes instead (DESIGN.md: bytes).
+    if count_listed(forest) <= most:
+        return
+    for least in range(1, RAREST + 1):
+        if 4 * count_listed(forest) <= 3 * most:
+            return
+        for t in range(len(forest.trees)):
+            tree = tree_of(forest, t, forest.intensity)
+            for index in range(tree.state["n_nodes"]):
+                if tree.nodes[index]["n_rows"] > 1:
+                    thin_leaf(forest, tree, index, least)
+    if 4 * count_listed(forest) > 3 * most:
+        for t in range(len(forest.trees)):
+            release_rows(forest, tree_of(forest, t, forest.intensity))
+
+
+@hot
+def check_rows(forest: Forest) -> None:
+    """Bound the number of samples in the store, if it is time to do so."""
+    settings, counters = forest.settings[0], forest.counters[0]
+    interval = settings["interval"]
+    if interval > 0 and counters["n_rows"] > 0 and counters["n_stored"] % interval == 0:
+        bound_rows(forest, settings["max_rows"] - interval)
+
+
+@kernel
+def keep_few_rows(arena: int) -> None:
+    """Release the samples of trees whose budget is spent, and bound the number of all others."""
+    forest = forest_of(arena)
+    settings, counters, trees = forest.settings[0], forest.counters[0], forest.trees
+    for t in range(len(trees)):
+        if is_spent(settings, trees[t]):
+            release_rows(forest, tree_of(forest, t, forest.intensity))
+    if not is_keeping_rows(settings, trees, count_late(settings, trees)):
+        forget_rows(counters)
+    elif settings["interval"] > 0:
+        spare = settings["interval"] - counters["n_stored"] % settings["interval"]
+        bound_rows(forest, settings["max_rows"] - spare)
 
 
 @hot

@@ -110,7 +110,7 @@ def _check_sizes(arrays: dict[str, Array]) -> None:
     demand((trees["n_boxes"] >= 0).all(), "numbers of boxes")
 
 
-def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
+def check(arrays: dict[str, Array], next_codes: list[int | None]) -> None:
     """Raise FileError if the kernels could not work on the arrays of a forest.
 
     >>> from river_amf import AMFClassifier
@@ -124,16 +124,16 @@ def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
     river_amf.persistence.errors.FileError: is damaged: its split features cannot be right
     """
     # The settings are trusted: they follow from the parameters of the model, its labels and its
-    # features. `n_categories` has None for a numeric feature.
+    # features. `next_codes` has None for a numeric feature, else a bound on codes of categories.
     _check_shapes(arrays)
     _check_trees(arrays)
     _check_features(arrays)
-    _check_rows(arrays, n_categories)
+    _check_rows(arrays, next_codes)
     for t in range(len(arrays["trees"])):
         tree = arrays["trees"][t]
         nodes = arrays["nodes"][t, : tree["n_nodes"]]
         _check_links(nodes, int(tree["root"]))
-        _check_splits(nodes, len(n_categories))
+        _check_splits(nodes, len(next_codes))
         _check_counts(arrays, t)
         _check_boxes(arrays["boxes"][t, : tree["n_boxes"]], nodes)
         _check_lists(arrays, t)
@@ -177,6 +177,7 @@ def _check_features(arrays: dict[str, Array]) -> None:
     for name in features.dtype.names or ():
         demand(lies(features[name], -_ANY, _ANY), f"{name} of features")
     demand(lies(features["relevance"], 0, 1), "relevance of features")
+    demand(lies(arrays["uses"], 0, _LARGEST_COUNT), "uses of categories")
     demand(lies(arrays["moments"], -_ANY, _ANY), "moments of features")
     demand(lies(arrays["buckets"], 0, _ANY), "buckets of features")
     demand(_are_ranges(arrays["ranges"], _ANY), "ranges")
@@ -190,7 +191,7 @@ def _are_ranges(ends: Array, largest: float) -> bool:
     return bool((is_range | (np.isnan(low) & np.isnan(high))).all())
 
 
-def _check_rows(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
+def _check_rows(arrays: dict[str, Array], next_codes: list[int | None]) -> None:
     settings, counters = arrays["settings"][0], arrays["counters"][0]
     samples, rows = arrays["samples"], arrays["rows"]
     demand(0 <= len(samples) <= counters["n_stored"] <= _LARGEST_COUNT, "number of samples")
@@ -199,13 +200,13 @@ def _check_rows(arrays: dict[str, Array], n_categories: list[int | None]) -> Non
     demand((samples["weight"] > 0).all(), "weights of samples")
     demand(lies(samples["weight"], 0, LARGEST_WEIGHT), "weights of samples")
     demand(lies(samples["number"], 0, counters["n_stored"] - 1), "numbers of samples")
-    for column, n_codes in enumerate(n_categories):
+    for column, next_code in enumerate(next_codes):
         values = rows[:, column]
         values = values[~np.isnan(values)]
-        if n_codes is None:
+        if next_code is None:
             demand(lies(values, -_ANY, _ANY), "values of samples")
         else:
-            is_code = (values == np.floor(values)).all() and lies(values, 0, n_codes - 1)
+            is_code = (values == np.floor(values)).all() and lies(values, 0, next_code - 1)
             demand(is_code, "categories of samples")
 
 

@@ -15,7 +15,6 @@ type and one more item:
 
 from __future__ import annotations
 
-import itertools
 import math
 import numbers
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from river_amf.encoding import Features, Labels, is_missing, shown
+from river_amf.encoding import Categories, Features, Labels, is_missing, shown
 from river_amf.persistence.errors import FileError
 from river_amf.persistence.headers import Unparsed, is_array, items_of
 
@@ -222,6 +221,8 @@ def labels_from_json(items: Any) -> Labels:
 def features_to_json(features: Features) -> list[list[Any]]:
     """Return the name of each feature with its categories, or None if it is numeric.
 
+    Once categories have been forgotten, their codes and the number of the epoch follow.
+
     >>> features = Features()
     >>> features = features.extended(features.check({"size": 2, "color": "red"}))
     >>> features_to_json(features)
@@ -229,14 +230,16 @@ def features_to_json(features: Features) -> list[list[Any]]:
     """
     result = []
     for name, coded_name in zip(features, _savable([*features], "feature name"), strict=True):
-        categories = features.categories(name)
+        known = features.coding(name)
         what = f"category of feature {shown(name)}:"
-        coded = None if categories is None else _savable(categories, what)
+        coded = None if known is None else _savable(known.codes, what)
         result.append([coded_name, coded])
+        if known is not None and known.epoch:
+            result[-1] += [list(known.codes.values()), known.epoch]
     return result
 
 
-def features_from_json(items: Any) -> Features:
+def features_from_json(items: Any, max_categories: int | None = None) -> Features:
     """Return the features in a file, or raise FileError.
 
     >>> list(features_from_json([["color", ["red"]], ["size", None]]))
@@ -245,25 +248,65 @@ def features_from_json(items: Any) -> Features:
     wrong = FileError("is damaged: its features are not a list of names and categories")
     if not is_array(items):
         raise wrong
-    codes: dict[int, dict[Hashable, int]] = {}
+    codings: dict[int, Categories] = {}
 
     def read_names() -> Iterator[Hashable]:
         for column, item in enumerate(items_of(items)):
-            parts = [*itertools.islice(items_of(item), 3)] if is_array(item) else []
-            if len(parts) != 2:
+            # one by one, as what is not read first cannot be read later
+            parts = items_of(item) if is_array(item) else iter([])
+            name = from_json(next(parts, None))
+            categories = next(parts, wrong)
+            if categories is wrong:
                 raise wrong
-            name, categories = parts
-            if categories is not None:
-                values = distinct_from_json(categories, "category")
-                if not values:
-                    raise FileError("is damaged: a categorical feature has no categories")
-                codes[column] = {value: code for code, value in enumerate(values)}
-            yield from_json(name)
+            known = None if categories is None else distinct_from_json(categories, "category")
+            codes = next(parts, None)
+            if codes is not None:
+                if not is_array(codes):
+                    raise wrong
+                codes = [*items_of(codes)]
+            epoch = next(parts, 0)
+            if next(parts, wrong) is not wrong:
+                raise wrong
+            if known is not None:
+                codings[column] = _categories_of(known, codes, epoch, max_categories)
+            elif codes is not None:
+                raise _wrong_codes()
+            yield name
 
     names = _distinct(read_names(), "feature")
-    by_name = {names[column]: code for column, code in codes.items()}
+    by_name = {names[column]: coding for column, coding in codings.items()}
     columns = {name: column for column, name in enumerate(names)}
     return Features.of(columns, by_name)
+
+
+def _wrong_codes() -> FileError:
+    return FileError("is damaged: its codes of categories cannot be right")
+
+
+def _categories_of(
+    known: list[Hashable], codes: list[Any] | None, epoch: Any, bound: int | None
+) -> Categories:
+    """Return the categories of a feature in a file, or raise FileError."""
+    if not known:
+        raise FileError("is damaged: a categorical feature has no categories")
+    if codes is None:
+        # a file from before there was a bound may hold more, of which the newest stay
+        codes = list(range(len(known)))
+        if bound is not None and len(known) > bound:
+            epoch = (len(known) - 1) // (bound + 1) + 1
+            known, codes = known[-bound:], codes[-bound:]
+    elif bound is None or not _are_codes(codes, epoch, bound) or len(codes) != len(known):
+        raise _wrong_codes()
+    return Categories(bound, dict(zip(known, codes, strict=True)), epoch)
+
+
+def _are_codes(codes: list[Any], epoch: Any, bound: int) -> bool:
+    """Whether codes can be those of a feature that has forgotten categories."""
+    if not codes or not all(type(number) is int for number in [epoch, *codes]):
+        return False
+    is_in_range = epoch > 0 and min(codes) >= 0 and max(codes) < (epoch + 1) * (bound + 1) <= 2**53
+    slots = {code % (bound + 1) for code in codes}
+    return is_in_range and len(slots) == len(codes) <= bound
 
 
 def distinct_from_json(items: Any, what: str) -> list[Hashable]:

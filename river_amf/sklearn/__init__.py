@@ -40,7 +40,7 @@ class AMFClassifier(OnlineClassifier):
         the classes seen so far.
     n_estimators, step, loss, split_prior, use_aggregation, dirichlet, split_pure, max_nodes
         As in `river_amf.AMFClassifier`.
-    split_intensity, fading_factor, restart_threshold, vote
+    max_categories, max_bytes, split_intensity, fading_factor, restart_threshold, vote
         As in `river_amf.AMFClassifier`.
     n_jobs
         Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
@@ -98,6 +98,8 @@ class AMFClassifier(OnlineClassifier):
         dirichlet: float | None = None,
         split_pure: bool = False,
         max_nodes: int | None = None,
+        max_categories: int | None = None,
+        max_bytes: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
@@ -114,6 +116,8 @@ class AMFClassifier(OnlineClassifier):
         self.dirichlet = dirichlet
         self.split_pure = split_pure
         self.max_nodes = max_nodes
+        self.max_categories = max_categories
+        self.max_bytes = max_bytes
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
@@ -130,11 +134,11 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     Parameters
     ----------
-    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, n_jobs
+    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, max_bytes, n_jobs
         As in `AMFClassifier`.
     random_state
         As in `AMFClassifier`.
-    split_prior, max_nodes, split_intensity, fading_factor, restart_threshold, vote
+    split_prior, max_nodes, max_categories, split_intensity, fading_factor, restart_threshold, vote
         As in `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
 
     Examples
@@ -165,6 +169,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
         dirichlet: float | None = None,
         split_pure: bool = False,
         max_nodes: int | None = 5000,
+        max_categories: int | None = 5000,
+        max_bytes: int | None = None,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
@@ -182,6 +188,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
             dirichlet=dirichlet,
             split_pure=split_pure,
             max_nodes=max_nodes,
+            max_categories=max_categories,
+            max_bytes=max_bytes,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,

@@ -50,6 +50,16 @@ OF_THE_FOREST = OF_THE_DUMMY | {
     ),
     "split_pure": ([True, False, np.bool_(False)], [None, 0, 1, "True", math.nan], "True or False"),
     "max_nodes": ([None, 1, 2, 3, 10**9, np.int64(15)], [*NOT_INTEGERS, 0], "integer >= 1 or None"),
+    "max_categories": (
+        [None, 1, 5, 10**30, np.int64(15)],
+        [*NOT_INTEGERS, 0],
+        "integer >= 1 or None",
+    ),
+    "max_bytes": (
+        [None, 10**6, 10**30, np.int64(10**7)],
+        [*NOT_INTEGERS, 0],
+        "integer >= 1 or None",
+    ),
     "split_intensity": (
         ["range", "relevance", "unit"],
         [*NOT_CHOICES, None, "Relevance"],
@@ -138,6 +148,8 @@ def test_the_defaults_are_the_documented_ones():
         "dirichlet": None,
         "split_pure": False,
         "max_nodes": None,
+        "max_categories": None,
+        "max_bytes": None,
         "split_intensity": "range",
         "fading_factor": None,
         "restart_threshold": None,
@@ -149,6 +161,7 @@ def test_the_defaults_are_the_documented_ones():
     assert AdaptiveAMFClassifier()._get_params() == plain | {
         "split_prior": 0.7,
         "max_nodes": 5000,
+        "max_categories": 5000,
         "split_intensity": "relevance",
         "fading_factor": 0.45,
         "restart_threshold": 4.0,
@@ -218,7 +231,7 @@ def test_any_float_is_a_value_or_is_refused(name, least, limit, value):
         assert name in message_of(name, value, AMFClassifier, **{name: value})
 
 
-@pytest.mark.parametrize("name", ["n_classes", "n_estimators", "max_nodes"])
+@pytest.mark.parametrize("name", ["n_classes", "n_estimators", "max_nodes", "max_categories"])
 @given(st.integers(-100, 10**6))
 def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
     if value >= 1:
@@ -236,6 +249,8 @@ def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
             "split_prior": st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
             "dirichlet": st.floats(1e-300, 1e3),
             "max_nodes": st.integers(1, 100),
+            "max_categories": st.integers(1, 10),
+            "max_bytes": st.integers(200_000, 300_000),
             "n_classes": st.integers(2, 9),
             "use_aggregation": st.booleans(),
             "split_pure": st.booleans(),
@@ -418,6 +433,7 @@ CHANGES = [
     {"n_estimators": 4},
     {"n_classes": 3},
     {"seed": 43},
+    {"max_bytes": 60_000},
 ]
 
 

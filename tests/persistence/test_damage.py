@@ -134,7 +134,8 @@ def test_a_pickle_is_not_run(path, tmp_path):
 def test_the_helper_writes_as_the_package_does(path):
     learn(OnlineDummyClassifier(), [({}, "a", 2.0)]).save(path)
     model = {"parameters": {"n_classes": None, "dirichlet": None}, "labels": ["a"]}
-    header = {"format": 1, "river_amf": river_amf.__version__, "kind": "OnlineDummyClassifier"}
+    header = {"format": container.FORMAT, "river_amf": river_amf.__version__}
+    header["kind"] = "OnlineDummyClassifier"
     text = json.dumps(header | {"model": model}, separators=(",", ":")).encode()
     assert path.read_bytes() == file_of(text, counts=counts_of(2.0))
     path.write_bytes(file_of(DUMMY, counts=COUNTS))

@@ -22,6 +22,7 @@ SCRIPTS = (
     "drift",
     "figures",
     "lock",
+    "memory",
     "origins",
     "outliers",
     "pictures",

@@ -1,0 +1,132 @@
+"""How much a forest may hold within `max_bytes`: nodes, samples, and room for everything else.
+
+The limits follow from what the forest knows, never from the room that it happens to have, so they
+are the same whether it learns single samples or blocks, and for a copy (DESIGN.md: bytes).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from river_amf.layout import FIELDS, SETTINGS, Array, lengths_of_classes, shapes
+from river_amf.state import rounded, slot_room
+
+_SHARE_OF_ROWS = 1 / 16  # of nodes and samples together; with more, accuracy was lower
+_LEAST_ROWS = 32
+_LEAST_INTERVAL, _MOST_INTERVAL = 16, 1024
+_LEAST_TEXT = 1024
+_NO_LIMIT = 2**31 - 1
+_BYTES_A_CATEGORY = 4096  # one category of a feature is known per so many bytes
+
+
+class Known(NamedTuple):
+    """What a forest knows, as numbers of things, each rounded up to what there is room for."""
+
+    n_features: int
+    n_classes: int
+    n_counted: int  # features whose categories are counted, and slots to count them in
+    n_slots: int
+    n_text: int  # bytes of names, labels and categories
+
+    def rounded(self, most_slots: int, n_given: int | None) -> Known:
+        """Return numbers that change seldom as a forest gets to know more."""
+        slots = slot_room(self.n_slots, most_slots)
+        return Known(
+            rounded(self.n_features),
+            rounded(self.n_classes) if n_given is None else self.n_classes,
+            rounded(self.n_counted),
+            slots,
+            rounded(max(self.n_text, _LEAST_TEXT)),
+        )
+
+    def rooms(self, settings: Array) -> dict[str, int]:
+        """Return the lengths of axes that hold so much."""
+        axes = {"feature": self.n_features, "counted": self.n_counted, "slot": self.n_slots}
+        return axes | lengths_of_classes(settings, self.n_classes)
+
+
+class Limits(NamedTuple):
+    """What a forest may hold."""
+
+    max_nodes: int  # per tree
+    max_rows: int  # samples in the store
+    interval: int  # number of stored samples after which the store is checked
+
+
+class _Costs(NamedTuple):
+    """Bytes of an empty forest, of a node in each tree, and of a sample in the store."""
+
+    empty: int
+    node: int
+    row: int
+
+
+def most_categories(max_bytes: int) -> int:
+    """Return how many categories of a feature may be known.
+
+    >>> most_categories(2**20)
+    256
+    """
+    return max(16, max_bytes // _BYTES_A_CATEGORY)
+
+
+def limits_of(
+    settings: Array, n_trees: int, max_bytes: int, max_nodes: int | None, known: Known
+) -> Limits:
+    """Return the limits of a forest with these settings that knows so much (rounded)."""
+    flags = tuple(bool(settings[name][0]) for name in ("relevance", "fades", "split_pure"))
+    return _limits(flags, n_trees, max_bytes, max_nodes, known)
+
+
+def least_bytes(settings: Array, n_trees: int, n_classes: int) -> int:
+    """Return what an empty forest takes, with one feature and so many classes."""
+    flags = tuple(bool(settings[name][0]) for name in ("relevance", "fades", "split_pure"))
+    known = Known(1, n_classes, 0, 0, _LEAST_TEXT)
+    costs = _costs(flags[0], flags[1], n_trees, known)
+    return costs.empty + costs.node + (0 if flags[2] else _LEAST_ROWS) * costs.row
+
+
+@functools.lru_cache(maxsize=64)
+def _limits(
+    flags: tuple[bool, ...], n_trees: int, max_bytes: int, max_nodes: int | None, known: Known
+) -> Limits:
+    relevance, fades, split_pure = flags
+    costs = _costs(relevance, fades, n_trees, known)
+    left = max(max_bytes - costs.empty, 0)
+    of_rows = 0 if split_pure else max(int(left * _SHARE_OF_ROWS), _LEAST_ROWS * costs.row)
+    n_nodes = max((left - of_rows) // costs.node, 1)
+    n_nodes = min(n_nodes, max_nodes or _NO_LIMIT, _NO_LIMIT)
+    n_rows = max((left - n_nodes * costs.node) // costs.row, _LEAST_ROWS)
+    interval = min(max(n_rows // 8, _LEAST_INTERVAL), _MOST_INTERVAL)
+    return Limits(n_nodes, min(n_rows, _NO_LIMIT), interval)
+
+
+@functools.lru_cache(maxsize=64)
+def _costs(relevance: bool, fades: bool, n_trees: int, known: Known) -> _Costs:
+    settings = np.zeros(1, SETTINGS)
+    settings["relevance"], settings["fades"] = relevance, fades
+    lengths = lengths_of_classes(settings, known.n_classes) | {
+        "tree": n_trees,
+        "feature": known.n_features,
+        "counted": known.n_counted,
+        "slot": known.n_slots,
+        "node": 0,
+        "box": 0,
+        "row": 0,
+    }
+    empty = _bytes_of(lengths)
+    node = _bytes_of(lengths | {"node": 1, "box": 1}) - empty
+    row = _bytes_of(lengths | {"row": 1}) - empty
+    return _Costs(empty + known.n_text, node, row)
+
+
+def _bytes_of(lengths: dict[str, int]) -> int:
+    """Return the bytes of all arrays with axes of these lengths."""
+    return sum(
+        math.prod(shape) * np.dtype(FIELDS[name].dtype).itemsize
+        for name, shape in shapes(lengths).items()
+    )
