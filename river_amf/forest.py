@@ -87,8 +87,9 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         cells keep, in addition to `max_nodes`, and the categories of a feature to one per 4096
         bytes (but at least 16). When new features, labels or categories leave less room, trees are
         cut back: nodes with few samples go. The results are the same for single samples and
-        blocks. If the names, labels and categories alone take too much, trees shrink to a single
-        node, and the limit is exceeded. `None` means no limit.
+        blocks. Trees of a single node still take what the features, labels and categories need: if
+        that alone is more, it is the memory used. `ValueError` if there is no room for one feature.
+        `None` means no limit.
     split_intensity
         How readily each feature is split. `"range"` divides by the feature's range so far, so that
         its scale does not matter. `"relevance"` also multiplies by how informative the feature has
