@@ -568,6 +568,15 @@ class Features:
                 n_slots = max(n_slots, min(known.n_slots + n_new + 1, known.period))
             yield text, n_slots
 
+    def slots_with(self, new: Iterable[tuple[Hashable, Hashable]]) -> int:
+        """Return the number of slots with new categories, at most one of each feature."""
+        n_slots = self.n_slots
+        for name, category in new:
+            known = self._categories[name]
+            if category not in known.codes:
+                n_slots = max(n_slots, min(known.n_slots + 1, known.period))
+        return n_slots
+
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
         return self._columns.get(name)
@@ -712,16 +721,18 @@ class Features:
         `uses` counts the categories, with a row for each categorical feature. It is returned as it
         has to be then. Unless something is forgotten, both are returned as they are.
         """
-        before, categories = uses, self._categories.copy()
-        for name, category in new:
-            known = categories[name]
-            n_more = category not in known.codes
-            if known.n_free <= n_more:  # it takes the last code
-                known = known.copy()
-                known.add(category)
-                row = list(categories).index(name)
-                uses = uses.copy()
-                categories[name] = known.without_rarest(uses[row])
-        if uses is before:
+        categories = dict(self._categories)
+        full = [
+            (name, category)
+            for name, category in new
+            if categories[name].n_free <= (category not in categories[name].codes)
+        ]  # the last code is taken
+        if not full:
             return self, uses
+        uses = uses.copy()
+        for name, category in full:
+            known = categories[name].copy()
+            known.add(category)
+            row = list(categories).index(name)
+            categories[name] = known.without_rarest(uses[row])
         return type(self).of(self._columns, categories), uses

@@ -337,17 +337,18 @@ class Engine:
         parameters: Parameters,
     ) -> None:
         """Take in what is new in a sample, at most one label among it, and learn the sample."""
-        check_totals(self.total_weight, [weight])
+        if weight > 1.0:  # it would take 1e305 samples of smaller ones
+            check_totals(self.total_weight, [weight])
         arena = begin(parameters) if self.arena is None else self.arena
         new = [(name, category) for _, name, category in categories]
         n_labels = len(self.labels) + len(new_labels)
         n_classes = int(arena.settings["n_classes"][0])
         has_new_prior = n_labels > n_classes
-        *_, (_, n_slots) = features.growing(new)
-        arena = arena.with_slots(n_slots)
-        features, uses = features.without_rarest(new, arena.uses)
-        if uses is not arena.uses:
-            arena = arena.replacing(uses=uses)
+        if new and bound_of(parameters) is not None:
+            arena = arena.with_slots(features.slots_with(new))
+            features, uses = features.without_rarest(new, arena.uses)
+            if uses is not arena.uses:
+                arena = arena.replacing(uses=uses)
         rooms = None
         if parameters.max_bytes is not None:
             *_, (text, n_slots) = features.growing(new)
@@ -360,7 +361,8 @@ class Engine:
             dirichlet = dirichlet_of(parameters, n_labels)
             arena = arena.extended(features.is_categorical, n_labels, dirichlet, rooms)
         arena, _ = _ready(arena, 1)
-        sample.room, sample.fits = arena.new_room(), arena.rooms
+        if sample.fits is not arena.rooms:
+            sample.room, sample.fits = arena.new_room(), arena.rooms
         needs_odds = has_new_prior and parameters.fading_factor is None
         before = self.features, self.arena, len(self.labels)
         codes = [self.features.categories(name) or {} for _, name, _ in categories]
@@ -400,7 +402,8 @@ class Engine:
                 self.features.add_category(name, category)
             for label in left.labels:
                 self.labels.add(label)
-            left.arena.settings["n_slots"] = self.features.n_slots
+            if left.categories:
+                left.arena.settings["n_slots"] = self.features.n_slots
             self.arena = left.arena
             if left.needs_odds:
                 kernels.recompute_all_odds(left.arena.address)
