@@ -6,6 +6,7 @@ baseline. `save` and `load` write models to files and read them back, and `inspe
 inside of a forest as tables.
 """
 
+from river_amf import _startup as _startup  # isort: skip  # before the imports that take long
 from river_amf import inspection
 from river_amf._version import __version__
 from river_amf.dummy import OnlineDummyClassifier

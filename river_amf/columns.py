@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.encoding import Features, Labels, NewFeatures, column_order
+from river_amf.encoding import Features, Labels, NewFeatures, column_order, shown
 from river_amf.frames import Column
 
 Rows = NDArray[np.int64]
@@ -55,7 +55,7 @@ class _Problems:
         """Call a function; if it raises an error, keep it with its row."""
         try:
             return call(*arguments)
-        except (TypeError, ValueError) as error:
+        except Exception as error:
             if self.first is None or row < self.first[0]:
                 self.first = row, error
 
@@ -63,7 +63,10 @@ class _Problems:
         """Raise the error of the first row, if there is one."""
         if self.first is not None:
             row, error = self.first
-            raise type(error)(f"row {row}: {error}") from None
+            for kind in (TypeError, ValueError):
+                if isinstance(error, kind):
+                    raise kind(f"row {row}: {error}") from None
+            raise error  # of a value's own methods
 
 
 def encode_to_predict(
@@ -95,10 +98,10 @@ def encode_to_learn(
     """Check and encode a block for learning, where rows of weight 0 will not be learned."""
     problems = _Problems()
     is_learnt = weights > 0.0
-    label_indices, label_rows = _encode_labels(labels, is_learnt, known_labels, n_classes, problems)
+    found = _find_labels(labels, known_labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
     categories: list[NewCategory] = []
-    new: dict[int, NewFeatures] = {row: NewFeatures([], [], []) for row in label_rows}
+    new: dict[int, NewFeatures] = {}
     for column in columns:
         name = column.name
         if features.column(name) is not None:
@@ -112,7 +115,12 @@ def encode_to_learn(
         arrival = new.setdefault(first, NewFeatures([], [], []))
         (arrival.categorical if is_categorical else arrival.numeric).append(name)
         categories += added
+    label_indices, label_rows = _encode_labels(
+        labels, found, is_learnt, known_labels, n_classes, problems
+    )
     problems.raise_first()
+    for row in label_rows:
+        new.setdefault(row, NewFeatures([], [], []))
     arrivals = [Arrival(row, label_rows.get(row, []), new[row]) for row in sorted(new)]
     names = list(features)
     for arrival_ in arrivals:
@@ -147,7 +155,8 @@ def _check_unknown(column: Column, problems: _Problems) -> None:
     if column.numbers is not None:
         infinite = np.flatnonzero(np.isinf(column.numbers))
         for row in infinite[:1].tolist():
-            problems.try_at(row, nobody.check, {column.name: float(column.numbers[row])})
+            value = float(column.numbers[row]) if column.rows is None else column.rows[row]
+            problems.try_at(row, nobody.check, {column.name: value})
         return
     first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     for value, row in zip(column.values, first.tolist(), strict=True):
@@ -163,7 +172,8 @@ def _encode_known(
     if column.numbers is not None:
         is_bad = np.isinf(column.numbers) if codes is None else ~np.isnan(column.numbers)
         for row in np.flatnonzero(is_bad)[:1].tolist():
-            problems.try_at(row, features.encode_value, name, column.numbers[row])
+            value = float(column.numbers[row]) if column.rows is None else column.rows[row]
+            problems.try_at(row, features.encode_value, name, value)
         return column.numbers, []
     first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     table = np.array(
@@ -176,7 +186,12 @@ def _encode_known(
     if codes is None or problems.first is not None:
         return _taken(table, column.codes, np.nan), []
     is_new = table == len(codes)
-    return _code_categories(column, table, is_new, len(codes), is_learnt)
+    encoded, added = _code_categories(column, table, is_new, len(codes), is_learnt)
+    if column.rows is not None:  # of types that may not be comparable
+        known = Features.of({name: 0}, {name: codes.copy()})
+        for row, _, category in added:
+            problems.try_at(row, _add_category, known, name, category)
+    return encoded, added
 
 
 def _code_categories(
@@ -196,7 +211,28 @@ def _code_categories(
     known_from = _taken(np.where(is_new, learnt, -1), column.codes, -1)
     early = np.flatnonzero(np.arange(len(encoded)) < known_from)
     encoded[early] = n_known + np.searchsorted(learnt[order], early)
-    return encoded, [NewCategory(int(learnt[u]), column.name, column.values[u]) for u in order]
+    added = [NewCategory(int(learnt[u]), column.name, column.at(learnt[u])) for u in order]
+    return encoded, added
+
+
+def _add_category(features: Features, name: Hashable, category: Hashable) -> None:
+    """Add a category that should be new, or raise TypeError."""
+    if not features.check({name: category}).categories:
+        raise TypeError(
+            f"feature {shown(name)}: the value {shown(category)} of type "
+            f"{type(category).__name__} is not always equal to the same values"
+        )
+    features.add_category(name, category)
+
+
+def _add_label(labels: Labels, label: Hashable) -> None:
+    """Add a label that should be new, or raise TypeError."""
+    if labels.find(label) is not None:
+        raise TypeError(
+            f"label {shown(label)} of type {type(label).__name__} is not always equal to the same "
+            "labels"
+        )
+    labels.add(label)
 
 
 def _encode_new(
@@ -212,24 +248,41 @@ def _encode_new(
         first = int(is_there.argmax()) if is_there.any() else NEVER
         return first, False, np.where(rows >= first, column.numbers, np.nan), []
     is_there = is_learnt & (column.codes >= 0)
-    if not is_there.any() or problems.first is not None:
+    if not is_there.any():
         return NEVER, False, np.empty(0), []
     first = int(is_there.argmax())
-    late = Column(column.name, None, np.where(rows >= first, column.codes, -1), column.values)
-    new = Features().check({column.name: column.values[column.codes[first]]})
+    late = column._replace(codes=np.where(rows >= first, column.codes, -1))
+    new = problems.try_at(first, Features().check, {column.name: column.at(first)})
+    if new is None:
+        return NEVER, False, np.empty(0), []
     features = Features().extended(new)  # as they are after the first of these rows
     used = np.unique(late.codes[late.codes >= 0])
     ranks = np.zeros(len(column.values), np.int64)
     ranks[used] = np.arange(len(used))
     codes = np.where(late.codes >= 0, ranks[late.codes], -1)
-    late = Column(column.name, None, codes, [column.values[u] for u in used.tolist()])
+    late = late._replace(codes=codes, values=[column.values[u] for u in used.tolist()])
     values, added = _encode_known(late, features, is_learnt, problems)
     categories = [NewCategory(first, *pair) for pair in new.categories] + added
     return first, bool(new.categorical), values, categories
 
 
+def _find_labels(column: Column, labels: Labels, problems: _Problems) -> list[int | None]:
+    """Return the index of each of a column's labels: -1 for new ones, None for unhashable ones."""
+
+    def find(label: Hashable) -> int:
+        index = labels.find(label)
+        return -1 if index is None else index
+
+    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    return [
+        problems.try_at(row, find, value)
+        for value, row in zip(column.values, first.tolist(), strict=True)
+    ]
+
+
 def _encode_labels(
     column: Column,
+    found: list[int | None],
     is_learnt: NDArray[np.bool_],
     labels: Labels,
     n_classes: int | None,
@@ -239,16 +292,12 @@ def _encode_labels(
     n_rows = len(column.codes)
     missing = np.flatnonzero(column.codes < 0)
     for row in missing[:1].tolist():
-        problems.try_at(row, labels.check_new, None, n_classes)
-    first = _first_rows(column.codes, len(column.values), np.arange(n_rows))
-    found = [
-        problems.try_at(row, labels.find, value)
-        for value, row in zip(column.values, first.tolist(), strict=True)
-    ]
-    is_new = np.array([index is None for index in found], dtype=bool)
+        label = None if column.rows is None else column.rows[row]
+        problems.try_at(row, labels.check_new, label, n_classes)
+    is_new = np.array([index == -1 for index in found], dtype=bool)
     learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
-    if n_classes is not None and problems.first is None:
+    if n_classes is not None:
         n_free = max(n_classes - len(labels), 0)
         admitted = order[:n_free]
         last = learnt[admitted[-1]] if admitted else -1
@@ -257,10 +306,14 @@ def _encode_labels(
         comes_new = _taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
         for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
             full = Labels()
-            for label in [*labels, *(column.values[u] for u in admitted)]:
+            for label in [*labels, *(column.at(learnt[u]) for u in admitted)]:
                 full.add(label)
-            problems.try_at(row, full.check_new, column.values[column.codes[row]], n_classes)
+            problems.try_at(row, full.check_new, column.at(row), n_classes)
+    if column.rows is not None:  # of types that may not be comparable
+        known = labels.copy()
+        for u in order:
+            problems.try_at(int(learnt[u]), _add_label, known, column.at(learnt[u]))
     indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
     indices[order] = len(labels) + np.arange(len(order))
-    by_row = {int(learnt[u]): [column.values[u]] for u in order}
+    by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}
     return _taken(indices, column.codes, -1).astype(np.int64), by_row

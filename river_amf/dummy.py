@@ -14,6 +14,7 @@ from river_amf.encoding import Features, Labels, check_dict, check_totals, check
 from river_amf.locks import ModelLock
 from river_amf.parameters import (
     LEAST_DIRICHLET,
+    MOST_CLASSES,
     Check,
     CheckedParameters,
     automatic_dirichlet,
@@ -57,7 +58,7 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
 
     _file_kind = "OnlineDummyClassifier"
     _checks: ClassVar[dict[str, Check]] = {
-        "n_classes": integer(1, optional=True),
+        "n_classes": integer(1, MOST_CLASSES, optional=True),
         "dirichlet": positive(least=LEAST_DIRICHLET, optional=True),
     }
 
@@ -149,8 +150,8 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         try:
             is_new = y not in self._counts
         except TypeError:
-            self._labels.find(y)  # raises
-            raise
+            self._labels.find(y)  # raises, unless the label is missing
+            is_new = True
         if is_new:
             self._labels.check_new(y, self.n_classes)
         if weight > 1.0:  # it would take 1e305 samples of smaller ones

@@ -7,6 +7,7 @@ rejected leaves no trace.
 from __future__ import annotations
 
 import decimal
+import functools
 import math
 import numbers
 import operator
@@ -26,11 +27,15 @@ from river_amf.layout import LARGEST_TOTAL
 Number = numbers.Complex | np.bool_ | decimal.Decimal
 
 # Types that struct may pack unchecked; it would accept anything with a __float__, even an array.
-_PLAIN_NUMBERS = frozenset(
+PLAIN_NUMBERS = frozenset(
     {float, int, bool, np.bool_, np.float64, np.float32, np.float16}
     | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
 )
+_REAL = numbers.Real | np.bool_ | decimal.Decimal
+# Numpy counts durations as integers and compares dates with numbers, whatever their units.
+_TIMES = np.timedelta64 | np.datetime64
 _LONGEST_SHOWN = 500  # maximum number of characters of a value in a message
+_LONGEST_UNROLLED = 64  # items of tuples that generated code compares
 LARGEST_WEIGHT = 1e300  # the sum of a hundred thousand of these still has a finite log-gamma
 
 
@@ -52,24 +57,63 @@ def shown(value: object) -> str:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value counts as missing: None, NaN, or pandas' NA or NaT."""
+    """Whether a value counts as missing: None, NaN, NaT, pandas' NA, or numpy's masked."""
+    if value is None or value is np.ma.masked:
+        return True
     try:
-        return value is None or pd.isna(value) is True  # type: ignore[call-overload]
+        return pd.isna(value) is True  # type: ignore[call-overload]
     except decimal.InvalidOperation:  # a signaling NaN: an error rather than a missing value
         return False
 
 
-def as_number(name: Hashable, value: Any) -> float:
-    """Convert a number to float, or raise ValueError if it is not finite in float64."""
+def is_hashable(value: Any) -> bool:
+    """Whether a value can be hashed."""
     try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    except (TypeError, ValueError):  # numpy's timedelta64, or a signaling NaN
+        hash(value)
+    except (TypeError, ValueError):  # the latter of numpy's durations without a unit
+        return False
+    return True
+
+
+def is_number(name: Hashable, value: Any) -> bool:
+    """Whether a value that is not missing is a number, or raise if it is no category either."""
+    if isinstance(value, _TIMES):
+        kind = "duration" if isinstance(value, np.timedelta64) else "date"
+        raise ValueError(
+            f"feature {shown(name)}: the value {shown(value)} is a {kind} of type "
+            f"{type(value).__name__}, which is neither a number nor a category; convert it to a "
+            "number, for example of seconds, or to str to make it a category"
+        )
+    if isinstance(value, Number):
+        return True
+    try:
+        hash(value)
+    except (
+        TypeError,
+        ValueError,
+    ):  # scikit-learn's checks look for "argument must be a string, a number"
+        raise TypeError(
+            f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
+            "is unhashable; the argument must be a string, a number or another hashable value"
+        ) from None
+    return False
+
+
+def as_number(name: Hashable, value: Any) -> float:
+    """Convert a number to float, or raise ValueError if it is not real and finite in float64."""
+    number: float | None = None
+    if type(value) in PLAIN_NUMBERS or (isinstance(value, _REAL) and not isinstance(value, _TIMES)):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        except (TypeError, ValueError):  # a signaling NaN
+            pass
+    if number is None:  # also of complex numbers, of which float() may take the real part
         raise ValueError(
             f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} is "
             "not a plain number; convert it to float, or to str to make it a category"
-        ) from None
+        )
     if math.isinf(number):
         raise ValueError(
             f"feature {shown(name)}: the value {shown(value)} is infinite or too large for "
@@ -92,12 +136,10 @@ def check_weight(w: Any) -> float:
     if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
         return w
     wanted = f"w must be a finite number between 0 and {LARGEST_WEIGHT:g}"
-    if not isinstance(w, Number):
+    if not isinstance(w, _REAL) or isinstance(w, _TIMES):
         raise TypeError(f"{wanted}, got {shown(w)} of type {type(w).__name__}")
     try:
-        weight = float(w)  # type: ignore[arg-type]
-    except TypeError:  # a complex number
-        raise TypeError(f"{wanted}, got {shown(w)}") from None
+        weight = float(w)
     except (OverflowError, ValueError):
         weight = math.nan
     if not 0.0 <= weight <= LARGEST_WEIGHT:
@@ -124,7 +166,10 @@ def _size_of(index: dict[Hashable, Any]) -> int:
 
 def column_order(name: Hashable) -> tuple[str, str]:
     """Return the sort key of new columns, which orders names of any type."""
-    return type(name).__name__, repr(name)
+    try:
+        return type(name).__name__, repr(name)
+    except Exception:  # as of 10**5000; such names stay in their order
+        return type(name).__name__, ""
 
 
 class Labels:
@@ -153,10 +198,17 @@ class Labels:
         """Return the index of a label (None if it is new), or raise TypeError if unhashable."""
         try:
             return self.index.get(label)
-        except TypeError:
-            raise TypeError(
-                f"label {shown(label)} of type {type(label).__name__} is unhashable; "
-                "pass a str, bool, int or another hashable value"
+        except (TypeError, ValueError) as error:
+            if is_missing(label):
+                return None
+            what = f"label {shown(label)} of type {type(label).__name__}"
+            if not is_hashable(label):
+                raise TypeError(
+                    f"{what} is unhashable; pass a str, bool, int or another hashable value"
+                ) from None
+            raise TypeError(  # a Decimal and a numpy integer cannot be compared, for example
+                f"{what} cannot be compared with the labels seen so far, {shown(list(self))}: "
+                f"{error}"
             ) from None
 
     def check_new(self, label: Hashable, n_classes: int | None) -> None:
@@ -200,6 +252,22 @@ class EncodedSample:
         self.room: Any = None  # where the prediction is written
 
 
+@functools.lru_cache
+def _identity_check(length: int) -> Callable[[Any, Any], bool]:
+    """Return a function that tells whether two tuples of this length hold the same objects."""
+    # Equal objects may differ in type, and objects of other classes may claim to be equal. As no
+    # operator compares tuples by identity, this is unrolled; a loop would take three times as long.
+    if not 0 < length <= _LONGEST_UNROLLED:
+        return lambda a, b: all(map(operator.is_, a, b))
+    left, right = ([f"{side}{i}" for i in range(length)] for side in "ab")
+    same = " and ".join(f"{one} is {other}" for one, other in zip(left, right, strict=True))
+    body = f"    {', '.join(left)}, = a\n    {', '.join(right)}, = b\n    return {same}"
+    namespace: dict[str, Any] = {}
+    exec(f"def are_same(a, b):\n{body}", namespace)
+    check: Callable[[Any, Any], bool] = namespace["are_same"]
+    return check
+
+
 def _encoder(
     columns: dict[Hashable, int],
     column_codes: list[tuple[int, dict[Hashable, int]]],
@@ -213,7 +281,8 @@ def _encoder(
     if n_features == 1:
         pick = lambda x: (x[names[0]],)  # noqa: E731
     pack = struct.Struct(f"{n_features}d").pack_into
-    are_numbers = _PLAIN_NUMBERS.issuperset
+    are_numbers = PLAIN_NUMBERS.issuperset
+    are_same = _identity_check(n_features)
 
     def encode_known(x: Any) -> EncodedSample | None:
         """Encode a sample in the common cases, where nothing is new; return None in all others."""
@@ -225,7 +294,7 @@ def _encoder(
             if len(x) != n_features:
                 return encode_gaps(x)
             values: Any = pick(x)
-            if x is sample.source and values == sample.picked:  # predicted, now to be learned
+            if x is sample.source and are_same(values, sample.picked):  # predicted, now learned
                 return sample
             picked = values
             if column_codes:
@@ -362,9 +431,11 @@ class Features:
     def encode_value(self, name: Hashable, value: Any) -> float:
         """Encode one value of a known feature, or raise TypeError or ValueError."""
         codes = self._codes.get(name)
-        if value is None:
+        kind = type(value)
+        is_plain = kind in PLAIN_NUMBERS
+        if not is_plain and kind is not str and is_missing(value):
             return math.nan
-        if type(value) in _PLAIN_NUMBERS or isinstance(value, Number):
+        if is_plain or is_number(name, value):
             number = as_number(name, value)
             if codes is not None and number == number:
                 raise ValueError(
@@ -373,47 +444,54 @@ class Features:
                     f"got the number {shown(value)}; pass a str, or use another feature name"
                 )
             return number
-        if type(value) is not str:
-            if is_missing(value):
-                return math.nan
-            self._check_hashable(name, value)
         if codes is None:
             raise ValueError(
                 f"feature {shown(name)} has held numbers so far, got {shown(value)} of type "
-                f"{type(value).__name__}; pass a number, or use another feature name"
+                f"{kind.__name__}; pass a number, or use another feature name"
             )
-        return codes.get(value, len(codes))
-
-    @staticmethod
-    def _check_hashable(name: Hashable, value: object) -> None:
         try:
-            hash(value)
-        except TypeError:  # scikit-learn's checks look for "argument must be a string, a number"
+            return codes.get(value, len(codes))
+        except (TypeError, ValueError) as error:
             raise TypeError(
-                f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
-                "is unhashable; the argument must be a string, a number or another hashable value"
+                f"feature {shown(name)}: the value {shown(value)} of type {kind.__name__} cannot "
+                f"be compared with the categories so far, {shown(list(codes))}: {error}"
             ) from None
 
     def check(self, x: Any) -> NewFeatures:
         """Check a sample and return what is new in it, or raise TypeError or ValueError."""
+        return self.read(x)[0]
+
+    def read(self, x: Any) -> tuple[NewFeatures, dict[Hashable, float]]:
+        """Check a sample; return what is new in it, and its values as they will be encoded."""
+        # Each value is read once, because those of odd types may change or raise the second time.
         check_dict(x)
         new = NewFeatures([], [], [])
+        row: dict[Hashable, float] = {}
         for name, value in x.items():
             codes = self._codes.get(name)
             if name in self._columns:
-                code = self.encode_value(name, value)
+                row[name] = code = self.encode_value(name, value)
                 if codes is not None and code == len(codes):
                     new.categories.append((name, value))
             elif is_missing(value):
                 continue  # a feature is added only when its first value comes
-            elif isinstance(value, Number):
-                as_number(name, value)
-                new.numeric.append(name)
+            elif is_number(name, value):
+                number = as_number(name, value)
+                if number == number:
+                    row[name] = number
+                    new.numeric.append(name)
             else:
-                self._check_hashable(name, value)
+                row[name] = 0.0
                 new.categorical.append(name)
                 new.categories.append((name, value))
-        return new
+        return new, row
+
+    def place(self, row: dict[Hashable, float]) -> EncodedSample:
+        """Return a sample that has been read, once what is new in it has been added."""
+        values = [math.nan] * len(self)
+        for name, number in row.items():
+            values[self._columns[name]] = number
+        return self.encoded(values)
 
     def extended(self, new: NewFeatures) -> Features:
         """Return features with the new ones that `check` has found, and the categories of these."""

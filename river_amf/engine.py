@@ -222,15 +222,15 @@ class Engine:
         except TypeError:
             label = self.labels.find(y)  # raises
         if sample is None or label is None or weight == 0.0:
-            new = self.features.check(x)
+            new, row = self.features.read(x)
             if label is None:
                 self.labels.check_new(y, parameters.n_classes)
             if weight == 0.0:
                 return
             if label is None or any(new):
-                self._learn_new(x, y, label, new, weight, parameters)
+                self._learn_new(row, y, label, new, weight, parameters)
                 return
-            sample = self.features.encode(x)
+            sample = self.features.place(row)
         arena: Arena = self.arena  # type: ignore[assignment]
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
@@ -285,7 +285,7 @@ class Engine:
 
     def _learn_new(
         self,
-        x: dict[Any, Any],
+        row: dict[Hashable, float],
         y: Hashable,
         label: int | None,
         new: NewFeatures,
@@ -295,7 +295,7 @@ class Engine:
         """Learn a checked sample with a new label, features or categories."""
         features = self.features.extended(new)
         categories = [NewCategory(0, *pair) for pair in new.categories]
-        sample = features.encode(x)
+        sample = features.place(row)
         new_labels = [y] if label is None else []
         index = len(self.labels) if label is None else label
         self._admit(features, new_labels, categories, sample, index, weight, parameters)
@@ -321,10 +321,23 @@ class Engine:
             arena = arena.extended(features.is_categorical, n_labels, dirichlet)
         sample.room, sample.fits = arena.new_room(), arena.rooms
         needs_odds = has_new_prior and parameters.fading_factor is None
+        before = self.features, self.arena, len(self.labels)
+        codes = [self.features.categories(name) or {} for _, name, _ in categories]
+        n_categories = [len(each) for each in codes]
         self.unfinished = Arrival(
             features, new_labels, categories, arena, needs_odds, sample, label, weight
         )
-        self.settle()
+        try:
+            self.settle()
+        except Exception:  # a label or category may raise when it is hashed once more
+            is_undone = (self.arena, len(self.labels)) == before[1:]  # which come last
+            if isinstance(self.unfinished, Arrival) and is_undone:
+                self.features = before[0]
+                for each, n_known in zip(codes, n_categories, strict=True):
+                    while len(each) > n_known:
+                        each.popitem()
+                self.unfinished = None
+            raise
 
     @property
     def total_weight(self) -> float:

@@ -18,6 +18,8 @@ from river_amf.encoding import Features, Labels, check_weight, shown
 from river_amf.engine import BlockAnswers, Engine
 from river_amf.parameters import (
     LEAST_DIRICHLET,
+    MOST_CLASSES,
+    MOST_TREES,
     Check,
     CheckedParameters,
     cores,
@@ -104,11 +106,20 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     Notes
     -----
-    Parameters are read-only after the first sample. Several threads may predict at the same time,
-    but while one thread learns, no other may use the model, or the process may crash. Ties go to
-    the label seen first. The following raise `ValueError` or `TypeError` and leave the model
-    unchanged: an infinite value, a number for a categorical feature or the reverse, an unhashable
-    value, a missing label, and a negative or infinite weight.
+    Parameters are read-only after the first sample. Ties go to the label seen first. The following
+    raise `ValueError` or `TypeError` and leave the model unchanged: an infinite value, a number for
+    a categorical feature or the reverse, an unhashable value, a missing label, and a negative or
+    infinite weight.
+
+    Any thread may make any call at any time. Calls that only read run beside each other, such as
+    predictions for blocks, `save`, `pickle` and the functions of `inspection`; a call that learns
+    waits for them, and has the model to itself. Copies and files hold the model as it is between
+    two calls. A call in the middle of another call of the same model and thread raises
+    `RuntimeError`; that happens in signal handlers, and in methods of values such as `__eq__`.
+
+    If Ctrl-C, another exception from a signal handler or a lack of memory ends a call, the model
+    has learned all of a sample or nothing of it, and of a block all rows up to one. What such a
+    call has begun, the next call may have to finish.
 
     Examples
     --------
@@ -155,8 +166,8 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     _file_kind = "AMFClassifier"
     _checks: ClassVar[dict[str, Check]] = {
-        "n_classes": integer(1, optional=True),
-        "n_estimators": integer(1),
+        "n_classes": integer(1, MOST_CLASSES, optional=True),
+        "n_estimators": integer(1, MOST_TREES),
         "step": positive(),
         "loss": one_of("log"),
         "split_prior": positive(below=1),
@@ -334,8 +345,8 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
             Label: any hashable except None and NaN.
         w
             Sample weight, from 0 to 1e300. A weight of 0 changes nothing. A weight of 2 has the
-            same effect as learning the sample twice, unless fading, relevance or a learned vote is
-            used.
+            same effect as learning the sample twice, unless fading, relevance, restarts or a
+            learned vote is used.
 
         Raises
         ------
@@ -343,7 +354,10 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
             If `x` is not a dict, or if a value, the label or the weight is of an unsupported type.
         ValueError
             If a value is infinite, or a number for a categorical feature or the reverse; if the
-            label is missing or exceeds `n_classes`; if the weight is negative or not finite.
+            label is missing or exceeds `n_classes`; if the weight is negative or not finite, or all
+            weights together would exceed 1e305.
+        MemoryError
+            If memory runs out. The model has then learned all of the sample or nothing of it.
 
         Examples
         --------
@@ -506,7 +520,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
             As in `learn_one`, with the number of the row (from 0) in the message; also if `X` is
             not a dataframe or the lengths differ.
         MemoryError
-            If memory runs out. The trees may then have learned different numbers of rows.
+            If memory runs out. The model has then learned all rows up to one, perhaps none.
 
         Examples
         --------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -10,7 +11,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf.encoding import LARGEST_WEIGHT, check_weight, is_missing, shown
+from river_amf.encoding import (
+    LARGEST_WEIGHT,
+    PLAIN_NUMBERS,
+    Number,
+    check_weight,
+    is_missing,
+    shown,
+)
+
+# Types whose values are equal only if they are the same in every respect.
+_ALIKE = frozenset({str, bytes, type(None)})
+_NUMBERS = PLAIN_NUMBERS | {type(None)}
 
 
 class Column(NamedTuple):
@@ -20,6 +32,11 @@ class Column(NamedTuple):
     numbers: NDArray[np.float64] | None  # NaN where missing; None if the values are coded
     codes: NDArray[np.int64]  # indices into `values`, -1 where missing
     values: list[Any]  # distinct
+    rows: list[Any] | None = None  # the value of each row, where equal ones may differ: 1 and True
+
+    def at(self, row: int) -> Any:
+        """Return the value in a row of a column of coded values."""
+        return self.values[self.codes[row]] if self.rows is None else self.rows[row]
 
 
 def read_frame(X: Any) -> nw.DataFrame[Any]:
@@ -37,6 +54,11 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
 
 def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     """Return the columns of a dataframe."""
+    with np.errstate(over="ignore"):  # numbers too large for float64 become infinite: an error
+        return _read_columns(frame)
+
+
+def _read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     if _is_pandas(frame) and all(_is_plain(dtype) for dtype in frame.to_native().dtypes):
         # all at once: for small blocks, this takes a tenth of the time of column by column
         table = frame.to_native().to_numpy(dtype=np.float64)
@@ -52,7 +74,8 @@ def _read_column(name: Hashable, series: Any) -> Column:
     dtype = series.dtype
     if dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal()):
         return Column(name, _numbers(series), np.empty(0, np.int64), [])
-    return factorize(name, series.to_native() if _is_pandas(series) else series.to_list())
+    values = series.to_native() if _is_pandas(series) else series.to_list()
+    return factorize(name, values, are_features=True)
 
 
 def _is_plain(dtype: Any) -> bool:
@@ -73,33 +96,70 @@ def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
     return np.asarray(series.cast(nw.Float64).to_numpy())
 
 
-def factorize(name: Hashable, values: Any) -> Column:
+def factorize(name: Hashable, values: Any, *, are_features: bool = False) -> Column:
     """Code values of any type by the distinct ones, in order of appearance."""
-    # Values that compare equal are one, as in a dict. Unhashable values are kept, to be rejected
-    # later with a proper message.
-    if isinstance(values, list):
-        values = np.fromiter(values, object, len(values))
+    # Values that are one key of a dict are one value, as for a single sample. Of features, numbers
+    # are kept apart by type, as one of two equal ones may be complex. Unhashable values are kept,
+    # to be rejected later.
+    is_typed = isinstance(values, pd.Series) and values.dtype != object
+    if is_typed or (isinstance(values, np.ndarray) and values.dtype.kind in "iub"):
+        with suppress(Exception):  # arrow's lists cannot be factorized
+            codes, distinct = pd.factorize(values)
+            table, known, _ = _coded(distinct.tolist(), are_features)
+            return Column(name, None, _taken(table, codes), known)
+    listed = values if isinstance(values, list) else values.tolist()
+    types = set(map(type, listed))
+    if are_features and types <= _NUMBERS:
+        with suppress(OverflowError):  # the value is reported later
+            return Column(name, np.array(listed, np.float64), np.empty(0, np.int64), [], listed)
+    codes, known, rows = _coded(listed, are_features)
+    return Column(name, None, codes, known, rows)
+
+
+def _taken(table: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the entry of a table for each code, -1 for -1."""
+    taken: NDArray[np.int64] = np.append(table, -1)[codes]
+    return taken
+
+
+def _coded(
+    values: list[Any], are_features: bool
+) -> tuple[NDArray[np.int64], list[Any], list[Any] | None]:
+    """Return the codes, distinct values and rows of a column."""
+    if _ALIKE.issuperset(map(type, values)):  # pandas' notion of equality is that of a dict
+        places, texts = pd.factorize(_objects(values))
+        return places.astype(np.int64), texts.tolist(), None
+    keys: list[Any] = values
     try:
-        codes, distinct = pd.factorize(values)
-    except TypeError:
-        return _factorize_unhashable(name, values)
-    return Column(name, None, codes.astype(np.int64), distinct.tolist())
+        # across types, equal features may be different things
+        keys = [*zip(map(type, values), values, strict=True)] if are_features else values
+        distinct = dict.fromkeys(keys)
+        numbered = [value for _, value in distinct] if are_features else list(distinct)
+        numbers, known = _numbered(numbered, are_features)
+        table = dict(zip(distinct, numbers, strict=True))
+        codes = np.fromiter(map(table.__getitem__, keys), np.int64, len(keys))
+    except Exception:  # a value is unhashable, or raises when it is compared
+        numbers, known = _numbered(values, are_features)
+        codes = np.array(numbers, np.int64)
+    return codes, known, values
 
 
-def _factorize_unhashable(name: Hashable, values: Any) -> Column:
-    """Code values some of which are unhashable; each of these gets its own code."""
+def _numbered(values: list[Any], are_features: bool) -> tuple[list[int], list[Any]]:
+    """Return numbers in order of appearance, -1 where missing; an unhashable value has its own."""
     codes: list[int] = []
     distinct: list[Any] = []
     known: dict[Any, int] = {}
     for value in values:
         try:
-            code = -1 if is_missing(value) else known.setdefault(value, len(distinct))
-        except TypeError:
+            kind = type(value) if isinstance(value, Number) else None
+            key = (kind, value) if are_features else value
+            code = -1 if is_missing(value) else known.setdefault(key, len(distinct))
+        except Exception:
             code = len(distinct)
         if code == len(distinct):
             distinct.append(value)
         codes.append(code)
-    return Column(name, None, np.array(codes, dtype=np.int64), distinct)
+    return codes, distinct
 
 
 def read_labels(y: Any, n_rows: int) -> Column:
@@ -116,7 +176,8 @@ def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
     weights = np.empty(n_rows)
     values = values.to_list() if isinstance(values, pd.Series) else values
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
-        weights[:] = values
+        with np.errstate(over="ignore"):
+            weights[:] = values
         is_bad = ~((weights >= 0.0) & (weights <= LARGEST_WEIGHT))
         values = values.tolist() if is_bad.any() else []
     for row, value in enumerate(values):
@@ -130,6 +191,11 @@ def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
 def read_vector(name: str, values: Any, n_rows: int) -> Any:
     """Return any series, array or list as a pandas series, a numpy array or a list."""
     result = values
+    if isinstance(values, pd.MultiIndex):
+        raise TypeError(
+            f"{name} must be a series, an array or a list, got a MultiIndex; "
+            f"pass list({name}) to make its tuples the values"
+        )
     if isinstance(values, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
         result = pd.Series(values)
         result = result.to_numpy() if _is_plain(result.dtype) else result
@@ -138,7 +204,10 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
             raise ValueError(
                 f"{name} must have one dimension, got an array of shape {values.shape}"
             )
-        result = pd.Series(values) if values.dtype.kind in "mM" else values
+        if isinstance(values, np.ma.MaskedArray):
+            result = unmasked(values)
+        if values.dtype.kind in "mM":
+            result = _times(name, result)
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         result = list(values)
     else:
@@ -146,6 +215,27 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
     if len(result) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but {name} has {len(result)} values")
     return result
+
+
+def _times(name: str, values: NDArray[Any]) -> pd.Series[Any]:
+    """Return an array of dates or durations as a series, or raise TypeError."""
+    try:
+        return pd.Series(values)
+    except (TypeError, ValueError) as error:  # without a unit
+        raise TypeError(f"{name} of dtype {values.dtype} cannot be read: {error}") from None
+
+
+def unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
+    """Return a masked array as a plain one, with NaN, NaT or None where something is masked."""
+    mask, plain = np.ma.getmaskarray(values), np.asarray(values)
+    if mask.dtype.names is not None:
+        fields = np.ascontiguousarray(mask).view(np.bool_).reshape(*mask.shape, -1)
+        mask = np.asarray(fields.any(axis=-1))
+    if not mask.any():
+        return plain
+    plain = plain.copy() if plain.dtype.kind in "fcmM" else plain.astype(object)
+    plain[mask] = None if plain.dtype == object else "NaT" if plain.dtype.kind in "mM" else np.nan
+    return plain
 
 
 def _series_to_list(name: str, values: Any) -> list[Any]:
@@ -166,18 +256,28 @@ def proba_frame(
 ) -> Any:
     """Return probabilities as a dataframe of the same library as `frame`, by label."""
     if _is_pandas(frame):
-        columns = pd.Index(_objects(labels)).infer_objects()
-        return pd.DataFrame(proba, index=frame.to_native().index, columns=columns)
+        return pd.DataFrame(proba, index=frame.to_native().index, columns=_index(labels))
     names = column_names(frame, labels)
     columns = {name: proba[:, c] for c, name in enumerate(names)}
     return nw.from_dict(columns, backend=frame.implementation).to_native()
+
+
+def _index(labels: list[Hashable]) -> pd.Index[Any]:
+    """Return labels as an index, of their own type if it can hold each of them as it is."""
+    objects = _objects(labels)
+    with suppress(Exception):  # float16, or text that is not valid Unicode
+        index: pd.Index[Any] = pd.Index(objects).infer_objects()
+        if index.tolist() == labels:
+            return index
+    objects_index: pd.Index[Any] = pd.Index(objects, dtype=object)
+    return objects_index
 
 
 def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[Any]:
     """Return a column name per label for a dataframe like `frame`, or raise ValueError."""
     if _is_pandas(frame):
         return labels
-    names = [str(label) for label in labels]
+    names = [_as_text(frame, label) for label in labels]
     if len(set(names)) < len(names):
         raise ValueError(
             f"labels {shown(labels)} do not give distinct column names in {frame.implementation}, "
@@ -186,15 +286,28 @@ def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[Any]:
     return names
 
 
+def _as_text(frame: nw.DataFrame[Any], label: Hashable) -> str:
+    """Return a label as the name of a column, or raise ValueError."""
+    try:
+        text = str(label)
+        text.encode()
+    except Exception:
+        raise ValueError(
+            f"label {shown(label)} cannot name a column in {frame.implementation}, where names are "
+            "valid Unicode text; pass X as a pandas dataframe"
+        ) from None
+    return text
+
+
 def check_column_names(frame: nw.DataFrame[Any], known: Iterable[Hashable], y: Any) -> None:
     """Raise ValueError if `column_names` would do so once the labels in `y` are known."""
     if _is_pandas(frame):  # which takes any label as a name
         return
     try:
-        labels = read_labels(y, len(frame)).values
-        column_names(frame, list(dict.fromkeys([*known, *labels])))
+        labels = dict.fromkeys([*known, *read_labels(y, len(frame)).values])
     except TypeError:  # a bad label is rejected later, where labels are checked
         return
+    column_names(frame, list(labels))
 
 
 def label_series(
@@ -205,14 +318,25 @@ def label_series(
     taken = taken if codes is None else taken[codes]
     if _is_pandas(frame):
         series = pd.Series(taken, index=frame.to_native().index, dtype=object)
-        return series if codes is None else series.infer_objects()
-    try:
-        return nw.new_series("", taken.tolist(), backend=frame.implementation).to_native()
-    except (TypeError, ValueError):
-        raise TypeError(
-            f"labels {shown(labels)} of several types do not fit into one {frame.implementation} "
-            "series; pass X as a pandas dataframe"
-        ) from None
+        return series if codes is None else _inferred(series)
+    listed = taken.tolist()
+    with suppress(Exception):  # each library has errors of its own
+        narwhal = nw.new_series("", listed, backend=frame.implementation)
+        if narwhal.to_list() == listed:  # not rounded, or lists instead of tuples
+            return narwhal.to_native()
+    raise TypeError(
+        f"labels {shown(labels)} of several types, or of one that it cannot hold as they are, do "
+        f"not fit into one {frame.implementation} series; pass X as a pandas dataframe"
+    )
+
+
+def _inferred(series: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a series of objects in their own type, if it can hold each of them as it is."""
+    with suppress(Exception):  # text that is not valid Unicode
+        inferred = series.infer_objects()
+        if inferred.tolist() == series.tolist():
+            return inferred
+    return series
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

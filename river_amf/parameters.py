@@ -13,21 +13,32 @@ import numpy as np
 from river_amf.encoding import shown
 
 LARGEST_PARAMETER = 1e300  # the default bound, within which products with counts stay finite
+LARGEST_INTEGER = 10**300  # the default bound; ints of thousands of digits have no repr
+MOST_CLASSES = 10**12  # far more than memory holds; sizes in bytes stay within 64 bits
+MOST_TREES = 1_000_000  # each tree has several arrays
 LEAST_DIRICHLET = 1e-300  # with smaller ones, shares and products would lose digits or become 0
 
 Check = Callable[[str, Any], None]
 
 
-def integer(low: int, *, optional: bool = False) -> Check:
-    """Return a check for an integer >= low (or None, if optional)."""
+def _is_integer(value: Any) -> bool:
+    """Whether a value is an integer; numpy counts durations as such, and Python booleans."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)
+
+
+def integer(low: int, high: int = LARGEST_INTEGER, *, optional: bool = False) -> Check:
+    """Return a check for an integer from low to high (or None, if optional)."""
 
     def check(name: str, value: Any) -> None:
         if optional and value is None:
             return
-        if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < low:
+        if not _is_integer(value) or value < low:
             raise ValueError(
                 f"{name} must be an integer >= {low}{' or None' * optional}, got {shown(value)}"
             )
+        if value > high:
+            bound = high if high < LARGEST_INTEGER else f"{LARGEST_PARAMETER:g}"
+            raise ValueError(f"{name} must be an integer of at most {bound}, got {shown(value)}")
 
     return check
 
@@ -41,7 +52,7 @@ def positive(
         if optional and value is None:
             return
         number = math.nan
-        if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        if isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64):
             with suppress(OverflowError):
                 number = float(value)
         if least is not None:
@@ -69,11 +80,11 @@ def flag(name: str, value: Any) -> None:
 
 def cores(name: str, value: Any) -> None:
     """Check for a number of threads: an integer >= 1, or -1 for one per core."""
-    is_integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-    if not is_integer or not (value >= 1 or value == -1):
+    if not _is_integer(value) or not (value >= 1 or value == -1):
         raise ValueError(
             f"{name} must be an integer >= 1, or -1 for one thread per core, got {shown(value)}"
         )
+    integer(-1)(name, value)
 
 
 def one_of(*choices: Hashable, note: str = "") -> Check:
@@ -119,7 +130,7 @@ class CheckedParameters:
             if self._has_learnt and name not in self._always_writable:
                 raise AttributeError(
                     f"{name} is read-only after the first sample; to change it, make a new model, "
-                    f"for example with clone({{{name!r}: {value!r}}})"
+                    f"for example with clone({{{name!r}: {shown(value)}}})"
                 )
             check(name, value)
         super().__setattr__(name, value)

@@ -16,10 +16,12 @@ from river_amf import evaluation
 from river_amf.cli import compare, evaluate
 from river_amf.cli.options import say_interrupted
 from river_amf.evaluation import DriftStream, EvaluationError
+from river_amf.evaluation.errors import described, text_of
 
 __all__ = ["main"]
 
 _BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not define
+_LESS_MEMORY = "--limit reads fewer samples, --n-estimators grows fewer trees"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,21 +60,51 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     """
     parser = _make_parser()
+    try:
+        try:
+            return _run(parser, argv)
+        finally:
+            sys.stdout.flush()  # here, where an error has a line of its own
+    except BrokenPipeError:
+        return _BROKEN_PIPE
+    except KeyboardInterrupt:
+        return say_interrupted()
+    except EvaluationError as error:
+        advice = f"; {_LESS_MEMORY}" if isinstance(error.__cause__, MemoryError) else ""
+        parser.error(f"{error}{advice}")
+    except OSError as error:
+        parser.error(str(error) if error.filename else f"cannot write the output: {error.strerror}")
+    except MemoryError as error:
+        parser.error(
+            ": ".join(filter(None, ["out of memory", text_of(error)])) + f"; {_LESS_MEMORY}"
+        )
+    except Exception as error:
+        if sys.flags.dev_mode:
+            raise
+        parser.error(f"{described(error)}; this is a bug: python -X dev -m river_amf shows where")
+    finally:
+        _drop_unwritten()
+
+
+def _run(parser: _Parser, argv: Sequence[str] | None) -> int:
+    """Run the subcommand and return its exit status."""
     arguments = parser.parse_args(argv)
     if arguments.command is None:
         parser.print_help()
         return 2
-    try:
-        status: int = arguments.run(arguments)
-        return status
-    except BrokenPipeError:
-        # Python flushes stdout again on exit, which would fail and print a warning.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return _BROKEN_PIPE
-    except KeyboardInterrupt:
-        return say_interrupted()
-    except (EvaluationError, OSError) as error:
-        parser.error(str(error))
+    status: int = arguments.run(arguments)
+    return status
+
+
+def _drop_unwritten() -> None:
+    """Point broken streams to nowhere, or Python would fail and complain when it flushes them."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)
 
 
 def _make_parser() -> _Parser:

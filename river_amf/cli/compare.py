@@ -10,13 +10,14 @@ from pathlib import Path
 
 from river_amf import baselines, evaluation
 from river_amf.cli.options import (
-    DEFAULT_STREAM,
     add_stream_arguments,
     at_least,
     check_output,
+    chosen_stream,
     names,
     say_interrupted,
     seconds,
+    told_if_slow,
 )
 from river_amf.evaluation import Comparison, EvaluationError
 from river_amf.evaluation.errors import suggest
@@ -82,13 +83,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
-    source = arguments.stream or DEFAULT_STREAM
+    source = chosen_stream(arguments)
     makers = _choose(arguments.models, baselines.classifiers(arguments.seed))
     metrics = dict.fromkeys(map(find_metric, arguments.metrics))
     writers = _writers(arguments, source)
-    stream = evaluation.load_stream(
-        source, arguments.target, arguments.categorical, arguments.limit
-    )
+    with told_if_slow(f"reading {source}"):
+        stream = evaluation.load_stream(
+            source, arguments.target, arguments.categorical, arguments.limit
+        )
     comparison = evaluation.compare(
         stream,
         makers,
@@ -97,8 +99,10 @@ def run(arguments: argparse.Namespace) -> int:
         time_limit=arguments.time_limit,
         progress=True,
     )
-    print(f"{stream.name}: {stream.n_samples} samples", comparison, sep="\n", flush=True)
-    _write(comparison, writers)
+    try:
+        print(f"{stream.name}: {stream.n_samples} samples", comparison, sep="\n", flush=True)
+    finally:  # even if nobody reads the table
+        _write(comparison, writers)
     if comparison.interrupted:
         return say_interrupted()
     return _ALL_FAILED if all(map(has_failed, comparison.table["status"])) else 0

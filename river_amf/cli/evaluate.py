@@ -9,7 +9,7 @@ import itertools
 import signal
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from river import base, compose
@@ -18,11 +18,12 @@ from tqdm import tqdm
 
 from river_amf import baselines, evaluation, tables
 from river_amf.cli.options import (
-    DEFAULT_STREAM,
     add_stream_arguments,
     at_least,
     check_output,
+    chosen_stream,
     say_interrupted,
+    told_if_slow,
 )
 from river_amf.evaluation import EvaluationError, Stream, figures
 from river_amf.evaluation.metrics import Kinds, check_labels, find_metric, name_metrics
@@ -81,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         for stream in streams:
             print(_describe(stream, model, arguments.model))
             loop = TestThenTrain(model.clone(), Scores(metrics), writer(stream))
-            last = _print_table(stream, until_interrupt(stream), model, metrics, loop)
+            last = _print_table(stream, until_interrupt, model, metrics, loop)
             if loop.n_samples < stream.n_samples:
                 of = f" of {stream.name}" if arguments.track else ""
                 return say_interrupted(f"interrupted after {loop.n_samples} samples{of}")
@@ -96,16 +97,17 @@ def run(arguments: argparse.Namespace) -> int:
 def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
     """Return the streams of the track, or the single stream."""
     if arguments.track is None:
-        source = arguments.stream or DEFAULT_STREAM
+        source = chosen_stream(arguments)
         chosen = arguments.target, arguments.categorical, arguments.limit
-        return [evaluation.load_stream(source, *chosen)]
+        with told_if_slow(f"reading {source}"):
+            return [evaluation.load_stream(source, *chosen)]
     track = evaluation.load_track(arguments.track)
     for option, name in [
         (arguments.stream, f"STREAM {arguments.stream!r}"),
         (arguments.target, "--target"),
         (arguments.categorical, "--categorical"),
     ]:
-        if option:
+        if option or option == "":
             raise EvaluationError(
                 f"--track chooses its own streams; it cannot be combined with {name}"
             )
@@ -118,8 +120,8 @@ def _make_model(arguments: argparse.Namespace) -> base.Classifier:
     name = arguments.model
     try:
         model = baselines.classifiers(arguments.seed)[name]()
-    except ImportError as error:
-        raise EvaluationError(str(error)) from error
+    except (ImportError, ValueError) as error:  # such as a seed out of the model's range
+        raise EvaluationError(f"model {name!r} cannot be created: {error}") from error
     is_alone = not isinstance(model, compose.Pipeline)  # the steps of a pipeline may have seeds
     known = inspect.signature(type(model)).parameters if is_alone else {"seed"}
     for option in ("seed", "n_estimators"):
@@ -135,7 +137,7 @@ def _prediction_file(
     arguments: argparse.Namespace,
 ) -> Iterator[Callable[[Stream], OnPrediction | None]]:
     """Open the file of predictions; yield a function that makes the writer for a stream."""
-    path, source = arguments.predictions, arguments.stream or DEFAULT_STREAM
+    path, source = arguments.predictions, chosen_stream(arguments)
     if path is None:
         yield lambda stream: None
         return
@@ -160,7 +162,7 @@ def _prediction_file(
 
 def _print_table(
     stream: Stream,
-    samples: Iterable[Sample],
+    until_interrupt: Callable[[Stream], Iterator[Sample]],
     model: base.Classifier,
     metrics: Metrics,
     loop: TestThenTrain,
@@ -170,8 +172,9 @@ def _print_table(
     widths = [max(len(title), _MIN_WIDTH) for title in titles]
     print(tables.line(titles, widths, left=()), flush=True)
     row: Row = {}
-    with progress_bar(stream.n_samples, samples) as bar:
-        warm_up(model.clone(), stream)
+    with progress_bar(stream.n_samples, until_interrupt(stream)) as bar:
+        with _interruptible():
+            warm_up(model.clone(), until_interrupt(stream))
         bar.reset()  # start its clock after the warm-up
         for n_samples in loop.run(bar, even_checkpoints(stream.n_samples)):
             row = {"n_samples": n_samples, **loop.figures()}
@@ -205,6 +208,16 @@ def _until_interrupt() -> Iterator[Callable[[Stream], Iterator[Sample]]]:
     previous = signal.signal(signal.SIGINT, stop)
     try:
         yield lambda stream: itertools.takewhile(lambda _: not interrupted, stream)
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Ctrl-C abort the block: compiling takes long, and there are no results to print yet."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
     finally:
         signal.signal(signal.SIGINT, previous)
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import signal
-import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from river_amf import evaluation
+from river_amf import _startup, evaluation
 from river_amf.evaluation import EvaluationError
 
-DEFAULT_STREAM = "Bananas"
+_DEFAULT_STREAM = "Bananas"
 
-_INTERRUPTED = 128 + signal.SIGINT
+_PATIENCE = 3.0  # seconds without a sign of life
 _MAX_INTEGER = 2**31 - 1
+_MAX_SECONDS = 1e300
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +29,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         help="a CSV file, gzipped if its name ends in .gz (an empty field is a missing value; any"
         " other text, even NA, makes its column categorical); a dataset that comes with river:"
         f" {', '.join(evaluation.BUNDLED)}; or a stream listed by `river-amf tracks`"
-        f" (default: {DEFAULT_STREAM})",
+        f" (default: {_DEFAULT_STREAM})",
     )
     add(
         "--target",
@@ -51,6 +52,11 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="additional river classification metrics, such as MacroF1,CohenKappa",
     )
+
+
+def chosen_stream(arguments: argparse.Namespace) -> str:
+    """Return the name or path of the stream, which is the default only if there is none."""
+    return _DEFAULT_STREAM if arguments.stream is None else str(arguments.stream)
 
 
 def names(text: str) -> list[str]:
@@ -81,13 +87,15 @@ def seconds(text: str) -> float:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 < number < math.inf:
+    if not 0 < number <= _MAX_SECONDS:
         raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
     return number
 
 
 def check_output(path: str, source: str, what: str) -> None:
     """Raise EvaluationError if a file cannot be written or is the stream; leave it unchanged."""
+    if not path:
+        raise EvaluationError(f"cannot write {what} to '': give the path of a file")
     exists = os.path.exists(path)
     if exists and os.path.exists(source) and os.path.samefile(path, source):
         raise EvaluationError(f"cannot write {what} to {path}: it is the input stream")
@@ -99,7 +107,19 @@ def check_output(path: str, source: str, what: str) -> None:
         raise EvaluationError(f"cannot write {what} to {path}: {error.strerror}") from error
 
 
+@contextmanager
+def told_if_slow(text: str) -> Iterator[None]:
+    """Print a line on stderr if the block takes more than a few seconds."""
+    timer = threading.Timer(_PATIENCE, _startup.tell, [text])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def say_interrupted(text: str = "interrupted") -> int:
     """Report on stderr that Ctrl-C ended the command, and return its exit status."""
-    print(text, file=sys.stderr)
-    return _INTERRUPTED
+    _startup.tell(text)
+    return _startup.INTERRUPTED

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import warnings
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,9 @@ from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_data
 Label = base.typing.ClfTarget
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Label]
+
+_MAX_COLUMNS = 100_000  # pandas takes about a millisecond for each, and every node room for each
+_LONGEST_HEADER = 2**26  # bytes to look for columns in, if a file has no line breaks
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,10 @@ def load_stream(
     ------
     EvaluationError
         If there is no such stream, file or column, if the file is not a table of features and
-        labels, or if `target` or `categorical` is given for a stream that is not a CSV file.
+        labels or has more than 100,000 columns, or if `target` or `categorical` is given for a
+        stream that is not a CSV file.
+    MemoryError
+        If the file does not fit into memory.
 
     Examples
     --------
@@ -108,6 +116,10 @@ def load_stream(
     (['1', '2'], <class 'bool'>)
 
     """
+    if not source:  # which Path would take for the current folder
+        raise EvaluationError(
+            "the stream is '': give the path of a CSV file or the name of a stream"
+        )
     dataset = open_dataset(source)
     if dataset is None:
         return _load_csv(Path(source), target, categorical, limit)
@@ -154,7 +166,11 @@ class _Rows:
 def _load_csv(
     path: Path, target: str | None, categorical: Sequence[str], limit: int | None
 ) -> Stream:
-    if not path.exists():
+    try:
+        is_there = path.exists()
+    except OSError as error:  # its name is too long, or its folder may not be read
+        raise EvaluationError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    if not is_there:
         hint = suggest(str(path), (*BUNDLED, *STREAMS))
         raise EvaluationError(f"no stream or file {str(path)!r} ({hint})")
     if not path.is_file():
@@ -174,27 +190,40 @@ def _load_csv(
 
 def _read_table(path: Path, **options: Any) -> pd.DataFrame:
     """Read a CSV file; only empty fields are missing, and no field is dropped silently."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            table: pd.DataFrame = pd.read_csv(
-                path,
-                compression="gzip" if path.suffix.lower() == ".gz" else None,
-                index_col=False,
-                keep_default_na=False,
-                na_values=[""],
-                low_memory=False,
-                **options,
-            )
-    except pd.errors.ParserWarning as error:
-        raise EvaluationError(f"{path} has a row with more fields than its header") from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise EvaluationError(f"cannot read {path} as CSV: {reason}") from error
+    with _reading(path), warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        table: pd.DataFrame = pd.read_csv(
+            path,
+            compression="gzip" if _is_gzipped(path) else None,
+            index_col=False,
+            keep_default_na=False,
+            na_values=[""],
+            low_memory=False,
+            **options,
+        )
     return table
 
 
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Raise EvaluationError for whatever is wrong with a file."""
+    try:
+        yield
+    except pd.errors.ParserWarning as error:
+        raise EvaluationError(f"{path} has a row with more fields than its header") from error
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        if "out of memory" in str(error):  # which pandas raises as a ValueError
+            raise MemoryError(f"cannot read {path}") from error
+        reason = getattr(error, "strerror", None) or error
+        raise EvaluationError(f"cannot read {path} as CSV: {reason}") from error
+
+
+def _is_gzipped(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
 def _read_header(path: Path) -> list[str]:
+    _check_width(path)
     first_row = _read_table(path, header=None, nrows=1, dtype=str).fillna("")
     columns: list[str] = first_row.iloc[0].tolist()
     column, occurrences = Counter(columns).most_common(1)[0]
@@ -205,6 +234,17 @@ def _read_header(path: Path) -> list[str]:
             f"{path} has only one column, {columns[0]!r}: are its fields separated by commas?"
         )
     return columns
+
+
+def _check_width(path: Path) -> None:
+    """Raise if a file has too many columns, before pandas spends minutes on them."""
+    with _reading(path), gzip.open(path) if _is_gzipped(path) else open(path, "rb") as file:
+        n_columns = file.readline(_LONGEST_HEADER).count(b",") + 1
+    if n_columns > _MAX_COLUMNS:
+        raise EvaluationError(
+            f"{path} has {n_columns} columns; at most {_MAX_COLUMNS} can be read, because each one"
+            " takes room in every node of a tree"
+        )
 
 
 def _choose_target(columns: list[str], target: str | None, path: Path) -> str:

@@ -18,7 +18,7 @@ from river_amf.kernels import cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-CACHE_FOLDER = "" if numba.config.DISABLE_JIT else cache.folder(numba.config.CACHE_DIR)
+CACHE_FOLDERS = [] if numba.config.DISABLE_JIT else cache.folders(numba.config.CACHE_DIR)
 
 _njit = functools.partial(numba.njit, error_model="numpy")
 # Without a wrapper for calls from Python, which halves the compile time.
@@ -38,20 +38,10 @@ def quick_kernel(function: F) -> F:
 
 def _cached(function: F, *, nogil: bool) -> F:
     """Compile a function and everything that it calls, and cache the result on disk."""
-    if not CACHE_FOLDER:
-        return cast(F, _njit(function, nogil=nogil))
-    # Numba asks for the cache folder only when a function is decorated, so the setting is changed
-    # just for that time, and other packages keep theirs. The user may have set locator classes that
-    # do not look at CACHE_DIR, hence the second setting.
-    ours: dict[str, Any] = {"CACHE_DIR": CACHE_FOLDER, "CACHE_LOCATOR_CLASSES": ""}
-    before = {name: getattr(numba.config, name, None) for name in ours}
-    try:
-        for name, value in ours.items():
-            setattr(numba.config, name, value)
-        return cast(F, _njit(function, nogil=nogil, cache=True))
-    finally:
-        for name, value in before.items():
-            setattr(numba.config, name, value)
+    compiled = _njit(function, nogil=nogil)
+    if not numba.config.DISABLE_JIT:
+        compiled._cache = cache.KernelCache(function, CACHE_FOLDERS)
+    return cast(F, compiled)
 
 
 def helper(function: F) -> F:

@@ -24,6 +24,7 @@ RELEVANCE_MEMORY = 400.0  # the number of samples that relevance averages over
 RELEVANCE_FLOOR = 0.003
 LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
 LARGEST_NEWEST = 1e60  # the weight of the newest sample at which all weights are scaled down
+LEAST_PAST = 1e-150  # sums of weights below it become 0 then: a square must not be below 2.2e-308
 LARGEST_SPREAD = 1e100  # the squares of larger deviations would be useless
 
 
@@ -240,19 +241,28 @@ def count_used(buckets: Array) -> int:
     return n_used
 
 
+@hot
+def scaled_down(weight: float, factor: float) -> float:
+    """A sum of weights divided by a factor, or 0 if it is negligible."""
+    # Computing with its square would take a hundred times as long. A new sample weighs 1e-60 at
+    # least.
+    weight /= factor
+    return weight if weight > LEAST_PAST else 0.0
+
+
 @helper
 def rescale_statistics(forest: Forest, factor: float) -> None:
     """Divide all weights of past samples by a factor."""
     for j in range(forest.settings[0]["n_features"]):
         feature = forest.features[j]
-        feature["weight"] /= factor
+        feature["weight"] = scaled_down(feature["weight"], factor)
         feature["squares"] /= factor
         feature["squares"] /= factor
         feature["total"] /= factor
         feature["within"] /= factor
         feature["explained"] /= factor
         for c in range(forest.moments.shape[1]):
-            forest.moments[j, c, 0] /= factor
+            forest.moments[j, c, 0] = scaled_down(forest.moments[j, c, 0], factor)
             for k in range(N_BUCKETS):
-                forest.buckets[j, k, c] /= factor
+                forest.buckets[j, k, c] = scaled_down(forest.buckets[j, k, c], factor)
         feature["n_used"] = count_used(forest.buckets[j])

@@ -12,12 +12,14 @@ import abc
 import importlib
 import os
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar
+from typing import IO, Any, ClassVar, Self, TypeVar
 
 from river_amf._version import __version__
 from river_amf.encoding import shown
-from river_amf.persistence import container
-from river_amf.persistence.container import Array, FileError, Header
+from river_amf.persistence import container, sources
+from river_amf.persistence.container import Array, Header
+from river_amf.persistence.errors import FileError
+from river_amf.persistence.sources import Readable, Writable
 
 __all__ = ["FileError", "PathLike", "Saved", "load", "save"]
 
@@ -82,23 +84,26 @@ class Saved:
     def _from_file(cls, header: Header, arrays: dict[str, Array]) -> Self:
         """Return the model that `_to_file` returned as these, or raise FileError."""
 
-    def save(self, path: PathLike) -> None:
+    def save(self, path: PathLike | Writable) -> None:
         """Save the model to a file, as `river_amf.save` does.
 
         Parameters
         ----------
         path
-            Path of the file. An existing file is replaced, once the new one is complete.
+            Path of the file. An existing file is replaced, once the new one is complete. Or a file
+            that is open for writing in binary mode: the model is written at its position.
 
         Raises
         ------
         OSError
             If the file cannot be written.
         TypeError
-            If a label, category or feature name is of a type that cannot be saved.
+            If a label, category or feature name is of a type that cannot be saved, or if the open
+            file is in text mode.
         ValueError
-            If labels, categories and feature names together take more than 1 GiB, or if the
-            `model_` of a scikit-learn estimator has learned other columns or classes on its own.
+            If labels, categories and feature names together take more than 1 GiB, if more than 128
+            of them have the same hash, or if the `model_` of a scikit-learn estimator has learned
+            other columns or classes on its own.
 
         Examples
         --------
@@ -113,13 +118,14 @@ class Saved:
         save(self, path)
 
     @classmethod
-    def load(cls, path: PathLike) -> Self:
+    def load(cls, path: PathLike | Readable) -> Self:
         """Load a model of this class, or of a subclass, from a file.
 
         Parameters
         ----------
         path
-            Path of the file.
+            Path of the file, or a file that is open for reading in binary mode, as for
+            `river_amf.load`.
 
         Returns
         -------
@@ -129,10 +135,14 @@ class Saved:
         Raises
         ------
         OSError
-            If the file cannot be read.
+            If the file cannot be read, or if the path leads to a pipe, a device or a folder.
         FileError
             If it is not a river_amf file, if it is truncated, has been changed or has a later
             format, or if it holds a model of another class. `FileError` is a `ValueError`.
+        MemoryError
+            If there is not enough memory for a file of its size.
+        TypeError
+            If the open file is in text mode.
 
         Examples
         --------
@@ -149,38 +159,47 @@ class Saved:
         """
         model = load(path)
         if not isinstance(model, cls):
+            name = sources.name_of(sources.place_of(path, "read"))
             raise FileError(
-                f"the file {os.fsdecode(path)!r} holds an {type(model).__name__}, not an "
-                f"{cls.__name__}; river_amf.load(path) loads any model"
+                f"{name} holds an {type(model).__name__}, not an {cls.__name__}; "
+                "river_amf.load(path) loads any model"
             )
         return model
 
 
-def save(model: Any, path: PathLike) -> None:
+def save(model: Any, path: PathLike | Writable) -> None:
     """Save a model to a file.
 
     The model is written to a temporary file next to `path`, which is then renamed: whatever happens
-    along the way, an existing file stays intact. (If the process is killed meanwhile, the temporary
-    file `.river_amf-*.tmp` is left behind.) The model is not changed, and equal models give equal
-    files. Other attributes that have been set on the object are not saved.
+    along the way, an existing file stays intact. If the process is killed meanwhile, a temporary
+    file `.river_amf-*.tmp` is left behind, and the next save to the same folder removes it. The
+    model is not changed, and equal models give equal files. Other attributes that have been set on
+    the object are not saved.
+
+    An open file is written at its position, from the first byte to the last, and stays open; it
+    need not support `seek`. It gets the same bytes as a file at a path. If there is an exception,
+    what has been written so far stays in it.
 
     Parameters
     ----------
     model
         A model of this package, trained or not.
     path
-        Path of the file. An existing file is replaced. The suggested extension is `.amf`.
+        Path of the file. An existing file is replaced. The suggested extension is `.amf`. Or a file
+        that is open for writing in binary mode, such as `io.BytesIO()`.
 
     Raises
     ------
     OSError
         If the file cannot be written.
     TypeError
-        If the model is not from this package, or if a label, category or feature name is not a str,
-        bool, int, float, None, a numpy scalar of these types, or a tuple of such values.
+        If the model is not from this package, if a label, category or feature name is not a str,
+        bool, int, float, None, a numpy scalar of these types, or a tuple of such values, or if
+        `path` is neither a path nor a file that is open in binary mode.
     ValueError
-        If labels, categories and feature names together take more than 1 GiB, or if the `model_` of
-        a scikit-learn estimator has learned other columns or classes on its own.
+        If labels, categories and feature names together take more than 1 GiB, if more than 128 of
+        them have the same hash, or if the `model_` of a scikit-learn estimator has learned other
+        columns or classes on its own.
 
     Examples
     --------
@@ -195,29 +214,37 @@ def save(model: Any, path: PathLike) -> None:
     >>> twin.predict_proba_one({})
     {'ham': 1.0}
     """
-    name = os.fsdecode(path)
+    place = sources.place_of(path, "write")
     kind = getattr(type(model), "_file_kind", None)
     if kind is None or _KINDS.get(kind) is not type(model):
         raise TypeError(
             f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))}; a "
             "subclass of one of these needs its own _file_kind, see river_amf.persistence.Saved"
         )
-    model._while_still(_write, model, kind, name)
+    model._while_still(_write, model, kind, place)
 
 
-def _write(model: Saved, kind: str, name: str) -> None:
+def _write(model: Saved, kind: str, place: str | Writable) -> None:
     """Write a model to a file."""
     header, arrays = model._to_file()
-    container.write(name, {"river_amf": __version__, "kind": kind, "model": header}, arrays)
+    container.write(place, {"river_amf": __version__, "kind": kind, "model": header}, arrays)
 
 
-def load(path: PathLike) -> Any:
+def load(path: PathLike | Readable) -> Any:
     """Load a model of any class from a file.
+
+    A file may come from anyone. Loading it takes time in proportion to its size, and memory in
+    proportion too: one to two times what the arrays in it take, and at most about 20 times the
+    bytes of `header.json`, the labels, categories and feature names.
+
+    An open file is read from its position to the end of the model, so that another may follow, and
+    stays open. One that does not support `seek`, or slowly, is copied to a temporary file on the
+    way; the data of a `GzipFile` may be a thousand times as large as the file.
 
     Parameters
     ----------
     path
-        Path of a file written by `save`.
+        Path of a file written by `save`. Or a file that is open for reading in binary mode.
 
     Returns
     -------
@@ -227,34 +254,58 @@ def load(path: PathLike) -> Any:
     Raises
     ------
     OSError
-        If the file cannot be read.
+        If the file cannot be read, or if the path leads to a pipe, a device or a folder. (Open a
+        pipe and pass the open file.)
     FileError
         If it is not a river_amf file, or if it is truncated, has been changed or has a later
         format. `FileError` is a `ValueError`.
+    MemoryError
+        If there is not enough memory for a file of its size.
+    TypeError
+        If `path` is neither a path nor a file that is open in binary mode.
 
     Examples
     --------
-    >>> import pathlib, tempfile
+    >>> import io, pathlib, tempfile
     >>> import river_amf
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder, "model.amf")
     ...     river_amf.AdaptiveAMFClassifier(seed=1).save(path)
     ...     river_amf.load(path).seed
     1
+    >>> file = io.BytesIO()
+    >>> for seed in (2, 3):
+    ...     river_amf.AMFClassifier(seed=seed).save(file)
+    >>> _ = file.seek(0)
+    >>> river_amf.load(file).seed, river_amf.load(file).seed
+    (2, 3)
     """
-    name = os.fsdecode(path)
+    place = sources.place_of(path, "read")
+    name, size = sources.name_of(place), None
     try:
-        header, arrays = container.read(name)
+        with sources.opened(place) as file:
+            size = file.seek(0, os.SEEK_END)
+            return _model_in(file)
+    except FileError as error:
+        raise FileError(f"{name} {error}") from error.__cause__
+    except MemoryError as error:
+        bytes_ = "" if size is None else f", which has {size} bytes"
+        raise MemoryError(f"not enough memory to load {name}{bytes_}") from error
+
+
+def _model_in(file: IO[bytes]) -> Any:
+    """Return the model in an opened file, or raise FileError."""
+    try:
+        header, arrays = container.parts(file)
         kind, model = container.take(header, "kind"), container.take(header, "model")
         return _class_of(kind)._from_file(model, arrays)
-    except FileError as error:
-        raise FileError(f"the file {name!r} {error}") from None
+    except (FileError, OSError):  # an error of the system may be a ValueError too
+        raise
     except ValueError as error:  # as from the check of a parameter
-        raise FileError(f"the file {name!r} is damaged: {error}") from error
+        raise FileError(f"is damaged: {error}") from error
     except _MISFITS as error:
         raise FileError(
-            f"the file {name!r} is damaged: its parts do not fit together "
-            f"({type(error).__name__}: {error})"
+            f"is damaged: its parts do not fit together ({type(error).__name__}: {error})"
         ) from error
 
 

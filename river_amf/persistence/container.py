@@ -19,11 +19,14 @@ whenever an entry, parameter, field or array is added; files that lack it get it
 
 A header has at most `LONGEST_HEADER` bytes (1 GiB), enough for about ten million names. Nothing in
 a file is executed, no size in it is trusted before it has been compared with the size of the file,
-and no header is read into memory before the checksum has been verified.
+and no header is read into memory before the checksum has been verified. Nor can a small file fill
+the memory: headers are parsed no further than their content makes sense (see `headers`), and the
+directory has a bound.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
@@ -34,7 +37,8 @@ import stat
 import struct
 import sys
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from typing import IO, Any
 
 import numpy as np
@@ -44,7 +48,9 @@ from numpy.typing import NDArray
 from river_amf import layout
 from river_amf._version import __version__
 from river_amf.encoding import shown
-from river_amf.persistence.replacement import replacing
+from river_amf.persistence import headers, sources
+from river_amf.persistence.errors import FileError
+from river_amf.persistence.replacement import replace
 
 FORMAT = 1
 LONGEST_HEADER = 2**30
@@ -55,10 +61,13 @@ _COMMENT = b"sha256:"
 _N_DIGITS = 64
 _START = b"PK\3\4"  # the start of a local file header: 30 bytes, then the name of the member
 _START_BYTES = 30
+_DATE = 1 << 5 | 1  # the first of January 1980
+_LARGEST_SHORT = 2**32 - 1  # in place of a size or position of which an extra field has the value
 _END = b"PK\5\6"  # the start of the end record: 22 bytes (the last two a length), then the comment
 _END_BYTES = 22
 # the attributes of a member in the directory that must be as we write them
 _COMPARED = "compress_size compress_type flag_bits date_time create_system external_attr comment"
+_LARGEST_DIRECTORY = 2**16  # in bytes; the entries of zipfile take twenty times as much
 _PIECE_BYTES = 2**20  # how much of an array or a file is handled at once
 _LONGEST_VERSION = 40  # maximum number of characters of a version in a message
 # errors that zipfile raises for a malformed archive
@@ -82,24 +91,6 @@ Array = NDArray[Any]
 Header = dict[str, Any]
 
 
-class FileError(ValueError):
-    """Raised if a file cannot be loaded; the message says what is wrong with it.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> import river_amf
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "model.amf")
-    ...     _ = path.write_text("not a model")
-    ...     try:
-    ...         river_amf.load(path)
-    ...     except river_amf.persistence.FileError as error:
-    ...         print("is not a river_amf file" in str(error))
-    True
-    """
-
-
 def take(header: Any, name: str, default: Any = _REQUIRED) -> Any:
     """Remove an entry from a header (or an object in it) and return it, or its default if absent.
 
@@ -107,7 +98,7 @@ def take(header: Any, name: str, default: Any = _REQUIRED) -> Any:
     []
     >>> take({"river_amf": "0.1"}, "kind")
     Traceback (most recent call last):
-    river_amf.persistence.container.FileError: is damaged: its header lacks 'kind'
+    river_amf.persistence.errors.FileError: is damaged: its header lacks 'kind'
     """
     if type(header) is not dict:
         raise FileError(f"is damaged: it has {shown(header)} in place of an object with {name!r}")
@@ -143,7 +134,7 @@ def _checksum(file: IO[bytes], size: int) -> bytes:
 # --------------------------------------------------------------------------------------- writing
 
 
-def write(path: str, header: Header, arrays: dict[str, Array]) -> None:
+def write(place: str | sources.Writable, header: Header, arrays: dict[str, Array]) -> None:
     """Write a file, or raise OSError, TypeError or ValueError and leave an existing one intact.
 
     >>> import tempfile
@@ -158,36 +149,116 @@ def write(path: str, header: Header, arrays: dict[str, Array]) -> None:
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
     if len(text) > LONGEST_HEADER:
         raise ValueError(
-            f"cannot save to {path!r}: labels, categories and names take {len(text)} bytes, but a "
-            f"file can hold at most {LONGEST_HEADER}"
+            f"cannot save to {sources.name_of(place)}: labels, categories and names take "
+            f"{len(text)} bytes, but a file can hold at most {LONGEST_HEADER}"
         )
-    with replacing(path) as file:
-        with zipfile.ZipFile(file, "w") as archive:
-            archive.comment = _COMMENT + bytes(_N_DIGITS)
-            archive.writestr(_entry(_HEADER), text)
-            for name, array in arrays.items():
-                _write_array(archive, name, array)
-        file.write(_checksum(file, file.tell() - _N_DIGITS))
+    starts = {name: _start_of(name, array) for name, array in arrays.items()}
+
+    def write_to(write: Callable[[Any], Any]) -> None:
+        archive = _Archive(write)
+        archive.add(_HEADER, lambda: [text])
+        for name, array in arrays.items():
+            archive.add(f"{name}.npy", functools.partial(_content, starts[name], array))
+        archive.finish()
+
+    if isinstance(place, str):
+        replace(place, lambda file: write_to(file.write))
+    else:
+        write_to(sources.writer(place))
 
 
-def _write_array(archive: zipfile.ZipFile, name: str, array: Array) -> None:
+class _Archive:
+    """A zip archive that is written from its first byte to its last, without going back."""
+
+    # zipfile goes back to complete what it says of a member, which few open files can, and an
+    # exception in the middle of a member would become another one when it closes the archive.
+
+    def __init__(self, write: Callable[[Any], Any]) -> None:
+        self._write = write
+        self._digest = hashlib.sha256()
+        self._position = 0
+        self._entries: list[tuple[zipfile.ZipInfo, int]] = []
+
+    def _put(self, data: Any) -> None:
+        self._digest.update(data)
+        self._write(data)
+        self._position += len(data)
+
+    def add(self, name: str, pieces: Callable[[], Iterable[Any]]) -> None:
+        """Write a member, whose pieces are asked for twice."""
+        entry = _entry(name)
+        entry.CRC = 0
+        for piece in pieces():
+            entry.CRC = zlib.crc32(piece, entry.CRC)
+            entry.file_size += len(piece)
+        entry.compress_size = entry.file_size
+        self._entries.append((entry, self._position))
+        self._put(entry.FileHeader(entry.file_size > zipfile.ZIP64_LIMIT))
+        for piece in pieces():
+            self._put(piece)
+
+    def finish(self) -> None:
+        """Write the directory and the checksum."""
+        start = self._position
+        for entry, position in self._entries:
+            self._put(_directory_entry(entry, position))
+        size, count = self._position - start, len(self._entries)
+        if start > zipfile.ZIP64_LIMIT or size > zipfile.ZIP64_LIMIT:
+            end = self._position
+            counts = (0, 0, count, count, size, start)
+            self._put(struct.pack("<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, *counts))
+            self._put(struct.pack("<4sLQL", b"PK\6\7", 0, end, 1))
+            start, size = min(start, _LARGEST_SHORT), min(size, _LARGEST_SHORT)
+        n_comment = len(_COMMENT) + _N_DIGITS
+        end_record = struct.pack("<4s4H2LH", _END, 0, 0, count, count, size, start, n_comment)
+        self._put(end_record + _COMMENT)
+        self._write(self._digest.hexdigest().encode())
+
+
+def _directory_entry(entry: zipfile.ZipInfo, position: int) -> bytes:
+    """Return the entry of a member in the directory, as zipfile writes it."""
+    name, size, large = entry.filename.encode("ascii"), entry.file_size, []
+    if size > zipfile.ZIP64_LIMIT:
+        large, size = [size, size], _LARGEST_SHORT
+    if position > zipfile.ZIP64_LIMIT:
+        large, position = [*large, position], _LARGEST_SHORT
+    extra = struct.pack(f"<HH{len(large)}Q", 1, 8 * len(large), *large) if large else b""
+    version = zipfile.ZIP64_VERSION if large else zipfile.DEFAULT_VERSION
+    versions = (version, entry.create_system, version, 0)
+    sizes = (entry.CRC, size, size, len(name), len(extra), 0)
+    return (
+        struct.pack(
+            "<4s4B4H3L5H2L",
+            *(b"PK\1\2", *versions, entry.flag_bits, entry.compress_type, 0, _DATE, *sizes),
+            *(0, 0, entry.external_attr, position),
+        )
+        + name
+        + extra
+    )
+
+
+def _start_of(name: str, array: Array) -> bytes:
+    """Return the start of an array in a file, or raise TypeError if it cannot be saved."""
     dtype = array.dtype.newbyteorder("=")
     if not (_ARRAY.fullmatch(f"{name}.npy") and _is_ours(dtype)):
         raise TypeError(
             f"cannot save the array {name!r} of {dtype}: its name must consist of ASCII letters, "
             "digits and underscores, its type be float64, int64, int32, uint64 or a record of these"
         )
-    dtype = dtype.newbyteorder("<")
-    descr = npy.dtype_to_descr(dtype)
+    descr = npy.dtype_to_descr(dtype.newbyteorder("<"))
     start = io.BytesIO()
     npy.write_array_header_1_0(
         start, {"descr": descr, "fortran_order": False, "shape": array.shape}
     )
-    is_large = start.tell() + array.nbytes > zipfile.ZIP64_LIMIT
-    with archive.open(_entry(f"{name}.npy"), "w", force_zip64=is_large) as member:
-        member.write(start.getvalue())
-        for piece in _pieces(array):
-            member.write(np.ascontiguousarray(piece, dtype).reshape(-1).view(np.uint8).data)
+    return start.getvalue()
+
+
+def _content(start: bytes, array: Array) -> Iterator[Any]:
+    """Yield the pieces of an array in a file."""
+    dtype = array.dtype.newbyteorder("<")
+    yield start
+    for piece in _pieces(array):
+        yield np.ascontiguousarray(piece, dtype).reshape(-1).view(np.uint8).data
 
 
 def _pieces(array: Array) -> Iterator[Array]:
@@ -204,38 +275,45 @@ def _pieces(array: Array) -> Iterator[Array]:
 # --------------------------------------------------------------------------------------- reading
 
 
-def read(path: str) -> tuple[Header, dict[str, Array]]:
+def read(place: str | sources.Readable) -> tuple[Header, dict[str, Array]]:
     """Return the header of a file, without `format`, and its arrays; or raise OSError or FileError.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     read(file.name)
     Traceback (most recent call last):
-    river_amf.persistence.container.FileError: is empty
+    river_amf.persistence.errors.FileError: is empty
     """
-    with open(path, "rb") as file:
-        _check_whole(file)
-        try:
-            members = _members(file)
-            header = _read_header(file, next(members)[1])
-            arrays = {
-                name.removesuffix(".npy"): _read_array(file, name, size) for name, size in members
-            }
-        except FileError:
-            raise
-        except _MISFITS as error:
-            raise FileError(f"is damaged: it is not a valid archive ({shown(error)})") from None
+    with sources.opened(place) as file:
+        header, arrays = parts(file)
+        return headers.plain(header), arrays
+
+
+def parts(file: IO[bytes]) -> tuple[Header, dict[str, Array]]:
+    """Return what `read` does for an opened file, but with arrays in the header `Unparsed`."""
+    _check_whole(file)
+    try:
+        members = _members(file)
+        header = _read_header(file, next(members)[1])
+        arrays = {
+            name.removesuffix(".npy"): _read_array(file, name, size) for name, size in members
+        }
+    except FileError:
+        raise
+    except _MISFITS as error:
+        raise FileError(f"is damaged: it is not a valid archive ({shown(error)})") from None
     return header, arrays
 
 
 def _check_whole(file: IO[bytes]) -> None:
     """Check that a file begins and ends as it should, and verify its checksum."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
     start = file.read(_START_BYTES + len(_HEADER))
     if not start:
         raise FileError("is empty")
     if not (_START.startswith(start[:4]) and _HEADER.encode().startswith(start[_START_BYTES:])):
         raise FileError("is not a river_amf file (it does not begin like one)")
-    size = os.fstat(file.fileno()).st_size
     file.seek(max(size - 2**16, 0))
     rest = file.read()
     end = rest[rest.rfind(_END) :] if _END in rest else b""
@@ -246,12 +324,17 @@ def _check_whole(file: IO[bytes]) -> None:
         raise FileError(f"is truncated: it has {size} of {size - surplus} bytes")
     if surplus > 0:
         raise FileError(f"has extra bytes after its end: {surplus}")
+    sources.demand_room(size)
     if end[_END_BYTES:] != _COMMENT + _checksum(file, size - _N_DIGITS):
         raise FileError("has been changed since it was saved (its checksum differs)")
 
 
 def _members(file: IO[bytes]) -> Iterator[tuple[str, int]]:
     """Go to one member after the other, check its place and header, and yield its name and size."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    if size - sources.pass_archive(file) > _LARGEST_DIRECTORY:
+        raise FileError("is damaged: its directory is too large")
     with zipfile.ZipFile(file) as archive:
         entries, end = archive.infolist(), archive.start_dir
     names: set[str] = set()
@@ -287,13 +370,11 @@ def _read_header(file: IO[bytes], size: int) -> Header:
             f"is damaged: its header claims to have {size} bytes, but the limit is {LONGEST_HEADER}"
         )
 
-    def refuse(constant: str) -> None:
-        raise ValueError(constant)
-
     try:
-        header: Header = json.loads(file.read(size).decode("ascii"), parse_constant=refuse)
-    except (ValueError, RecursionError) as error:
+        text = file.read(size).decode("ascii")
+    except ValueError as error:
         raise FileError(f"is damaged: its header is not valid JSON ({error})") from None
+    header = headers.outline(text)
     format_, version = take(header, "format"), header.get("river_amf")
     if type(format_) is not int or format_ < 1:
         raise FileError(f"is damaged: its format must be an integer >= 1, got {shown(format_)}")
@@ -305,7 +386,8 @@ def _read_header(file: IO[bytes], size: int) -> Header:
         )
     if type(version) is not str:
         raise FileError("is damaged: its header does not say which version of river_amf wrote it")
-    return header
+    expanded: Header = headers.expanded(header)
+    return expanded
 
 
 def _read_array(file: IO[bytes], name: str, size: int) -> Array:

@@ -18,7 +18,7 @@ from river_amf import kernels
 from river_amf.encoding import LARGEST_WEIGHT
 from river_amf.kernels import NONE, UNLISTED
 from river_amf.layout import COPIED, FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
-from river_amf.persistence.container import FileError
+from river_amf.persistence.errors import FileError
 from river_amf.state import defaults
 
 Array = NDArray[Any]
@@ -43,7 +43,7 @@ def demand(is_sound: Any, what: str) -> None:
 
     >>> demand(False, "links of nodes")
     Traceback (most recent call last):
-    river_amf.persistence.container.FileError: is damaged: its links of nodes cannot be right
+    river_amf.persistence.errors.FileError: is damaged: its links of nodes cannot be right
     """
     if not is_sound:
         raise FileError(f"is damaged: its {what} cannot be right")
@@ -121,7 +121,7 @@ def check(arrays: dict[str, Array], n_categories: list[int | None]) -> None:
     >>> arrays["nodes"]["feature"] = 5
     >>> check(arrays, [None])
     Traceback (most recent call last):
-    river_amf.persistence.container.FileError: is damaged: its split features cannot be right
+    river_amf.persistence.errors.FileError: is damaged: its split features cannot be right
     """
     # The settings are trusted: they follow from the parameters of the model, its labels and its
     # features. `n_categories` has None for a numeric feature.

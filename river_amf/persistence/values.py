@@ -15,18 +15,25 @@ type and one more item:
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from river_amf.encoding import Features, Labels, is_missing, shown
-from river_amf.persistence.container import FileError
+from river_amf.persistence.errors import FileError
+from river_amf.persistence.headers import Unparsed, is_array, items_of
 
 _DEEPEST = 50  # how deep tuples may be nested
 _LARGEST_PLAIN = 2**63
+# Sets and dicts compare a value with all others of the same hash, so that the time for values of
+# one hash grows with their square: 60,000 integers that leave the same remainder modulo 2**61 - 1
+# take a megabyte and many seconds. Tuples of -1 and -2 have equal hashes too, all 128 of length 7.
+MOST_OF_ONE_HASH = 128
+_FIRST_CHECK = 1024  # the number of values after which a list is checked for the first time
 
 _NUMPY_TYPES = {
     np.dtype(name).name: np.dtype(name).type
@@ -96,18 +103,23 @@ def from_json(item: Any) -> Any:
 
 
 def _from_json(item: Any, depth: int) -> Any:
-    if type(item) is not list:
-        if type(item) is dict:
+    if not is_array(item):
+        if type(item) is dict or type(item) is Unparsed:
             raise FileError("is damaged: it has an object in place of a value")
         return item
     try:
-        kind, content = item
-        if kind == "tuple" and depth and type(content) is list:
-            return tuple(_from_json(part, depth - 1) for part in content)
-        return _UNTAGGED[kind](content)
+        parts = items_of(item)
+        kind, content = next(parts), next(parts)
+        if kind == "tuple" and depth and is_array(content):
+            value: Any = tuple([_from_json(part, depth - 1) for part in items_of(content)])
+        else:
+            value = _UNTAGGED[kind](content)
+        if next(parts, parts) is not parts:
+            raise ValueError
+        return value
     except FileError:
         raise
-    except (KeyError, OverflowError, TypeError, ValueError):
+    except (KeyError, OverflowError, StopIteration, TypeError, ValueError):
         raise FileError(f"is damaged: {shown(item)} does not encode a value") from None
 
 
@@ -117,7 +129,7 @@ def _infinite(text: str) -> float:
 
 def _scalar(content: Any) -> Any:
     """Return the Python value inside the JSON of a numpy scalar, or raise ValueError."""
-    if type(content) is list and content[:1] not in (["int"], ["float"], ["text"]):
+    if is_array(content) and next(items_of(content), None) not in ("int", "float", "text"):
         raise ValueError
     return _from_json(content, 0)
 
@@ -190,7 +202,7 @@ def labels_to_json(labels: Labels) -> list[Any]:
     >>> labels_to_json(labels)
     ['spam']
     """
-    return [to_json(label, "label") for label in labels]
+    return _savable(labels.index, "label")
 
 
 def labels_from_json(items: Any) -> Labels:
@@ -216,11 +228,11 @@ def features_to_json(features: Features) -> list[list[Any]]:
     [['color', ['red']], ['size', None]]
     """
     result = []
-    for name in features:
+    for name, coded_name in zip(features, _savable([*features], "feature name"), strict=True):
         categories = features.categories(name)
         what = f"category of feature {shown(name)}:"
-        coded = None if categories is None else [to_json(value, what) for value in categories]
-        result.append([to_json(name, "feature name"), coded])
+        coded = None if categories is None else _savable(categories, what)
+        result.append([coded_name, coded])
     return result
 
 
@@ -230,17 +242,28 @@ def features_from_json(items: Any) -> Features:
     >>> list(features_from_json([["color", ["red"]], ["size", None]]))
     ['color', 'size']
     """
-    if type(items) is not list or not all(type(item) is list and len(item) == 2 for item in items):
-        raise FileError("is damaged: its features are not a list of names and categories")
-    if any(categories == [] for _, categories in items):
-        raise FileError("is damaged: a categorical feature has no categories")
-    names = distinct_from_json([name for name, _ in items], "feature")
-    codes = {
-        name: {value: code for code, value in enumerate(distinct_from_json(categories, "category"))}
-        for name, (_, categories) in zip(names, items, strict=True)
-        if categories is not None
-    }
-    return Features.of({name: column for column, name in enumerate(names)}, codes)
+    wrong = FileError("is damaged: its features are not a list of names and categories")
+    if not is_array(items):
+        raise wrong
+    codes: dict[int, dict[Hashable, int]] = {}
+
+    def read_names() -> Iterator[Hashable]:
+        for column, item in enumerate(items_of(items)):
+            parts = [*itertools.islice(items_of(item), 3)] if is_array(item) else []
+            if len(parts) != 2:
+                raise wrong
+            name, categories = parts
+            if categories is not None:
+                values = distinct_from_json(categories, "category")
+                if not values:
+                    raise FileError("is damaged: a categorical feature has no categories")
+                codes[column] = {value: code for code, value in enumerate(values)}
+            yield from_json(name)
+
+    names = _distinct(read_names(), "feature")
+    by_name = {names[column]: code for column, code in codes.items()}
+    columns = {name: column for column, name in enumerate(names)}
+    return Features.of(columns, by_name)
 
 
 def distinct_from_json(items: Any, what: str) -> list[Hashable]:
@@ -249,9 +272,52 @@ def distinct_from_json(items: Any, what: str) -> list[Hashable]:
     >>> distinct_from_json(["red", ["int64", 7]], "category")
     ['red', np.int64(7)]
     """
-    if type(items) is not list:
+    if not is_array(items):
         raise FileError(f"is damaged: what should be a list with one {what} per item is not a list")
-    values = [from_json(item) for item in items]
+    return _distinct(map(from_json, items_of(items)), what)
+
+
+def _distinct(values: Iterator[Hashable], what: str) -> list[Hashable]:
+    """Return values as a list, or raise FileError unless all of them are distinct."""
+    result: list[Hashable] = []
+    due = _FIRST_CHECK  # early, as a list of the same value again and again may be long
+    for value in values:
+        result.append(value)
+        if len(result) == due:
+            _check_distinct(result, what)
+            due *= 4
+    _check_distinct(result, what)
+    return result
+
+
+def _check_distinct(values: list[Hashable], what: str) -> None:
+    if has_many_of_one_hash(values):
+        raise FileError(
+            f"is damaged: more than {MOST_OF_ONE_HASH} values in its list with one {what} per item "
+            "have the same hash"
+        )
     if len(set(values)) != len(values):
         raise FileError(f"is damaged: a {what} appears twice")
-    return values
+
+
+def has_many_of_one_hash(values: Iterable[Hashable]) -> bool:
+    """Whether so many values have the same hash that a dict of them would be slow.
+
+    >>> has_many_of_one_hash(range(1000))
+    False
+    >>> has_many_of_one_hash(range(0, 1000 * (2**61 - 1), 2**61 - 1))
+    True
+    """
+    hashes = np.fromiter(map(hash, values), np.int64)
+    hashes.sort()
+    return bool((hashes[MOST_OF_ONE_HASH:] == hashes[:-MOST_OF_ONE_HASH]).any())
+
+
+def _savable(values: Collection[Hashable], what: str) -> list[Any]:
+    """Return values as JSON, or raise TypeError, or ValueError if they would not be loaded."""
+    if has_many_of_one_hash(values):
+        raise ValueError(
+            f"cannot save the model: more than {MOST_OF_ONE_HASH} of its values have the same hash "
+            f"({what}), which a file must not have; use str instead"
+        )
+    return [to_json(value, what) for value in values]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import weakref
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
@@ -23,6 +24,7 @@ from river_amf.sklearn.targets import (
     draw_seed,
     merged_classes,
     read_labels,
+    read_rows,
     read_weights,
 )
 
@@ -207,6 +209,16 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         seen = self._predict_seen(X)
         predicted: NDArray[Any] = self.classes_[self._class_of_label(seen)[seen.argmax(axis=1)]]
         return predicted
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._lock.read(self._settle, self._snapshot)
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return the attributes, with a model that later calls do not change."""
+        state = dict(super().__getstate__())
+        if "model_" in state:
+            state["model_"] = copy.deepcopy(state["model_"])
+        return state
 
     @property
     def _lock(self) -> ModelLock:
@@ -442,6 +454,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
                     f"feature(s) while a minimum of 1 of each is required by {type(self).__name__}."
                 )
         else:
+            X = read_rows(X)
             # Without dtype=object, numpy would turn numbers in a mixed list into strings.
             dtype = object if isinstance(X, list | tuple) else None
             array = validate_data(

@@ -14,10 +14,28 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_non_negative
 
 from river_amf.encoding import shown
+from river_amf.frames import unmasked
 from river_amf.parameters import integer
 from river_amf.persistence import soundness
 
+_LARGEST_TEXTS = 2**28  # bytes of an array of texts that needs no reason
 _LARGEST_DRAW = np.iinfo(np.int32).max  # upper bound of a seed drawn from a RandomState
+
+
+def is_masked(values: Any) -> bool:
+    """Whether some entry of an array or list is masked, which numpy forgets when it converts it."""
+    if isinstance(values, np.ma.MaskedArray):
+        return bool(np.ma.is_masked(values))
+    return isinstance(values, list | tuple) and any(map(np.ma.is_masked, values))
+
+
+def read_rows(X: Any) -> Any:
+    """Return an array or list of rows with None, NaN or NaT where they are masked."""
+    if isinstance(X, np.ma.MaskedArray):
+        return unmasked(X)
+    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in X):
+        return [unmasked(row) if isinstance(row, np.ma.MaskedArray) else row for row in X]
+    return X
 
 
 def draw_seed(random_state: Any) -> int:
@@ -30,6 +48,8 @@ def draw_seed(random_state: Any) -> int:
 
 def read_labels(y: Any) -> NDArray[Any]:
     """Return classification labels as an array, or raise TypeError or ValueError."""
+    if is_masked(y):
+        raise ValueError("y has a masked label; every sample must have a label")
     labels: NDArray[Any] = column_or_1d(y, warn=True)
     if labels.dtype == object and pd.isna(labels).any():
         raise ValueError("y has a missing label (None or NaN); every sample must have a label")
@@ -46,6 +66,10 @@ def read_labels(y: Any) -> NDArray[Any]:
 def classes_of(labels: list[Any]) -> NDArray[Any]:
     """Return `classes_` from the labels in a file, or raise FileError."""
     are_scalars = all(isinstance(label, np.generic) for label in labels)
+    if are_scalars and labels:  # each text takes as much room as the longest: one long, many short
+        lengths = [len(label) for label in labels if isinstance(label, str)]
+        n_bytes = 4 * len(lengths) * max(lengths, default=0)
+        soundness.demand(n_bytes <= max(_LARGEST_TEXTS, 100 * sum(lengths)), "list of classes")
     classes = np.array(labels, dtype=None if are_scalars else object)
     soundness.demand(labels and classes.ndim == 1, "list of classes")
     are_sorted = False
@@ -59,9 +83,16 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     """Return the sample weights, all 1 if none are given, or raise ValueError."""
     if sample_weight is None:
         return np.ones(n_rows)
-    weights: NDArray[np.float64] = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
+    if is_masked(sample_weight):
+        raise ValueError("sample_weight has a masked weight; every row must have a weight")
+    if np.asarray(sample_weight).dtype.kind in "mM":  # which would be read as counts of their unit
+        raise ValueError("sample_weight must be numbers, got dates or durations")
+    try:
+        weights: NDArray[np.float64] = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+    except TypeError as error:
+        raise TypeError(f"sample_weight must be numbers: {error}") from None
     if weights.shape != (n_rows,):
         raise ValueError(
             f"sample_weight must have shape ({n_rows},), one weight per row, got {weights.shape}"
@@ -70,11 +101,17 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     return weights
 
 
+def _family(labels: NDArray[Any]) -> str:
+    """Return what kind of labels these are, of which only equal ones can be merged."""
+    kind = labels.dtype.kind
+    return "text" if kind in "OU" else kind if kind in "mM" else "number"
+
+
 def merged_classes(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
     """Return all labels, sorted; raise ValueError if strings and numbers are mixed."""
     if known is None:
         return np.unique(labels)
-    if (known.dtype.kind in "OU") != (labels.dtype.kind in "OU"):  # numpy would make them strings
+    if _family(known) != _family(labels):  # numpy would make numbers strings or durations
         raise ValueError(
             f"labels must be all strings or all numbers, got {shown(np.unique(labels).tolist())} "
             f"in addition to {shown(known.tolist())}"

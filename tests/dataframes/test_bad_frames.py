@@ -178,10 +178,68 @@ def test_a_column_of_lists_is_refused(library):
     assert_refused_everywhere(LEARNERS, TypeError, ["'notes'", "row 7"], X, good_labels())
 
 
+@pytest.mark.parametrize("dtype", ["complex128", "complex64"])
+def test_a_column_of_complex_numbers_is_refused(dtype):
+    X = pd.DataFrame(good_columns() | {"length": np.array([math.nan] * 7 + [1.0] * 5, dtype)})
+    assert_refused_everywhere(LEARNERS, ValueError, ["'length'", "row 7"], X, good_labels())
+
+
+def test_a_complex_number_that_equals_another_number_is_refused():
+    for values in ([1, 1 + 0j], [1 + 0j, 1.0], [True, np.complex64(1)]):
+        X = pd.DataFrame({"length": objects(*values)})
+        assert_refused_everywhere(LEARNERS, ValueError, ["'length'", "type"], X, good_labels()[:2])
+
+
+def test_numbers_too_large_for_float64_are_refused_without_a_warning():
+    X = pd.DataFrame(good_columns() | {"length": np.array(["1"] * 11 + ["1e4000"], np.longdouble)})
+    assert_refused_everywhere(CALLERS, ValueError, ["'length'", "row 11"], X, good_labels())
+    w = np.array(["1"] * 11 + ["1e4000"], np.longdouble)
+    X = pd.DataFrame(good_columns())
+    assert_refused_everywhere(LEARNERS, ValueError, ["w", "row 11"], X, good_labels(), w)
+
+
+@pytest.mark.parametrize("of", ["list", "struct"])
+def test_a_column_of_pandas_with_nested_values_of_arrow_is_refused(of):
+    pa = pytest.importorskip("pyarrow")
+    nested = pa.array([None] * 11 + [["a"] if of == "list" else {"a": 1}])
+    values = pd.Series(pd.arrays.ArrowExtensionArray(nested))
+    X, words = pd.DataFrame(good_columns() | {"notes": values}), ["'notes'", "row 11"]
+    assert_refused_everywhere(LEARNERS, TypeError, words, X, good_labels())
+    words = ["label", "missing", "row 0"]
+    assert_refused_everywhere(LEARNERS, ValueError, words, pd.DataFrame(good_columns()), values)
+
+
+# The first error
+
+
+def test_the_error_of_the_first_bad_row_is_raised_whatever_column_it_is_in():
+    columns = {"length": [1.0, 2.0, 3.0, math.inf], "new": [1.0, "x", 2.0, 3.0]}
+    X = pd.DataFrame({name: objects(*values) for name, values in columns.items()})
+    good = good_labels()
+    for y in (good[:4], [*good[:3], None], [*good[:2], "third", ["d"]]):
+        assert_refused_everywhere(LEARNERS, ValueError, ["'new'", "row 1"], X, y)
+    y, X = ["above", "below", "third", ["d"]], X[["length"]]
+    assert_refused_everywhere(LEARNERS, ValueError, ["'third'", "row 2"], X, y)
+
+
+class Unhashable:
+    """Raises an error of its own when it is hashed."""
+
+    def __hash__(self):
+        raise RuntimeError("no hash")
+
+
+def test_an_error_of_a_value_itself_is_raised_as_it_is():
+    X, y = pd.DataFrame({"length": [1.0, 2.0]}), ["above", Unhashable()]
+    assert_refused_everywhere(LEARNERS, RuntimeError, ["no hash"], X, y)
+    X, y = pd.DataFrame({"color": objects("red", Unhashable())}), ["above", "below"]
+    assert_refused_everywhere(LEARNERS, RuntimeError, ["no hash"], X, y)
+
+
 # Labels
 
 
-@pytest.mark.parametrize("label", [None, math.nan, pd.NA, pd.NaT], ids=repr)
+@pytest.mark.parametrize("label", [None, math.nan, pd.NA, pd.NaT, np.ma.masked], ids=repr)
 def test_a_missing_label_is_refused(label):
     labels, X = good_but(good_labels(), 7, label), pd.DataFrame(good_columns())
     for y in (labels, objects(*labels), np.array(labels, dtype=object)):
@@ -220,6 +278,48 @@ def test_one_label_more_than_n_classes_is_refused(library):
             assert_refused_everywhere(LEARNERS, ValueError, [*words, "row 11"], X, y, w)
 
 
+MASKED = {
+    "int": np.ma.array([1] * 12, mask=[0] * 11 + [1]),
+    "float": np.ma.array([1.0] * 12, mask=[0] * 11 + [1]),
+    "objects": np.ma.array(np.array(["a"] * 12, object), mask=[0] * 11 + [1]),
+    "text": np.ma.array(["a"] * 12, mask=[0] * 11 + [1]),
+    "dates": np.ma.array(np.array([1] * 12, "M8[s]"), mask=[0] * 11 + [1]),
+    "records": np.ma.array(np.array([(1, 2)] * 12, "i4,i4"), mask=[(0, 0)] * 11 + [(0, 1)]),
+}
+
+
+@pytest.mark.parametrize("y", MASKED.values(), ids=MASKED)
+def test_a_masked_label_is_missing(y):
+    X, words = pd.DataFrame(good_columns()), ["label", "missing", "row 11"]
+    for call in LEARNERS:
+        assert_refused(two_classes, ValueError, words, call, X, y)
+    two_classes().learn_many(X.head(11), y[:11])
+
+
+def test_an_index_of_several_levels_is_no_series_of_labels_or_weights():
+    X = pd.DataFrame({"length": [1.0, 2.0]})
+    index = pd.MultiIndex.from_tuples([("a", 1), ("b", 2)])
+    assert_refused_everywhere(LEARNERS, TypeError, ["y", "MultiIndex"], X, index)
+    assert_refused_everywhere(LEARNERS, TypeError, ["w", "MultiIndex"], X, ["above", "x"], index)
+    fresh().learn_many(X, list(index))
+
+
+def test_durations_without_a_unit_are_no_labels():
+    X, y = pd.DataFrame({"length": [1.0, 2.0]}), np.array([1, 2], "m8")
+    assert_refused_everywhere(LEARNERS, TypeError, ["y", "unit"], X, y)
+    words = ["label", "unhashable", "row 0"]
+    assert_refused_everywhere(LEARNERS, TypeError, words, X, list(y))
+
+
+def test_labels_that_cannot_be_compared_are_refused_before_the_first_row_is_learnt():
+    X, y = pd.DataFrame({"a": [1.0, 2.0]}), [decimal.Decimal(1), np.int64(1)]
+    for call in LEARNERS:
+        assert_refused(two_classes, TypeError, ["label", "row 1", "compared"], call, X, y)
+    X = pd.DataFrame({"shape": objects(*((value,) for value in y))})
+    words = ["'shape'", "row 1", "compared"]
+    assert_refused_everywhere(LEARNERS, TypeError, words, X, ["above", "below"])
+
+
 # Weights
 
 
@@ -231,7 +331,11 @@ def test_a_weight_out_of_range_is_refused(weight):
         assert_refused_at_both_stages(ValueError, words, learn_many, X, good_labels(), w)
 
 
-@pytest.mark.parametrize("weight", [None, "1", b"1", 1j, [1.0]], ids=repr)
+@pytest.mark.parametrize(
+    "weight",
+    [None, "1", b"1", 1j, [1.0], np.complex128(1), np.ma.masked, np.timedelta64(1, "s")],
+    ids=repr,
+)
 def test_a_weight_that_is_no_number_is_refused(weight):
     weights, X = good_but([1.0] * 12, 7, weight), pd.DataFrame(good_columns())
     for w in (weights, objects(*weights)):
@@ -245,6 +349,17 @@ def test_a_bad_weight_is_refused_in_any_row_by_each_learning_method(row):
     for weight, error in ((-1.0, ValueError), ("1", TypeError)):
         w, words = good_but([1.0] * 12, row, weight), ["w", f"row {row}"]
         assert_refused_everywhere(LEARNERS, error, words, X, good_labels(), w)
+
+
+def test_masked_complex_and_timed_weights_are_refused():
+    X = pd.DataFrame(good_columns())
+    for name in ("int", "float"):
+        words = ["w", "row 11"]
+        w = MASKED[name]
+        assert_refused_everywhere(LEARNERS, (TypeError, ValueError), words, X, good_labels(), w)
+    for dtype in ("complex128", "m8[s]", "M8[s]"):
+        w = np.array([1] * 12, dtype)
+        assert_refused_everywhere(LEARNERS, TypeError, ["w", "row 0"], X, good_labels(), w)
 
 
 @libraries
@@ -263,6 +378,63 @@ def test_other_lengths_of_labels_or_weights_are_refused(library):
         for w in (weights, np.array(weights), library.series(weights)):
             words = ["w", "12", length]
             assert_refused_everywhere(LEARNERS, ValueError, words, X, good_labels(), w)
+
+
+# Results
+
+ODD_LABELS = {
+    "no Unicode": ["\ud800", "b"],
+    "float16": [np.float16(0.5), np.float16(1)],
+    "rounded by pandas": [2**53 + 1, 0.5],
+    "longdouble": [np.longdouble("0.1"), 0.5],
+    "tuples with NaN": [("a", math.nan), ("b", math.nan)],
+    "large": [2**70, 1],
+    "complex": [1j, 2],
+    "all sorts": [True, 2],
+}
+
+
+@pytest.mark.parametrize("labels", ODD_LABELS.values(), ids=ODD_LABELS)
+def test_odd_labels_name_columns_and_rows_in_pandas_as_they_are(labels):
+    X, model = pd.DataFrame({"length": [1.0, 4.0]}), fresh()
+    for answer in (model.predict_proba_then_learn_many(X, labels), model.predict_proba_many(X)):
+        assert list(answer.columns) == labels
+    model.learn_many(pd.concat([X] * 20), labels * 20)
+    assert model.predict_many(X).tolist() == labels
+
+
+@pytest.mark.parametrize("library", [Polars, Arrow])
+@pytest.mark.parametrize("label", ["\ud800", 10**5000], ids=["no Unicode", "no str"])
+def test_labels_that_cannot_name_a_column_are_refused_before_they_are_learnt(library, label):
+    X, y = library.frame({"length": [1.0, 4.0, 2.0]}), ["above", "below", label]
+    call, words = predict_proba_then_learn_many, ["label", "column"]
+    assert_refused(fresh, ValueError, words, call, X, y)
+    model = fresh()
+    model.learn_many(X, y)
+    for make_model in (lambda: model, lambda: pickle.loads(pickle.dumps(model))):
+        assert_refused(make_model, ValueError, words, call, X, ["above"] * 3)
+        assert_refused(make_model, ValueError, words, predict_proba_many, X, y)
+
+
+@pytest.mark.parametrize("library", [Polars, Arrow])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        *([("a", 1), ("b", 2)], [(1, 2), (3, 4)], ["\ud800", "b"], [1j, "b"]),
+        [pd.Timestamp(1), pd.Timestamp(2)],
+        [2**53 + 1, 0.5],
+    ],
+    ids=str,
+)
+def test_a_series_of_another_library_holds_the_labels_as_they_are_or_is_refused(library, labels):
+    X, model = library.frame({"length": [1.0, 4.0]}), fresh()
+    model.learn_many(library.frame({"length": [1.0, 4.0] * 20}), labels * 20)
+    try:
+        answer = library.labels(model.predict_many(X))
+    except TypeError as error:
+        assert "pass X as a pandas dataframe" in str(error)
+    else:
+        assert answer == labels
 
 
 # Frames

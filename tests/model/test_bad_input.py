@@ -34,9 +34,13 @@ UNHASHABLE = [[1.0], {"nested": 1.0}, {1.0}, bytearray(b"red"), np.array([1.0, 2
 CATEGORIES = ["1.5", "", b"red", ("a", 1), frozenset({1}), datetime.date(2020, 1, 1)]
 NUMBERS = [0, 1.5, True, np.bool_(False), np.int8(3), decimal.Decimal("0.5"), 10**400, math.inf]
 NOT_DICTS = [None, 1.0, "size", ["size"], [("size", 1.0)], types.MappingProxyType({"size": 1.0})]
+COMPLEX = [1j, complex(1), np.complex128(1 + 1j), np.complex64(1)]
+TIMES = [np.timedelta64(5), np.timedelta64(5, "s"), np.datetime64("2020-01-01")]
 MISSING_LABELS = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, decimal.Decimal("nan")]
+MISSING_LABELS += [np.ma.masked, np.datetime64("NaT"), np.timedelta64("NaT"), complex("nan")]
 UNHASHABLE_LABELS = [["a"], {"a": 1}, {"a"}, ("a", []), np.array(["a"])]
 NOT_WEIGHTS = [None, "1", b"1", 1j, [1.0], (1.0,), {}, pd.NA, np.array(1.0)]
+NOT_WEIGHTS += [np.complex128(1), np.complex64(1), np.timedelta64(1), np.ma.masked]
 OUT_OF_RANGE_WEIGHTS = [-1, -1e-300, math.inf, -math.inf, math.nan, np.float32("nan"), 10**400]
 OUT_OF_RANGE_WEIGHTS += map(decimal.Decimal, ("1e400", "nan"))
 OUT_OF_RANGE_WEIGHTS += [np.longdouble("1e4000")]
@@ -138,6 +142,22 @@ def test_an_infinite_value_is_refused(value):
     assert_value_refused(mixed(), ValueError, "new", value, LEARNERS)
 
 
+@pytest.mark.parametrize("value", COMPLEX, ids=short)
+def test_a_complex_number_is_refused_whatever_its_imaginary_part(value):
+    for name in ("size", "color"):
+        assert_value_refused(mixed(), ValueError, name, value)
+    assert_value_refused(mixed(), ValueError, "new", value, LEARNERS)
+
+
+@pytest.mark.parametrize("value", TIMES, ids=short)
+def test_a_date_or_duration_of_numpy_is_refused_with_what_to_do_instead(value):
+    for name in ("size", "color"):
+        assert_value_refused(mixed(), ValueError, name, value)
+    assert_value_refused(mixed(), ValueError, "new", value, LEARNERS)
+    with pytest.raises(ValueError, match="convert it to a number, for example of seconds"):
+        mixed().learn_one({"size": value}, 0)
+
+
 @pytest.mark.parametrize("value", UNHASHABLE, ids=short)
 def test_an_unhashable_value_is_refused(value):
     for name in ("size", "color"):
@@ -207,6 +227,197 @@ def test_a_category_and_a_number_cannot_both_be_first():
 def test_the_error_names_the_feature_even_of_a_value_that_resists(value):
     for call in CALLS:
         assert_refused(numeric(), (TypeError, ValueError), ["size"], call, {"size": value})
+
+
+# Objects that lie
+
+
+class Unprintable:
+    """Has no repr."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+class EqualToAll:
+    """Claims to equal everything."""
+
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return hash(1.0)
+
+
+class Unsteady:
+    """Has another hash each time."""
+
+    turns = 0
+
+    def __hash__(self):
+        Unsteady.turns += 1
+        return Unsteady.turns
+
+    def __eq__(self, other):
+        return False
+
+
+class Once(fractions.Fraction):
+    """A number that converts only once."""
+
+    turns = 0
+
+    def __float__(self):
+        self.turns += 1
+        if self.turns > 1:
+            raise RuntimeError("converted twice")
+        return 1.0
+
+
+class Fickle(dict):
+    """A dict with other items after the first time."""
+
+    turns = 0
+
+    def items(self):
+        self.turns += 1
+        return super().items() if self.turns == 1 else {"size": math.inf, "color": 1.0}.items()
+
+
+class Incomparable:
+    """Raises when it is compared."""
+
+    def __eq__(self, other):
+        raise RuntimeError("not comparable")
+
+    def __hash__(self):
+        return hash("red")
+
+
+@stages
+def test_a_name_without_a_repr_is_a_name(make_model):
+    model = make_model()
+    names = [Unprintable(), Unprintable(), 10**5000, 10**5001]
+    model.learn_one(good_row(model) | dict.fromkeys(names, 1.0), 0)
+    assert set(names) <= set(model._features)
+    assert sum(model.predict_proba_one({names[0]: 2.0}).values()) == pytest.approx(1.0)
+
+
+@stages
+def test_values_without_a_repr_are_refused_with_their_type(make_model):
+    for x in ({"size": math.inf, Unprintable(): 1.0}, {"new": math.inf, "newer": Unprintable()}):
+        assert_refused(make_model(), ValueError, [math.inf], learn, x)
+    assert_refused(make_model(), TypeError, [], learn, {}, 0, Unprintable())
+    if make_model is not fresh:
+        with pytest.raises(ValueError, match="<Unprintable>"):
+            make_model().learn_one({"size": Unprintable()}, 0)
+
+
+@stages
+def test_each_value_is_read_only_once(make_model):
+    model, twin = make_model(), make_model()
+    x = good_row(model)
+    once = dict.fromkeys((name for name in x if name != "color"), 1.0) | {"new": 1.0}
+    model.learn_one(x | {name: Once(1) for name in once}, 0)
+    twin.learn_one(x | once, 0)
+    model.learn_one(Fickle(x | {"newer": 2.0}), 1)
+    twin.learn_one(x | {"newer": 2.0}, 1)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 70])
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        *((complex(1), ValueError), (np.complex128(1), ValueError), (np.array(1.0), TypeError)),
+        *((EqualToAll(), ValueError), (decimal.Decimal("sNaN"), ValueError)),
+    ],
+    ids=["complex", "numpy's complex", "0-d array", "equal to all", "signaling NaN"],
+)
+def test_a_dict_that_is_changed_after_the_prediction_is_checked_anew(n_features, value, error):
+    model = AMFClassifier(n_estimators=2, seed=1)
+    x = dict.fromkeys(map(str, range(n_features)), 1.0)
+    model.learn_one(x, 0)
+    before = pickle.dumps(model)
+    model.predict_one(x)
+    x["0"] = value
+    with pytest.raises(error, match="feature '0'"):
+        model.learn_one(x, 0)
+    assert pickle.dumps(model) == before
+
+
+def test_a_number_that_another_one_equals_only_to_numpy_is_learnt_itself():
+    model, twin = made(), made()
+    for i in range(20):
+        x = {"size": np.float32(i / 10)}
+        model.predict_one(x)
+        x["size"] = i / 10
+        assert x["size"] == np.float32(i / 10)
+        model.learn_one(x, i % 2)
+        twin.learn_one({"size": i / 10}, i % 2)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def test_a_label_whose_hash_changes_does_no_harm():
+    model = made()
+    for i in range(50):
+        model.learn_one({"size": i % 7}, Unsteady())
+    assert len(model.predict_proba_one({"size": 1})) == 50
+
+
+class Tiring:
+    """Can be hashed a few times only."""
+
+    def __init__(self, turns):
+        self.turns = turns
+
+    def __hash__(self):
+        self.turns -= 1
+        if self.turns < 0:
+            raise RuntimeError("hashed too often")
+        return 5
+
+
+@pytest.mark.parametrize("turns", range(1, 5))
+@stages
+def test_what_raises_when_it_is_hashed_again_leaves_no_trace_or_is_learnt(make_model, turns):
+    for x in ({"color": 0}, {"shape": 0}, {"color": 0, "shape": 0, "new": 1.0}):
+        model = made() if make_model is fresh else make_model()
+        before = pickle.dumps(model)
+        bad = {name: Tiring(turns) if value == 0 else value for name, value in x.items()}
+        try:
+            model.learn_one(good_row(model) | bad, 1)
+        except RuntimeError:
+            assert pickle.dumps(model) == before
+            model.learn_one(good_row(model), 1)
+        model.predict_one({"size": 1.0})
+    model = made()
+    model.learn_one({"size": 1.0}, 0)
+    before = pickle.dumps(model)
+    try:
+        model.learn_one({"size": 1.0, "color": "new"}, Tiring(turns))
+    except RuntimeError:
+        assert pickle.dumps(model) == before
+        model.learn_one({"size": 1.0}, 1)
+
+
+@stages
+def test_what_raises_when_it_is_compared_leaves_no_trace(make_model):
+    model = make_model()
+    if "color" in model._features:
+        assert_refused(model, RuntimeError, [], learn, good_row(model) | {"color": Incomparable()})
+    model = AMFClassifier(seed=1)
+    learn(model, {}, "red")
+    assert_refused(model, RuntimeError, [], learn, {}, Incomparable())
+
+
+def test_labels_that_cannot_be_compared_are_refused():
+    model = AMFClassifier(seed=1)
+    learn(model, {}, decimal.Decimal(1))
+    assert_refused(model, TypeError, [np.int64(1), [decimal.Decimal(1)]], learn, {}, np.int64(1))
+    model = AMFClassifier(seed=1)
+    learn(model, {"a": (decimal.Decimal(1),)})
+    assert_refused(model, TypeError, ["a", (np.int64(1),)], learn, {"a": (np.int64(1),)})
 
 
 # Samples that are not dicts
@@ -456,7 +667,10 @@ def test_a_category_is_a_category_whatever_its_type(categories):
 
 @pytest.mark.parametrize(
     "missing",
-    [math.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s"), decimal.Decimal("nan")],
+    [
+        *(math.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s"), np.ma.masked),
+        *(np.timedelta64("NaT"), decimal.Decimal("nan"), complex("nan"), np.complex128("nan")),
+    ],
     ids=short,
 )
 def test_all_kinds_of_missing_values_are_like_an_absent_key(missing):

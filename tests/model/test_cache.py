@@ -1,16 +1,19 @@
 """Compiled code on disk: reused by other processes, never for other sources, never required.
 
-Each call is a process that compiles a kernel in a copy of the package. The copy contains only the
+Most calls are processes that compile a kernel in a copy of the package. The copy contains only the
 kernels, because importing the rest takes longer than compiling the kernel.
 """
 
+import errno
 import json
 import os
 import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
+import numba
 import pytest
 
 import river_amf
@@ -32,7 +35,7 @@ hull_of_rows(numeric, 1, np.uint64(7), np.array([[3.0]]), links, 0, box)
 stats = hull_of_rows.stats
 print(json.dumps({
     "package": river_amf.__file__,
-    "folder": compilation.CACHE_FOLDER,
+    "folders": compilation.CACHE_FOLDERS,
     "hits": sum(stats.cache_hits.values()),
     "box": box.tolist(),
 }))
@@ -51,22 +54,29 @@ def package(tmp_path):
     return copy
 
 
-def call(package, **variables):
+def call(package, warnings=0, start=(), **variables):
     """Call the kernel in its own process, and return the output."""
     variables = {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"} | variables
     environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
     run = subprocess.run(
-        [sys.executable, "-c", CALL],
+        [*start, sys.executable, "-c", CALL],
         cwd=package.parent,  # which comes first on the path with -c
         env=environment | variables,
         capture_output=True,
         text=True,
     )
     assert run.returncode == 0, run.stderr
-    assert not run.stderr
+    assert run.stderr.count("RuntimeWarning: ") == run.stderr.count("NUMBA_CACHE_DIR") == warnings
+    assert bool(run.stderr) == bool(warnings)
     answer = json.loads(run.stdout)
     assert Path(answer["package"]).parent == package
     return answer
+
+
+def only(folders):
+    """Return the only folder."""
+    (folder,) = folders
+    return folder
 
 
 def change_helper(package):
@@ -74,8 +84,8 @@ def change_helper(package):
     helper = package / "kernels" / "random_numbers.py"
     times = helper.stat().st_atime_ns, helper.stat().st_mtime_ns
     text = helper.read_text()
-    assert text.count("out[j] = value\n") == 1
-    helper.write_text(text.replace("out[j] = value\n", "out[j] =-value\n"))
+    assert text.count("return value\n") == 1
+    helper.write_text(text.replace("return value\n", "return-value\n"))
     os.utime(helper, ns=times)
 
 
@@ -84,21 +94,21 @@ def test_compiled_code_is_found_until_a_source_changes_and_then_removed(package)
     (package / "kernels" / ".#arrays.py").symlink_to("nobody@nowhere")  # a lock file, not a source
     first, second = call(package), call(package)
     assert (first["hits"], second["hits"]) == (0, 1)
-    assert first["folder"] == second["folder"]
-    assert Path(first["folder"]).parent == package / "kernels" / "__pycache__"
+    assert first["folders"] == second["folders"]
+    assert Path(only(first["folders"])).parent == package / "kernels" / "__pycache__"
     assert first["box"] == second["box"] == [[3.0], [3.0]]
 
     change_helper(package)  # in another file than the kernel
     third = call(package)
     assert third["hits"] == 0
     assert third["box"] == [[-3.0], [-3.0]]
-    assert third["folder"] != first["folder"]
-    assert not Path(first["folder"]).exists() and Path(third["folder"]).exists()
+    assert third["folders"] != first["folders"]
+    assert not Path(only(first["folders"])).exists() and Path(only(third["folders"])).exists()
 
     layout = package / "layout.py"
     layout.write_text(layout.read_text() + "\n# another layout\n")
     fourth = call(package)
-    assert fourth["hits"] == 0 and fourth["folder"] != third["folder"]
+    assert fourth["hits"] == 0 and fourth["folders"] != third["folders"]
 
 
 @pytest.mark.slow
@@ -108,7 +118,7 @@ def test_the_users_own_folder_is_taken_and_shared_by_installations(package, tmp_
     shutil.copytree(package, other)
     answers = [call(p, NUMBA_CACHE_DIR=str(chosen)) for p in (package, other, package)]
     assert [answer["hits"] for answer in answers] == [0, 0, 1]
-    assert all(chosen in Path(answer["folder"]).parents for answer in answers)
+    assert all(chosen in Path(only(answer["folders"])).parents for answer in answers)
     assert not (package / "kernels" / "__pycache__").exists()
 
 
@@ -125,17 +135,204 @@ def test_where_the_package_cannot_be_written_it_is_the_users_cache(package, nowh
     (package / "kernels" / "__pycache__").symlink_to(nowhere)
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path / "cache")}
     first, second = (call(package, **home, LOCALAPPDATA=home["HOME"]) for _ in range(2))
-    assert tmp_path / "cache" in Path(second["folder"]).parents
+    assert tmp_path / "cache" in Path(only(second["folders"])).parents
     assert (first["hits"], second["hits"]) == (0, 1)
 
 
-@pytest.mark.slow
-def test_where_nothing_can_be_written_each_process_compiles(package, nowhere):
-    (package / "kernels" / "__pycache__").symlink_to(nowhere)
+def nowhere_else(path):
+    """Return the variables for a process whose other places are all below a path."""
     places = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "LOCALAPPDATA")
-    answer = call(package, **dict.fromkeys(places, str(nowhere)))
-    assert answer["folder"] == "" and answer["hits"] == 0
+    return dict.fromkeys(places, str(path))
+
+
+@pytest.mark.slow
+def test_where_nothing_can_be_written_each_process_compiles_and_warns_once(package, nowhere):
+    (package / "kernels" / "__pycache__").symlink_to(nowhere)
+    answer = call(package, warnings=1, **nowhere_else(nowhere))
+    assert answer["folders"] == [] and answer["hits"] == 0
     assert answer["box"] == [[3.0], [3.0]]
+    call(package, PYTHONWARNINGS="ignore::RuntimeWarning", **nowhere_else(nowhere))
+
+
+# Folders and files without permission. They do not stop root, who has to give up the right to
+# ignore them.
+
+WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search,-fowner")
+
+
+@pytest.fixture
+def as_a_user():
+    """Return the start of a command line that runs a process as a user who is bound by modes."""
+    if os.name != "posix":
+        pytest.skip("modes of Unix")
+    if os.geteuid() != 0:
+        return ()
+    if not shutil.which("setpriv") or subprocess.run([*WITHOUT_RIGHTS, "true"]).returncode:
+        pytest.skip("root ignores all modes here")
+    return WITHOUT_RIGHTS
+
+
+@pytest.fixture
+def protect():
+    """Yield a function that takes away the right to write to a folder and all below it."""
+    changed = []
+
+    def take_away(folder, right=0o222):
+        for path in [*folder.rglob("*"), folder]:  # a folder after its contents
+            changed.append((path, path.stat().st_mode))
+            path.chmod(path.stat().st_mode & ~right)
+
+    yield take_away
+    for path, mode in reversed(changed):
+        path.chmod(mode)
+
+
+@pytest.mark.slow
+def test_a_filled_cache_that_cannot_be_written_is_used(package, tmp_path, as_a_user, protect):
+    alone = {"start": as_a_user, **nowhere_else(tmp_path / "closed")}
+    filled = call(package)["folders"]
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    closed.chmod(0)
+    protect(package)
+    answer = call(package, **alone)
+    assert (answer["hits"], answer["folders"]) == (1, filled)
+
+    # for another processor or version, there is nothing in it: the next place is filled
+    protect(Path(only(filled)), 0o444)
+    home = nowhere_else(tmp_path / "home") | {"NUMBA_CACHE_DIR": ""}
+    answers = [call(package, start=as_a_user, **home) for _ in range(2)]
+    assert [answer["hits"] for answer in answers] == [0, 1]
+    assert answers[0]["folders"][:1] == filled and len(answers[0]["folders"]) == 2
+
+    # where there is no other place, the code is compiled each time
+    assert call(package, warnings=1, **alone)["box"] == [[3.0], [3.0]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+def test_a_file_that_cannot_be_read_is_replaced(suffix, package, as_a_user):
+    folder = Path(only(call(package)["folders"]))
+    (file,) = folder.glob(f"boxes.hull_of_rows*{suffix}")
+    file.chmod(0)
+    assert call(package, start=as_a_user)["hits"] == 0
+    assert call(package, start=as_a_user)["hits"] == 1
+
+
+# Files, of a small function
+
+
+@pytest.fixture
+def compiled(tmp_path, monkeypatch):
+    """Return a function that calls a compiled function anew and returns how much was found."""
+    monkeypatch.setattr(cache, "_is_warned", False)
+
+    def double(x):
+        return x + x
+
+    def compile_and_call(x=3, folders=(tmp_path,)):
+        again = numba.njit(double)
+        again._cache = cache.KernelCache(double, folders)
+        assert again(x) == x + x and type(again(x)) is type(x)
+        return sum(again.stats.cache_hits.values())
+
+    return compile_and_call
+
+
+with_numba = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+
+
+def flip(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+DAMAGES = {
+    "empty": lambda content: b"",
+    "start": lambda content: content[:10],
+    "cut": lambda content: content[:-1],
+    "zeros": lambda content: bytes(len(content)),
+    "other": lambda content: b"something else",
+}
+
+
+@with_numba
+@pytest.mark.parametrize(
+    ("suffix", "damage"),
+    [*((s, d) for s in (".nbi", ".nbc") for d in DAMAGES.values()), (".nbc", flip)],
+    ids=[*(f"{d}-{s}" for s in ("index", "data") for d in DAMAGES), "flipped-data"],
+)
+def test_a_damaged_file_is_compiled_anew_and_replaced(suffix, damage, compiled, tmp_path):
+    assert (compiled(), compiled()) == (0, 1)
+    (file,) = tmp_path.glob(f"*{suffix}")
+    file.write_bytes(damage(file.read_bytes()))
+    assert (compiled(), compiled()) == (0, 1)
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+@with_numba
+def test_code_for_other_types_is_not_taken(compiled, tmp_path):
+    """An index that could not be read for a while may be older than the file it points to."""
+    assert (compiled(1), compiled(1.5), compiled(1), compiled(1.5)) == (0, 0, 1, 1)
+    one, two = sorted(tmp_path.glob("*.nbc"))
+    shutil.copy(one, two)
+    assert compiled(1.5) == 0
+    assert (compiled(1), compiled(1.5)) == (1, 1)
+
+
+@with_numba
+def test_code_of_another_numba_is_not_read(compiled, tmp_path, monkeypatch):
+    compiled()
+    contents = {path: path.read_bytes() for path in tmp_path.glob("*.nbi")}
+    monkeypatch.setattr(numba, "__version__", "0.1")
+    assert compiled() == 0
+    monkeypatch.undo()
+    for path, content in contents.items():
+        path.write_bytes(content)
+    assert compiled() == 0
+
+
+@with_numba
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ENOSPC, errno.EROFS])
+def test_what_cannot_be_saved_ends_no_call_and_is_told_once(
+    number, compiled, tmp_path, monkeypatch
+):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number), str(tmp_path))
+
+    monkeypatch.setattr(cache._Files, "_open_for_write", refuse)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert (compiled(), compiled()) == (0, 0)
+    (warning,) = caught
+    assert warning.category is RuntimeWarning
+    assert "NUMBA_CACHE_DIR" in str(warning.message)
+    assert os.strerror(number) in str(warning.message)
+
+
+@with_numba
+def test_without_folders_and_sources_the_advice_is_another(compiled, monkeypatch):
+    with pytest.warns(RuntimeWarning, match="set NUMBA_CACHE_DIR to a folder"):
+        compiled(folders=())
+    monkeypatch.setattr(cache, "_is_warned", False)
+    monkeypatch.setattr(cache, "SOURCES", (Path("nowhere.py"),))
+    assert cache.folders() == []
+    with pytest.warns(RuntimeWarning, match="the sources of river_amf are not installed"):
+        compiled(folders=())
+
+
+@with_numba
+def test_a_folder_that_was_removed_is_made_again(compiled, tmp_path):
+    folder = tmp_path / "folder"
+    assert compiled(folders=(folder,)) == 0
+    shutil.rmtree(folder)
+    assert [compiled(folders=(folder,)) for _ in range(2)] == [0, 1]
+
+
+def test_a_relative_folder_of_the_user_stays_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (folder,) = cache.folders("chosen")
+    assert Path(folder).is_relative_to(tmp_path / "chosen")
 
 
 AS_IT_WAS = """
@@ -169,7 +366,7 @@ def test_without_a_home_none_is_made_up(package, nowhere, tmp_path, monkeypatch)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
     monkeypatch.chdir(tmp_path)
-    assert cache.folder() == ""
+    assert cache.folders() == []
     assert not (tmp_path / "~").exists()
 
 

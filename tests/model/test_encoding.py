@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from river_amf.encoding import Features, Labels, as_number, check_weight, is_missing
 
 ALL_MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT]
-ALL_MISSING += [np.datetime64("NaT", "s"), decimal.Decimal("nan")]
+ALL_MISSING += [np.datetime64("NaT", "s"), np.timedelta64("NaT"), decimal.Decimal("nan")]
+ALL_MISSING += [np.ma.masked, complex("nan")]
 MISSING = st.sampled_from(ALL_MISSING)
 NUMBERS = st.integers(-10, 10) | st.floats(allow_infinity=False) | st.booleans()
 CATEGORIES = st.text(max_size=2) | st.tuples(st.integers(0, 2))
@@ -63,6 +64,12 @@ def rows_equal(left, right):
 def test_new_columns_come_in_order_of_type_name_and_repr():
     features = features_of({"b": 1, (2,): 1, 10: 1, "a": "red", 9: 1, b"z": 1})
     assert list(features) == [b"z", 10, 9, "a", "b", (2,)]
+
+
+def test_new_columns_without_a_repr_come_in_their_order():
+    assert list(features_of({10**5001: 1, 10**5000: 1, 7: 1, "a": 1})) == [
+        *(10**5001, 10**5000, 7, "a"),
+    ]
 
 
 def test_later_columns_follow_the_columns_there_are():

@@ -8,6 +8,7 @@ import random
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 import tables
 from generated import CATEGORIES, NUMBERS
@@ -264,6 +265,23 @@ def test_bits_of_a_weight_fade_like_the_whole(weight):
     model.learn_one({}, "x", w=weight)
     expected = -math.expm1(weight * math.log(0.5)) / 0.5
     assert model._arena.faded[0, 0, layout.FADED_SUM] == pytest.approx(expected, rel=1e-12, abs=0)
+
+
+@pytest.mark.parametrize(("fading_factor", "weight"), [(0.4, 1.0), (0.9, 1.0), (0.9, 0.5)])
+def test_a_label_that_is_gone_fades_to_zero(fading_factor, weight):
+    # Its counts used to stop at about 1e-323, a number with which it takes a hundred times as long
+    # to compute.
+    model = AMFClassifier(n_estimators=1, max_nodes=1, fading_factor=fading_factor, seed=1)
+    model.learn_one({"a": 1.0}, "gone")
+    for _ in range(20):
+        weights = np.full(1000, weight)
+        model.learn_many(
+            pd.DataFrame({"a": np.ones(1000)}), [f"{i % 2}" for i in range(1000)], weights
+        )
+        faded = model._arena.faded[0, 0, layout.FADED_COUNTS :]
+        assert ((faded == 0.0) | (faded > 2.3e-308)).all()
+    assert faded[0] == 0.0
+    assert 0.0 < model.predict_proba_one({"a": 1.0})["gone"] < 0.01
 
 
 # Extremes

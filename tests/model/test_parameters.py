@@ -18,7 +18,9 @@ from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifie
 FORESTS = [AMFClassifier, AdaptiveAMFClassifier]
 MODELS = [*FORESTS, OnlineDummyClassifier]
 NOT_INTEGERS = [1.0, "1", True, math.nan, [1], fractions.Fraction(2), np.array(2), pd.NA, -1]
+NOT_INTEGERS += [np.timedelta64(2), 1j, np.complex128(2), np.ma.masked]
 NOT_NUMBERS = [0, -1.0, "1", True, math.nan, math.inf, -math.inf, [1.0], 1j, np.array(0.5), pd.NA]
+NOT_NUMBERS += [np.timedelta64(1), np.complex128(0.5), np.ma.masked]
 NOT_CHOICES = ["", "Log", 0, True, math.nan, [1], np.array([1, 2]), pd.NA]
 PLAIN_NUMBERS = [0.1, 0.9, np.float32(0.5), np.float64(0.5), fractions.Fraction(1, 3)]
 SMALL_NUMBERS = [*PLAIN_NUMBERS, 5e-324]
@@ -266,6 +268,16 @@ def test_the_largest_float_is_refused_or_leads_to_probabilities(name):
 def test_an_integer_beyond_float64_is_refused():
     for name in ("step", "dirichlet", "split_prior", "fading_factor"):
         assert name in message_of(name, "10**400", AMFClassifier, **{name: 10**400})
+
+
+def test_an_integer_of_absurd_size_is_refused_with_the_bound():
+    for model in MODELS:
+        for name, bound in (("n_classes", 10**12), ("n_estimators", 10**6)):
+            if name in TABLE[model]:
+                for value in (bound + 1, 2**70, 10**5000):
+                    assert f"at most {bound}" in message_of(name, "big", model, **{name: value})
+    for name in ("max_nodes", "seed", "n_jobs"):
+        assert "at most 1e+300" in message_of(name, "big", AMFClassifier, **{name: 10**5000})
 
 
 def test_any_max_nodes_beyond_what_fits_means_no_limit():

@@ -4,7 +4,9 @@ import gzip
 import io
 import json
 import math
+import os
 import pickle
+import socket
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -32,7 +34,7 @@ from forests import learn, trained
 
 import river_amf
 from river_amf import AMFClassifier, OnlineDummyClassifier, persistence
-from river_amf.persistence import container
+from river_amf.persistence import container, sources
 
 
 @pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.soak)])
@@ -389,6 +391,198 @@ def test_no_header_is_held_before_its_checksum_agrees(path):
     finally:
         tracemalloc.stop()
     assert peak < 3 * container._PIECE_BYTES
+
+
+def peak_of_error(path):
+    """Return the message with which a file is refused, and the most memory that this took."""
+    tracemalloc.start()
+    try:
+        return error_of(path), tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("item", ["[]", "{}", '{"a":0}', "[0]", "0", '"a"', "0.5", '"ab"', "[[]]"])
+@pytest.mark.parametrize(
+    "place",
+    [
+        '"labels":[%s]',
+        '"labels":[["tuple",[%s]]',
+        '"labels":[[%s]]',
+        '"labels":["int8",[%s]]',
+        '"parameters":{"dirichlet":[%s]}',
+        '"parameters":[%s]',
+        '"more":[%s]',
+        '"more":{"more":[%s]}',
+    ],
+)
+def test_a_header_of_many_small_items_does_not_fill_the_memory(path, place, item):
+    content = place % ",".join([item] * (60_000 // len(item)))
+    if item == '"ab"' and "tuple" in place:
+        content = content.replace("]]", ',"x"]]')  # as a tuple, these would make sense
+    text = f'{{"format":1,"river_amf":"0.1","kind":"OnlineDummyClassifier","model":{{{content}}}}}'
+    path.write_bytes(file_of(text.encode(), counts=COUNTS))
+    _, peak = peak_of_error(path)
+    # the text is held twice; a list of these items would take 5 to 25 times as much
+    tuples = 16 if "tuple" in place and item in ("0", "0.5", '"a"', '"ab"') else 4
+    assert peak < tuples * len(text) + 250_000
+
+
+def test_a_header_of_very_many_entries_is_refused(path):
+    entries = ",".join(f'"{i}":0' for i in range(50_000))
+    for model in (entries, f'"parameters":{{{entries}}}'):
+        text = (
+            f'{{"format":1,"river_amf":"0.1","kind":"OnlineDummyClassifier","model":{{{model}}}}}'
+        )
+        path.write_bytes(file_of(text.encode(), counts=COUNTS))
+        message, peak = peak_of_error(path)
+        assert "its header has more than 1000 entries" in message
+        assert peak < 4 * len(text)
+
+
+def test_a_directory_of_very_many_members_is_refused(path):
+    data = file_of(DUMMY, lambda entries: entries.extend([entries[-1]] * 2000), counts=COUNTS)
+    path.write_bytes(data)
+    message, peak = peak_of_error(path)
+    assert "its directory is too large" in message
+    assert peak < 3 * len(data)
+
+
+REMAINDER = 2**61 - 1  # integers are equal in hash if they are equal modulo this prime
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [i * REMAINDER for i in range(1, 60_000)],
+        [(i * REMAINDER,) for i in range(1, 30_000)],
+        [(0.5, (1, i * REMAINDER)) for i in range(1, 20_000)],
+        [np.float64(2.0 ** (61 * i)) for i in range(16)] + [2 ** (61 * i) for i in range(16, 500)],
+        [tuple(-1 - (i >> bit & 1) for bit in range(10)) for i in range(1000)],
+    ],
+    ids=["integers", "tuples", "nested", "powers", "small"],
+)
+@pytest.mark.parametrize("role", ["labels", "names", "categories"])
+def test_very_many_values_of_one_hash_are_refused(path, labels, role):
+    values = [persistence.values.to_json(label, "label") for label in labels]
+    header = DUMMY | {"model": {"labels": values}}
+    if role != "labels":
+        features = [[value, None] for value in values] if role == "names" else [["a", values]]
+        header = DUMMY | {"kind": "AMFClassifier", "model": {"features": features}}
+    path.write_bytes(file_of(header, counts=COUNTS))
+    assert "have the same hash" in error_of(path)
+
+
+def test_as_many_values_of_one_hash_as_a_file_may_hold_come_back(path):
+    most = persistence.values.MOST_OF_ONE_HASH
+    labels = [i * REMAINDER for i in range(most)] + [i * REMAINDER + 1 for i in range(most)]
+    model = learn(OnlineDummyClassifier(), [({}, label, 1.0) for label in labels])
+    model.save(path)
+    assert [*river_amf.load(path)._labels] == labels
+    before = path.read_bytes()
+    model.learn_one({}, most * REMAINDER)
+    with pytest.raises(
+        ValueError, match=r"more than 128 of its values have the same hash \(label\)"
+    ):
+        model.save(path)
+    assert path.read_bytes() == before
+    for x in ({i * REMAINDER: 1 for i in range(most + 1)}, {"a": ()}):
+        forest = AMFClassifier(n_estimators=1)
+        forest.learn_one(x, "a")
+        for i in range(most + 1 if "a" in x else 0):
+            forest.learn_one({"a": (i * REMAINDER,)}, "a")
+        with pytest.raises(ValueError, match="have the same hash"):
+            forest.save(path)
+    assert path.read_bytes() == before
+
+
+def test_a_list_of_the_same_value_again_and_again_is_not_held(path):
+    text = json.dumps(DUMMY | {"model": {"labels": [*range(1000), *[0] * 200_000]}})
+    path.write_bytes(file_of(text.encode(), counts=COUNTS))
+    _, peak = peak_of_error(path)
+    assert peak < 4 * len(text)
+
+
+# Files that are no regular files, or larger than the memory
+
+
+def test_a_file_of_holes_is_refused_without_reading_them(path):
+    data = small_file(path)
+    with open(path, "r+b") as file:
+        file.truncate(2**42)
+    assert f"has extra data after its end: it has {2**42} bytes" in error_of(path)
+    with open(path, "r+b") as file:
+        file.seek(2**42 - 1000)
+        file.write(data[data.index(b"PK\5\6") :])
+        file.truncate()
+        size = file.tell()
+    with pytest.raises(MemoryError) as caught:
+        river_amf.load(path)
+    assert str(caught.value).endswith(f"model.amf', which has {size} bytes")
+    path.unlink()
+
+
+def test_a_lack_of_memory_names_the_file(path, monkeypatch):
+    data = small_file(path)
+    for where, what in ((container, "_read_array"), (container, "_read_header")):
+        with monkeypatch.context() as patch:
+            patch.setattr(where, what, refuse(MemoryError()))
+            with pytest.raises(MemoryError) as caught:
+                river_amf.load(path)
+        assert str(caught.value) == (
+            f"not enough memory to load the file {str(path)!r}, which has {len(data)} bytes"
+        )
+
+
+def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(sources, "_LIMITS", (str(tmp_path / "none"), str(limit)))
+    for content, size, fits in (("max\n", 2**29, True), ("536870912\n", 2**29, True)):
+        limit.write_text(content)
+        sources.demand_room(size)
+        assert fits
+    with pytest.raises(MemoryError):
+        sources.demand_room(2**29 + 1)
+    sources.demand_room(2**28)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files of POSIX")
+def test_what_is_no_regular_file_is_refused_without_waiting(path):
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="it is a named pipe rather than a regular file") as caught:
+        river_amf.load(path)
+    assert caught.value.filename == str(path)
+    with pytest.raises(OSError, match="not a regular file; to save to it, open it"):
+        AMFClassifier().save(path)
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(os.path.relpath(path))  # an absolute path may be too long
+        with pytest.raises(OSError, match="it is a socket rather than a regular file"):
+            river_amf.load(path)
+    path.unlink()
+    path.symlink_to(os.devnull)
+    with pytest.raises(OSError, match="it is a device rather than a regular file"):
+        river_amf.load(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(IsADirectoryError):
+        river_amf.load(path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="files of POSIX")
+def test_a_file_that_becomes_a_pipe_in_the_meantime_is_refused(path, monkeypatch):
+    small_file(path)
+    found = os.stat(path)
+    path.unlink()
+    os.mkfifo(path)
+    stat_of = os.stat
+
+    def stat(place, *args, **kwargs):
+        return found if place == str(path) else stat_of(place, *args, **kwargs)
+
+    monkeypatch.setattr(os, "stat", stat)
+    with pytest.raises(OSError, match="it is a named pipe rather than a regular file"):
+        river_amf.load(path)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ SCRIPTS = (
     "origins",
     "outliers",
     "pictures",
+    "soak",
     "speed",
     "trees",
 )
@@ -310,8 +311,11 @@ def test_all_streams_are_listed(status, capsys):
         assert len(origin.checksum) == 64
 
 
-def test_examples_in_docstrings():
-    assert doctest.testmod(module("origins")).failed == 0
+@pytest.mark.parametrize("name", ["origins", "soak"])
+def test_examples_in_docstrings(name):
+    results = doctest.testmod(module(name))
+    assert results.attempted > 0
+    assert results.failed == 0
 
 
 # Every script
@@ -374,6 +378,18 @@ def test_a_goal_that_is_missed(tmp_path, status, capsys, monkeypatch):
     assert one_line(capsys.readouterr().err) == "missed: accuracy on Phishing"
 
 
+def test_a_short_soak(status, capsys, monkeypatch):
+    soak = module("soak")
+    monkeypatch.setattr(soak, "PART", 70)
+    monkeypatch.setattr(soak, "goals_missed", lambda forest, rows: [])
+    assert status("soak", "--samples", "1000", "--forests", "AdaptiveAMFClassifier") == 0
+    rows = [line.strip("|").split("|") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [int(row[1]) for row in rows] == [*range(100, 1001, 100)]
+    # everything that is to appear has, by the middle of the stream
+    assert [int(row[2]) for row in rows] == [9, 10, 11, 12, 12, 13, 13, 13, 13, 13]
+    assert [int(row[3]) for row in rows] == [2, 3, 3, 4, 4, 5, 5, 5, 5, 5]
+
+
 def test_a_stream_that_cannot_be_read(tmp_path, status, capsys):
     (tmp_path / "elec2.csv.gz").write_text("this is not gzip")
     assert status("outliers", "--streams", "elec2", "--data", tmp_path) == 1
@@ -396,6 +412,8 @@ def test_a_stream_that_cannot_be_read(tmp_path, status, capsys):
         "origins --from .",
         "outliers --data",
         "pictures --to /no/such/folder",
+        "soak --samples 0",
+        "soak --forests river",
         "speed memory --streams letter",
         "speed floor --picture picture.png",
         "speed --csv /no/such/folder/speed.csv",

@@ -50,7 +50,7 @@ LAYERS = [
     {"columns", "persistence.soundness", "persistence.values"},
     {"persistence"},
     {"frames", "paths", "persistence.container", "tables"},
-    {"parameters"},
+    {"parameters", "persistence.headers"},
     {"encoding", "kernels", "locks", "state", "workers"},
     {"kernels.blocks"},
     {"kernels.learning"},
@@ -61,7 +61,8 @@ LAYERS = [
     {"kernels.random_numbers"},
     {"kernels.arrays"},
     {"kernels.answers", "kernels.compilation", "layout"},
-    {"kernels.cache", "_version", "persistence.replacement"},
+    {"kernels.cache", "_startup", "_version", "persistence.replacement", "persistence.sources"},
+    {"persistence.errors"},
 ]
 # modules that are imported by a name from a file, and may be in any layer: module -> choices
 BY_NAME = {"persistence": set(river_amf.persistence._MODULES.values())}

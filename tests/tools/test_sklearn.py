@@ -1011,3 +1011,69 @@ def test_no_check_is_skipped_where_scipy_takes_all_arrays():
 
 def test_the_public_names_are_the_three_estimators():
     assert face.__all__ == ["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"]
+
+
+# Masked arrays and odd weights
+
+
+def masked_toy(mask):
+    """Return an estimator that has learned, and rows with values behind a mask."""
+    rng = np.random.default_rng(3)
+    X = rng.random((40, 2))
+    model = AMFClassifier(n_estimators=2, random_state=1).partial_fit(X, X[:, 0] > 0.5)
+    return model, np.ma.array(X[:3], mask=mask)
+
+
+def test_masked_values_are_missing():
+    model, X = masked_toy([[0, 0], [0, 1], [1, 0]])
+    expected = model.predict_proba(X.filled(np.nan))
+    for rows in (X, list(X), X.astype(object), X.tolist()):
+        np.testing.assert_array_equal(model.predict_proba(rows), expected)
+    twin = pickle.loads(pickle.dumps(model))
+    model.partial_fit(X, [True, False, True])
+    twin.partial_fit(X.filled(np.nan), [True, False, True])
+    assert pickle.dumps(model.model_) == pickle.dumps(twin.model_)
+    integers = np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
+    expected = model.predict_proba([[1, None], [3, 4]])
+    np.testing.assert_array_equal(model.predict_proba(integers), expected)
+
+
+def assert_refused_by_partial_fit(model, error, word, X, y, **more):
+    """Check the error, and that the estimator is as it was."""
+    before = pickle.dumps(model)
+    with pytest.raises(error, match=word):
+        model.partial_fit(X, y, **more)
+    assert pickle.dumps(model) == before
+
+
+def test_masked_labels_and_weights_are_refused():
+    model, X = masked_toy(np.ma.nomask)
+    good, mask = [True, False, True], [0, 0, 1]
+    for y in (np.ma.array(good, mask=mask), [True, False, np.ma.masked]):
+        assert_refused_by_partial_fit(model, ValueError, "y has a masked label", X, y)
+        with pytest.raises(ValueError, match="masked"):
+            OnlineDummyClassifier().fit(X, y)
+    classes = {"classes": np.ma.array(good, mask=mask)}
+    assert_refused_by_partial_fit(model, ValueError, "masked", X, good, **classes)
+    for w in (np.ma.array([1.0] * 3, mask=mask), [1.0, 1.0, np.ma.masked]):
+        more = {"sample_weight": w}
+        assert_refused_by_partial_fit(model, ValueError, "masked weight", X, good, **more)
+    model.partial_fit(X, np.ma.array(good), sample_weight=np.ma.array([1.0] * 3))
+
+
+def test_weights_that_are_complex_or_times_are_refused():
+    model, X = masked_toy(np.ma.nomask)
+    weights = [[1, 1, 1j], np.array([1, 1, 1], complex), np.array([1, 1, 1], "m8[s]")]
+    for w in [*weights, np.array([1, 1, 1], "M8[s]")]:
+        more = {"sample_weight": w}
+        error = (TypeError, ValueError)
+        assert_refused_by_partial_fit(model, error, "weight|omplex", X, [True] * 3, **more)
+
+
+def test_durations_are_no_numbers_among_labels():
+    rng = np.random.default_rng(3)
+    X = rng.random((4, 2))
+    model = AMFClassifier(n_estimators=2, random_state=1).partial_fit(X, [0, 1, 0, 1])
+    for dtype in ("m8[s]", "M8[s]"):
+        y = np.array([1, 2, 1, 2], dtype)
+        assert_refused_by_partial_fit(model, ValueError, "all strings or all numbers", X, y)

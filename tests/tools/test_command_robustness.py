@@ -1,0 +1,334 @@
+"""The command under attack: interrupted, cut off, out of memory, and given what makes no sense."""
+
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from river_amf import __main__ as process
+from river_amf import _startup, cli, evaluation
+from river_amf.cli import options
+from river_amf.evaluation import streams
+from river_amf.forest import AMFClassifier
+
+COMMAND = [sys.executable, "-m", "river_amf"]
+DUMMY = ["evaluate", "--model", "dummy", "--limit", "50"]
+
+unix = pytest.mark.skipif(os.name != "posix", reason="a shell and signals of Unix")
+
+
+def end(arguments, capsys):
+    """Run in this process what ends in an error, and return its status and its last line."""
+    with pytest.raises(SystemExit) as raised:
+        cli.main(arguments)
+    return raised.value.code, capsys.readouterr().err.splitlines()[-1]
+
+
+# Ctrl-C
+
+
+@pytest.fixture
+def with_module(tmp_path):
+    """Return a function that starts the command with another numba, which runs a line of code."""
+
+    def start(line):
+        (tmp_path / "numba.py").write_text(line)
+        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+        return subprocess.run(
+            [*COMMAND, *DUMMY], env=environment, capture_output=True, text=True, timeout=300
+        )
+
+    return start
+
+
+@unix
+@pytest.mark.slow
+def test_ctrl_c_during_the_imports_is_one_line(with_module):
+    done = with_module("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.slow
+def test_an_import_that_fails_is_one_line(with_module):
+    done = with_module("raise ImportError('needs\\nanother numpy')")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "river-amf: error: ImportError: needs another numpy\n"
+
+
+def test_ctrl_c_during_compilation_ends_at_once(monkeypatch, capsys):
+    calls = []
+
+    def compile_for_long(*_):
+        calls.append("learn")
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(AMFClassifier, "learn_one", compile_for_long)
+    before = signal.getsignal(signal.SIGINT)
+    assert cli.main(["evaluate", "--limit", "20"]) == 130
+    assert calls == ["learn"]
+    assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_that_python_would_ignore_ends_at_once(monkeypatch, capsys):
+    """An exception in a callback from C, such as one of LLVM, would be printed and forgotten."""
+
+    class Ended(Exception):
+        pass
+
+    def leave(status):
+        raise Ended(status)
+
+    monkeypatch.setattr(os, "_exit", leave)
+    unraisable = type("Unraisable", (), {"exc_type": KeyboardInterrupt})
+    with pytest.raises(Ended, match="130"):
+        _startup._ignore(unraisable)
+    unraisable.exc_type = ValueError
+    _startup._ignore(unraisable)
+    assert capsys.readouterr().err.split() == ["interrupted"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "orig_argv", "expected"),
+    [
+        (["-m", "tracks"], ["python", "-W", "error", "-m", "river_amf", "tracks"], True),
+        (["-m"], ["python", "-mriver_amf"], True),
+        (["-m", "river_amf"], ["python", "-m", "pytest", "river_amf"], False),
+        (["/usr/bin/river-amf", "tracks"], ["python", "/usr/bin/river-amf", "tracks"], True),
+        (["C:\\river-amf.exe".replace("\\", os.sep)], ["python", "river-amf.exe"], True),
+        (["-c", "river-amf"], ["python", "-c", "import river_amf", "river-amf"], False),
+        ([""], ["python"], False),
+        ([], ["python"], False),
+    ],
+)
+def test_only_the_command_itself_is_prepared(argv, orig_argv, expected, monkeypatch):
+    monkeypatch.setattr(sys, "argv", argv)
+    monkeypatch.setattr(sys, "orig_argv", orig_argv)
+    assert _startup.is_command() is expected
+
+
+def test_the_process_ends_with_the_status_of_the_command(monkeypatch):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    for main, status in [(lambda: 1, 1), (lambda: sys.exit(2), 2), (interrupt, 130)]:
+        monkeypatch.setattr(process, "main", main)
+        with pytest.raises(SystemExit) as raised:
+            process.run()
+        assert raised.value.code == status
+
+
+def test_the_script_is_the_same_process_as_the_module():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"] == {"river-amf": f"{process.run.__module__}:run"}
+
+
+# Streams that are closed, full or of another script
+
+
+@unix
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("redirection", "status"),
+    [
+        (">&- 2>&- <&-", "0"),
+        ("2>&- | tail -n 1", "0"),
+        ("2>&1 | true", "141"),
+        (">/dev/full", "2"),
+        ("2>/dev/full | tail -n 1", "0"),
+    ],
+)
+def test_streams_that_fail_leave_no_traceback(redirection, status, tmp_path):
+    redirected = redirection.replace("|", '; echo $? >"$STATUS"; } |')
+    line = f'{{ "$@" {redirected}' + ("" if "|" in redirection else '; echo $? >"$STATUS"; }')
+    environment = os.environ | {"STATUS": str(tmp_path / "status")}
+    command = ["sh", "-c", line, "sh", *COMMAND, *DUMMY]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert (tmp_path / "status").read_text().strip() == status
+    assert "Traceback" not in done.stderr and "Exception" not in done.stderr
+    if "tail" in redirection:
+        assert done.stdout.split()[0] == "50"  # the run goes on without its bar
+    if status == "2":
+        last = done.stderr.replace("\r", "\n").splitlines()[-1].strip()
+        assert last == "river-amf: error: cannot write the output: No space left on device"
+
+
+@unix
+@pytest.mark.slow
+def test_names_that_the_terminal_cannot_print_are_escaped(tmp_path):
+    (tmp_path / "größe.csv").write_text("β,größe\n" + "1,jä\n2,né\n" * 9, encoding="utf-8")
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    for target, status, expected in [("größe", 0, r"gr\xf6\xdfe.csv: 18"), ("γ", 2, r"'\u03b2'")]:
+        arguments = ["evaluate", "größe.csv", "--target", target, "--model", "dummy"]
+        done = subprocess.run(
+            [*COMMAND, *arguments], cwd=tmp_path, env=environment, capture_output=True, timeout=300
+        )
+        assert done.returncode == status
+        assert expected in (done.stdout + done.stderr).decode("ascii")
+        assert b"Traceback" not in done.stderr
+
+
+def test_a_stream_that_fails_on_writing_takes_what_it_can():
+    class Broken(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+        def flush(self):
+            raise BrokenPipeError
+
+    stream = _startup._Unfailing(Broken())
+    assert stream.write("text") == 4
+    stream.flush()
+    assert stream.getvalue() == ""
+
+
+def test_a_line_that_nobody_can_read_is_left_out(monkeypatch):
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
+    _startup.tell("text")
+
+
+def test_files_are_written_even_if_nobody_reads_the_table(monkeypatch, tmp_path, capsys):
+    class Left(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    path = tmp_path / "table.csv"
+    monkeypatch.setattr(sys, "stdout", Left())
+    assert cli.main(["compare", "--models", "dummy", "--limit", "9", "--csv", str(path)]) == 141
+    assert "dummy,9," in path.read_text()
+
+
+# Memory
+
+
+def refuse(*_, **__):
+    raise MemoryError("Unable to allocate 4 GiB")
+
+
+def test_a_stream_too_large_for_the_memory_is_one_line(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(evaluation, "load_stream", refuse)
+    status, line = end(["evaluate"], capsys)
+    assert status == 2
+    assert line.startswith("river-amf: error: out of memory: Unable to allocate 4 GiB; --limit")
+    monkeypatch.undo()
+
+    def parse(*_, **__):
+        raise streams.pd.errors.ParserError("Error tokenizing data. C error: out of memory")
+
+    path = tmp_path / "large.csv"
+    path.write_text("a,b\n1,2\n")
+    monkeypatch.setattr(streams.pd, "read_csv", parse)
+    status, line = end(["compare", str(path), "--models", "dummy"], capsys)
+    assert f"out of memory: cannot read {path}; --limit" in line
+
+
+def test_a_model_too_large_for_the_memory_is_one_line(monkeypatch, capsys):
+    monkeypatch.setattr(AMFClassifier, "learn_one", refuse)
+    status, line = end(["evaluate", "--limit", "5"], capsys)
+    assert status == 2
+    assert line.startswith("river-amf: error: sample 1: not enough memory for the model; ")
+    assert "--n-estimators grows fewer trees" in line
+
+
+# Errors that nobody has thought of
+
+
+def test_an_unknown_error_is_one_line_that_says_how_to_see_more(monkeypatch, capsys):
+    def fail(*_):
+        raise RuntimeError("two\nlines")
+
+    monkeypatch.setattr(evaluation, "load_stream", fail)
+    status, line = end(["evaluate"], capsys)
+    assert status == 2
+    assert line.startswith("river-amf: error: RuntimeError: two lines; ")
+    assert "python -X dev" in line
+    monkeypatch.setattr(sys, "flags", type("Flags", (), {"dev_mode": True}))
+    with pytest.raises(RuntimeError, match="two"):
+        cli.main(["evaluate"])
+
+
+# Streams and files that make no sense
+
+
+def test_a_table_that_is_too_wide_is_refused_before_it_is_read(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(streams.pd, "read_csv", lambda *_, **__: 1 / 0)
+    header = ",".join(f"c{i}" for i in range(streams._MAX_COLUMNS + 1)).encode()
+    for name, content in [("wide.csv", header), ("wide.csv.gz", gzip.compress(header))]:
+        path = tmp_path / name
+        path.write_bytes(content)
+        status, line = end(["evaluate", str(path)], capsys)
+        assert status == 2
+        assert f"{path} has 100001 columns; at most 100000 can be read" in line
+
+
+def test_reading_that_takes_long_is_told(monkeypatch):
+    told, lines = threading.Event(), []
+    monkeypatch.setattr(_startup, "tell", lambda text: (lines.append(text), told.set()))
+    with options.told_if_slow("reading a"):
+        pass
+    monkeypatch.setattr(options, "_PATIENCE", 0.0)
+    with options.told_if_slow("reading b"):
+        assert told.wait(60)
+    assert lines == ["reading b"]
+
+
+CONTENTS = {
+    "nothing": b"",
+    "blank": b"\n\n\n",
+    "binary": bytes(range(128, 256)) * 9,
+    "latin": "größe,target\n1,ä\n".encode("latin-1"),
+    "utf16": "a,target\n1,x\n".encode("utf-16"),
+    "unclosed": b'a,target\n"1,x\n',
+    "ragged": b"a,target\n1,2,3\n",
+    "cut.gz": gzip.compress(b"a,target\n" + b"1,2\n" * 1000)[:50],
+    "plain.gz": b"a,target\n1,2\n",
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_a_file_that_is_no_table_is_one_line(name, tmp_path, capsys):
+    path = tmp_path / name
+    path.write_bytes(CONTENTS[name])
+    for command in ("evaluate", "compare"):
+        status, line = end([command, str(path)], capsys)
+        assert status == 2
+        assert line.startswith("river-amf: error: ") and str(path) in line
+
+
+def test_zero_bytes_and_long_lines_are_data(tmp_path, capsys):
+    path = tmp_path / "odd.csv"
+    path.write_bytes(b"a\0,b,target\n1,\0,2\n2," + b"x" * 1_000_000 + b",3\n")
+    assert cli.main(["evaluate", str(path), "--model", "dummy"]) == 0
+    assert "odd.csv: 2 samples" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["evaluate", ""], "the stream is ''"),
+        (["compare", ""], "the stream is ''"),
+        (["evaluate", "--track", ""], "unknown track ''"),
+        (["evaluate", "", "--track", "drift"], "cannot be combined with STREAM ''"),
+        (["evaluate", "--predictions", ""], "cannot write the predictions to ''"),
+        (["compare", "--csv", ""], "cannot write the table to ''"),
+        (["evaluate", "--model", "mlp", "--seed", str(10**30)], "model 'mlp' cannot be created"),
+        (["compare", "--time-limit", "1e308"], "must be a positive number of seconds, got"),
+        (["evaluate", "."], "'.' is not a regular file"),
+        (["evaluate", "a\0b"], "no stream or file 'a\\x00b'"),
+        (["evaluate", "x" * 5000], "cannot read 'xxx"),
+    ],
+    ids=lambda value: " ".join(value)[:30] if isinstance(value, list) else "",
+)
+def test_arguments_that_make_no_sense_are_named(arguments, message, capsys):
+    status, line = end(arguments, capsys)
+    assert status == 2
+    assert message in line
