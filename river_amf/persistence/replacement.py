@@ -95,6 +95,8 @@ def _created(temporary: str, path: str) -> IO[bytes]:
         # opened like any new file, so that it gets the permissions that the user's umask sets
         return open(temporary, "xb")
     except OSError as error:
+        if error.filename != temporary:  # raised by a signal handler, such as a TimeoutError
+            raise
         raise OSError(error.errno, error.strerror, path) from None
 
 

@@ -44,6 +44,7 @@ QUESTIONS, _ = _plain(samples(random.Random(3), 60))
 
 def _in_child(model: Any, seed: int) -> int:
     """Use a model in a child process; return its exit code."""
+    signal.alarm(int(2 * LATE))  # ends the child if nobody is left who would
     try:
         rng = random.Random(seed)
         learn(model, samples(rng, 5, arrivals=5))

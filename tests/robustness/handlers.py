@@ -31,6 +31,7 @@ from subjects import (
 from river_amf import inspection
 
 LATE = 60.0  # seconds
+REFUSAL = "in the middle of another call of the same model"
 
 
 def uses(model: Any, sample: Sample) -> dict[str, Callable[[], object]]:
@@ -68,6 +69,8 @@ class Handler:
         except RuntimeError as error:
             self.outcomes["refused"] += 1
             self.refusal = error
+            if REFUSAL not in str(error):
+                self.errors.append(error)
         except BaseException as error:
             self.errors.append(error)
         self._come_again()
@@ -192,7 +195,8 @@ class Meddler:
         try:
             self.meddle()
             self.outcomes.append("done")
-        except RuntimeError:
+        except RuntimeError as error:
+            assert REFUSAL in str(error), error
             self.outcomes.append("refused")
         return isinstance(other, Meddler) and self.name == other.name
 

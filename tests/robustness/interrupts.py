@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -22,6 +23,7 @@ from subjects import (
     check_same,
     check_sound,
     learn,
+    n_learnt,
     samples,
 )
 from twins import TRIALS, Trial, by_block, by_test_then_train, state_left
@@ -247,6 +249,44 @@ def interrupted_estimators(rng: random.Random, seconds: float) -> None:
             estimator.partial_fit(X[start:], y[start:])
         assert (estimator.predict_proba(X) == twin.predict_proba(X)).all()
         assert pickle.dumps(estimator.model_) == states[-1]
+
+
+def interrupts_beside_threads(rng: random.Random, seconds: float) -> None:
+    """Break off calls, some of which wait for their turn, while threads use the model too."""
+    alarm, end = Alarm(rng), time.monotonic() + seconds
+    model = KINDS[rng.choice(sorted(KINDS))](restart_threshold=None, n_jobs=rng.choice([1, 2]))
+    learn(model, samples(rng, 20))
+    by_threads, by_us, broken_rows = [0], 20, 0
+    over = threading.Event()
+
+    def learn_more() -> None:
+        learn(model, samples(rng, 5))
+        by_threads[0] += 5
+
+    def repeat(call: Callable[[], object]) -> None:
+        while not over.is_set():
+            call()
+
+    calls = [learn_more, partial(model.predict_proba_many, PROBE_FRAME)]
+    threads = [threading.Thread(target=repeat, args=(call,), daemon=True) for call in calls]
+    for thread in threads:
+        thread.start()
+    try:
+        while time.monotonic() < end:
+            part = samples(rng, rng.choice([1, 50]))
+            call = rng.choice([by_block, by_test_then_train, learn])
+            if alarm.broken(partial(call, model, part), rng.choice([1e-4, 1e-3, 1e-2])):
+                broken_rows += len(part)
+            else:
+                by_us += len(part)
+            alarm.broken(rng.choice(reads(model)), rng.choice([1e-4, 1e-3, 1e-2]))
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    surely = by_threads[0] + by_us
+    assert surely <= n_learnt(model) <= surely + broken_rows, "samples were lost"
+    check_sound(model, rng)
 
 
 # -------------------------------------------------------------------------------------------- lines

@@ -112,10 +112,10 @@ def exhausted_memory(rng: random.Random, seconds: float) -> None:
     learn(model, samples(rng, 300))
     call = rng.choice([by_one, by_block])
     rows = samples(rng, 1 if call is by_one else 60, arrivals=0)
-    wide = rng.randrange(1000, 3000)
+    wide = rng.randrange(500, 2000)
     rows[-1][0].update({f"wide {j}": rng.random() for j in range(wide)})
     trial = Trial(model, rows, call)
-    for _ in range(5):
+    for _ in range(3):
         model = trial.model()
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         room = int(rng.uniform(0.0, 30.0) * 2**20)
