@@ -180,7 +180,7 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         "restart_threshold": positive(optional=True),
         "vote": one_of("mean", "learned"),
         "n_jobs": cores,
-        "seed": integer(0, optional=True),
+        "seed": integer(0, math.inf, optional=True),
     }
     _always_writable: ClassVar[frozenset[str]] = frozenset({"n_jobs"})
 

@@ -135,15 +135,14 @@ class ModelLock:
 
     def _is_next(self, turn: _Turn) -> bool:
         """Whether a call may try to take the token: it has to wait for those that came earlier."""
-        # Unless these wait for readers, and the call is short, or its own thread is a reader. An
-        # earlier call of a thread waits for a later one, which comes from a signal handler.
+        # Unless these wait for readers, and the call is short, or its own thread is a reader.
+        # A call from a signal handler takes the turn of the one that it interrupts: that one waits
+        # for it to return, and so do all that came in between.
         if turn.is_alone and self.readers:
             return False
         if self.readers and (turn.is_short or self._is_reader(turn.thread)):
             return True
-        waiting = self.waiting.copy()  # in one step, as others come and go
-        last = {other.thread: other for other in waiting}
-        return turn is next((other for other in waiting if other is last[other.thread]), None)
+        return self.waiting[0].thread == turn.thread
 
     def _is_reader(self, thread: int) -> bool:
         return any(reader.thread == thread for reader in self.readers)

@@ -26,7 +26,7 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)
 
 
-def integer(low: int, high: int = LARGEST_INTEGER, *, optional: bool = False) -> Check:
+def integer(low: int, high: float = LARGEST_INTEGER, *, optional: bool = False) -> Check:
     """Return a check for an integer from low to high (or None, if optional)."""
 
     def check(name: str, value: Any) -> None:

@@ -170,13 +170,16 @@ def expanded(item: Any, depth: int = _DEEPEST) -> Any:
 
 
 def plain(item: Any) -> Any:
-    """Return an item as `json.loads` would.
+    """Return an item as `json.loads` would, or raise FileError.
 
     >>> plain(expanded(outline('{"model": {"labels": ["a"]}}')))
     {'model': {'labels': ['a']}}
     """
     if type(item) is Unparsed:
-        return json.loads(item.text[item.start : item.find_end()])
+        try:
+            return json.loads(item.text[item.start : item.find_end()], parse_constant=_refuse)
+        except (ValueError, RecursionError) as error:
+            raise _invalid(error) from None
     if type(item) is dict:
         return {name: plain(part) for name, part in item.items()}
     return item

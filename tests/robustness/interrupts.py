@@ -303,7 +303,7 @@ def _errors_at(rng: random.Random, seconds: float, event: str) -> None:
     name, trial = chosen_trial(rng)
     model = trial.model()
     n_steps = stopped_at(partial(trial.call, model, trial.rows), 0, ValueError, event)
-    assert trial.check(model, rng) == len(trial.rows)
+    assert n_steps > 0 and trial.check(model, rng) == len(trial.rows)
     for step in steps(rng, n_steps, seconds):
         model = trial.model()
         error = rng.choice([*ERRORS, MemoryError])

@@ -61,7 +61,6 @@ def check(result):
     assert result.is_sound, str(result)
 
 
-@pytest.mark.xfail(reason="until the core is made for threads and interrupts")
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_model_survives_a_short_attack(family):
     check(survey([(f"{family}.{name}", 1) for name in FAMILIES[family]], 0.2))

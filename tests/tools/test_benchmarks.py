@@ -21,6 +21,7 @@ SCRIPTS = (
     "defaults",
     "drift",
     "figures",
+    "lock",
     "origins",
     "outliers",
     "pictures",
@@ -376,6 +377,13 @@ def test_a_goal_that_is_missed(tmp_path, status, capsys, monkeypatch):
     monkeypatch.setattr(figures, "missed", [])
     assert status("figures", "accuracy", "--streams", "Phishing", "--data", tmp_path) == 1
     assert one_line(capsys.readouterr().err) == "missed: accuracy on Phishing"
+
+
+def test_the_price_of_the_lock(status, capsys, monkeypatch):
+    monkeypatch.setattr(module("lock"), "REPEATS", 3)
+    assert status("lock") == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.count("|") for row in rows] == [5] * 4
 
 
 def test_a_short_soak(status, capsys, monkeypatch):
