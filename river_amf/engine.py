@@ -1,10 +1,10 @@
 """The engine of a forest, between the public classes and the kernels.
 
-It holds everything that a forest has learned: features, labels and the arena. It creates the arena,
-takes in new labels and features, makes room, and runs samples and blocks through the kernels. The
-public classes hold the parameters and the documentation; they pass themselves to the engine where
-it needs parameters. They also hold its lock while they call it (see `locks`); a function here does
-not ask for it.
+It holds everything that a forest has learned: features, labels and the arena. It takes in new
+labels and features, makes room, and runs samples and blocks through the kernels. The public classes
+hold the parameters and the documentation; they pass themselves to the engine where it needs
+parameters. They also hold its lock while they call it (see `locks`); a function here does not ask
+for it.
 
 Any call may be interrupted between two steps of the interpreter, by an exception from a signal
 handler or for want of memory. So whatever takes more than one step is first written down, in
@@ -19,13 +19,13 @@ import itertools
 import math
 import os
 from collections.abc import Hashable
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import budget, columns, kernels, layout, pruning, state
-from river_amf.budget import Known, Limits
+from river_amf import columns, kernels, layout, pruning
+from river_amf.budget import Limits
 from river_amf.columns import (
     EncodedBlock,
     NewCategory,
@@ -37,45 +37,27 @@ from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, che
 from river_amf.frames import Column
 from river_amf.kernels import DONE, INFINITE, RELEASED, TOO_HEAVY, learn_sample, predict_sample
 from river_amf.locks import ModelLock
-from river_amf.parameters import automatic_dirichlet
 from river_amf.persistence import soundness
+from river_amf.settings import (
+    NO_LIMIT,
+    Parameters,
+    are_in_effect,
+    begin,
+    bound_of,
+    dirichlet_of,
+    known_of,
+    limits_of,
+    settings_of,
+)
 from river_amf.state import Arena, Block
 from river_amf.workers import Workers
 
-# The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
-# Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
-# few percent.
-LONGEST_LIST = 2048
-SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
-
-_NO_LIMIT = 2**31 - 1  # 32-bit links
 _LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # bounds of the factor by which the room for nodes grows
 _LEAST_PART = 1024  # minimum rows that are encoded at once
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
 Rows = NDArray[np.int64]
 Probabilities = NDArray[np.float64]
-
-
-class Parameters(Protocol):
-    """The parameters that an engine reads from a model."""
-
-    n_classes: int | None
-    n_estimators: int
-    step: float
-    split_prior: float
-    use_aggregation: bool
-    dirichlet: float | None
-    split_pure: bool
-    max_nodes: int | None
-    max_categories: int | None
-    max_bytes: int | None
-    split_intensity: str
-    fading_factor: float | None
-    restart_threshold: float | None
-    vote: str
-    n_jobs: int
-    seed: int | None
 
 
 class BlockAnswers(NamedTuple):
@@ -157,8 +139,8 @@ class Engine:
                 n_classes = int(settings["n_classes"][0])
                 text, n_slots = next(features.growing([]))
                 text += labels.text_with([])
-                known = _known(settings, parameters, features, n_classes, n_slots, text)
-                limits = _limits(settings, parameters, known)
+                known = known_of(settings, parameters, features, n_classes, n_slots, text)
+                limits = limits_of(settings, parameters, known)
                 # a file of another release may hold more, which is cut below
                 soundness.demand("trees" in arrays, "list of arrays")
                 most = int(arrays["trees"]["n_nodes"].max(initial=0)) + 2
@@ -354,8 +336,8 @@ class Engine:
             *_, (text, n_slots) = features.growing(new)
             text += self.labels.text_with(new_labels)
             n_classes = max(n_labels, n_classes)
-            known = _known(arena.settings, parameters, features, n_classes, n_slots, text)
-            arena = _within(arena, _limits(arena.settings, parameters, known))
+            known = known_of(arena.settings, parameters, features, n_classes, n_slots, text)
+            arena = _within(arena, limits_of(arena.settings, parameters, known))
             rooms = known.rooms(arena.settings)
         if new_labels or features is not self.features:
             dirichlet = dirichlet_of(parameters, n_labels)
@@ -522,8 +504,8 @@ class Engine:
             of_labels = self.labels.text_with([])
             next(sizes)
             for category, (text, n_slots) in zip(new, sizes, strict=True):
-                known = _known(*rest, n_slots, text + of_labels)
-                if not _are_limits(settings, _limits(settings, parameters, known)):
+                known = known_of(*rest, n_slots, text + of_labels)
+                if not are_in_effect(settings, limits_of(settings, parameters, known)):
                     alone = columns.Arrival(category.row, [], NewFeatures([], [], []))
                     return encoded._replace(full_at=category.row, arrivals=[alone])
         if encoded.categories[-1].row > first:
@@ -624,112 +606,6 @@ def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
     return BlockAnswers(proba, np.concatenate([part.n_known for part in parts]), labels)
 
 
-# ------------------------------------------------------------------------------------- a new forest
-
-
-def begin(parameters: Parameters) -> Arena:
-    """Return the arena of a forest that has not learned any samples."""
-    check_bytes(parameters)
-    n_trees = parameters.n_estimators
-    words = np.random.SeedSequence(parameters.seed).generate_state(2 * n_trees, np.uint64)
-    trees = np.zeros(n_trees, layout.TREE)
-    trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
-    trees["root"] = kernels.NONE
-    trees["faded_share"] = 0.5
-    trees["vote_weight"] = 1.0 / n_trees
-    return Arena(settings_of(parameters, parameters.n_classes or 1), trees)
-
-
-def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
-    """Return the settings that follow from the parameters and the number of classes."""
-    settings = np.zeros(1, layout.SETTINGS)
-    settings["step"] = parameters.step
-    settings["log_split"] = math.log(parameters.split_prior)
-    settings["log_stop"] = math.log1p(-parameters.split_prior)
-    state.set_prior(settings, n_classes, dirichlet_of(parameters, n_classes))
-    settings["max_nodes"] = min(parameters.max_nodes or _NO_LIMIT, _NO_LIMIT)
-    settings["longest_list"] = LONGEST_LIST
-    if parameters.max_nodes is not None:
-        shorter = max(SHORTER_LIST, parameters.max_nodes // 8)
-        settings["longest_list"] = min(LONGEST_LIST, shorter)
-    settings["period"] = (bound_of(parameters) or -1) + 1
-    settings["use_aggregation"] = parameters.use_aggregation
-    settings["fades"] = parameters.fading_factor is not None
-    settings["fading_factor"] = parameters.fading_factor or 0.0
-    settings["split_pure"] = parameters.split_pure
-    settings["range_intensity"] = parameters.split_intensity != "unit"
-    settings["relevance"] = parameters.split_intensity == "relevance"
-    settings["restart_threshold"] = parameters.restart_threshold or 0.0
-    settings["learns_vote"] = parameters.vote == "learned"
-    return settings
-
-
-def bound_of(parameters: Parameters) -> int | None:
-    """Return the maximum number of categories of a feature, or None if there is no limit."""
-    bounds = [_NO_LIMIT]
-    if parameters.max_categories is not None:
-        bounds.append(int(parameters.max_categories))
-    if parameters.max_bytes is not None:
-        bounds.append(budget.most_categories(parameters.max_bytes))
-    return None if min(bounds) == _NO_LIMIT else min(bounds)
-
-
-def check_bytes(parameters: Parameters) -> None:
-    """Raise ValueError if not even an empty forest fits into `max_bytes`."""
-    if parameters.max_bytes is None:
-        return
-    n_classes = parameters.n_classes or 1
-    settings = settings_of(parameters, n_classes)
-    least = budget.least_bytes(settings, parameters.n_estimators, n_classes)
-    if parameters.max_bytes < least:
-        raise ValueError(
-            f"max_bytes must be at least {least} for n_estimators={parameters.n_estimators} and "
-            f"n_classes={parameters.n_classes}, got {parameters.max_bytes}"
-        )
-
-
-def _known(
-    settings: NDArray[Any],
-    parameters: Parameters,
-    features: Features,
-    n_classes: int,
-    n_slots: int,
-    text: int,
-) -> Known:
-    """Return what a forest knows, rounded up."""
-    period = int(settings["period"][0])
-    n_counted = sum(features.is_categorical) if period else 0
-    known = Known(len(features), n_classes, n_counted, n_slots, text)
-    return known.rounded(period, parameters.n_classes)
-
-
-def _limits(settings: NDArray[Any], parameters: Parameters, known: Known) -> Limits:
-    """Return the limits that follow from `max_bytes`."""
-    assert parameters.max_bytes is not None
-    return budget.limits_of(
-        settings, parameters.n_estimators, parameters.max_bytes, parameters.max_nodes, known
-    )
-
-
-def _are_limits(settings: NDArray[Any], limits: Limits) -> bool:
-    """Whether these limits are those in effect."""
-    return all(settings[name][0] == limit for name, limit in limits._asdict().items())
-
-
-def _within(arena: Arena, limits: Limits) -> Arena:
-    """Return an arena with these limits."""
-    if _are_limits(arena.settings, limits):
-        return arena
-    return pruning.within(arena, limits)
-
-
-def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
-    """Return the Dirichlet parameter in effect for a number of classes."""
-    if parameters.dirichlet is None:
-        return automatic_dirichlet(n_classes)
-    return float(parameters.dirichlet)
-
-
 # -------------------------------------------------------------------------------------------- room
 
 
@@ -750,10 +626,17 @@ def _with_room(arena: Arena, lack: int, factor: float = 2.0) -> Arena:
     return arena.grow_boxes(factor)
 
 
+def _within(arena: Arena, limits: Limits) -> Arena:
+    """Return an arena with these limits."""
+    if are_in_effect(arena.settings, limits):
+        return arena
+    return pruning.within(arena, limits)
+
+
 def _to_check(arena: Arena) -> int:
     """Return how many samples may be stored until the size of the store has to be checked."""
     interval = int(arena.settings["interval"][0])
-    return interval - int(arena.counters["n_stored"][0]) % interval if interval else _NO_LIMIT
+    return interval - int(arena.counters["n_stored"][0]) % interval if interval else NO_LIMIT
 
 
 # ------------------------------------------------------------------------------------------ blocks

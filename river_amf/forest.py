@@ -15,7 +15,7 @@ from river import base
 
 from river_amf import explanation, frames, paths, state
 from river_amf.encoding import Features, Labels, check_weight, shown
-from river_amf.engine import BlockAnswers, Engine, bound_of, check_bytes
+from river_amf.engine import BlockAnswers, Engine
 from river_amf.parameters import (
     LEAST_DIRICHLET,
     MOST_CLASSES,
@@ -30,6 +30,7 @@ from river_amf.parameters import (
 )
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
+from river_amf.settings import bound_of, check_bytes
 
 _Result = TypeVar("_Result")
 

@@ -6,7 +6,8 @@ from generated import PARAMETERS, streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_amf import AMFClassifier, engine, inspection
+from river_amf import AMFClassifier, inspection
+from river_amf.settings import begin
 
 ADAPTIVE = {
     "fading_factor": 0.5,
@@ -31,7 +32,7 @@ LONGER = {
 def pair(n_estimators=2, **parameters):
     """Make a compiled and a naive forest that draw the same random numbers."""
     model = AMFClassifier(n_estimators=n_estimators, seed=5, **parameters)
-    trees = engine.begin(model).trees
+    trees = begin(model).trees
     random_states = [int(state) for state in trees["random_state"]]
     keys = [int(key) for key in trees["key"]]
     return model, naive.NaiveForest(random_states, keys, **parameters)

@@ -47,7 +47,7 @@ LAYERS = [
     {"baselines"},
     {"forest", "dummy"},
     {"engine", "explanation"},
-    {"columns", "persistence.soundness", "persistence.values", "pruning"},
+    {"columns", "persistence.soundness", "persistence.values", "pruning", "settings"},
     {"persistence"},
     {"frames", "paths", "persistence.container", "tables"},
     {"budget", "parameters", "persistence.headers"},

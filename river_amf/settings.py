@@ -1,0 +1,141 @@
+"""What follows from the parameters of a forest: its settings, its limits, and how it begins."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf import budget, kernels, layout, state
+from river_amf.budget import Known, Limits
+from river_amf.encoding import Features
+from river_amf.parameters import automatic_dirichlet
+from river_amf.state import Arena
+
+# The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
+# Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
+# few percent.
+LONGEST_LIST = 2048
+SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
+
+
+NO_LIMIT = 2**31 - 1  # 32-bit links
+
+
+class Parameters(Protocol):
+    """The parameters that an engine reads from a model."""
+
+    n_classes: int | None
+    n_estimators: int
+    step: float
+    split_prior: float
+    use_aggregation: bool
+    dirichlet: float | None
+    split_pure: bool
+    max_nodes: int | None
+    max_categories: int | None
+    max_bytes: int | None
+    split_intensity: str
+    fading_factor: float | None
+    restart_threshold: float | None
+    vote: str
+    n_jobs: int
+    seed: int | None
+
+
+def begin(parameters: Parameters) -> Arena:
+    """Return the arena of a forest that has not learned any samples."""
+    check_bytes(parameters)
+    n_trees = parameters.n_estimators
+    words = np.random.SeedSequence(parameters.seed).generate_state(2 * n_trees, np.uint64)
+    trees = np.zeros(n_trees, layout.TREE)
+    trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
+    trees["root"] = kernels.NONE
+    trees["faded_share"] = 0.5
+    trees["vote_weight"] = 1.0 / n_trees
+    return Arena(settings_of(parameters, parameters.n_classes or 1), trees)
+
+
+def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
+    """Return the settings that follow from the parameters and the number of classes."""
+    settings = np.zeros(1, layout.SETTINGS)
+    settings["step"] = parameters.step
+    settings["log_split"] = math.log(parameters.split_prior)
+    settings["log_stop"] = math.log1p(-parameters.split_prior)
+    state.set_prior(settings, n_classes, dirichlet_of(parameters, n_classes))
+    settings["max_nodes"] = min(parameters.max_nodes or NO_LIMIT, NO_LIMIT)
+    settings["longest_list"] = LONGEST_LIST
+    if parameters.max_nodes is not None:
+        shorter = max(SHORTER_LIST, parameters.max_nodes // 8)
+        settings["longest_list"] = min(LONGEST_LIST, shorter)
+    settings["period"] = (bound_of(parameters) or -1) + 1
+    settings["use_aggregation"] = parameters.use_aggregation
+    settings["fades"] = parameters.fading_factor is not None
+    settings["fading_factor"] = parameters.fading_factor or 0.0
+    settings["split_pure"] = parameters.split_pure
+    settings["range_intensity"] = parameters.split_intensity != "unit"
+    settings["relevance"] = parameters.split_intensity == "relevance"
+    settings["restart_threshold"] = parameters.restart_threshold or 0.0
+    settings["learns_vote"] = parameters.vote == "learned"
+    return settings
+
+
+def bound_of(parameters: Parameters) -> int | None:
+    """Return the maximum number of categories of a feature, or None if there is no limit."""
+    bounds = [NO_LIMIT]
+    if parameters.max_categories is not None:
+        bounds.append(int(parameters.max_categories))
+    if parameters.max_bytes is not None:
+        bounds.append(budget.most_categories(parameters.max_bytes))
+    return None if min(bounds) == NO_LIMIT else min(bounds)
+
+
+def check_bytes(parameters: Parameters) -> None:
+    """Raise ValueError if not even an empty forest fits into `max_bytes`."""
+    if parameters.max_bytes is None:
+        return
+    n_classes = parameters.n_classes or 1
+    settings = settings_of(parameters, n_classes)
+    least = budget.least_bytes(settings, parameters.n_estimators, n_classes)
+    if parameters.max_bytes < least:
+        raise ValueError(
+            f"max_bytes must be at least {least} for n_estimators={parameters.n_estimators} and "
+            f"n_classes={parameters.n_classes}, got {parameters.max_bytes}"
+        )
+
+
+def known_of(
+    settings: NDArray[Any],
+    parameters: Parameters,
+    features: Features,
+    n_classes: int,
+    n_slots: int,
+    text: int,
+) -> Known:
+    """Return what a forest knows, rounded up."""
+    period = int(settings["period"][0])
+    n_counted = sum(features.is_categorical) if period else 0
+    known = Known(len(features), n_classes, n_counted, n_slots, text)
+    return known.rounded(period, parameters.n_classes)
+
+
+def limits_of(settings: NDArray[Any], parameters: Parameters, known: Known) -> Limits:
+    """Return the limits that follow from `max_bytes`."""
+    assert parameters.max_bytes is not None
+    return budget.limits_of(
+        settings, parameters.n_estimators, parameters.max_bytes, parameters.max_nodes, known
+    )
+
+
+def are_in_effect(settings: NDArray[Any], limits: Limits) -> bool:
+    """Whether these limits are those in effect."""
+    return all(settings[name][0] == limit for name, limit in limits._asdict().items())
+
+
+def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
+    """Return the Dirichlet parameter in effect for a number of classes."""
+    if parameters.dirichlet is None:
+        return automatic_dirichlet(n_classes)
+    return float(parameters.dirichlet)
