@@ -108,7 +108,7 @@ def learn_all(model: Any, rng: random.Random) -> list[Sample]:
 def handlers_with_the_same_model(rng: random.Random, seconds: float) -> None:
     """Use the same model in a handler: it is refused, or comes between two calls."""
     end, refused = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
+    while time.monotonic() < end or not refused:  # it hangs if no call is ever refused
         kind = rng.choice(sorted(KINDS))
         model = KINDS[kind](n_jobs=rng.choice([1, 2]))
         calls = uses(model, samples(rng, 1)[0])
@@ -119,7 +119,6 @@ def handlers_with_the_same_model(rng: random.Random, seconds: float) -> None:
             check_same(model, learn(KINDS[kind](n_jobs=model.n_jobs), learnt))
         check_sound(model, rng)
         refused += handler.outcomes["refused"]
-    assert refused > 0 or seconds < 1.0, "no call was refused"
 
 
 def handlers_with_another_model(rng: random.Random, seconds: float) -> None:
