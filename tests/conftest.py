@@ -1,4 +1,6 @@
 import os
+import signal
+from contextlib import suppress
 
 import pytest
 from hypothesis import settings
@@ -13,6 +15,12 @@ os.environ.setdefault("MPLBACKEND", "Agg")  # plots without a display
 # cores take five times as long as one.
 for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+
+# A job in the background of a shell ignores Ctrl-C, and so would the commands that are tested.
+with suppress(ValueError):  # not in the main thread
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)
