@@ -80,17 +80,16 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         Maximum number of nodes per tree. Once a tree has reached it, no cell is split any more, but
         the existing nodes keep learning. `None` means no limit.
     max_categories
-        Maximum number of categories that are known of a feature. When one more arrives, the rarer
-        half of them is forgotten (of equally rare ones, those that came first); the others predict
-        as before. A category that comes back after that is a new one. `None` means no limit.
+        Maximum number of categories that the forest remembers of each feature. When one more
+        arrives, the rarer half is forgotten (in a tie, those that came first), and the rest predict
+        as before. A forgotten category that returns counts as new. `None` means no limit.
     max_bytes
-        Maximum of `memory_usage`, in bytes. It limits the nodes per tree and the samples that pure
-        cells keep, in addition to `max_nodes`, and the categories of a feature to one per 4096
-        bytes (but at least 16). When new features, labels or categories leave less room, trees are
-        cut back: nodes with few samples go. The results are the same for single samples and
-        blocks. Trees of a single node still take what the features, labels and categories need: if
-        that alone is more, it is the memory used. `ValueError` if there is no room for one feature.
-        `None` means no limit.
+        Maximum of `memory_usage`, in bytes. Besides `max_nodes`, it limits the nodes per tree, the
+        samples that pure cells keep, and the categories of each feature, to one per 4096 bytes (but
+        at least 16). When new features, labels or categories leave less room, trees lose the nodes
+        with the fewest samples. The results are the same for single samples and blocks. The limit
+        is exceeded only if trees of a single node with all these features, labels and categories
+        need more; if not even an empty forest fits, `ValueError` is raised. `None` means no limit.
     split_intensity
         How readily each feature is split. `"range"` divides by the feature's range so far, so that
         its scale does not matter. `"relevance"` also multiplies by how informative the feature has
