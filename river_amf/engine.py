@@ -361,6 +361,8 @@ class Engine:
                 for each, n_known in zip(codes, n_categories, strict=True):
                     while len(each) > n_known:
                         each.popitem()
+                if self.arena is not None:
+                    self.arena.settings["n_slots"] = self.features.n_slots
                 self.unfinished = None
             raise
 
