@@ -12,7 +12,7 @@ import pytest
 import tables
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
-from river_amf import AMFClassifier, engine, inspection, layout, state
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, engine, inspection, layout, state
 
 GROWING = ["grow_nodes", "grow_boxes", "fit_rows", "extended"]
 
@@ -227,6 +227,27 @@ def test_a_sample_that_some_trees_have_learned_is_finished_by_the_next_call(
     NEXT_CALLS[call](model)
     assert model._engine.unfinished is None
     assert model._arena.handle["next_tree"] == -1
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+@pytest.mark.parametrize("error", [TimeoutError, KeyboardInterrupt])
+def test_a_new_category_is_learned_whole_or_not_at_all(monkeypatch, error):
+    # An error may come from a value that cannot be hashed once more, so all is taken back; an
+    # interrupt cannot, so all is done by the next call.
+    model, before, after = (AdaptiveAMFClassifier(n_estimators=2, seed=1) for _ in range(3))
+    for forest in (model, before, after):
+        for i in range(20):
+            forest.learn_one({"a": i % 7, "c": f"c{i % 3}"}, i % 7 < 3)
+    after.learn_one({"a": 1, "c": "new"}, True)
+
+    def fail(*_):
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "Admitted", fail)
+        with pytest.raises(error):
+            model.learn_one({"a": 1, "c": "new"}, True)
+    twin = before if error is TimeoutError else after
     assert pickle.dumps(model) == pickle.dumps(twin)
 
 
