@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import tables
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, engine, inspection, kernels
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, kernels, settings
 
 DEPTH = 10_000
 MANY = 2**31 + 7
@@ -150,7 +150,7 @@ def test_parameters_and_weights_of_any_size_give_probabilities(parameters, weigh
 
 
 def test_a_thinned_list_of_weights_of_all_sizes(monkeypatch):
-    monkeypatch.setattr(engine, "LONGEST_LIST", 64)
+    monkeypatch.setattr(settings, "LONGEST_LIST", 64)
     model = AMFClassifier(n_estimators=2, seed=1)
     for i, a in enumerate(np.random.default_rng(1).random(500).tolist()):
         model.learn_one({"a": a}, "often", w=1e300 if i < 20 else 1e-300)

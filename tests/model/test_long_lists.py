@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 import tables
 
-from river_amf import AMFClassifier, engine, inspection
+from river_amf import AMFClassifier, inspection, settings
 
 LONGEST = 64
 
 
 @pytest.fixture(autouse=True)
 def short_lists(monkeypatch):
-    monkeypatch.setattr(engine, "LONGEST_LIST", LONGEST)
+    monkeypatch.setattr(settings, "LONGEST_LIST", LONGEST)
 
 
 def points(n_samples, seed=1):

@@ -27,7 +27,8 @@ from hypothesis.stateful import (
 )
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, engine, inspection
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf import settings as river_amf_settings
 
 LABELS = ("x", "y", "z", 7)
 KINDS = {"c": "categorical", "d": "categorical"}  # the other features are numeric
@@ -315,7 +316,7 @@ def columns_of(samples):
 
 def run(monkeypatch, max_examples, steps):
     # short lists are thinned, and too few samples for a thread do not happen
-    monkeypatch.setattr(engine, "LONGEST_LIST", 16)
+    monkeypatch.setattr(river_amf_settings, "LONGEST_LIST", 16)
     run_state_machine_as_test(
         Forest,
         settings=settings(
