@@ -57,7 +57,7 @@ class Handler:
     """A signal handler that calls a model, again and again while it is set."""
 
     def __init__(self, rng: random.Random, call: Callable[[], object]) -> None:
-        self.rng, self.call = rng, call
+        self.rng, self.call, self.is_over = rng, call, False
         self.outcomes: Counter[str] = Counter()
         self.errors: list[BaseException] = []
 
@@ -77,7 +77,8 @@ class Handler:
 
     def _come_again(self) -> None:
         """Set the timer to the next signal; there is none while the handler runs."""
-        signal.setitimer(signal.ITIMER_REAL, self.rng.uniform(1e-4, 5e-3))
+        if not self.is_over:
+            signal.setitimer(signal.ITIMER_REAL, self.rng.uniform(1e-4, 5e-3))
 
     def __enter__(self) -> Self:
         self.before = signal.signal(signal.SIGALRM, self)
@@ -85,6 +86,7 @@ class Handler:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.is_over = True
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, self.before)
         if self.errors:
