@@ -396,23 +396,23 @@ class Engine:
         if isinstance(left, Admitted):
             handle = self.arena.handle[0]  # type: ignore[union-attr]
             if handle["version"] == left.version or handle["next_tree"] != kernels.NONE:
-                address = self.arena.address  # type: ignore[union-attr]
-                room = left.sample.room.address
-                status = learn_sample(address, left.sample.address, left.label, left.weight, room)
-                self._go_on(status, left.sample, left.label, left.weight)
+                self._resume(left.sample, left.label, left.weight)
         elif isinstance(left, EncodedSample):
             handle = self.arena.handle[0]  # type: ignore[union-attr]
             if handle["next_tree"] != kernels.NONE:  # some trees have learned it
-                label, weight = int(handle["label"]), float(handle["weight"])
-                address = self.arena.address  # type: ignore[union-attr]
-                status = learn_sample(address, left.address, label, weight, left.room.address)
-                self._go_on(status, left, label, weight)
+                self._resume(left, int(handle["label"]), float(handle["weight"]))
         elif isinstance(left, Chunk):
             for workers in left.workers:
                 workers.wait()
             if left.block.stage != kernels.UNOPENED:  # otherwise, none of it has been learned
                 self._run_chunk(left, n_threads=1)
         self.unfinished = None
+
+    def _resume(self, sample: EncodedSample, label: int, weight: float) -> None:
+        """Learn a sample in the trees that have not learned it."""
+        address = self.arena.address  # type: ignore[union-attr]
+        status = learn_sample(address, sample.address, label, weight, sample.room.address)
+        self._go_on(status, sample, label, weight)
 
     # Blocks of samples
 
