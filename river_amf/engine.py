@@ -266,9 +266,10 @@ class Engine:
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
         proba, address = sample.room
-        status = predict_sample(arena.address, sample.address, address)
-        if status == INFINITE:
-            self.features.check(x)  # raises
+        while (status := predict_sample(arena.address, sample.address, address)) != DONE:
+            if status == INFINITE:
+                self.features.check(x)  # raises
+            kernels.compile_part(status)
         # proba is longer than the labels where n_classes counts classes not seen yet
         return dict(zip(self.labels.index, proba.tolist()))  # noqa: B905
 
@@ -559,7 +560,8 @@ class Engine:
         block, start, stop = chunk.block, chunk.start, chunk.stop
         if block.stage == kernels.UNOPENED:
             address = self.arena.address  # type: ignore[union-attr]
-            kernels.open_chunk(address, block.address, start, stop)
+            while (lack := kernels.open_chunk(address, block.address, start, stop)) < 0:
+                kernels.compile_part(lack)
         for _, name, category in chunk.categories:
             self.features.add_category(name, category)
         if chunk.categories:
@@ -620,6 +622,9 @@ def _ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:
 
 def _with_room(arena: Arena, lack: int, factor: float = 2.0) -> Arena:
     """Return an arena in which what a kernel has run out of is larger by `factor`."""
+    if lack <= kernels.UNCOMPILED:
+        kernels.compile_part(lack)
+        return arena
     if lack == kernels.STORE_FULL:
         kernels.compact_rows(arena.address)
         return arena.fit_rows()

@@ -150,8 +150,7 @@ class Field(NamedTuple):
 AXES = ("tree", "feature", "class", "moment", "faded", "counted", "slot", "node", "box", "row")
 UNDEFINED = {"node", "box"}  # for speed, room on these is not filled until a kernel adds an entry
 
-# The arrays of a forest. To add one, name it here and make it visible to the kernels, in `Forest`
-# and `forest_of` of `kernels.arrays`.
+# The arrays of a forest. To the kernels they are attributes of a view (`kernels.views`).
 FIELDS = {
     "settings": Field(SETTINGS, (1,)),
     "counters": Field(COUNTERS, (1,)),
@@ -180,11 +179,27 @@ FIELDS = {
 
 COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 
+# Compiled code that is compiled on its own, and where it is, 0 before that (`kernels.parts`).
+PARTS = (
+    "learn_tree",
+    "expand_leaf",
+    "list_row_and_thin",
+    "release_rows",
+    "bound_rows",
+    "update_intensity",
+    "weigh_features",
+    "take_vote",
+    "pool_votes",
+    "learn_vote",
+)
+PART_ADDRESSES = np.zeros(len(PARTS), np.int64)
+
 # How the kernels find an arena: the addresses of its arrays, and the room along each axis. Passing
 # an array as an argument costs as much as visiting a few nodes; passing the address of this record
 # costs next to nothing.
 HANDLE = np.dtype(
     [(name, "i8") for name in FIELDS]
+    + [("parts", "i8")]  # the address of PART_ADDRESSES
     + [(f"{axis}_room", "i8") for axis in AXES]
     + [
         ("version", "i8"),  # changes whenever predictions may change
@@ -195,23 +210,24 @@ HANDLE = np.dtype(
     ]
 )
 
-# How they find a block of samples, and what to do with it: see `Samples` and `samples_of` in
-# `kernels.arrays`.
-BLOCK_ARRAYS = (
-    "values",
-    "labels",
-    "weights",
-    "proba",
-    "votes",
-    "clipped",
-    "intensities",
-    "rows",
-    "coded",
-    "next_samples",
-)
+# How they find a block of samples, and what to do with it: the arrays of `state.Block`, of which
+# most are for the samples of one chunk.
+BLOCK_FIELDS = {
+    "values": Field(np.float64, ("sample", "column")),
+    "labels": Field(np.int64, ("sample",)),
+    "weights": Field(np.float64, ("sample",)),
+    "proba": Field(np.float64, ("sample", "label")),
+    "votes": Field(np.float64, ("tree", "chunk", "class")),
+    "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
+    "intensities": Field(np.float64, ("chunk", "feature")),  # when each sample is learned
+    "rows": Field(np.int64, ("chunk",)),  # in the store
+    "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
+    "next_samples": Field(np.int64, ("tree",)),  # where each tree resumes
+}
+BLOCK_AXES = ("sample", "column", "label", "chunk", "tree", "feature", "class")
 BLOCK = np.dtype(
-    [(name, "i8") for name in BLOCK_ARRAYS]
-    + [("n_samples", "i8"), ("n_columns", "i8"), ("n_labels", "i8"), ("chunk", "i8")]
+    [(name, "i8") for name in BLOCK_FIELDS]
+    + [(f"{axis}_room", "i8") for axis in BLOCK_AXES]
     + [("predicts", "i8"), ("learns", "i8")]
     # what has been done of the chunk that is under way, see `kernels.blocks`; and the number of
     # trees that kept samples before it

@@ -32,7 +32,8 @@ def within(arena: Arena, limits: Limits) -> Arena:
     cut(arrays, limits.max_nodes)
     n_nodes = int(arrays["trees"]["n_nodes"].max())
     aside = arena.replacing(**arrays).resized(box=max(arena.rooms["box"], n_nodes))
-    kernels.keep_few_rows(aside.address)
+    while (lack := kernels.keep_few_rows(aside.address)) < 0:
+        kernels.compile_part(lack)
     kernels.compact_rows(aside.address)
     most = {"node": limits.max_nodes, "box": limits.max_nodes, "row": limits.max_rows}
     return aside.resized(**{axis: min(aside.rooms[axis], most[axis]) for axis in most})

@@ -19,12 +19,13 @@ import numpy as np
 
 from river_amf.layout import (
     BLOCK,
-    BLOCK_ARRAYS,
+    BLOCK_FIELDS,
     COPIED,
     COUNTERS,
     FIELDS,
     HANDLE,
     LAYOUT,
+    PART_ADDRESSES,
     UNDEFINED,
     Array,
     lengths_in_use,
@@ -61,11 +62,11 @@ class Block:
         self.rows = np.empty(self.chunk, np.int64)
         self.coded = np.empty((n_trees, n_features))
         self.next_samples = np.empty(n_trees, np.int64)
-        for name in BLOCK_ARRAYS:
-            self.record[name] = getattr(self, name).ctypes.data
-        self.record["n_samples"], self.record["n_columns"] = self.values.shape
-        self.record["n_labels"] = self.proba.shape[1]
-        self.record["chunk"] = self.chunk
+        for name, field in BLOCK_FIELDS.items():
+            array = getattr(self, name)
+            self.record[name] = array.ctypes.data
+            for axis, length in zip(field.axes, array.shape, strict=True):
+                self.record[f"{axis}_room"] = length
         self.record["predicts"], self.record["learns"] = predicts, learns
 
     @property
@@ -121,6 +122,7 @@ class Arena:
         self.rooms = rooms
         self.handle = handle
         self.address: int = handle.ctypes.data
+        handle["parts"] = PART_ADDRESSES.ctypes.data
         for name, array in zip(FIELDS, self.arrays, strict=True):
             handle[name] = array.ctypes.data
         for axis, room in rooms.items():

@@ -31,6 +31,7 @@ from river_amf.kernels.answers import (
     RELEASED,
     STORE_FULL,
     TOO_HEAVY,
+    UNCOMPILED,
 )
 from river_amf.kernels.arrays import LARGEST_FLOAT, NEVER, NONE, UNLISTED
 from river_amf.kernels.blocks import (
@@ -45,6 +46,7 @@ from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.estimates import LARGEST_ODDS, LOG_SCALE
 from river_amf.kernels.intensity import LARGEST_NEWEST
 from river_amf.kernels.learning import learn_sample, predict_sample
+from river_amf.kernels.parts import compile_part
 from river_amf.kernels.random_numbers import category_number
 from river_amf.kernels.room import ready_samples
 from river_amf.kernels.store import compact_rows, keep_few_rows
@@ -67,6 +69,7 @@ __all__ = [
     "RELEASED",
     "STORE_FULL",
     "TOO_HEAVY",
+    "UNCOMPILED",
     "UNLISTED",
     "UNOPENED",
     "VISIT",
@@ -74,6 +77,7 @@ __all__ = [
     "category_number",
     "close_chunk",
     "compact_rows",
+    "compile_part",
     "hull_of_rows",
     "keep_few_rows",
     "learn_sample",

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from river_amf.kernels.arrays import NONE, Array, Forest, Record, Tree, forest_of, unsigned
-from river_amf.kernels.compilation import helper, hot, kernel
+from river_amf.kernels.compilation import allocating, helper, hot, kernel
 from river_amf.kernels.estimates import (
     learn_faded,
     learn_faded_weight,
@@ -171,7 +171,7 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
         proba[c] += prior
 
 
-@helper
+@allocating
 def recompute_odds(settings: Record, state: Record, nodes: Array, counts: Array) -> None:
     """Recompute all log-odds of a tree from its counts (DESIGN.md: new labels)."""
     # The walk needs no stack.

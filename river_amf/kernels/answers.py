@@ -13,3 +13,4 @@ NOTHING = 0  # ran out
 STORE_FULL = -1
 NODES_FULL = -2
 BOXES_FULL = -3
+UNCOMPILED = -8  # less the number of the part that has to be compiled

@@ -7,25 +7,13 @@ references, for each view and each time it is passed to a function, took half th
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import carray
 
-from river_amf.kernels.compilation import hot, pointer, view
-from river_amf.layout import (
-    BLOCK,
-    COUNTERS,
-    FEATURE,
-    HANDLE,
-    N_BUCKETS,
-    N_PURE,
-    N_RECENT,
-    NODE,
-    SAMPLE,
-    SETTINGS,
-    TREE,
-)
+from river_amf.kernels.compilation import hot, view
+from river_amf.kernels.views import TreeView, Views, array_at, tree_of, view_of
+from river_amf.layout import BLOCK, BLOCK_FIELDS, FIELDS, HANDLE, PARTS, Field
 
 NONE = -1  # no node, box, row or tree to resume with; also the end of a list of rows
 UNLISTED = -2  # the link of a row that no leaf of the tree keeps
@@ -38,146 +26,23 @@ Record = Any
 Word = Any  # a uint64 of which only the lower 32 bits are used
 
 
-class Forest(NamedTuple):
-    """The arrays of `layout.FIELDS`, in that order."""
+Forest = Any  # a view of the arrays of `layout.FIELDS`, and of the handle
+Samples = Any  # the same for `layout.BLOCK_FIELDS`
+# One tree's part of a forest: the arrays that have an axis of trees, its record `state`, the
+# `settings`, and the split `intensity` at the time of the sample that is being learned.
+Tree = Any
 
-    settings: Any
-    counters: Any
-    ranges: Any
-    limits: Any
-    intensity: Any
-    is_categorical: Any
-    features: Any
-    recent: Any
-    moments: Any
-    buckets: Any
-    uses: Any
-    bias: Any
-    trees: Any
-    nodes: Any
-    counts: Any
-    faded: Any
-    boxes: Any
-    rows: Any
-    samples: Any
-    links: Any
-    votes: Any
-    pooled: Any
-    pure: Any
-
-
-class Samples(NamedTuple):
-    """The arrays of `state.Block`."""
-
-    values: Any
-    labels: Any
-    weights: Any
-    proba: Any
-    votes: Any  # of the trees, for the samples of a chunk
-    clipped: Any  # the samples of a chunk without outliers
-    intensities: Any  # the split intensities at the time when each sample of a chunk is learned
-    rows: Any  # the rows in the store that hold the samples of a chunk
-    coded: Any  # one sample, as each tree sees it
-    next_samples: Any  # the sample at which each tree resumes
-
-
-class Tree(NamedTuple):
-    """One tree's part of the arrays; `state` and `settings` are records."""
-
-    settings: Any
-    state: Any
-    nodes: Any
-    counts: Any
-    faded: Any
-    boxes: Any
-    links: Any
-    intensity: Any  # at the time of the sample that is being learned
-
-
-@hot
-def forest_of(address: int) -> Forest:
-    """The arrays of an arena, given the address of its handle."""
-    at = handle_of(address)
-    n_trees, width, n_classes = at["tree_room"], at["feature_room"], at["class_room"]
-    node_room, row_room = at["node_room"], at["row_room"]
-    return Forest(
-        carray(pointer(at["settings"]), (1,), SETTINGS),
-        carray(pointer(at["counters"]), (1,), COUNTERS),
-        carray(pointer(at["ranges"]), (2, width), np.float64),
-        carray(pointer(at["limits"]), (2, width), np.float64),
-        carray(pointer(at["intensity"]), (width,), np.float64),
-        carray(pointer(at["is_categorical"]), (width,), np.uint8),
-        carray(pointer(at["features"]), (width,), FEATURE),
-        carray(pointer(at["recent"]), (width, N_RECENT), np.float64),
-        carray(pointer(at["moments"]), (width, at["moment_room"], 2), np.float64),
-        carray(pointer(at["buckets"]), (width, N_BUCKETS, at["moment_room"]), np.float64),
-        carray(pointer(at["uses"]), (at["counted_room"], at["slot_room"]), np.int64),
-        carray(pointer(at["bias"]), (n_classes,), np.float64),
-        carray(pointer(at["trees"]), (n_trees,), TREE),
-        carray(pointer(at["nodes"]), (n_trees, node_room), NODE),
-        carray(pointer(at["counts"]), (n_trees, node_room, n_classes), np.float64),
-        carray(pointer(at["faded"]), (n_trees, node_room, at["faded_room"]), np.float64),
-        carray(pointer(at["boxes"]), (n_trees, at["box_room"], 2, width), np.float64),
-        carray(pointer(at["rows"]), (row_room, width), np.float64),
-        carray(pointer(at["samples"]), (row_room,), SAMPLE),
-        carray(pointer(at["links"]), (n_trees, row_room), np.int32),
-        carray(pointer(at["votes"]), (n_trees, 1, n_classes), np.float64),
-        carray(pointer(at["pooled"]), (n_classes,), np.float64),
-        carray(pointer(at["pure"]), (N_PURE, 3), np.float64),
-    )
+_PARTS = {"parts": Field(np.int64, (len(PARTS),))}
+FOREST = Views(HANDLE, FIELDS | _PARTS)
+TREE = TreeView(FOREST)
+forest_of = view_of(FOREST)
+samples_of = view_of(Views(BLOCK, BLOCK_FIELDS))
 
 
 @view
-def tree_of(forest: Forest, t: int, intensity: Array) -> Tree:
-    """One tree's part of a forest."""
-    return Tree(
-        forest.settings[0],
-        forest.trees[t],
-        forest.nodes[t],
-        forest.counts[t],
-        forest.faded[t],
-        forest.boxes[t],
-        forest.links[t],
-        intensity,
-    )
-
-
-@hot
-def handle_of(address: int) -> Record:
-    """The handle of an arena at this address."""
-    return carray(pointer(address), (1,), HANDLE)[0]
-
-
-@hot
-def block_of(address: int) -> Record:
-    """The record of a block at this address."""
-    return carray(pointer(address), (1,), BLOCK)[0]
-
-
-@hot
-def samples_of(at: Record, forest: Forest) -> Samples:
-    """The arrays of a block, given its record."""
-    n, n_trees = at["n_samples"], len(forest.trees)
-    settings = forest.settings[0]
-    n_features, n_classes = settings["n_features"], settings["n_classes"]
-    return Samples(
-        carray(pointer(at["values"]), (n, at["n_columns"]), np.float64),
-        carray(pointer(at["labels"]), (n,), np.int64),
-        carray(pointer(at["weights"]), (n,), np.float64),
-        carray(pointer(at["proba"]), (n, at["n_labels"]), np.float64),
-        carray(pointer(at["votes"]), (n_trees, at["chunk"], n_classes), np.float64),
-        carray(pointer(at["clipped"]), (at["chunk"], n_features), np.float64),
-        carray(pointer(at["intensities"]), (at["chunk"], n_features), np.float64),
-        carray(pointer(at["rows"]), (at["chunk"],), np.int64),
-        carray(pointer(at["coded"]), (n_trees, n_features), np.float64),
-        carray(pointer(at["next_samples"]), (n_trees,), np.int64),
-    )
-
-
-@hot
 def sample_of(address: int, width: int) -> Array:
     """The (3, n_features) values of an encoded sample."""
-    return carray(pointer(address), (3, width), np.float64)
+    return array_at(address, (3, width), np.float64)
 
 
 @hot
@@ -188,9 +53,9 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
     votes = address + 8 * width
     seen = votes + 8 * n_trees * width
     return (
-        carray(pointer(address), (width,), np.float64),
-        carray(pointer(votes), (n_trees, 1, width), np.float64),
-        carray(pointer(seen), (1 + len(forest.intensity),), np.float64),
+        array_at(address, (width,), np.float64),
+        array_at(votes, (n_trees, 1, width), np.float64),
+        array_at(seen, (1 + len(forest.intensity),), np.float64),
     )
 
 

@@ -10,12 +10,12 @@ finished.
 from __future__ import annotations
 
 from river_amf.kernels.answers import DONE, NOTHING, RELEASED
-from river_amf.kernels.arrays import NONE, block_of, forest_of, handle_of, samples_of, tree_of
+from river_amf.kernels.arrays import NONE, forest_of, samples_of, tree_of
 from river_amf.kernels.compilation import kernel
 from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.learning import learn_tree
 from river_amf.kernels.random_numbers import code_row
-from river_amf.kernels.room import tree_lacks
+from river_amf.kernels.room import hears_trees, lack_to_learn, lack_to_predict, tree_lacks
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -24,7 +24,6 @@ from river_amf.kernels.store import (
     store_row,
 )
 from river_amf.kernels.voting import (
-    hears_trees,
     judge_tree,
     learn_vote,
     mean_votes,
@@ -36,11 +35,17 @@ UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
 
 
 @kernel
-def open_chunk(arena: int, block: int, start: int, stop: int) -> None:
+def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
     """Clip outliers, update split intensities, and store the samples that will be learned."""
-    forest, at = forest_of(arena), block_of(block)
-    samples, learns = samples_of(at, forest), at["learns"]
+    # Returns DONE, or what has to be compiled before; then nothing has been done.
+    forest, samples = forest_of(arena), samples_of(block)
+    at, learns = samples.handle, samples.handle["learns"]
     settings = forest.settings[0]
+    lack = lack_to_learn(forest) if learns else NOTHING
+    if lack == NOTHING and samples.handle["predicts"]:
+        lack = lack_to_predict(forest)
+    if lack != NOTHING:
+        return lack
     n_late = count_late(settings, forest.trees)
     keeps_rows = is_keeping_rows(settings, forest.trees, n_late)
     for t in range(len(forest.trees)):
@@ -58,9 +63,10 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> None:
         for j in range(n_features if learns else 0):
             samples.intensities[i - start, j] = forest.intensity[j]
     if learns:
-        handle_of(arena)["version"] += 1
+        forest.handle["version"] += 1
     at["n_late"] = n_late
     at["stage"] = OPEN
+    return DONE
 
 
 @kernel
@@ -68,8 +74,8 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
     """Predict and learn the samples of a chunk with each tree from `first` to `end` - 1."""
     # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
     # also after memory has run out.
-    forest, at = forest_of(arena), block_of(block)
-    samples, learns = samples_of(at, forest), at["learns"]
+    forest, samples = forest_of(arena), samples_of(block)
+    at, learns = samples.handle, samples.handle["learns"]
     settings = forest.settings[0]
     for t in range(first, end):
         for i in range(samples.next_samples[t], stop):
@@ -101,8 +107,9 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
 @kernel
 def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
     """Combine the trees' predictions, and return RELEASED or DONE."""
-    forest, at = forest_of(arena), block_of(block)
-    samples, predicts, learns = samples_of(at, forest), at["predicts"], at["learns"]
+    forest, samples = forest_of(arena), samples_of(block)
+    at = samples.handle
+    predicts, learns = at["predicts"], at["learns"]
     settings = forest.settings[0]
     if settings["learns_vote"]:
         for i in range(start, stop):

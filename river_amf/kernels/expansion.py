@@ -8,15 +8,14 @@ Only the newcomer's cell is split further, so the splits form a chain; all other
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numba import carray
-
+from numba import types
 from river_amf.kernels.answers import NOTHING
-from river_amf.kernels.arrays import NONE, UNLISTED, Array, Forest, Record, Tree
+from river_amf.kernels.arrays import FOREST, NONE, TREE, UNLISTED, Array, Forest, Record, Tree
 from river_amf.kernels.boxes import extend_box, range_extension
-from river_amf.kernels.compilation import helper, hot, pointer
+from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.estimates import (
     learn_faded_weight,
     log_odds_of,
@@ -27,6 +26,7 @@ from river_amf.kernels.estimates import (
     set_log_odds,
     tempered,
 )
+from river_amf.kernels.parts import INTEGER, NUMBER, part
 from river_amf.kernels.random_numbers import (
     code_row,
     draw_exponential,
@@ -38,12 +38,14 @@ from river_amf.kernels.store import clear_rows, list_row
 from river_amf.kernels.structure import (
     add_box,
     add_node,
+    box_of,
     set_split,
     sibling_of,
     splits_left,
     time_of,
 )
-from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
+from river_amf.kernels.views import Views, view_of
+from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, Field
 
 # A sample in a leaf that is being split.
 MEMBER = np.dtype(
@@ -62,46 +64,50 @@ SPLIT = np.dtype(
 SPLIT_BYTES = SPLIT.itemsize
 
 
-class Expansion(NamedTuple):
-    """The working memory to split a leaf, in one piece, allocated before anything changes."""
+# The working memory to split a leaf, in one piece, allocated before anything changes: a record of
+# addresses and lengths, and then the arrays.
+EXPANSION_FIELDS = {
+    "members": Field(MEMBER, ("member",)),
+    "values": Field(np.float64, ("member", "feature")),  # as the tree sees them
+    "splits": Field(SPLIT, ("member",)),
+    "boxes": Field(np.float64, ("member", 2, "feature")),  # the hulls of the cells that are split
+    "lengths": Field(np.float64, ("feature",)),  # the side lengths of one of these boxes
+    "cell": Field(np.int64, ("member",)),  # the members that are still in the newcomer's cell
+    "chain": Field(np.int64, ("member",)),  # the nodes that are split, then the newcomer's leaf
+    "faded": Field(np.float64, ("faded",)),  # what fading keeps for a cell that is weighed
+}
+EXPANSION = np.dtype(
+    [(name, "i8") for name in EXPANSION_FIELDS]
+    + [("member_room", "i8"), ("feature_room", "i8"), ("faded_room", "i8")]
+)
+EXPANSION_BYTES = EXPANSION.itemsize
 
-    members: Any
-    values: Any  # (members, features), as the tree sees them
-    splits: Any
-    boxes: Any  # (splits, 2, features), the hulls of the cells that are split
-    lengths: Any  # the side lengths of one of these boxes
-    cell: Any  # the members that are still in the newcomer's cell
-    chain: Any  # the nodes that are split, then the newcomer's leaf
-    faded: Any  # what fading keeps for a cell that is weighed
+Expansion = Any
+expansion_at = view_of(Views(EXPANSION, EXPANSION_FIELDS, is_constant=False))
 
 
 @hot
 def expansion_in(work: Array, n_members: int, n_features: int, n_faded: int) -> Expansion:
-    """Views of `work`, an array of work_size values, which the caller must keep alive."""
-    at = work.ctypes.data
-    rows = at + n_members * MEMBER_BYTES
-    splits = rows + n_members * n_features * 8
-    boxes = splits + n_members * SPLIT_BYTES
-    lengths = boxes + n_members * n_features * 16
-    cell = lengths + n_features * 8
-    chain = cell + n_members * 8
-    return Expansion(
-        carray(pointer(at), (n_members,), MEMBER),
-        carray(pointer(rows), (n_members, n_features), np.float64),
-        carray(pointer(splits), (n_members,), SPLIT),
-        carray(pointer(boxes), (n_members, 2, n_features), np.float64),
-        carray(pointer(lengths), (n_features,), np.float64),
-        carray(pointer(cell), (n_members,), np.int64),
-        carray(pointer(chain), (n_members,), np.int64),
-        carray(pointer(chain + n_members * 8), (n_faded,), np.float64),
-    )
+    """A view of `work`, an array of work_size values, which the caller must keep alive."""
+    expansion = expansion_at(work.ctypes.data)
+    at = expansion.handle
+    at["member_room"], at["feature_room"], at["faded_room"] = n_members, n_features, n_faded
+    at["members"] = work.ctypes.data + EXPANSION_BYTES
+    at["values"] = at["members"] + n_members * MEMBER_BYTES
+    at["splits"] = at["values"] + n_members * n_features * 8
+    at["boxes"] = at["splits"] + n_members * SPLIT_BYTES
+    at["lengths"] = at["boxes"] + n_members * n_features * 16
+    at["cell"] = at["lengths"] + n_features * 8
+    at["chain"] = at["cell"] + n_members * 8
+    at["faded"] = at["chain"] + n_members * 8
+    return expansion
 
 
 @hot
 def work_size(n_members: int, n_features: int, n_faded: int) -> int:
     """The number of float64 values that an expansion takes."""
     n_of_member = (MEMBER_BYTES + SPLIT_BYTES) // 8 + 3 * n_features + 2
-    return n_members * n_of_member + n_features + n_faded
+    return EXPANSION_BYTES // 8 + n_members * n_of_member + n_features + n_faded
 
 
 @helper
@@ -270,7 +276,8 @@ def count_chain(tree: Tree, chain: Array, n_splits: int, label: int) -> None:
 def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
     """Give the first nodes of the chain the hulls of their cells as boxes."""
     for k in range(n_boxes):
-        box = add_box(tree, expansion.chain[k])
+        add_box(tree, expansion.chain[k])
+        box = box_of(tree, tree.nodes[expansion.chain[k]])
         for j in range(expansion.boxes.shape[2]):
             box[0, j] = expansion.boxes[k, 0, j]
             box[1, j] = expansion.boxes[k, 1, j]
@@ -338,7 +345,7 @@ def weigh_chain(
     return growth
 
 
-@helper
+@part(types.Tuple((INTEGER, INTEGER, NUMBER)), FOREST, TREE, INTEGER, INTEGER, allocates=True)
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
     """Split a pure leaf late, as a sample of another label has arrived at `row`."""
     # Returns NOTHING, the newcomer's leaf and the growth of the log wbar of the expanded leaf. If

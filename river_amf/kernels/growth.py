@@ -73,7 +73,8 @@ def add_leaf(tree: Tree, parent: int, x: Array, row: int) -> int:
     if splits_late(tree.settings, tree.state):
         list_row(tree, index, row)
     else:
-        extend_box(add_box(tree, index), x, tree.settings["n_features"])
+        add_box(tree, index)
+        extend_box(box_of(tree, tree.nodes[index]), x, tree.settings["n_features"])
     return index
 
 
@@ -89,7 +90,8 @@ def insert_parent(
     parent = add_node(tree, tree.nodes[index]["parent"])
     node, above = tree.nodes[index], tree.nodes[parent]
     box = box_of(tree, node)
-    parent_box = add_box(tree, parent)
+    add_box(tree, parent)
+    parent_box = box_of(tree, above)
     lengths = parent_box[0]  # borrowed until the box is written there
     for j in range(n_features):
         lengths[j] = range_extension(box[0, j], box[1, j], x[j])

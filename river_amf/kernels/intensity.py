@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.arrays import LARGEST_FLOAT, Array, Forest, Record
+from river_amf.kernels.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
+from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, part
 from river_amf.layout import N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
@@ -39,7 +40,7 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
         out[j] = forest.ranges[1, j] if value > forest.limits[1, j] else value
 
 
-@hot
+@part(NO_VALUE, FOREST, ROW, INTEGER, NUMBER)
 def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> None:
     """Update the split intensities for a sample to be learned, and count its categories."""
     # (DESIGN.md: split intensity, bounded categories.) Intensities follow from the ranges including
@@ -117,7 +118,12 @@ def inner_range(values: Array) -> tuple[float, float]:
     """Sort values, and return the smallest and the largest of those that are not outliers."""
     # There are at most MAX_DROPPED outliers at each end, far from the others compared with the
     # width of the rest.
-    values.sort()
+    for i in range(1, len(values)):
+        value, k = values[i], i
+        while k > 0 and values[k - 1] > value:
+            values[k] = values[k - 1]
+            k -= 1
+        values[k] = value
     first, last = 0, len(values) - 1
     width = values[last - MAX_DROPPED] - values[MAX_DROPPED]
     for k in range(1, MAX_DROPPED + 1):
@@ -147,7 +153,7 @@ def forget_feature(forest: Forest, j: int) -> None:
             forest.buckets[j, k, c] = 0.0
 
 
-@hot
+@part(NO_VALUE, FOREST, ROW, INTEGER, NUMBER)
 def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     # Older samples count less because the weight of the newest one keeps growing.

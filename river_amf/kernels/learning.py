@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.aggregation import aggregate_upwards
-from river_amf.kernels.answers import DONE, INFINITE, NOTHING, RELEASED, TOO_HEAVY
+from river_amf.kernels.answers import DONE, INFINITE, NOTHING, RELEASED, TOO_HEAVY, UNCOMPILED
 from river_amf.kernels.arrays import (
+    FOREST,
     NEVER,
     NONE,
+    TREE,
     Array,
     Forest,
     Record,
     Tree,
     forest_of,
-    handle_of,
     output_of,
     sample_of,
     tree_of,
@@ -23,8 +24,9 @@ from river_amf.kernels.compilation import hot, quick_kernel, view
 from river_amf.kernels.expansion import expand_leaf
 from river_amf.kernels.growth import add_leaf, descend, insert_parent
 from river_amf.kernels.intensity import clip_outliers, update_intensity
+from river_amf.kernels.parts import INTEGER, NUMBER, ROW, part
 from river_amf.kernels.random_numbers import code_row
-from river_amf.kernels.room import count_ready
+from river_amf.kernels.room import count_ready, hears_trees, lack_to_predict
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -36,17 +38,18 @@ from river_amf.kernels.store import (
     release_rows,
     store_row,
 )
-from river_amf.kernels.structure import is_spent, keeps_samples
+from river_amf.kernels.structure import is_spent, keeps_samples, longest_list
 from river_amf.kernels.voting import (
     copy_votes,
-    hears_trees,
     judge_tree,
     learn_vote,
     mean_votes,
     pool_votes,
     take_vote,
 )
-from river_amf.layout import LARGEST_TOTAL
+from river_amf.layout import LARGEST_TOTAL, PARTS
+
+LIST_ROW_AND_THIN = PARTS.index("list_row_and_thin")
 
 
 @hot
@@ -75,7 +78,7 @@ def total_weight(forest: Forest) -> float:
     return 0.0 if root == NONE else forest.nodes[0, root]["n_samples"]
 
 
-@hot
+@part(INTEGER, FOREST, TREE, ROW, INTEGER, NUMBER, INTEGER)
 def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, row: int) -> int:
     """Learn a sample in one tree; return NOTHING, or which kind of room the tree has run out of."""
     # If it has, or if memory runs out here, the function can be called again: so far, only boxes
@@ -94,8 +97,10 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
             leaf, changed, log_growth = insert_parent(tree, leaf, split_time, x, row)
         elif keeps_samples(node):
             if tree.counts[leaf, label] == node["n_samples"]:  # still pure
-                if node["n_rows"] < max(settings["longest_list"], 8 * settings["n_features"]):
+                if node["n_rows"] < longest_list(settings):
                     list_row(tree, leaf, row)
+                elif forest.parts[LIST_ROW_AND_THIN] == 0:
+                    return UNCOMPILED - LIST_ROW_AND_THIN
                 else:
                     list_row_and_thin(forest, tree, leaf, row)
             else:
@@ -116,7 +121,8 @@ def learn_sample(arena: int, sample: int, label: int, weight: float, output: int
     # sample, room for it without outliers, and room for one tree's coding of it. `output` is that
     # of predict_sample, which may have predicted this very sample. If room or memory runs out, the
     # same call continues where this one stopped, once there is more (handle["next_tree"]).
-    forest, handle = forest_of(arena), handle_of(arena)
+    forest = forest_of(arena)
+    handle = forest.handle
     values = sample_of(sample, forest.settings[0]["n_features"])
     _, votes, seen = output_of(output, forest)
     first_tree = handle["next_tree"]
@@ -193,6 +199,9 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     settings = forest.settings[0]
     values = sample_of(sample, settings["n_features"])
     proba, votes, seen = output_of(output, forest)
+    lack = lack_to_predict(forest)
+    if lack != NOTHING:
+        return lack
     if not canonicalise(values[0], values.shape[1]):
         return INFINITE
     seen[0] = -1.0
@@ -209,5 +218,5 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
         seen[1 + j] = values[0, j]
-    seen[0] = handle_of(arena)["version"]
+    seen[0] = forest.handle["version"]
     return DONE

@@ -7,14 +7,64 @@ needs more, which is rare, learning stops between two trees until Python has mad
 
 from __future__ import annotations
 
-from river_amf.kernels.answers import BOXES_FULL, NODES_FULL, NOTHING, STORE_FULL
+from river_amf.kernels.answers import BOXES_FULL, NODES_FULL, NOTHING, STORE_FULL, UNCOMPILED
 from river_amf.kernels.arrays import Forest, Record, forest_of
 from river_amf.kernels.compilation import hot, quick_kernel
 from river_amf.kernels.store import count_late, is_keeping_rows
-from river_amf.kernels.structure import splits_left
+from river_amf.kernels.structure import longest_list, splits_left
+from river_amf.layout import PARTS
 
 READY_SPLITS = 16
 FEW_SAMPLES = 64  # a lack of room does not make a chunk smaller than this
+
+
+LEARN_TREE = PARTS.index("learn_tree")
+EXPAND_LEAF = PARTS.index("expand_leaf")
+RELEASE_ROWS = PARTS.index("release_rows")
+BOUND_ROWS = PARTS.index("bound_rows")
+UPDATE_INTENSITY = PARTS.index("update_intensity")
+WEIGH_FEATURES = PARTS.index("weigh_features")
+TAKE_VOTE = PARTS.index("take_vote")
+POOL_VOTES = PARTS.index("pool_votes")
+LEARN_VOTE = PARTS.index("learn_vote")
+
+
+@hot
+def hears_trees(settings: Record) -> bool:
+    """Whether the predictions of single trees are needed for a sample that is learned."""
+    return settings["learns_vote"] or settings["restart_threshold"] > 0.0
+
+
+@hot
+def lack_to_predict(forest: Forest) -> int:
+    """Which part has to be compiled before samples are predicted, as an answer, or NOTHING."""
+    parts = forest.parts
+    if parts[TAKE_VOTE] == 0:
+        return UNCOMPILED - TAKE_VOTE
+    if parts[POOL_VOTES] == 0 and forest.settings[0]["learns_vote"]:
+        return UNCOMPILED - POOL_VOTES
+    return NOTHING
+
+
+@hot
+def lack_to_learn(forest: Forest) -> int:
+    """Which part has to be compiled before samples are learned, as an answer, or NOTHING."""
+    parts, settings = forest.parts, forest.settings[0]
+    if parts[LEARN_TREE] == 0:
+        return UNCOMPILED - LEARN_TREE
+    if parts[UPDATE_INTENSITY] == 0:
+        return UNCOMPILED - UPDATE_INTENSITY
+    if parts[EXPAND_LEAF] == 0 and not settings["split_pure"]:
+        return UNCOMPILED - EXPAND_LEAF
+    if parts[WEIGH_FEATURES] == 0 and settings["relevance"]:
+        return UNCOMPILED - WEIGH_FEATURES
+    if parts[LEARN_VOTE] == 0 and settings["learns_vote"]:
+        return UNCOMPILED - LEARN_VOTE
+    if settings["interval"] > 0 and (parts[BOUND_ROWS] == 0 or parts[RELEASE_ROWS] == 0):
+        return UNCOMPILED - (BOUND_ROWS if parts[BOUND_ROWS] == 0 else RELEASE_ROWS)
+    if hears_trees(settings):
+        return lack_to_predict(forest)
+    return NOTHING
 
 
 @hot
@@ -35,13 +85,19 @@ def lack_of_room(
 def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
     """Which room a tree lacks for a number of splits, or for those that its budget still allows."""
     settings, state = forest.settings[0], forest.trees[t]
-    wanted = min(n_splits, splits_left(settings, state))
+    n_left = splits_left(settings, state)
+    if forest.parts[RELEASE_ROWS] == 0 and n_left <= n_splits + longest_list(settings):
+        return UNCOMPILED - RELEASE_ROWS  # the budget may be spent
+    wanted = min(n_splits, n_left)
     return lack_of_room(settings, state, wanted, forest.nodes.shape[1], forest.boxes.shape[1])
 
 
 @hot
 def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
     """The number of samples that there is room for, as in ready_samples."""
+    lack = lack_to_learn(forest)
+    if lack != NOTHING:
+        return lack
     few = min(wanted, FEW_SAMPLES)
     n_ready = wanted
     if keeps_rows:

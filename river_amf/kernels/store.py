@@ -12,8 +12,11 @@ import math
 
 import numpy as np
 
+from river_amf.kernels.answers import DONE, UNCOMPILED
 from river_amf.kernels.arrays import (
+    FOREST,
     NONE,
+    TREE,
     UNLISTED,
     Array,
     Forest,
@@ -23,10 +26,13 @@ from river_amf.kernels.arrays import (
     tree_of,
 )
 from river_amf.kernels.boxes import hull_of_rows
-from river_amf.kernels.compilation import helper, hot, kernel
+from river_amf.kernels.compilation import allocating, allocating_kernel, helper, hot, kernel
+from river_amf.kernels.parts import INTEGER, NO_VALUE, part
 from river_amf.kernels.random_numbers import LOW_WORD, coded, mixed
-from river_amf.kernels.structure import add_box, is_spent, keeps_samples, splits_late
+from river_amf.kernels.structure import add_box, box_of, is_spent, keeps_samples, splits_late
+from river_amf.layout import PARTS
 
+BOUND_ROWS, RELEASE_ROWS = PARTS.index("bound_rows"), PARTS.index("release_rows")
 RAREST = 32  # the number of bits that decide which samples stay in a list that grows too long
 
 
@@ -93,7 +99,7 @@ def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array, n_r
     return rarest
 
 
-@helper
+@part(NO_VALUE, FOREST, TREE, INTEGER, INTEGER, allocates=True)
 def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> None:
     """Put a row at the head of a leaf's list, then drop some, as there are too many."""
     # Those that span its box stay, and the rarest of the others, which are at most half of the
@@ -131,7 +137,7 @@ def drop_common(forest: Forest, tree: Tree, index: int, is_spanning: Array, leas
     tree.links[last] = NONE
 
 
-@helper
+@part(NO_VALUE, FOREST, TREE)
 def release_rows(forest: Forest, tree: Tree) -> None:
     """Replace the samples that leaves keep by boxes, as the budget is spent (DESIGN.md: budget)."""
     for index in range(tree.state["n_nodes"]):
@@ -139,6 +145,7 @@ def release_rows(forest: Forest, tree: Tree) -> None:
         if keeps_samples(node):
             row = node["slot"]
             clear_rows(node)
+            add_box(tree, index)
             hull_of_rows(
                 forest.is_categorical,
                 tree.settings["n_features"],
@@ -146,13 +153,13 @@ def release_rows(forest: Forest, tree: Tree) -> None:
                 forest.rows,
                 tree.links,
                 row,
-                add_box(tree, index),
+                box_of(tree, node),
             )
     for row in range(len(tree.links)):
         tree.links[row] = UNLISTED
 
 
-@helper
+@allocating
 def thin_leaf(forest: Forest, tree: Tree, index: int, least: int) -> None:
     """Drop the samples of a leaf that are less rare than `least` and do not span its box."""
     node, n_features = tree.nodes[index], tree.settings["n_features"]
@@ -172,7 +179,7 @@ def count_listed(forest: Forest) -> int:
     return n_listed
 
 
-@helper
+@part(NO_VALUE, FOREST, INTEGER)
 def bound_rows(forest: Forest, most: int) -> None:
     """Drop samples until the leaves keep at most three quarters of `most`, if they keep more."""
     # First the most common ones, which all trees agree on. If those that span boxes are too many,
@@ -202,9 +209,13 @@ def check_rows(forest: Forest) -> None:
 
 
 @kernel
-def keep_few_rows(arena: int) -> None:
+def keep_few_rows(arena: int) -> int:
     """Release the samples of trees whose budget is spent, and bound the number of all others."""
+    # Returns DONE, or what has to be compiled before; then nothing has been done.
     forest = forest_of(arena)
+    for number in (RELEASE_ROWS, BOUND_ROWS):
+        if forest.parts[number] == 0:
+            return UNCOMPILED - number
     settings, counters, trees = forest.settings[0], forest.counters[0], forest.trees
     for t in range(len(trees)):
         if is_spent(settings, trees[t]):
@@ -214,6 +225,7 @@ def keep_few_rows(arena: int) -> None:
     elif settings["interval"] > 0:
         spare = settings["interval"] - counters["n_stored"] % settings["interval"]
         bound_rows(forest, settings["max_rows"] - spare)
+    return DONE
 
 
 @hot
@@ -242,7 +254,7 @@ def is_listed(links: Array, row: int) -> bool:
     return False
 
 
-@kernel
+@allocating_kernel
 def compact_rows(arena: int) -> None:
     """Remove the rows that no leaf keeps from the store, without changing the order."""
     forest = forest_of(arena)

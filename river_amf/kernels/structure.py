@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from river_amf.kernels.arrays import NEVER, NONE, Array, Record, Tree, unsigned
-from river_amf.kernels.compilation import helper, hot
+from river_amf.kernels.compilation import helper, hot, view
 from river_amf.layout import FADED_SHARE
 
 
@@ -24,6 +24,12 @@ def is_leaf(node: Record) -> bool:
 def keeps_samples(node: Record) -> bool:
     """Whether a node is a pure leaf that keeps its samples; all other nodes have a box."""
     return node["n_rows"] > 0
+
+
+@hot
+def longest_list(settings: Record) -> int:
+    """The number of samples that a pure leaf may keep before its list is thinned."""
+    return max(settings["longest_list"], 8 * settings["n_features"])
 
 
 @hot
@@ -69,7 +75,7 @@ def add_node(tree: Tree, parent: int) -> int:
 
 
 @helper
-def add_box(tree: Tree, index: int) -> Array:
+def add_box(tree: Tree, index: int) -> None:
     """Give a node an empty box, filled with NaN."""
     box = tree.state["n_boxes"]
     tree.state["n_boxes"] = box + 1
@@ -77,10 +83,9 @@ def add_box(tree: Tree, index: int) -> Array:
     for j in range(tree.boxes.shape[2]):
         tree.boxes[box, 0, j] = math.nan
         tree.boxes[box, 1, j] = math.nan
-    return tree.boxes[box]
 
 
-@hot
+@view
 def box_of(tree: Tree, node: Record) -> Array:
     """The box of a node that keeps no samples."""
     return tree.boxes[node["slot"]]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import carray
-
 from river_amf.kernels.arrays import NONE, forest_of, sample_of
-from river_amf.kernels.compilation import pointer, quick_kernel
+from river_amf.kernels.compilation import quick_kernel
 from river_amf.kernels.estimates import shares
 from river_amf.kernels.intensity import clip_outliers
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.structure import is_leaf, next_node
+from river_amf.kernels.views import array_at
 
 # One record per node on the path.
 VISIT = np.dtype(
@@ -38,7 +37,7 @@ def trace_sample(arena: int, t: int, sample: int, visits: int) -> int:
     x = values[2]
     clip_outliers(forest, values[0], n_features, values[1])
     code_row(forest.is_categorical, n_features, state["key"], values[1], x)
-    trace = carray(pointer(visits), (state["n_nodes"],), VISIT)
+    trace = array_at(visits, (state["n_nodes"],), VISIT)
     remaining = 1.0
     n_visits = 0
     index = state["root"]

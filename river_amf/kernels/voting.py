@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.aggregation import predict_tree
-from river_amf.kernels.arrays import NONE, UNLISTED, Array, Forest, Record
+from river_amf.kernels.arrays import FOREST, NONE, UNLISTED, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
+from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
@@ -25,7 +26,7 @@ LEAST_VARIANCE = 0.001  # of a loss
 LEAST_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three misses in a row
 
 
-@hot
+@part(NO_VALUE, FOREST, INTEGER, ROW, ROW)
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     """Write a tree's prediction, or its logarithm log p_t(c) for a learned vote."""
     predict_tree(forest, t, x, vote)
@@ -56,7 +57,7 @@ def normalise(proba: Array, n_labels: int) -> None:
         proba[c] /= total
 
 
-@hot
+@part(NO_VALUE, FOREST, VOTES, INTEGER, ROW)
 def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
     """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
     n_labels = forest.settings[0]["n_labels"]
@@ -72,7 +73,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
     normalise(proba, n_labels)
 
 
-@hot
+@part(NO_VALUE, FOREST, VOTES, INTEGER, INTEGER, NUMBER)
 def learn_vote(forest: Forest, votes: Array, i: int, label: int, weight: float) -> None:
     """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
     n_labels = forest.settings[0]["n_labels"]
@@ -95,12 +96,6 @@ def copy_votes(votes: Array, out: Array) -> None:
     for t in range(len(votes)):
         for c in range(votes.shape[2]):
             out[t, 0, c] = votes[t, 0, c]
-
-
-@hot
-def hears_trees(settings: Record) -> bool:
-    """Whether the predictions of single trees are needed for a sample that is learned."""
-    return settings["learns_vote"] or settings["restart_threshold"] > 0.0
 
 
 @hot

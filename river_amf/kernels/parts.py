@@ -1,0 +1,91 @@
+"""Parts: functions that are compiled on their own when they are first needed, and called by address.
+
+A part that several kernels call is compiled once instead of with each of them, and one that a
+forest does not need is not compiled for it. The addresses are in a table that all forests share
+(`layout.PART_ADDRESSES`), which has 0 for a part that has not been compiled. Kernels check
+that before they change anything, and answer `UNCOMPILED` minus the number of the part; then Python
+compiles it and makes the same call again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import cgutils, types
+from numba.core.typing import signature
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import lower_builtin
+
+from river_amf.kernels.answers import UNCOMPILED
+from river_amf.kernels.compilation import cached
+from river_amf.kernels.views import Views
+from river_amf.layout import PART_ADDRESSES, PARTS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+INTEGER, NUMBER, NO_VALUE = types.int64, types.float64, types.none
+ROW = types.Array(types.float64, 1, "C")
+VOTES = types.Array(types.float64, 3, "C")
+
+_PARTS: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+
+
+def part(returns: Any, *arguments: Any, allocates: bool = False) -> Callable[[F], F]:
+    """Make a function a part, with a forest as its first argument."""
+
+    def decorate(function: F) -> F:
+        if numba.config.DISABLE_JIT:
+            PART_ADDRESSES[PARTS.index(function.__name__)] = 1
+            return function
+        compiled = cached(function, no_cpython_wrapper=True, _nrt=allocates)
+        _PARTS[function.__name__] = compiled, arguments
+        return cast(F, _caller(function.__name__, returns, arguments))
+
+    return decorate
+
+
+def _caller(name: str, returns: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return what kernels call in place of a part."""
+
+    def call(*values: Any) -> Any:
+        raise NotImplementedError(f"{name} can be called by compiled code only")
+
+    class _Template(AbstractTemplate):  # type: ignore[misc]
+        key = call
+
+        def generic(self, given: Any, named: Any) -> Any:
+            return signature(returns, *arguments)
+
+    infer_global(call, types.Function(_Template))
+
+    @lower_builtin(call, *arguments)
+    def _generate(context: Any, builder: Any, types_: Any, values: Any) -> Any:
+        forest: Views = arguments[0]
+        where = cgutils.pointer_add(
+            builder, values[0], forest.offsets["parts"], cgutils.intp_t.as_pointer()
+        )
+        table = builder.load(where)
+        entry = builder.add(table, context.get_constant(types.intp, 8 * PARTS.index(name)))
+        address = builder.load(builder.inttoptr(entry, cgutils.intp_t.as_pointer()))
+        kind = context.call_conv.get_function_type(returns, arguments)
+        function = builder.inttoptr(address, kind.as_pointer())
+        status, result = context.call_conv.call_function(
+            builder, function, returns, arguments, values
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            context.call_conv.return_status_propagate(builder, status)
+        return result
+
+    return call
+
+
+def compile_part(answer: int) -> None:
+    """Compile the part that a kernel has found missing."""
+    number = UNCOMPILED - answer
+    compiled, arguments = _PARTS[PARTS[number]]
+    compiled.compile(arguments)
+    result = compiled.overloads[arguments]
+    name = result.fndesc.llvm_func_name
+    PART_ADDRESSES[number] = result.library.get_pointer_to_function(name)

@@ -1,0 +1,244 @@
+"""How compiled code gets at arrays, given addresses: views that cost nothing until they are used.
+
+Python passes the address of a record of addresses and lengths, such as the handle of an arena. A
+*view* of such a record has the arrays as its attributes. Compiled code passes a view on as a single
+pointer, and reads the address and the lengths of an array when it uses it. So functions have few
+arguments, which halves the time to compile them; and arrays are not reference-counted, as Python
+keeps them alive during a call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import cgutils, types
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
+from numba.np import arrayobj
+
+from river_amf.layout import FIELDS, SETTINGS, TREE, Field
+
+_OF_TREES = {name: field for name, field in FIELDS.items() if field.axes[0] == "tree"}
+
+
+# -------------------------------------------------------------------------------- without compiling
+
+
+class PlainViews:
+    """A view of a record of addresses, where nothing is compiled."""
+
+    def __init__(self, address: int, views: Views) -> None:
+        self.handle = plain_array(address, (1,), views.dtype)[0]
+        self._fields = views.fields
+
+    def __getattr__(self, name: str) -> Any:
+        dtype, axes = self._fields[name][:2]
+        shape = tuple(
+            axis if isinstance(axis, int) else int(self.handle[f"{axis}_room"]) for axis in axes
+        )
+        array = plain_array(self.handle[name], shape, dtype)
+        setattr(self, name, array)
+        return array
+
+
+class PlainTree:
+    """One tree's part of a forest, where nothing is compiled."""
+
+    def __init__(self, forest: PlainViews, t: int, intensity: Any) -> None:
+        self.settings = forest.settings[0]
+        self.state = forest.trees[t]
+        self.intensity = intensity
+        for name in _OF_TREES:
+            setattr(self, name, getattr(forest, name)[t])
+
+
+def plain_array(address: int, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return the array of this shape and dtype at an address."""
+    return numba.carray(ctypes.c_void_p(int(address)), tuple(map(int, shape)), dtype)
+
+
+# ------------------------------------------------------------------------------------ in compiled code
+
+
+class Views(types.Type):  # type: ignore[misc]
+    """The type of a view of a record; its value is the address of the record."""
+
+    def __init__(
+        self, record: np.dtype[Any], fields: Mapping[str, Field], *, is_constant: bool = True
+    ) -> None:
+        # A record is constant if no call of a kernel changes its addresses and lengths.
+        self.dtype = record
+        self.record = numba.from_dtype(record)
+        self.fields = fields
+        self.offsets = {name: record.fields[name][1] for name in record.names}  # type: ignore[index,union-attr]
+        self.is_constant = is_constant
+        super().__init__(name=f"Views({', '.join(fields)})")
+
+
+class TreeView(types.Type):  # type: ignore[misc]
+    """The type of one tree's part of a forest: the view of the forest, and which tree it is."""
+
+    def __init__(self, forest: Views) -> None:
+        self.forest = forest
+        super().__init__(name="TreeView")
+
+
+def _type_of(field: Field, n_fixed: int = 0) -> Any:
+    """Return the type of an array, once its first axes have an index."""
+    dtype = numba.from_dtype(np.dtype(field.dtype))
+    return types.Array(dtype, len(field.axes) - n_fixed, "C")
+
+
+INTENSITY = types.Array(types.float64, 1, "C")
+register_model(Views)(models.OpaqueModel)
+
+
+@register_model(TreeView)
+class _TreeModel(models.StructModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, tree: TreeView) -> None:
+        members = [("forest", tree.forest), ("t", types.intp), ("intensity", INTENSITY)]
+        super().__init__(manager, tree, members)
+
+
+@infer_getattr
+class _ViewsAttributes(AttributeTemplate):  # type: ignore[misc]
+    key = Views
+
+    def generic_resolve(self, views: Views, name: str) -> Any:
+        if name == "handle":
+            return views.record
+        return _type_of(views.fields[name]) if name in views.fields else None
+
+
+@infer_getattr
+class _TreeAttributes(AttributeTemplate):  # type: ignore[misc]
+    key = TreeView
+
+    def generic_resolve(self, tree: TreeView, name: str) -> Any:
+        own = {
+            "settings": numba.from_dtype(SETTINGS),
+            "state": numba.from_dtype(TREE),
+            "intensity": INTENSITY,
+        }
+        if name in own:
+            return own[name]
+        return _type_of(_OF_TREES[name], 1) if name in _OF_TREES else None
+
+
+@lower_getattr_generic(Views)
+def _array_in(context: Any, builder: Any, views: Views, address: Any, name: str) -> Any:
+    """Generate the code for an attribute of a view."""
+    if name == "handle":
+        return builder.bitcast(address, context.get_value_type(views.record))
+    first = _load(builder, views, address, name)
+    lengths = _lengths(context, builder, views, address, views.fields[name])
+    return _array(context, builder, _type_of(views.fields[name]), first, lengths)
+
+
+@lower_getattr_generic(TreeView)
+def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name: str) -> Any:
+    """Generate the code for an attribute of a tree."""
+    parts = cgutils.create_struct_proxy(tree)(context, builder, value=value)
+    if name == "intensity":
+        return parts.intensity
+    if name == "settings":
+        first = _load(builder, tree.forest, parts.forest, name)
+        return builder.inttoptr(first, context.get_value_type(numba.from_dtype(SETTINGS)))
+    in_forest = "trees" if name == "state" else name
+    field = FIELDS[in_forest]
+    lengths = _lengths(context, builder, tree.forest, parts.forest, field)[1:]
+    kind = numba.from_dtype(np.dtype(field.dtype))
+    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind)))
+    for length in lengths:
+        size = builder.mul(size, length)
+    first = _load(builder, tree.forest, parts.forest, in_forest)
+    first = builder.add(first, builder.mul(parts.t, size))
+    if name == "state":
+        return builder.inttoptr(first, context.get_value_type(kind))
+    return _array(context, builder, _type_of(field, 1), first, lengths)
+
+
+def _load(builder: Any, views: Views, address: Any, name: str) -> Any:
+    """Generate the code to read an entry of a record."""
+    place = cgutils.pointer_add(
+        builder, address, views.offsets[name], cgutils.intp_t.as_pointer()
+    )
+    entry = builder.load(place)
+    if views.is_constant:  # what is written elsewhere does not change it
+        entry.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return entry
+
+
+def _lengths(context: Any, builder: Any, views: Views, address: Any, field: Field) -> list[Any]:
+    """Generate the code to read the lengths of an array."""
+    return [
+        context.get_constant(types.intp, axis)
+        if isinstance(axis, int)
+        else _load(builder, views, address, f"{axis}_room")
+        for axis in field.axes
+    ]
+
+
+def _array(context: Any, builder: Any, kind: Any, address: Any, lengths: list[Any]) -> Any:
+    """Generate the code for an array at an address."""
+    array = arrayobj.make_array(kind)(context, builder)
+    itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [context.get_constant(types.intp, itemsize)]
+    for length in reversed(lengths[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    first = builder.inttoptr(address, array.data.type)
+    arrayobj.populate_array(array, first, lengths, strides, itemsize, meminfo=None)
+    return array._getvalue()
+
+
+# -------------------------------------------------------------------------------------------- either
+
+
+def view_of(views: Views) -> Callable[[int], Any]:
+    """Return the function from the address of a record to a view of it."""
+    if numba.config.DISABLE_JIT:
+        return lambda address: PlainViews(address, views)
+
+    @intrinsic
+    def view(typingctx, address):  # type: ignore[no-untyped-def]
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.inttoptr(arguments[0], context.get_value_type(views))
+
+        return views(types.intp), generate
+
+    return view  # type: ignore[no-any-return]
+
+
+if numba.config.DISABLE_JIT:
+    array_at, tree_of = plain_array, PlainTree
+
+else:
+
+    @intrinsic
+    def array_at(typingctx, address, shape, dtype):  # type: ignore[no-untyped-def]
+        """Return the array of this shape and dtype at an address."""
+        array = types.Array(dtype.dtype, len(shape), "C")
+        lengths = types.UniTuple(types.intp, len(shape))
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return _array(
+                context, builder, array, arguments[0], cgutils.unpack_tuple(builder, arguments[1])
+            )
+
+        return array(types.intp, lengths, dtype), generate
+
+    @intrinsic
+    def tree_of(typingctx, forest, t, intensity):  # type: ignore[no-untyped-def]
+        """Return one tree's part of a forest, with the split intensities of a sample."""
+        tree = TreeView(forest)
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            parts = cgutils.create_struct_proxy(tree)(context, builder)
+            parts.forest, parts.t, parts.intensity = arguments
+            return parts._getvalue()
+
+        return tree(forest, types.intp, INTENSITY), generate
