@@ -2,8 +2,8 @@
 
 `AMFClassifier` is the forest of the paper, and `AdaptiveAMFClassifier` the same forest with
 defaults for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a
-baseline. `save` and `load` write models to files and read them back, and `inspection` shows the
-inside of a forest as tables.
+baseline. `save` and `load` write models to files and read them back, `inspection` shows the inside
+of a forest as tables, and `warm_up` compiles everything beforehand.
 """
 
 from river_amf import _startup as _startup  # isort: skip  # before the imports that take long
@@ -11,6 +11,7 @@ from river_amf import inspection
 from river_amf._version import __version__
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.kernels.warming import warm_up
 from river_amf.persistence import load, save
 
 __all__ = [
@@ -21,4 +22,5 @@ __all__ = [
     "inspection",
     "load",
     "save",
+    "warm_up",
 ]

@@ -183,6 +183,7 @@ COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 PARTS = (
     "learn_tree",
     "expand_leaf",
+    "weigh_faded_cell",
     "list_row_and_thin",
     "release_rows",
     "bound_rows",
@@ -191,6 +192,7 @@ PARTS = (
     "take_vote",
     "pool_votes",
     "learn_vote",
+    "judge_tree",
 )
 PART_ADDRESSES = np.zeros(len(PARTS), np.int64)
 

@@ -126,8 +126,7 @@ def log_odds(nodes: Array) -> NDArray[np.float64]:
 
 def category_number(key: np.uint64, column: int, code: float) -> float:
     """Return the number that a tree gives to a category."""
-    # the argument types are those that the kernel has already been compiled for
-    return float(kernels.category_number(key, np.int32(column), code))  # type: ignore[arg-type]
+    return kernels.category_number(int(key), column, code)
 
 
 def categories_left(

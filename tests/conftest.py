@@ -23,6 +23,14 @@ with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def pytest_sessionstart(session):
+    """Compile everything once, instead of in each worker and in the commands that are tested."""
+    if not hasattr(session.config, "workerinput"):
+        import river_amf  # not before the variables above are set
+
+        river_amf.warm_up()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Mark every soak test as slow too, so that -m "not slow" excludes it."""

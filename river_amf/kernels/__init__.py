@@ -42,15 +42,13 @@ from river_amf.kernels.blocks import (
     open_chunk,
     run_chunk,
 )
-from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.estimates import LARGEST_ODDS, LOG_SCALE
 from river_amf.kernels.intensity import LARGEST_NEWEST
 from river_amf.kernels.learning import learn_sample, predict_sample
 from river_amf.kernels.parts import compile_part
-from river_amf.kernels.random_numbers import category_number
 from river_amf.kernels.room import ready_samples
 from river_amf.kernels.store import compact_rows, keep_few_rows
-from river_amf.kernels.tracing import VISIT, trace_sample
+from river_amf.kernels.tracing import VISIT, category_number, hull_of_leaf, trace_sample
 from river_amf.kernels.voting import VOTE_FLOOR
 
 __all__ = [
@@ -78,7 +76,7 @@ __all__ = [
     "close_chunk",
     "compact_rows",
     "compile_part",
-    "hull_of_rows",
+    "hull_of_leaf",
     "keep_few_rows",
     "learn_sample",
     "open_chunk",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from river_amf.kernels.compilation import hot, view
-from river_amf.kernels.views import TreeView, Views, array_at, tree_of, view_of
+from river_amf.kernels.views import TreeView, Views, array_at, view_of
 from river_amf.layout import BLOCK, BLOCK_FIELDS, FIELDS, HANDLE, PARTS, Field
 
 NONE = -1  # no node, box, row or tree to resume with; also the end of a list of rows

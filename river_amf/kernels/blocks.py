@@ -10,7 +10,7 @@ finished.
 from __future__ import annotations
 
 from river_amf.kernels.answers import DONE, NOTHING, RELEASED
-from river_amf.kernels.arrays import NONE, forest_of, samples_of, tree_of
+from river_amf.kernels.arrays import NONE, forest_of, samples_of
 from river_amf.kernels.compilation import kernel
 from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.learning import learn_tree
@@ -23,6 +23,7 @@ from river_amf.kernels.store import (
     is_keeping_rows,
     store_row,
 )
+from river_amf.kernels.views import tree_of
 from river_amf.kernels.voting import (
     judge_tree,
     learn_vote,

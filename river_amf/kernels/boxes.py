@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.arrays import LARGEST_FLOAT, NONE, Array, Word
-from river_amf.kernels.compilation import hot, quick_kernel
+from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.random_numbers import coded
 
 
@@ -68,7 +68,7 @@ def extend_side(box: Array, j: int, value: float) -> None:
         box[1, j] = value
 
 
-@quick_kernel
+@helper
 def hull_of_rows(
     is_categorical: Array,
     n_features: int,

@@ -19,6 +19,7 @@ once. A file that is missing, damaged or unreadable only costs the time to compi
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import pickle
 import shutil
@@ -40,6 +41,8 @@ SOURCES = (*sorted(_HERE.glob("[!.]*.py")), _HERE.parent / "layout.py")  # not l
 
 _DIGEST = hashlib.sha256
 _is_warned = False  # the warning is given once, not once for each kernel
+_is_told = False
+_LOGGER = logging.getLogger("river_amf.kernels")
 
 
 class KernelCache(NullCache):  # type: ignore[misc]
@@ -51,6 +54,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
         module = function.__module__.rpartition(".")[2]
         python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
         name = f"{module}.{function.__qualname__}.{python}"
+        self._name = function.__qualname__
         self._files = [_Files(folder, name, "") for folder in folders]
 
     @property
@@ -67,6 +71,7 @@ class KernelCache(NullCache):  # type: ignore[misc]
                 return CompileResult._rebuild(target, *files.load(key))
             except Exception:  # whatever is wrong with the file, the code can be compiled
                 continue
+        _tell(self._name, self.cache_path)
         return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
@@ -148,6 +153,16 @@ def _warn(error: Exception) -> None:
         RuntimeWarning,
         stacklevel=2,
     )
+
+
+def _tell(name: str, folder: str | None) -> None:
+    """Log that a kernel is compiled, the first time in a way that explains the wait."""
+    global _is_told
+    if not _is_told:
+        _is_told = True
+        kept = f"and kept in {folder}" if folder else "in each process"
+        _LOGGER.info("compiling the forest's kernels, which takes seconds (once %s)", kept)
+    _LOGGER.debug("compiling %s", name)
 
 
 def folders(users_own: str = "") -> list[str]:

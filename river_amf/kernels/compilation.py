@@ -26,20 +26,41 @@ _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # for cal
 _njit_helper = functools.partial(_njit, pipeline_class=HelperCompiler, **_NO_WRAPPERS)
 
 
+_KERNELS: list[Any] = []
+_TYPES = {"int": numba.int64, "float": numba.float64}  # of arguments, by annotation
+
+
 def kernel(function: F) -> F:
     """Compile a function that Python calls and that may take long: it releases the GIL."""
-    return cached(function, nogil=True)
+    return _kernel(function, nogil=True)
 
 
 def quick_kernel(function: F) -> F:
     """Compile a function that Python calls for one sample: it keeps the GIL."""
     # To release it costs 0.1 us, and to get it back up to 5 ms while another thread computes.
-    return cached(function, nogil=False)
+    return _kernel(function, nogil=False)
 
 
 def allocating_kernel(function: F) -> F:
     """Compile a kernel that allocates memory."""
-    return cached(function, nogil=True, _nrt=True)
+    return _kernel(function, nogil=True, _nrt=True)
+
+
+def _kernel(function: F, **options: Any) -> F:
+    """Compile a function that Python calls."""
+    compiled = cached(function, **options)
+    _KERNELS.append(compiled)
+    return compiled
+
+
+def compile_kernels() -> None:
+    """Compile all kernels, for the types of their annotations, as they are called from Python."""
+    if numba.config.DISABLE_JIT:
+        return
+    for compiled in _KERNELS:
+        names = compiled.py_func.__code__.co_varnames[: compiled.py_func.__code__.co_argcount]
+        annotations = compiled.py_func.__annotations__
+        compiled.compile(tuple(_TYPES[annotations[name]] for name in names))
 
 
 def cached(function: F, **options: Any) -> F:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numba import types
+
 from river_amf.kernels.answers import NOTHING
 from river_amf.kernels.arrays import FOREST, NONE, TREE, UNLISTED, Array, Forest, Record, Tree
 from river_amf.kernels.boxes import extend_box, range_extension
@@ -83,7 +84,8 @@ EXPANSION = np.dtype(
 EXPANSION_BYTES = EXPANSION.itemsize
 
 Expansion = Any
-expansion_at = view_of(Views(EXPANSION, EXPANSION_FIELDS, is_constant=False))
+EXPANSION_VIEW = Views(EXPANSION, EXPANSION_FIELDS, is_constant=False)
+expansion_at = view_of(EXPANSION_VIEW)
 
 
 @hot
@@ -283,17 +285,14 @@ def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
             box[1, j] = expansion.boxes[k, 1, j]
 
 
-@helper
-def weigh_cell(
+@part(NUMBER, FOREST, TREE, EXPANSION_VIEW, INTEGER, INTEGER, INTEGER, INTEGER)
+def weigh_faded_cell(
     forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
 ) -> float:
     """The log weight of a cell in a chain, with the members of depth from `first` to `last`."""
     # With fading, there is no closed form: the members are replayed in order of arrival, and their
     # faded counts are written to the node if it is new.
     settings = tree.settings
-    n_samples = tree.nodes[index]["n_samples"]
-    if not settings["fades"]:
-        return log_weight_of_pure(forest, n_samples)
     n_members, n_plain = 0, 0
     for i in range(len(expansion.members) - 1):
         member = expansion.members[i]
@@ -304,7 +303,8 @@ def weigh_cell(
         log_w, share, faded_sum = replay_pure(forest, n_members)
     else:
         row = expansion.faded
-        row[:] = 0.0
+        for c in range(len(row)):
+            row[c] = 0.0
         row[FADED_SHARE] = 0.5
         log_w, n = 0.0, 0.0
         for i in range(len(expansion.members) - 1):
@@ -321,6 +321,16 @@ def weigh_cell(
         tree.faded[index, FADED_SUM] = faded_sum
         tree.faded[index, FADED_COUNTS + label] = faded_sum
     return tempered(settings, log_w)
+
+
+@hot
+def weigh_cell(
+    forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
+) -> float:
+    """The log weight of a cell in a chain, with the members of depth from `first` to `last`."""
+    if tree.settings["fades"]:
+        return weigh_faded_cell(forest, tree, expansion, index, first, last, label)
+    return log_weight_of_pure(forest, tree.nodes[index]["n_samples"])
 
 
 @helper

@@ -18,7 +18,6 @@ from river_amf.kernels.arrays import (
     forest_of,
     output_of,
     sample_of,
-    tree_of,
 )
 from river_amf.kernels.compilation import hot, quick_kernel, view
 from river_amf.kernels.expansion import expand_leaf
@@ -39,6 +38,7 @@ from river_amf.kernels.store import (
     store_row,
 )
 from river_amf.kernels.structure import is_spent, keeps_samples, longest_list
+from river_amf.kernels.views import tree_of
 from river_amf.kernels.voting import (
     copy_votes,
     judge_tree,

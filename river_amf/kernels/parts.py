@@ -1,4 +1,4 @@
-"""Parts: functions that are compiled on their own when they are first needed, and called by address.
+"""Parts: functions that are compiled on their own, when first needed, and called by address.
 
 A part that several kernels call is compiled once instead of with each of them, and one that a
 forest does not need is not compiled for it. The addresses are in a table that all forests share
@@ -83,6 +83,8 @@ def _caller(name: str, returns: Any, arguments: tuple[Any, ...]) -> Callable[...
 
 def compile_part(answer: int) -> None:
     """Compile the part that a kernel has found missing."""
+    if numba.config.DISABLE_JIT:
+        return
     number = UNCOMPILED - answer
     compiled, arguments = _PARTS[PARTS[number]]
     compiled.compile(arguments)

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from river_amf.kernels.arrays import LARGEST_FLOAT, NEVER, NONE, Array, Record, Word
-from river_amf.kernels.compilation import helper, hot, quick_kernel
+from river_amf.kernels.compilation import helper, hot
 
 # The constants of D. Thomas' MWC64X generator
 WORD = np.uint64(32)
@@ -88,8 +88,8 @@ def mixed(word: Word) -> Word:
     return word ^ (word >> np.uint64(16))
 
 
-@quick_kernel
-def category_number(key: Word, feature: int, code: float) -> float:
+@hot
+def number_of(key: Word, feature: int, code: float) -> float:
     """The number in [0, 1) a tree gives to a category, all distinct (DESIGN.md: categories)."""
     salt = mixed(key ^ ((np.uint64(feature) * np.uint64(0x9E3779B9)) & LOW_WORD))
     word = np.uint64(code) & LOW_WORD  # more than 2**32 categories take one with a bound
@@ -100,7 +100,7 @@ def category_number(key: Word, feature: int, code: float) -> float:
 def coded(is_categorical: Array, key: Word, j: int, value: float) -> float:
     """A value of feature j as a tree with this key sees it: its own number for each category."""
     if is_categorical[j] and not math.isnan(value):
-        return category_number(key, j, value)
+        return number_of(key, j, value)
     return value
 
 

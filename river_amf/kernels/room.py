@@ -20,6 +20,7 @@ FEW_SAMPLES = 64  # a lack of room does not make a chunk smaller than this
 
 LEARN_TREE = PARTS.index("learn_tree")
 EXPAND_LEAF = PARTS.index("expand_leaf")
+WEIGH_FADED_CELL = PARTS.index("weigh_faded_cell")
 RELEASE_ROWS = PARTS.index("release_rows")
 BOUND_ROWS = PARTS.index("bound_rows")
 UPDATE_INTENSITY = PARTS.index("update_intensity")
@@ -27,6 +28,7 @@ WEIGH_FEATURES = PARTS.index("weigh_features")
 TAKE_VOTE = PARTS.index("take_vote")
 POOL_VOTES = PARTS.index("pool_votes")
 LEARN_VOTE = PARTS.index("learn_vote")
+JUDGE_TREE = PARTS.index("judge_tree")
 
 
 @hot
@@ -56,10 +58,14 @@ def lack_to_learn(forest: Forest) -> int:
         return UNCOMPILED - UPDATE_INTENSITY
     if parts[EXPAND_LEAF] == 0 and not settings["split_pure"]:
         return UNCOMPILED - EXPAND_LEAF
+    if parts[WEIGH_FADED_CELL] == 0 and settings["fades"]:
+        return UNCOMPILED - WEIGH_FADED_CELL
     if parts[WEIGH_FEATURES] == 0 and settings["relevance"]:
         return UNCOMPILED - WEIGH_FEATURES
     if parts[LEARN_VOTE] == 0 and settings["learns_vote"]:
         return UNCOMPILED - LEARN_VOTE
+    if parts[JUDGE_TREE] == 0 and settings["restart_threshold"] > 0.0:
+        return UNCOMPILED - JUDGE_TREE
     if settings["interval"] > 0 and (parts[BOUND_ROWS] == 0 or parts[RELEASE_ROWS] == 0):
         return UNCOMPILED - (BOUND_ROWS if parts[BOUND_ROWS] == 0 else RELEASE_ROWS)
     if hears_trees(settings):

@@ -23,13 +23,13 @@ from river_amf.kernels.arrays import (
     Record,
     Tree,
     forest_of,
-    tree_of,
 )
 from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.compilation import allocating, allocating_kernel, helper, hot, kernel
 from river_amf.kernels.parts import INTEGER, NO_VALUE, part
 from river_amf.kernels.random_numbers import LOW_WORD, coded, mixed
 from river_amf.kernels.structure import add_box, box_of, is_spent, keeps_samples, splits_late
+from river_amf.kernels.views import tree_of
 from river_amf.layout import PARTS
 
 BOUND_ROWS, RELEASE_ROWS = PARTS.index("bound_rows"), PARTS.index("release_rows")
@@ -261,8 +261,9 @@ def compact_rows(arena: int) -> None:
     counters, trees, nodes = forest.counters[0], forest.trees, forest.nodes
     rows, samples, links = forest.rows, forest.samples, forest.links
     n_rows = 0
-    moved_to = np.full(counters["n_rows"], UNLISTED, np.int32)
+    moved_to = np.empty(counters["n_rows"], np.int32)
     for row in range(counters["n_rows"]):
+        moved_to[row] = UNLISTED
         if is_listed(links, row):
             moved_to[row] = n_rows
             for j in range(forest.settings[0]["n_features"]):

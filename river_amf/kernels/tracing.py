@@ -1,15 +1,17 @@
-"""The path of one sample down one tree, recorded node by node for explanations."""
+"""Kernels for explanations: the path of one sample down one tree, node by node, and boxes."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+
 from river_amf.kernels.arrays import NONE, forest_of, sample_of
+from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.compilation import quick_kernel
 from river_amf.kernels.estimates import shares
 from river_amf.kernels.intensity import clip_outliers
-from river_amf.kernels.random_numbers import code_row
+from river_amf.kernels.random_numbers import code_row, number_of
 from river_amf.kernels.structure import is_leaf, next_node
 from river_amf.kernels.views import array_at
 
@@ -57,3 +59,26 @@ def trace_sample(arena: int, t: int, sample: int, visits: int) -> int:
             break
         index = next_node(nodes, node, x)
     return n_visits
+
+
+@quick_kernel
+def hull_of_leaf(arena: int, t: int, row: int, box: int) -> None:
+    """Write the hull of the samples that a leaf keeps, whose list starts at `row`."""
+    # `box` is the address of (2, n_features) values, filled with NaN.
+    forest = forest_of(arena)
+    n_features = forest.settings[0]["n_features"]
+    hull_of_rows(
+        forest.is_categorical,
+        n_features,
+        forest.trees[t]["key"],
+        forest.rows,
+        forest.links[t],
+        row,
+        array_at(box, (2, n_features), np.float64),
+    )
+
+
+@quick_kernel
+def category_number(key: int, feature: int, code: float) -> float:
+    """The number that a tree with this key gives to a category."""
+    return number_of(np.uint64(key), feature, code)

@@ -48,6 +48,8 @@ class PlainViews:
 class PlainTree:
     """One tree's part of a forest, where nothing is compiled."""
 
+    nodes: Any
+
     def __init__(self, forest: PlainViews, t: int, intensity: Any) -> None:
         self.settings = forest.settings[0]
         self.state = forest.trees[t]
@@ -61,10 +63,10 @@ def plain_array(address: int, shape: tuple[int, ...], dtype: Any) -> Any:
     return numba.carray(ctypes.c_void_p(int(address)), tuple(map(int, shape)), dtype)
 
 
-# ------------------------------------------------------------------------------------ in compiled code
+# --------------------------------------------------------------------------------- in compiled code
 
 
-class Views(types.Type):  # type: ignore[misc]
+class Views(types.Type):
     """The type of a view of a record; its value is the address of the record."""
 
     def __init__(
@@ -79,7 +81,7 @@ class Views(types.Type):  # type: ignore[misc]
         super().__init__(name=f"Views({', '.join(fields)})")
 
 
-class TreeView(types.Type):  # type: ignore[misc]
+class TreeView(types.Type):
     """The type of one tree's part of a forest: the view of the forest, and which tree it is."""
 
     def __init__(self, forest: Views) -> None:
@@ -164,9 +166,7 @@ def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name:
 
 def _load(builder: Any, views: Views, address: Any, name: str) -> Any:
     """Generate the code to read an entry of a record."""
-    place = cgutils.pointer_add(
-        builder, address, views.offsets[name], cgutils.intp_t.as_pointer()
-    )
+    place = cgutils.pointer_add(builder, address, views.offsets[name], cgutils.intp_t.as_pointer())
     entry = builder.load(place)
     if views.is_constant:  # what is written elsewhere does not change it
         entry.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -195,7 +195,7 @@ def _array(context: Any, builder: Any, kind: Any, address: Any, lengths: list[An
     return array._getvalue()
 
 
-# -------------------------------------------------------------------------------------------- either
+# ------------------------------------------------------------------------------------------- either
 
 
 def view_of(views: Views) -> Callable[[int], Any]:
@@ -210,7 +210,7 @@ def view_of(views: Views) -> Callable[[int], Any]:
 
         return views(types.intp), generate
 
-    return view  # type: ignore[no-any-return]
+    return view
 
 
 if numba.config.DISABLE_JIT:
@@ -222,7 +222,7 @@ else:
     def array_at(typingctx, address, shape, dtype):  # type: ignore[no-untyped-def]
         """Return the array of this shape and dtype at an address."""
         array = types.Array(dtype.dtype, len(shape), "C")
-        lengths = types.UniTuple(types.intp, len(shape))
+        lengths = types.UniTuple(types.intp, len(shape))  # type: ignore[attr-defined]
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             return _array(

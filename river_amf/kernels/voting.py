@@ -98,7 +98,7 @@ def copy_votes(votes: Array, out: Array) -> None:
             out[t, 0, c] = votes[t, 0, c]
 
 
-@hot
+@part(NO_VALUE, FOREST, INTEGER, NUMBER, NUMBER)
 def judge_tree(forest: Forest, t: int, vote: float, weight: float) -> None:
     """Restart a tree with an odd index once it predicts far worse than it used to."""
     # That is the case when the running mean of its recent losses, 1 - p(label), exceeds the long-

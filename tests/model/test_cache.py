@@ -13,6 +13,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import naive
 import numba
 import pytest
 
@@ -20,24 +21,21 @@ import river_amf
 from river_amf.kernels import cache
 
 PACKAGE = Path(river_amf.__file__).parent
+NUMBER = naive.category_number(3, 0, 7)
 
 # a kernel that calls a helper of another file
 CALL = """
 import json
-import numpy as np
 import river_amf
-from river_amf.kernels import compilation, hull_of_rows
+from river_amf.kernels import category_number, compilation
 
-box = np.full((2, 1), np.nan)
-links = np.array([-1], np.int32)
-numeric = np.zeros(1, np.uint8)
-hull_of_rows(numeric, 1, np.uint64(7), np.array([[3.0]]), links, 0, box)
-stats = hull_of_rows.stats
+number = category_number(7, 0, 3.0)
+stats = category_number.stats
 print(json.dumps({
     "package": river_amf.__file__,
     "folders": compilation.CACHE_FOLDERS,
     "hits": sum(stats.cache_hits.values()),
-    "box": box.tolist(),
+    "number": number,
 }))
 """
 
@@ -84,8 +82,8 @@ def change_helper(package):
     helper = package / "kernels" / "random_numbers.py"
     times = helper.stat().st_atime_ns, helper.stat().st_mtime_ns
     text = helper.read_text()
-    assert text.count("return value\n") == 1
-    helper.write_text(text.replace("return value\n", "return-value\n"))
+    assert text.count("/ 4294967296.0") == 1
+    helper.write_text(text.replace("/ 4294967296.0", "/-4294967296.0"))
     os.utime(helper, ns=times)
 
 
@@ -96,12 +94,12 @@ def test_compiled_code_is_found_until_a_source_changes_and_then_removed(package)
     assert (first["hits"], second["hits"]) == (0, 1)
     assert first["folders"] == second["folders"]
     assert Path(only(first["folders"])).parent == package / "kernels" / "__pycache__"
-    assert first["box"] == second["box"] == [[3.0], [3.0]]
+    assert first["number"] == second["number"] == NUMBER
 
     change_helper(package)  # in another file than the kernel
     third = call(package)
     assert third["hits"] == 0
-    assert third["box"] == [[-3.0], [-3.0]]
+    assert third["number"] == -NUMBER
     assert third["folders"] != first["folders"]
     assert not Path(only(first["folders"])).exists() and Path(only(third["folders"])).exists()
 
@@ -150,7 +148,7 @@ def test_where_nothing_can_be_written_each_process_compiles_and_warns_once(packa
     (package / "kernels" / "__pycache__").symlink_to(nowhere)
     answer = call(package, warnings=1, **nowhere_else(nowhere))
     assert answer["folders"] == [] and answer["hits"] == 0
-    assert answer["box"] == [[3.0], [3.0]]
+    assert answer["number"] == NUMBER
     call(package, PYTHONWARNINGS="ignore::RuntimeWarning", **nowhere_else(nowhere))
 
 
@@ -206,14 +204,14 @@ def test_a_filled_cache_that_cannot_be_written_is_used(package, tmp_path, as_a_u
     assert answers[0]["folders"][:1] == filled and len(answers[0]["folders"]) == 2
 
     # where there is no other place, the code is compiled each time
-    assert call(package, warnings=1, **alone)["box"] == [[3.0], [3.0]]
+    assert call(package, warnings=1, **alone)["number"] == NUMBER
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_a_file_that_cannot_be_read_is_replaced(suffix, package, as_a_user):
     folder = Path(only(call(package)["folders"]))
-    (file,) = folder.glob(f"boxes.hull_of_rows*{suffix}")
+    (file,) = folder.glob(f"tracing.category_number*{suffix}")
     file.chmod(0)
     assert call(package, start=as_a_user)["hits"] == 0
     assert call(package, start=as_a_user)["hits"] == 1
@@ -356,7 +354,7 @@ def test_locators_that_the_user_has_named_do_not_find_stale_code(package):
     named = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
     call(package, **named)
     change_helper(package)
-    assert call(package, **named)["box"] == [[-3.0], [-3.0]]
+    assert call(package, **named)["number"] == -NUMBER
 
 
 def test_without_a_home_none_is_made_up(package, nowhere, tmp_path, monkeypatch):

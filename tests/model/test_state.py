@@ -62,26 +62,61 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
 
 
 SEEN_BY_KERNELS = """
+import sys
+import numba
+import numpy as np
 from river_amf import AdaptiveAMFClassifier, layout
-from river_amf.kernels.arrays import forest_of
+from river_amf.kernels.arrays import forest_of, samples_of
+from river_amf.kernels.views import tree_of
+from river_amf.state import Block
 
 model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
 for i in range(100):
     model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
 arena = model._arena
-forest = forest_of(arena.address)
-assert forest._fields == tuple(layout.FIELDS)
-for name, seen in forest._asdict().items():
-    array = getattr(arena, name)
-    assert (seen.shape, seen.dtype) == (array.shape, array.dtype), name
-    assert seen.ctypes.data == array.ctypes.data, name
+block = Block(np.zeros((7, 2)), np.zeros(7, np.int64), np.ones(7), n_labels=5)
+block.prepare(arena, 7, predicts=True, learns=True)
+
+def seen(view, name):
+    exec(f"def get(arena, block): return {view}.{name}", globals())
+    get_array = numba.njit(get, inline="always")
+
+    @numba.njit
+    def probe(arena, block):
+        array = get_array(arena, block)
+        return array.shape, array.strides, array.ctypes.data
+
+    return probe(arena.address, block.address)
+
+for view, owner, names in (
+    ("forest_of(arena)", arena, layout.FIELDS),
+    ("samples_of(block)", block, layout.BLOCK_FIELDS),
+):
+    for name in names:
+        array = getattr(owner, name)
+        assert seen(view, name) == (array.shape, array.strides, array.ctypes.data), name
+
+tree = "tree_of(forest_of(arena), 1, forest_of(arena).intensity)"
+for name in ("nodes", "counts", "faded", "boxes", "links", "votes"):
+    array = getattr(arena, name)[1]
+    assert seen(tree, name) == (array.shape, array.strides, array.ctypes.data), name
+
+@numba.njit
+def records(address):
+    forest = forest_of(address)
+    tree = tree_of(forest, 1, forest.intensity)
+    of_tree = tree.state["key"], tree.settings["step"], len(tree.intensity)
+    return of_tree, forest.handle["version"], forest.parts.shape
+
+state = arena.trees["key"][1], 1.0, arena.rooms["feature"]
+assert records(arena.address) == (state, arena.handle["version"][0], (len(layout.PARTS),))
 """
 
 
 @pytest.mark.slow
-def test_the_kernels_see_what_the_table_says():
-    # uncompiled, because views made by compiled code cannot be returned to Python
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+@pytest.mark.parametrize("without_the_compiler", ["0", "1"])
+def test_the_kernels_see_what_the_table_says(without_the_compiler):
+    environment = os.environ | {"NUMBA_DISABLE_JIT": without_the_compiler}
     run = subprocess.run([sys.executable, "-c", SEEN_BY_KERNELS], env=environment, text=True)
     assert run.returncode == 0
 
