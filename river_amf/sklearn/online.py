@@ -37,6 +37,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     """Base of the estimators, which wrap a model of class `_river` as `model_`."""
 
     _river: ClassVar[type[forest.AMFClassifier] | type[dummy.OnlineDummyClassifier]]
+    _own: ClassVar[frozenset[str]] = frozenset()  # parameters that the river class does not have
     _finite: ClassVar[bool | str] = "allow-nan"  # scikit-learn's `ensure_all_finite` for X
     model_: Any
     classes_: NDArray[Any]
@@ -178,6 +179,34 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         proba[:, self._class_of_label(seen)] = seen
         return proba
 
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X
+            Array or dataframe of shape (n_samples, n_features), as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The natural logarithms of `predict_proba`, -inf for classes that have not been seen.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, TypeError, ValueError
+            As in `predict_proba`.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import OnlineDummyClassifier
+        >>> model = OnlineDummyClassifier().fit([[0], [0]], ["ham", "spam"])
+        >>> model.predict_log_proba([[0]]).round(4)
+        array([[-0.6931, -0.6931]])
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class, in a tie the one seen first.
 
@@ -220,6 +249,11 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
             state["model_"] = copy.deepcopy(state["model_"])
         return state
 
+    def _fitted_model(self) -> Any:
+        """Return `model_`, or raise NotFittedError."""
+        check_is_fitted(self, "model_")
+        return self.model_
+
     @property
     def _lock(self) -> ModelLock:
         # not an attribute, which scikit-learn does not let `__init__` set and would copy
@@ -236,9 +270,12 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return result
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        parameters = values.parameters_to_json(self.get_params(deep=False))
+        header: dict[str, Any] = {
+            "parameters": values.parameters_to_json(self._params_of_river()),
+            **self._own_to_file(),
+        }
         if not hasattr(self, "model_"):
-            return {"parameters": parameters}, {}
+            return header, {}
         strangers = self._strangers()
         if strangers:
             raise ValueError(
@@ -254,12 +291,20 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
             "columns": [values.to_json(name, "column") for name in self._columns],
             "names": hasattr(self, "feature_names_in_"),
         }
-        return {"parameters": parameters, "fitted": fitted}, arrays
+        return {**header, "fitted": fitted}, arrays
+
+    def _own_to_file(self) -> dict[str, Any]:
+        """Return the parameters that the river class does not have, as JSON."""
+        return {}
+
+    def _own_from_file(self, header: dict[str, Any]) -> None:
+        """Take these parameters from the header of a file, or raise FileError."""
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        names = cls._get_param_names()
+        names = set(cls._get_param_names()) - cls._own
         estimator = cls(**values.parameters_from_json(take(header, "parameters", {}), names))
+        estimator._own_from_file(header)
         fitted = take(header, "fitted", None)
         if fitted is not None:
             estimator._set_fitted(fitted, arrays)
@@ -269,10 +314,10 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
 
     def _set_fitted(self, fitted: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
         """Restore the fitted state from a file, or raise FileError if it is inconsistent."""
-        names = self._get_param_names()
+        names = set(self._get_param_names()) - self._own
         self.model_ = self._river._from_file(take(fitted, "model"), arrays)
         parameters = values.parameters_from_json(take(fitted, "parameters", {}), names)
-        self._parameters = type(self)(**parameters).get_params(deep=False)
+        self._parameters = type(self)(**parameters)._params_of_river()
         self.classes_ = classes_of(values.distinct_from_json(take(fitted, "classes"), "class"))
         self._has_all_classes = take(fitted, "has_all_classes", False)
         self._columns = values.distinct_from_json(take(fitted, "columns"), "column")
@@ -320,7 +365,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _fit_alone(self, X: Any, y: Any, sample_weight: Any) -> Self:
         draft = self._draft()
         draft._start()
-        draft._learn_frame(*draft._read(X, y, None, sample_weight, is_first=True))
+        draft._learn_frame(*draft._read(X, y, None, sample_weight, is_first=True, is_whole=True))
         return self._become(draft)
 
     def _draft(self) -> Self:
@@ -346,12 +391,17 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
 
     def _start(self) -> None:
         """Create an untrained model, whose class checks the parameters."""
-        self._parameters = self.get_params(deep=False)
+        self._parameters = self._params_of_river()
         parameters = {name: _as_river_takes(name, v) for name, v in self._parameters.items()}
         if "random_state" in parameters:
             parameters["seed"] = draw_seed(parameters.pop("random_state"))
         self.model_ = self._river(**parameters)
         self._has_all_classes = False
+
+    def _params_of_river(self) -> dict[str, Any]:
+        """Return the parameters that the river class has, with `random_state` for its `seed`."""
+        own = self.get_params(deep=False)
+        return {name: value for name, value in own.items() if name not in self._own}
 
     def _check_parameters(self) -> None:
         """Raise ValueError if a parameter has changed since training started."""
@@ -370,22 +420,34 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
             setattr(self.model_, name, _as_river_takes(name, getattr(self, name)))
 
     def _read(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, is_first: bool
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        *,
+        is_first: bool,
+        is_whole: bool = False,
     ) -> tuple[nw.DataFrame[Any], NDArray[Any], NDArray[np.float64]]:
-        """Check rows, take up their columns and classes, and return frame, labels and weights."""
+        """Check rows, take up their columns and classes, and return frame, labels and weights.
+
+        If they are the whole of what will be learned, `is_whole` is true.
+        """
         frame = self._read_frame(X, is_first=is_first)
         labels = read_labels(y)
         check_consistent_length(X, labels)
         weights = read_weights(sample_weight, len(labels))
-        if is_first and not weights.any():
-            raise ValueError(
-                "sample_weight is zero everywhere; in the first call, at least one row must have a "
-                "positive weight"
-            )
         known = None if is_first else self.classes_
         if classes is not None:
             self.classes_ = known = self._declared(classes, known)
             self._has_all_classes = True
+        all_classes = self.classes_ if self._has_all_classes else None
+        weights = weights * self._weights_of_classes(labels, all_classes, is_whole=is_whole)
+        if is_first and not weights.any():
+            raise ValueError(
+                "sample_weight is zero everywhere, or class_weight is; in the first call, at least "
+                "one row must have a positive weight"
+            )
         if self._has_all_classes:
             unknown = np.setdiff1d(merged_classes(known, labels), self.classes_)
             if len(unknown):
@@ -396,6 +458,12 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         else:
             self.classes_ = merged_classes(known, labels[weights > 0.0])
         return frame, labels, weights
+
+    def _weights_of_classes(
+        self, labels: NDArray[Any], classes: NDArray[Any] | None, *, is_whole: bool
+    ) -> NDArray[np.float64] | float:
+        """Return the weight that each row has by its class, or raise ValueError."""
+        return 1.0
 
     def _declared(self, classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
         """Return `classes_` as given in this call, or raise ValueError if they are invalid."""

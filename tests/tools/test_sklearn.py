@@ -89,6 +89,7 @@ libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
 def river_twin(estimator):
     """Make the equivalent river model."""
     parameters = estimator.get_params()
+    parameters.pop("class_weight", None)
     if "random_state" in parameters:
         parameters["seed"] = parameters.pop("random_state")
     return getattr(river_amf, type(estimator).__name__)(**parameters)
@@ -131,8 +132,9 @@ def as_seen(estimator):
 AS_THEY_ARE = [AMFClassifier(), AdaptiveAMFClassifier(), OnlineDummyClassifier()]
 VARIANTS_CHECKED = [
     AMFClassifier(
-        10,
-        n_estimators=3,
+        3,
+        n_classes=10,
+        class_weight="balanced",
         split_pure=True,
         max_nodes=41,
         n_jobs=2,
@@ -357,14 +359,19 @@ def test_parameters_and_defaults_are_those_of_river_s_class(kind):
     ours = inspect.signature(kind).parameters
     theirs = inspect.signature(getattr(river_amf, kind.__name__)).parameters
     names = ["random_state" if name == "seed" else name for name in theirs]
-    assert list(ours) == names
-    assert [p.default for p in ours.values()] == [p.default for p in theirs.values()]
+    own = ["class_weight"] * issubclass(kind, AMFClassifier)
+    assert list(ours) == names + own
+    defaults = [p.default for p in theirs.values()]
+    assert [p.default for p in ours.values()] == defaults + [None] * len(own)
     assert issubclass(kind, ClassifierMixin) and issubclass(kind, BaseEstimator)
 
 
-@every_kind
-def test_n_classes_may_be_given_by_position(kind):
-    assert kind(2).get_params()["n_classes"] == 2
+def test_the_number_of_trees_may_be_given_by_position_as_of_scikit_learn_s_forests():
+    for kind in (AMFClassifier, AdaptiveAMFClassifier):
+        assert kind(2).get_params()["n_estimators"] == 2
+        with pytest.raises(TypeError, match="positional"):
+            kind(2, 0.5)
+    assert OnlineDummyClassifier(2).get_params()["n_classes"] == 2
 
 
 BAD_PARAMETERS = {
