@@ -792,8 +792,7 @@ def forest_of(model: Any) -> AMFClassifier:
     # Not isinstance, which is also true of a river pipeline that ends in a forest.
     if not issubclass(type(forest), AMFClassifier):
         raise TypeError(
-            f"model must be a forest, or an estimator of river_amf.sklearn with one, got "
-            f"{type(model).__name__}; for a pipeline, pass its last step, such as "
-            "pipeline['AMFClassifier']"
+            f"model must be a forest, got {type(forest).__name__}; "
+            "for a pipeline, pass its last step, such as pipeline['AMFClassifier']"
         )
     return forest  # type: ignore[no-any-return]

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from river_amf import inspection
 from river_amf.persistence import soundness, values
 from river_amf.persistence.container import take
+from river_amf.persistence.headers import is_array, items_of
 from river_amf.sklearn.online import OnlineClassifier
-from river_amf.sklearn.targets import class_weights, is_weight
+from river_amf.sklearn.targets import check_class_weight, class_weights, is_weight
 
 
 class OnlineForest(OnlineClassifier):
@@ -53,22 +54,27 @@ class OnlineForest(OnlineClassifier):
     ) -> NDArray[np.float64]:
         return class_weights(self.class_weight, labels, classes, is_whole=is_whole)
 
-    def _own_to_file(self) -> dict[str, Any]:
-        if not isinstance(self.class_weight, dict):
-            return {"class_weight": values.to_json(self.class_weight, "class_weight")}
-        weights = [float(weight) for weight in self.class_weight.values()]
-        return {
-            "class_weight": ["tuple", weights],
-            "weighted_classes": [values.to_json(each, "class") for each in self.class_weight],
-        }
+    def _params_to_file(self) -> dict[str, Any]:
+        parameters = self.get_params(deep=False)
+        header = {}
+        if isinstance(self.class_weight, dict):
+            del parameters["class_weight"]
+            check_class_weight(self.class_weight)
+            header["class_weight"] = {
+                "classes": [values.to_json(each, "class") for each in self.class_weight],
+                "weights": [float(weight) for weight in self.class_weight.values()],
+            }
+        return {"parameters": values.parameters_to_json(parameters), **header}
 
-    def _own_from_file(self, header: dict[str, Any]) -> None:
-        class_weight: Any = values.from_json(take(header, "class_weight", None))
-        if isinstance(class_weight, tuple):
-            classes = values.distinct_from_json(take(header, "weighted_classes"), "class")
-            is_sound = len(classes) == len(class_weight) and all(map(is_weight, class_weight))
+    @classmethod
+    def _params_from_file(cls, header: dict[str, Any]) -> dict[str, Any]:
+        parameters = super()._params_from_file(header)
+        entry = take(header, "class_weight", None)
+        if entry is not None:
+            classes = values.distinct_from_json(take(entry, "classes"), "class")
+            weights = take(entry, "weights")
+            weights = [*items_of(weights)] if is_array(weights) else []
+            is_sound = len(weights) == len(classes) and all(map(is_weight, weights)) and not entry
             soundness.demand(is_sound, "weights of classes")
-            class_weight = dict(zip(classes, class_weight, strict=True))
-        else:
-            soundness.demand(class_weight in (None, "balanced"), "weights of classes")
-        self.class_weight = class_weight
+            parameters["class_weight"] = dict(zip(classes, weights, strict=True))
+        return parameters

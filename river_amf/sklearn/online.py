@@ -270,10 +270,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         return result
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        header: dict[str, Any] = {
-            "parameters": values.parameters_to_json(self._params_of_river()),
-            **self._own_to_file(),
-        }
+        header = self._params_to_file()
         if not hasattr(self, "model_"):
             return header, {}
         strangers = self._strangers()
@@ -293,18 +290,19 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         }
         return {**header, "fitted": fitted}, arrays
 
-    def _own_to_file(self) -> dict[str, Any]:
-        """Return the parameters that the river class does not have, as JSON."""
-        return {}
+    def _params_to_file(self) -> dict[str, Any]:
+        """Return the parameters as entries of a header."""
+        return {"parameters": values.parameters_to_json(self.get_params(deep=False))}
 
-    def _own_from_file(self, header: dict[str, Any]) -> None:
-        """Take these parameters from the header of a file, or raise FileError."""
+    @classmethod
+    def _params_from_file(cls, header: dict[str, Any]) -> dict[str, Any]:
+        """Take the parameters from a header, or raise FileError."""
+        names = cls._get_param_names()
+        return values.parameters_from_json(take(header, "parameters", {}), names)
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        names = set(cls._get_param_names()) - cls._own
-        estimator = cls(**values.parameters_from_json(take(header, "parameters", {}), names))
-        estimator._own_from_file(header)
+        estimator = cls(**cls._params_from_file(header))
         fitted = take(header, "fitted", None)
         if fitted is not None:
             estimator._set_fitted(fitted, arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from contextlib import suppress
 from typing import Any
@@ -119,7 +120,7 @@ def class_weights(
     there, codes = np.unique(labels, return_inverse=True)
     if isinstance(class_weight, dict):
         known = classes if classes is not None else there if is_whole else None
-        _check_class_weight(class_weight, known)
+        check_class_weight(class_weight, known)
         weights = np.array([float(class_weight.get(label, 1.0)) for label in there.tolist()])
     elif isinstance(class_weight, str) and class_weight == "balanced":
         if not is_whole:
@@ -138,16 +139,21 @@ def class_weights(
     return by_row
 
 
-def _check_class_weight(class_weight: dict[Any, Any], classes: NDArray[Any] | None) -> None:
+def check_class_weight(class_weight: dict[Any, Any], classes: NDArray[Any] | None = None) -> None:
     """Raise ValueError unless these are weights of classes, of which all may be known."""
     for label, weight in class_weight.items():
-        is_number = isinstance(weight, numbers.Real) and not isinstance(weight, np.timedelta64)
-        if not (is_number and 0.0 <= weight <= LARGEST_WEIGHT):
+        number = math.nan
+        if isinstance(weight, numbers.Real) and not isinstance(weight, np.timedelta64):
+            with suppress(OverflowError):
+                number = float(weight)
+        if not is_weight(number):
             raise ValueError(
                 f"class_weight must have a number from 0 to {LARGEST_WEIGHT:g} for each class, got "
                 f"{shown(weight)} for {shown(label)}"
             )
-    known = [] if classes is None else classes.tolist()
+    if classes is None:
+        return
+    known = classes.tolist()
     strangers = [label for label in class_weight if label not in known]
     # As in scikit-learn, a class more is fine if the others have weights: a fold may lack it.
     if strangers and any(label not in class_weight for label in known):

@@ -33,7 +33,7 @@ LAYERS = [
     {"sklearn.forests"},
     {"sklearn.online"},
     {"sklearn.targets"},
-    {"plot.histories", "plot.models", "plot.surfaces", "plot.trees"},
+    {"plot.histories", "plot.importances", "plot.models", "plot.surfaces", "plot.trees"},
     {"plot.lines"},
     {"plot.canvas"},
     {"evaluation"},
