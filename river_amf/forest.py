@@ -119,6 +119,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
 
     Notes
     -----
+    A forest is a sequence of its trees, to look at: `len(model)`, `model[0].n_nodes`, iteration.
+
     Parameters are read-only after the first sample. Ties go to the label seen first. The following
     raise `ValueError` or `TypeError` and leave the model unchanged: an infinite value, a number for
     a categorical feature or the reverse, an unhashable value, a missing label, and a negative or

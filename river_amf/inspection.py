@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from river_amf import kernels, paths, state
 from river_amf.encoding import Features
 from river_amf.forest import AMFClassifier, forest_of
-from river_amf.importance import PermutationImportance, feature_importance, feature_relevance
+from river_amf.importance import feature_importance, feature_relevance
+from river_amf.permutation import PermutationImportance
 
 __all__ = [
     "PermutationImportance",
