@@ -32,6 +32,7 @@ LAYERS = [
     {"plot", "sklearn"},
     {"sklearn.forests"},
     {"sklearn.online"},
+    {"sklearn.saving"},
     {"sklearn.targets"},
     {"plot.histories", "plot.importances", "plot.models", "plot.surfaces", "plot.trees"},
     {"plot.lines"},

@@ -1195,6 +1195,12 @@ def test_bad_weights_of_classes_are_refused(class_weight, message):
     assert not hasattr(estimator, "model_")
 
 
+def test_weights_whose_product_is_too_large_are_refused():
+    estimator = FOREST(class_weight={"tall": 1e300}).partial_fit(X, Y, sample_weight=WEIGHTS / 1e9)
+    more = {"sample_weight": np.full(len(Y), 1e300)}
+    assert_refused_by_partial_fit(estimator, ValueError, "w must be a finite", X, Y, **more)
+
+
 def test_balanced_weights_are_refused_by_partial_fit():
     with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
         FOREST(class_weight="balanced").partial_fit(X, Y)
