@@ -31,13 +31,14 @@ from river_amf.parameters import (
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
 from river_amf.settings import bound_of, check_bytes
+from river_amf.trees import Ensemble
 
 _Result = TypeVar("_Result")
 
 _ONE = 1.0  # the default weight, recognized by identity, so that it needs no check
 
 
-class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
+class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier):
     """Aggregated Mondrian Forest classifier for data streams.
 
     The forest learns online, in a single pass over the stream, and can predict at any time. Each
@@ -54,19 +55,11 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     Parameters
     ----------
-    n_classes
-        Number of classes that the prior counts from the start; any further label raises
-        `ValueError`. With `None`, the prior counts the classes seen so far.
     n_estimators
         Number of trees.
     step
         Learning rate eta of the aggregation weights, > 0. With 1, the average is the exact Bayesian
         mixture under the logarithmic loss.
-    loss
-        Loss that the aggregation weights are based on. Only `"log"` is available.
-    split_prior
-        Prior probability b that a node is split, in (0, 1). The paper uses 0.5; values of 0.8 to
-        0.9 often lower the log-loss.
     use_aggregation
         Whether a tree predicts with all its prunings (`True`) or with its leaf alone (`False`).
     dirichlet
@@ -79,6 +72,16 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     max_nodes
         Maximum number of nodes per tree. Once a tree has reached it, no cell is split any more, but
         the existing nodes keep learning. `None` means no limit.
+    seed
+        Seed of the random numbers, for reproducible results.
+    n_classes
+        Number of classes that the prior counts from the start; any further label raises
+        `ValueError`. With `None`, the prior counts the classes seen so far.
+    loss
+        Loss that the aggregation weights are based on. Only `"log"` is available.
+    split_prior
+        Prior probability b that a node is split, in (0, 1). The paper uses 0.5; values of 0.8 to
+        0.9 often lower the log-loss.
     max_categories
         Maximum number of categories that the forest remembers of each feature. When one more
         arrives, the rarer half is forgotten (in a tie, those that came first), and the rest predict
@@ -113,11 +116,11 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     n_jobs
         Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
         one per core. It does not affect the results and may be changed at any time.
-    seed
-        Seed of the random numbers, for reproducible results.
 
     Notes
     -----
+    A forest is a sequence of its trees, to look at: `len(model)`, `model[0].n_nodes`, iteration.
+
     Parameters are read-only after the first sample. Ties go to the label seen first. The following
     raise `ValueError` or `TypeError` and leave the model unchanged: an infinite value, a number for
     a categorical feature or the reverse, an unhashable value, a missing label, and a negative or
@@ -200,16 +203,17 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
 
     def __init__(
         self,
-        *,
-        n_classes: int | None = None,
         n_estimators: int = 10,
         step: float = 1.0,
-        loss: str = "log",
-        split_prior: float = 0.5,
         use_aggregation: bool = True,
         dirichlet: float | None = None,
         split_pure: bool = False,
         max_nodes: int | None = None,
+        seed: int | None = None,
+        *,
+        n_classes: int | None = None,
+        loss: str = "log",
+        split_prior: float = 0.5,
         max_categories: int | None = None,
         max_bytes: int | None = None,
         split_intensity: str = "range",
@@ -217,17 +221,17 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         restart_threshold: float | None = None,
         vote: str = "mean",
         n_jobs: int = 1,
-        seed: int | None = None,
     ) -> None:
-        self.n_classes = n_classes
         self.n_estimators = n_estimators
         self.step = step
-        self.loss = loss
-        self.split_prior = split_prior
         self.use_aggregation = use_aggregation
         self.dirichlet = dirichlet
         self.split_pure = split_pure
         self.max_nodes = max_nodes
+        self.seed = seed
+        self.n_classes = n_classes
+        self.loss = loss
+        self.split_prior = split_prior
         self.max_categories = max_categories
         self.max_bytes = max_bytes
         self.split_intensity = split_intensity
@@ -235,7 +239,6 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         self.restart_threshold = restart_threshold
         self.vote = vote
         self.n_jobs = n_jobs
-        self.seed = seed
         check_bytes(self)
         self._engine = Engine()
 
@@ -696,10 +699,10 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     Parameters
     ----------
-    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, max_bytes, n_jobs,
-    seed
+    n_estimators, step, use_aggregation, dirichlet, split_pure, seed, n_classes, loss, max_bytes,
+    n_jobs
         As in `AMFClassifier`.
-    split_prior, max_nodes, max_categories, split_intensity, fading_factor, restart_threshold, vote
+    max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote
         As in `AMFClassifier`, with other defaults.
 
     Notes
@@ -739,16 +742,17 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     def __init__(
         self,
-        *,
-        n_classes: int | None = None,
         n_estimators: int = 10,
         step: float = 1.0,
-        loss: str = "log",
-        split_prior: float = 0.7,
         use_aggregation: bool = True,
         dirichlet: float | None = None,
         split_pure: bool = False,
         max_nodes: int | None = 5000,
+        seed: int | None = None,
+        *,
+        n_classes: int | None = None,
+        loss: str = "log",
+        split_prior: float = 0.7,
         max_categories: int | None = 5000,
         max_bytes: int | None = None,
         split_intensity: str = "relevance",
@@ -756,18 +760,18 @@ class AdaptiveAMFClassifier(AMFClassifier):
         restart_threshold: float | None = 4.0,
         vote: str = "learned",
         n_jobs: int = 1,
-        seed: int | None = None,
     ) -> None:
         super().__init__(
-            n_classes=n_classes,
             n_estimators=n_estimators,
             step=step,
-            loss=loss,
-            split_prior=split_prior,
             use_aggregation=use_aggregation,
             dirichlet=dirichlet,
             split_pure=split_pure,
             max_nodes=max_nodes,
+            seed=seed,
+            n_classes=n_classes,
+            loss=loss,
+            split_prior=split_prior,
             max_categories=max_categories,
             max_bytes=max_bytes,
             split_intensity=split_intensity,
@@ -775,5 +779,22 @@ class AdaptiveAMFClassifier(AMFClassifier):
             restart_threshold=restart_threshold,
             vote=vote,
             n_jobs=n_jobs,
-            seed=seed,
         )
+
+
+def river_model(model: Any) -> Any:
+    """Return the river model in a fitted estimator of `river_amf.sklearn`; any other as it is."""
+    fitted = getattr(type(model), "_fitted_model", None)
+    return model if fitted is None else fitted(model)
+
+
+def forest_of(model: Any) -> AMFClassifier:
+    """Return a forest, or that of a fitted estimator of `river_amf.sklearn`; raise TypeError."""
+    forest = river_model(model)
+    # Not isinstance, which is also true of a river pipeline that ends in a forest.
+    if not issubclass(type(forest), AMFClassifier):
+        raise TypeError(
+            f"model must be a forest, got {type(forest).__name__}; "
+            "for a pipeline, pass its last step, such as pipeline['AMFClassifier']"
+        )
+    return forest  # type: ignore[no-any-return]

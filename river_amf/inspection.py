@@ -1,4 +1,4 @@
-"""The inside of a forest as tables: nodes, paths, depths and the relevance of features."""
+"""The inside of a forest as tables: nodes, paths, depths and the importance of features."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 
 from river_amf import kernels, paths, state
 from river_amf.encoding import Features
-from river_amf.forest import AMFClassifier
+from river_amf.forest import AMFClassifier, forest_of
+from river_amf.importance import feature_importance, feature_relevance
+from river_amf.permutation import PermutationImportance
 
-__all__ = ["feature_relevance", "node_table", "path", "weighted_depth"]
+__all__ = [
+    "PermutationImportance",
+    "feature_importance",
+    "feature_relevance",
+    "node_table",
+    "path",
+    "weighted_depth",
+]
 
 _COLUMNS = [
     "node",
@@ -49,13 +58,13 @@ _PATH_COLUMNS = [
 ]
 
 
-def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
+def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
     """Return the nodes of one tree as a table.
 
     Parameters
     ----------
     model
-        The forest.
+        The forest, or a fitted estimator of `river_amf.sklearn` with one.
     tree
         Index of the tree, from 0.
 
@@ -103,8 +112,8 @@ def node_table(model: AMFClassifier, tree: int = 0) -> pd.DataFrame:
     >>> table.counts[1]
     {'short': 1.0, 'long': 0.0}
     """
-    _check_forest(model)
-    return model._read(_node_table, model, paths.check_tree(model.n_estimators, tree))
+    forest = forest_of(model)
+    return forest._read(_node_table, forest, paths.check_tree(forest.n_estimators, tree))
 
 
 def _node_table(model: AMFClassifier, tree: int) -> pd.DataFrame:
@@ -121,7 +130,7 @@ def _node_table(model: AMFClassifier, tree: int) -> pd.DataFrame:
         "parent": nodes["parent"].astype(np.int64),
         "left": nodes["left"].astype(np.int64),
         "right": nodes["right"].astype(np.int64),
-        "depth": _depths(nodes, int(arena.trees["root"][tree])),
+        "depth": _depths(arena, tree),
         "feature": [
             None if node["left"] == kernels.NONE else names[node["feature"]] for node in nodes
         ],
@@ -143,13 +152,13 @@ def _node_table(model: AMFClassifier, tree: int) -> pd.DataFrame:
     return pd.DataFrame({name: _column(table[name]) for name in _COLUMNS})
 
 
-def path(model: AMFClassifier, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
+def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     """Return the path of a sample down one tree, and each node's part in the prediction.
 
     Parameters
     ----------
     model
-        The forest.
+        The forest, or a fitted estimator of `river_amf.sklearn` with one.
     x
         Features, as in `predict_proba_one`.
     tree
@@ -202,8 +211,8 @@ def path(model: AMFClassifier, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame
     >>> abs(mixed - model.predict_proba_one({"length": 1.2})["short"]) < 1e-12
     True
     """
-    _check_forest(model)
-    return model._read(_path, model, x, paths.check_tree(model.n_estimators, tree))
+    forest = forest_of(model)
+    return forest._read(_path, forest, x, paths.check_tree(forest.n_estimators, tree))
 
 
 def _path(model: AMFClassifier, x: dict[Any, Any], tree: int) -> pd.DataFrame:
@@ -238,7 +247,7 @@ def _path(model: AMFClassifier, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     return pd.DataFrame({name: _column(table[name]) for name in _PATH_COLUMNS})
 
 
-def weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
+def weighted_depth(model: Any, x: dict[Any, Any]) -> pd.Series:
     """Return for each tree the mean depth of the nodes that predict a sample.
 
     The nodes on the path are weighted by their mass in the prediction. The result is 0 if the root
@@ -247,7 +256,7 @@ def weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
     Parameters
     ----------
     model
-        The forest.
+        The forest, or a fitted estimator of `river_amf.sklearn` with one.
     x
         Features, as in `predict_proba_one`.
 
@@ -276,8 +285,8 @@ def weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
     1    True
     Name: weighted_depth, dtype: bool
     """
-    _check_forest(model)
-    return model._read(_weighted_depth, model, x)
+    forest = forest_of(model)
+    return forest._read(_weighted_depth, forest, x)
 
 
 def _weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
@@ -288,93 +297,16 @@ def _weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
     return pd.Series(depths, pd.RangeIndex(len(depths), name="tree"), name="weighted_depth")
 
 
-def feature_relevance(model: AMFClassifier) -> pd.Series:
-    """Return how informative each feature has recently been about the label, from 0 to 1.
-
-    For a categorical feature, relevance is Goodman and Kruskal's tau[^1]: the part of the label's
-    variance that lies between the categories, minus what chance would give. (If there are more than
-    64 categories, some share their counts.) For a numeric feature, it is the larger of two values:
-    tau over 16 equal parts of the range, and the correlation ratio eta^2, the part of the feature's
-    own variance that lies between the labels. Both are averages over about the last 400 samples.
-    The forest splits a feature in proportion to its relevance plus 0.003.
-
-    Parameters
-    ----------
-    model
-        A forest with `split_intensity="relevance"`.
-
-    Returns
-    -------
-    Series of length n_features
-        The relevances, as floats named `relevance` and indexed by feature, in order of first
-        appearance. Empty before the first sample.
-
-    Raises
-    ------
-    TypeError
-        If the model is not a forest.
-    ValueError
-        If the forest has another split intensity, as it then does not keep the relevance.
-
-    Examples
-    --------
-    >>> import random
-    >>> from river_amf import AdaptiveAMFClassifier, inspection
-    >>> model, rng = AdaptiveAMFClassifier(seed=1), random.Random(1)
-    >>> for i in range(500):
-    ...     model.learn_one({"noise": rng.random(), "signal": i % 10}, i % 10 < 5)
-    >>> inspection.feature_relevance(model).round(1)
-    noise     0.0
-    signal    1.0
-    Name: relevance, dtype: float64
-
-    References
-    ----------
-    [^1]: Goodman, L. A., & Kruskal, W. H. (1954). Measures of association for cross
-          classifications. Journal of the American Statistical Association, 49(268), 732-764.
-    """
-    _check_forest(model)
-    if model.split_intensity != "relevance":
-        raise ValueError(
-            f"model has split_intensity={model.split_intensity!r}, but only a forest with "
-            "'relevance', such as AdaptiveAMFClassifier, keeps the relevance of its features"
-        )
-    return model._read(_feature_relevance, model)
-
-
-def _feature_relevance(model: AMFClassifier) -> pd.Series:
-    arena, names = model._arena, list(model._features)
-    values = [] if arena is None else arena.features["relevance"][: len(names)].tolist()
-    # made from an array, as pandas would turn tuples in a list of names into levels
-    index = pd.Index(np.array([*names, None], dtype=object)[:-1], tupleize_cols=False)
-    return pd.Series(values, index=index, name="relevance", dtype=np.float64)
-
-
-def _check_forest(model: object) -> None:
-    """Raise TypeError unless the model is a forest."""
-    if not hasattr(model, "_arena"):
-        raise TypeError(
-            f"model must be a forest, got {type(model).__name__}; "
-            "for a pipeline, pass its last step, such as pipeline['AMFClassifier'], "
-            "and for a scikit-learn estimator, its model_"
-        )
-
-
 def _column(values: Any) -> pd.Series:
     """Return values as a series that keeps dicts, sets, names of any type and None as they are."""
     return pd.Series(values, dtype=object if isinstance(values, list) else None)
 
 
-def _depths(nodes: NDArray[Any], root: int) -> NDArray[np.int64]:
-    """Return the number of splits above each node."""
-    depths = np.zeros(len(nodes), np.int64)
-    pending = [root]
-    while pending:
-        index = pending.pop()
-        for child in (int(nodes["left"][index]), int(nodes["right"][index])):
-            if child != kernels.NONE:
-                depths[child] = depths[index] + 1
-                pending.append(child)
+def _depths(arena: state.Arena, tree: int) -> NDArray[np.int64]:
+    """Return the number of splits above each node of a tree."""
+    depths = np.zeros(int(arena.trees["n_nodes"][tree]), np.int64)
+    for depth, level in enumerate(paths.levels(arena, tree)):
+        depths[level] = depth
     return depths
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,6 +48,17 @@ def check_tree(n_trees: int, tree: Any) -> int:
     if not 0 <= index < n_trees:
         raise IndexError(f"tree must be between 0 and {n_trees - 1}, got {index}")
     return index
+
+
+def levels(arena: state.Arena, tree: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the numbers of the nodes of a tree, level by level from the root."""
+    root = int(arena.trees["root"][tree])
+    nodes = arena.nodes[tree]
+    level = np.array([root] if root != kernels.NONE else [], np.int64)
+    while len(level):
+        yield level
+        children = np.concatenate([nodes["left"][level], nodes["right"][level]])
+        level = children[children != kernels.NONE].astype(np.int64)
 
 
 def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:

@@ -4,6 +4,7 @@ Every function draws on the axes it is given, or on those of a new figure, and r
 """
 
 from river_amf.plot.histories import drift, fading_share, relevance, weighted_depth
+from river_amf.plot.importances import importance, importance_history
 from river_amf.plot.models import accuracy_and_time, comparison, learning_curves
 from river_amf.plot.surfaces import decision_surface
 from river_amf.plot.trees import tree
@@ -14,6 +15,8 @@ __all__ = [
     "decision_surface",
     "drift",
     "fading_share",
+    "importance",
+    "importance_history",
     "learning_curves",
     "relevance",
     "tree",

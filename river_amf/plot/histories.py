@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf.evaluation.history import DriftHistory
 from river_amf.parameters import integer
 from river_amf.plot.canvas import COLORS, Axes, check_axes, given_axes, new_axes, new_column
-from river_amf.plot.lines import OTHERS, ROOM, draw_line, line_style, name_at_the_end
+from river_amf.plot.lines import OTHERS, ROOM, draw_features, draw_line
 
 _MARK = {"color": "#777777", "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 0}
 
@@ -108,15 +107,8 @@ def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8
             "or the stream has no samples"
         )
     ax = new_axes(ax)
-    order = np.argsort(-table.max().to_numpy(), kind="stable")
-    named = order[:n_features].tolist()
-    for place in order[n_features:].tolist():
-        draw_line(ax, table.iloc[:, place], label=str(table.columns[place]), **OTHERS)
-    for rank, place in enumerate(named):
-        draw_line(ax, table.iloc[:, place], label=str(table.columns[place]), **line_style(rank))
-    ax.set_ylim(bottom=-ROOM * ax.get_ylim()[1])
+    draw_features(ax, table, n_features)
     ax.set_ylabel("relevance")
-    name_at_the_end(ax, ax.lines[-len(named) :])
     return ax
 
 

@@ -23,6 +23,19 @@ def draw_line(ax: Axes, values: pd.Series, **style: Any) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def draw_features(ax: Axes, table: pd.DataFrame, n_named: int) -> None:
+    """Draw columns that were recorded along a stream, and name those with the highest values."""
+    order = np.argsort(-table.max().to_numpy(), kind="stable")
+    named = order[:n_named].tolist()
+    for place in order[n_named:].tolist():
+        draw_line(ax, table.iloc[:, place], label=str(table.columns[place]), **OTHERS)
+    for rank, place in enumerate(named):
+        draw_line(ax, table.iloc[:, place], label=str(table.columns[place]), **line_style(rank))
+    if not (table < 0.0).any(axis=None):
+        ax.set_ylim(bottom=-ROOM * ax.get_ylim()[1])
+    name_at_the_end(ax, ax.lines[-len(named) :])
+
+
 def line_style(place: int) -> dict[str, str]:
     """Return the style of a line, different from those of all lines before it."""
     cycle, color = divmod(place, len(COLORS))

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from river import base
 
 from river_amf import frames, paths
 from river_amf.encoding import Number, as_number, is_missing, shown
 from river_amf.explanation import name
-from river_amf.forest import AMFClassifier
+from river_amf.forest import AMFClassifier, river_model
 from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import (
     Axes,
@@ -33,7 +32,7 @@ _POINT: dict[str, Any] = {"s": 14.0, "linewidths": 0.6, "edgecolors": "white", "
 
 
 def decision_surface(
-    model: base.Classifier,
+    model: Any,
     features: Sequence[Hashable] | None = None,
     samples: Iterable[Sample] = (),
     *,
@@ -51,7 +50,8 @@ def decision_surface(
     Parameters
     ----------
     model
-        A forest, or any other river classifier, including a pipeline.
+        A forest, any other river classifier, including a pipeline, or a fitted estimator of
+        `river_amf.sklearn`, whose features are the names of its columns or 0, 1, ...
     features
         The two features for the horizontal and the vertical axis. By default the features of the
         forest or of the samples, of which there must be exactly two.
@@ -110,6 +110,7 @@ def decision_surface(
     if aggregated is not None:
         flag("aggregated", aggregated)
     samples = list(samples)
+    model = river_model(model)
     forest = _forest(model)
     if forest is not None and forest._arena is None:
         raise ValueError(_NOTHING)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from river_amf import inspection
 from river_amf.explanation import categories_text, counts_text, name, number
-from river_amf.forest import AMFClassifier
+from river_amf.forest import forest_of
 from river_amf.parameters import integer
 from river_amf.plot.canvas import Axes, Rectangle, add_legend, label_colors, new_axes
 
@@ -31,7 +31,7 @@ class _Box(NamedTuple):
     n_below: int  # number of nodes below it that are not drawn
 
 
-def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
+def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
     """Draw a tree of a forest, with its root on the left.
 
     Each node shows its split, its label counts, its share of the mass left over by the nodes above
@@ -41,7 +41,7 @@ def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | Non
     Parameters
     ----------
     model
-        The forest.
+        The forest, or a fitted estimator of `river_amf.sklearn` with one.
     tree
         Index of the tree, from 0.
     max_depth
@@ -79,10 +79,11 @@ def tree(model: AMFClassifier, tree: int = 0, max_depth: int = 4, ax: Axes | Non
 
     """
     integer(0)("max_depth", max_depth)
-    table = inspection.node_table(model, tree)
+    forest = forest_of(model)
+    table = inspection.node_table(forest, tree)
     if table.empty:
         raise ValueError(f"tree {tree} has no nodes: it has not learned anything since it started")
-    boxes = _lay_out(table, max_depth, use_aggregation=model.use_aggregation)
+    boxes = _lay_out(table, max_depth, use_aggregation=forest.use_aggregation)
     n_levels = 1 + max(box.row.depth for box in boxes)
     n_rows = 1.0 + max(box.place for box in boxes)
     colors = label_colors(boxes[0].row.counts)

@@ -21,12 +21,13 @@ except ImportError as error:
         name="sklearn",
     ) from error
 
+from river_amf.sklearn.forests import OnlineForest
 from river_amf.sklearn.online import OnlineClassifier
 
 __all__ = ["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"]
 
 
-class AMFClassifier(OnlineClassifier):
+class AMFClassifier(OnlineForest):
     """Aggregated Mondrian Forest classifier for scikit-learn.
 
     It wraps a `river_amf.AMFClassifier`, available as `model_`. Given the same rows in the same
@@ -35,19 +36,25 @@ class AMFClassifier(OnlineClassifier):
 
     Parameters
     ----------
+    n_estimators, step, use_aggregation, dirichlet, split_pure, max_nodes
+        As in `river_amf.AMFClassifier`.
+    random_state
+        Seed for reproducible results: an integer >= 0, a numpy `RandomState`, or `None` for numpy's
+        global one. From the latter two, an integer seed is drawn whenever training starts.
     n_classes
         Maximum number of classes; the prior counts this many from the start. With `None`, it counts
         the classes seen so far.
-    n_estimators, step, loss, split_prior, use_aggregation, dirichlet, split_pure, max_nodes
+    loss, split_prior, max_categories, max_bytes, split_intensity, fading_factor, restart_threshold
         As in `river_amf.AMFClassifier`.
-    max_categories, max_bytes, split_intensity, fading_factor, restart_threshold, vote
+    vote
         As in `river_amf.AMFClassifier`.
     n_jobs
         Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
         It does not affect the results and may be changed at any time.
-    random_state
-        Seed for reproducible results: an integer >= 0, a numpy `RandomState`, or `None` for numpy's
-        global one. From the latter two, an integer seed is drawn whenever training starts.
+    class_weight
+        Dict from class to the weight of its rows, by default 1; or `"balanced"` for weights
+        n_samples / (n_classes * n_samples_of_the_class), which only `fit` can know. `partial_fit`
+        multiplies these weights by `sample_weight`.
 
     Attributes
     ----------
@@ -61,11 +68,13 @@ class AMFClassifier(OnlineClassifier):
         Number of features.
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Names of the features. Defined only if X was a dataframe whose column names are strings.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        The decrease of Gini impurity that the splits on each feature bring; they sum to 1.
 
     Notes
     -----
     Parameters are checked when training starts. After that, `partial_fit` rejects a change of any
-    parameter but `n_jobs`; `fit` starts over.
+    parameter but `n_jobs` and `class_weight`; `fit` starts over.
 
     Any thread may make any call at any time. Predictions, copies and `save` run beside each other;
     `fit` and `partial_fit` have the estimator to themselves. If an exception from a signal handler
@@ -88,16 +97,17 @@ class AMFClassifier(OnlineClassifier):
 
     def __init__(
         self,
-        n_classes: int | None = None,
-        *,
         n_estimators: int = 10,
+        *,
         step: float = 1.0,
-        loss: str = "log",
-        split_prior: float = 0.5,
         use_aggregation: bool = True,
         dirichlet: float | None = None,
         split_pure: bool = False,
         max_nodes: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        n_classes: int | None = None,
+        loss: str = "log",
+        split_prior: float = 0.5,
         max_categories: int | None = None,
         max_bytes: int | None = None,
         split_intensity: str = "range",
@@ -105,17 +115,18 @@ class AMFClassifier(OnlineClassifier):
         restart_threshold: float | None = None,
         vote: str = "mean",
         n_jobs: int | None = 1,
-        random_state: int | np.random.RandomState | None = None,
+        class_weight: dict[Any, float] | str | None = None,
     ) -> None:
-        self.n_classes = n_classes
         self.n_estimators = n_estimators
         self.step = step
-        self.loss = loss
-        self.split_prior = split_prior
         self.use_aggregation = use_aggregation
         self.dirichlet = dirichlet
         self.split_pure = split_pure
         self.max_nodes = max_nodes
+        self.random_state = random_state
+        self.n_classes = n_classes
+        self.loss = loss
+        self.split_prior = split_prior
         self.max_categories = max_categories
         self.max_bytes = max_bytes
         self.split_intensity = split_intensity
@@ -123,7 +134,7 @@ class AMFClassifier(OnlineClassifier):
         self.restart_threshold = restart_threshold
         self.vote = vote
         self.n_jobs = n_jobs
-        self.random_state = random_state
+        self.class_weight = class_weight
 
 
 class AdaptiveAMFClassifier(AMFClassifier):
@@ -134,11 +145,11 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     Parameters
     ----------
-    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, max_bytes, n_jobs
+    n_estimators, step, use_aggregation, dirichlet, split_pure, random_state, n_classes, loss
         As in `AMFClassifier`.
-    random_state
+    max_bytes, n_jobs, class_weight
         As in `AMFClassifier`.
-    split_prior, max_nodes, max_categories, split_intensity, fading_factor, restart_threshold, vote
+    max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote
         As in `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
 
     Examples
@@ -159,16 +170,17 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     def __init__(
         self,
-        n_classes: int | None = None,
-        *,
         n_estimators: int = 10,
+        *,
         step: float = 1.0,
-        loss: str = "log",
-        split_prior: float = 0.7,
         use_aggregation: bool = True,
         dirichlet: float | None = None,
         split_pure: bool = False,
         max_nodes: int | None = 5000,
+        random_state: int | np.random.RandomState | None = None,
+        n_classes: int | None = None,
+        loss: str = "log",
+        split_prior: float = 0.7,
         max_categories: int | None = 5000,
         max_bytes: int | None = None,
         split_intensity: str = "relevance",
@@ -176,18 +188,19 @@ class AdaptiveAMFClassifier(AMFClassifier):
         restart_threshold: float | None = 4.0,
         vote: str = "learned",
         n_jobs: int | None = 1,
-        random_state: int | np.random.RandomState | None = None,
+        class_weight: dict[Any, float] | str | None = None,
     ) -> None:
         super().__init__(
-            n_classes,
             n_estimators=n_estimators,
             step=step,
-            loss=loss,
-            split_prior=split_prior,
             use_aggregation=use_aggregation,
             dirichlet=dirichlet,
             split_pure=split_pure,
             max_nodes=max_nodes,
+            random_state=random_state,
+            n_classes=n_classes,
+            loss=loss,
+            split_prior=split_prior,
             max_categories=max_categories,
             max_bytes=max_bytes,
             split_intensity=split_intensity,
@@ -195,7 +208,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
             restart_threshold=restart_threshold,
             vote=vote,
             n_jobs=n_jobs,
-            random_state=random_state,
+            class_weight=class_weight,
         )
 
 

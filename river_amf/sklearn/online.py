@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import copy
 import weakref
-from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from river_amf import dummy, forest, frames
+from river_amf import frames
 from river_amf.encoding import shown
 from river_amf.locks import ModelLock
-from river_amf.persistence import Saved, soundness, values
-from river_amf.persistence.container import take
+from river_amf.sklearn.saving import SavedEstimator, as_river_takes
 from river_amf.sklearn.targets import (
-    classes_of,
     draw_seed,
     merged_classes,
     read_labels,
@@ -33,13 +30,10 @@ _Result = TypeVar("_Result")
 _locks: weakref.WeakKeyDictionary[OnlineClassifier, ModelLock] = weakref.WeakKeyDictionary()
 
 
-class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
+class OnlineClassifier(ClassifierMixin, SavedEstimator):
     """Base of the estimators, which wrap a model of class `_river` as `model_`."""
 
-    _river: ClassVar[type[forest.AMFClassifier] | type[dummy.OnlineDummyClassifier]]
     _finite: ClassVar[bool | str] = "allow-nan"  # scikit-learn's `ensure_all_finite` for X
-    model_: Any
-    classes_: NDArray[Any]
     _next_classes: NDArray[Any]  # those there will be, while a call learns rows
 
     def __sklearn_tags__(self) -> Any:
@@ -178,6 +172,34 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         proba[:, self._class_of_label(seen)] = seen
         return proba
 
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the logarithm of the probability of each class.
+
+        Parameters
+        ----------
+        X
+            Array or dataframe of shape (n_samples, n_features), as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            The natural logarithms of `predict_proba`, -inf for classes that have not been seen.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError, TypeError, ValueError
+            As in `predict_proba`.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import OnlineDummyClassifier
+        >>> model = OnlineDummyClassifier().fit([[0], [0]], ["ham", "spam"])
+        >>> model.predict_log_proba([[0]]).round(4)
+        array([[-0.6931, -0.6931]])
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class, in a tie the one seen first.
 
@@ -220,99 +242,15 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
             state["model_"] = copy.deepcopy(state["model_"])
         return state
 
+    def _fitted_model(self) -> Any:
+        """Return `model_`, or raise NotFittedError."""
+        check_is_fitted(self, "model_")
+        return self.model_
+
     @property
     def _lock(self) -> ModelLock:
         # not an attribute, which scikit-learn does not let `__init__` set and would copy
         return _locks.get(self) or _locks.setdefault(self, ModelLock(rank=-1))
-
-    def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        result: _Result = self._lock.read(self._settle, self._while_model_still, call, *arguments)
-        return result
-
-    def _while_model_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        if not hasattr(self, "model_"):
-            return call(*arguments)
-        result: _Result = self.model_._while_still(call, *arguments)
-        return result
-
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        parameters = values.parameters_to_json(self.get_params(deep=False))
-        if not hasattr(self, "model_"):
-            return {"parameters": parameters}, {}
-        strangers = self._strangers()
-        if strangers:
-            raise ValueError(
-                f"cannot save the estimator: model_ has learned {shown(strangers)} directly, which "
-                "are not among its columns or classes; save model_ instead"
-            )
-        model, arrays = self.model_._to_file()
-        fitted = {
-            "model": model,
-            "parameters": values.parameters_to_json(self._parameters),
-            "classes": [values.to_json(label, "class") for label in self.classes_],
-            "has_all_classes": self._has_all_classes,
-            "columns": [values.to_json(name, "column") for name in self._columns],
-            "names": hasattr(self, "feature_names_in_"),
-        }
-        return {"parameters": parameters, "fitted": fitted}, arrays
-
-    @classmethod
-    def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        names = cls._get_param_names()
-        estimator = cls(**values.parameters_from_json(take(header, "parameters", {}), names))
-        fitted = take(header, "fitted", None)
-        if fitted is not None:
-            estimator._set_fitted(fitted, arrays)
-        surplus = [*header, *(arrays if fitted is None else fitted)]
-        soundness.demand(not surplus, f"entries {shown(surplus)}")
-        return estimator
-
-    def _set_fitted(self, fitted: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
-        """Restore the fitted state from a file, or raise FileError if it is inconsistent."""
-        names = self._get_param_names()
-        self.model_ = self._river._from_file(take(fitted, "model"), arrays)
-        parameters = values.parameters_from_json(take(fitted, "parameters", {}), names)
-        self._parameters = type(self)(**parameters).get_params(deep=False)
-        self.classes_ = classes_of(values.distinct_from_json(take(fitted, "classes"), "class"))
-        self._has_all_classes = take(fitted, "has_all_classes", False)
-        self._columns = values.distinct_from_json(take(fitted, "columns"), "column")
-        self.n_features_in_ = len(self._columns)
-        has_names = take(fitted, "names", False)
-        soundness.demand(type(self._has_all_classes) is type(has_names) is bool, "flags")
-        if has_names:
-            are_texts = all(isinstance(name, str) for name in self._columns)
-            soundness.demand(are_texts, "names of columns")
-            self.feature_names_in_ = np.array(self._columns, dtype=object)
-        self._check_model()
-
-    def _check_model(self) -> None:
-        """Raise FileError unless the model in a file fits its columns, classes and parameters."""
-        model, n_classes = self.model_, self.model_.n_classes
-        soundness.demand(model._has_learnt, "model, which has learned nothing,")
-        soundness.demand(n_classes is None or len(self.classes_) <= n_classes, "number of classes")
-        soundness.demand(self._columns, "number of columns")
-        strangers = self._strangers()
-        what = f"model, which knows {shown(strangers)} besides the columns and classes,"
-        soundness.demand(not strangers, what)
-        for name, value in self._parameters.items():
-            soundness.demand(self._is_of_model(name, value), f"{name} of the fitted model")
-
-    def _strangers(self) -> list[Any]:
-        """Return the features and labels of `model_` that are not known columns or classes."""
-        columns, classes = {*self._columns}, {*self.classes_.tolist()}
-        features = getattr(self.model_, "_features", ())  # a dummy has no features
-        strangers = [name for name in features if name not in columns]
-        return strangers + [label for label in self.model_._labels if label not in classes]
-
-    def _is_of_model(self, name: str, value: Any) -> bool:
-        """Whether `model_` fits a parameter; raise ValueError if the parameter is invalid."""
-        if name == "random_state":
-            return value is None or draw_seed(value) == self.model_.seed
-        if name in self._river._always_writable:
-            self._river._checks[name](name, _as_river_takes(name, value))
-            return True
-        own = getattr(self.model_, name)
-        return type(value) is type(own) and value == own
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> Self:
         return self._lock.run_alone(self._fit_alone, X, y, sample_weight)
@@ -320,7 +258,7 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _fit_alone(self, X: Any, y: Any, sample_weight: Any) -> Self:
         draft = self._draft()
         draft._start()
-        draft._learn_frame(*draft._read(X, y, None, sample_weight, is_first=True))
+        draft._learn_frame(*draft._read(X, y, None, sample_weight, is_first=True, is_whole=True))
         return self._become(draft)
 
     def _draft(self) -> Self:
@@ -346,8 +284,8 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
 
     def _start(self) -> None:
         """Create an untrained model, whose class checks the parameters."""
-        self._parameters = self.get_params(deep=False)
-        parameters = {name: _as_river_takes(name, v) for name, v in self._parameters.items()}
+        self._parameters = self._params_of_river()
+        parameters = {name: as_river_takes(name, v) for name, v in self._parameters.items()}
         if "random_state" in parameters:
             parameters["seed"] = draw_seed(parameters.pop("random_state"))
         self.model_ = self._river(**parameters)
@@ -367,25 +305,35 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
     def _set_writable(self) -> None:
         """Pass on the parameters that may change at any time."""
         for name in self._river._always_writable:
-            setattr(self.model_, name, _as_river_takes(name, getattr(self, name)))
+            setattr(self.model_, name, as_river_takes(name, getattr(self, name)))
 
     def _read(
-        self, X: Any, y: Any, classes: Any, sample_weight: Any, *, is_first: bool
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        *,
+        is_first: bool,
+        is_whole: bool = False,  # all that will be learned
     ) -> tuple[nw.DataFrame[Any], NDArray[Any], NDArray[np.float64]]:
         """Check rows, take up their columns and classes, and return frame, labels and weights."""
         frame = self._read_frame(X, is_first=is_first)
         labels = read_labels(y)
         check_consistent_length(X, labels)
         weights = read_weights(sample_weight, len(labels))
-        if is_first and not weights.any():
-            raise ValueError(
-                "sample_weight is zero everywhere; in the first call, at least one row must have a "
-                "positive weight"
-            )
         known = None if is_first else self.classes_
         if classes is not None:
             self.classes_ = known = self._declared(classes, known)
             self._has_all_classes = True
+        all_classes = self.classes_ if self._has_all_classes else None
+        with np.errstate(over="ignore"):  # an infinite weight is refused below
+            weights = weights * self._weights_of_classes(labels, all_classes, is_whole=is_whole)
+        if is_first and not weights.any():
+            raise ValueError(
+                "sample_weight is zero everywhere, or class_weight is; in the first call, at least "
+                "one row must have a positive weight"
+            )
         if self._has_all_classes:
             unknown = np.setdiff1d(merged_classes(known, labels), self.classes_)
             if len(unknown):
@@ -396,6 +344,12 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         else:
             self.classes_ = merged_classes(known, labels[weights > 0.0])
         return frame, labels, weights
+
+    def _weights_of_classes(
+        self, labels: NDArray[Any], classes: NDArray[Any] | None, *, is_whole: bool
+    ) -> NDArray[np.float64] | float:
+        """Return the weight that each row has by its class, or raise ValueError."""
+        return 1.0
 
     def _declared(self, classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
         """Return `classes_` as given in this call, or raise ValueError if they are invalid."""
@@ -466,8 +420,3 @@ class OnlineClassifier(Saved, ClassifierMixin, BaseEstimator):
         if set(frame.columns) != set(self._columns):  # match by position; scikit-learn has warned
             frame = frames.read_frame(frame.to_pandas().set_axis(self._columns, axis="columns"))
         return frame
-
-
-def _as_river_takes(name: str, value: Any) -> Any:
-    """Return a parameter for the river class: in scikit-learn, `n_jobs=None` means 1."""
-    return 1 if name == "n_jobs" and value is None else value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from contextlib import suppress
 from typing import Any
@@ -10,10 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import assert_all_finite, check_array, check_random_state, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_non_negative
 
-from river_amf.encoding import shown
+from river_amf.encoding import LARGEST_WEIGHT, shown
 from river_amf.frames import unmasked
 from river_amf.parameters import integer
 from river_amf.persistence import soundness
@@ -99,6 +101,66 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
         )
     check_non_negative(weights, "sample_weight")
     return weights
+
+
+def is_weight(value: Any) -> bool:
+    """Whether a value is a weight that a forest takes, as a float."""
+    return type(value) is float and 0.0 <= value <= LARGEST_WEIGHT
+
+
+def class_weights(
+    class_weight: Any, labels: NDArray[Any], classes: NDArray[Any] | None, *, is_whole: bool
+) -> NDArray[np.float64]:
+    """Return the weight of each row by its class, or raise ValueError.
+
+    `classes` are those given to `partial_fit`; `is_whole` is true in `fit`, which sees all rows.
+    """
+    if class_weight is None:
+        return np.ones(len(labels))
+    there, codes = np.unique(labels, return_inverse=True)
+    if isinstance(class_weight, dict):
+        known = classes if classes is not None else there if is_whole else None
+        check_class_weight(class_weight, known)
+        weights = np.array([float(class_weight.get(label, 1.0)) for label in there.tolist()])
+    elif isinstance(class_weight, str) and class_weight == "balanced":
+        if not is_whole:
+            raise ValueError(
+                "class_weight='balanced' needs all rows at once, so partial_fit cannot take it; "
+                "give a dict of weights, such as {'spam': 2.0, 'ham': 1.0}, or weights by row as "
+                "sample_weight"
+            )
+        weights = compute_class_weight("balanced", classes=there, y=labels)
+    else:
+        raise ValueError(
+            "class_weight must be a dict from class to weight, 'balanced' or None, got "
+            f"{shown(class_weight)}"
+        )
+    by_row: NDArray[np.float64] = weights[codes]
+    return by_row
+
+
+def check_class_weight(class_weight: dict[Any, Any], classes: NDArray[Any] | None = None) -> None:
+    """Raise ValueError unless these are weights of classes, of which all may be known."""
+    for label, weight in class_weight.items():
+        number = math.nan
+        if isinstance(weight, numbers.Real) and not isinstance(weight, np.timedelta64):
+            with suppress(OverflowError):
+                number = float(weight)
+        if not is_weight(number):
+            raise ValueError(
+                f"class_weight must have a number from 0 to {LARGEST_WEIGHT:g} for each class, got "
+                f"{shown(weight)} for {shown(label)}"
+            )
+    if classes is None:
+        return
+    known = classes.tolist()
+    strangers = [label for label in class_weight if label not in known]
+    # As in scikit-learn, a class more is fine if the others have weights: a fold may lack it.
+    if strangers and any(label not in class_weight for label in known):
+        raise ValueError(
+            f"class_weight has weights for {shown(strangers)}, which are not among the classes "
+            f"{shown(known)}"
+        )
 
 
 def _family(labels: NDArray[Any]) -> str:

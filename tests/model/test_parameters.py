@@ -299,12 +299,6 @@ def test_any_max_nodes_beyond_what_fits_means_no_limit():
     assert answers(trained(max_nodes=10**30)) == answers(trained(max_nodes=None))
 
 
-@pytest.mark.parametrize("model", FORESTS)
-def test_parameters_of_the_forest_are_given_by_name(model):
-    with pytest.raises(TypeError, match="positional"):
-        model(2)
-
-
 # Assignment
 
 

@@ -291,6 +291,11 @@ def medley(rng: random.Random, seconds: float) -> None:
         check_tree(model, rng.randrange(4))
         inspection.path(model, x, rng.randrange(4))
         assert (inspection.weighted_depth(model, x) >= 0.0).all()
+        assert (inspection.feature_importance(model)["mass"] >= 0.0).all()
+        tree = model[rng.randrange(4)]
+        check_proba(tree.predict_proba_one(x))
+        figures = tree.summary
+        assert figures["n_branches"] + figures["n_leaves"] == figures["n_nodes"]
         if model.split_intensity == "relevance":
             assert not np.isnan(inspection.feature_relevance(model)).any()
         model.n_jobs = rng.choice([1, 2])

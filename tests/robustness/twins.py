@@ -32,6 +32,7 @@ LOOKS: dict[str, Callable[[Any], object]] = {
     "deepcopy": lambda model: answers(copy.deepcopy(model)),
     "file": lambda model: answers(loaded(saved(model))),
     "node_table": lambda model: inspection.node_table(model, 1),
+    "tree": lambda model: model[1].summary,
     "debug_one": lambda model: model.debug_one(PROBES[0]),
     "memory_usage": lambda model: model.memory_usage > 0,
     "fading_share": lambda model: str(model.fading_share),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tables
 from river import preprocessing
+from sklearn.exceptions import NotFittedError
 
 from river_amf import AMFClassifier, inspection, sklearn
 
@@ -104,12 +105,21 @@ def test_a_pipeline_is_told_where_its_forest_is(mixed):
         inspection.node_table(preprocessing.StandardScaler() | mixed)
 
 
-def test_an_estimator_of_scikit_learn_is_told_where_its_forest_is():
-    estimator = sklearn.AMFClassifier(n_estimators=1).fit([[1.0], [2.0]], [0, 1])
-    for look in (inspection.node_table, inspection.feature_relevance):
-        with pytest.raises(TypeError, match="for a scikit-learn estimator, its model_"):
-            look(estimator)
-    assert len(inspection.node_table(estimator.model_)) == 3
+def test_estimators_of_scikit_learn_are_looked_into_as_their_forests():
+    X, y = [[1.0], [2.0], [4.0]], [0, 1, 1]
+    estimator = sklearn.AdaptiveAMFClassifier(2, random_state=1).fit(X, y)
+    for look in (
+        inspection.node_table,
+        inspection.feature_relevance,
+        inspection.feature_importance,
+        lambda model: inspection.path(model, {0: 1.0}),
+        lambda model: inspection.weighted_depth(model, {0: 1.0}),
+    ):
+        assert look(estimator).equals(look(estimator.model_))
+        with pytest.raises(NotFittedError):
+            look(sklearn.AMFClassifier())
+        with pytest.raises(TypeError, match="model must be a forest, got OnlineDummyClassifier"):
+            look(sklearn.OnlineDummyClassifier().fit(X, y))
 
 
 @pytest.mark.parametrize("tree", [1.0, "0", None])

@@ -459,3 +459,82 @@ except ImportError as error:
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "pip install river-amf[plot]" in run.stdout, run.stderr
     assert run.returncode == 0
+
+
+# Importances
+
+
+def test_importances_are_bars_with_the_largest_on_top():
+    values = pd.Series(
+        {"low": 0.1, ("late", 1): -0.2, "x$_1$": 0.9, "gone": np.nan}, name="impurity"
+    )
+    ax = plot.importance(values)
+    assert [bar.get_width() for bar in ax.patches] == [0.9, 0.1, -0.2]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["x$_1$", "low", "('late', 1)"]
+    heights = [bar.get_y() for bar in ax.patches]
+    bottom, top = ax.get_ylim()
+    assert heights == sorted(heights) and bottom > top
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("impurity", "")
+    ax.figure.canvas.draw()
+
+
+def test_only_the_most_important_features_have_bars():
+    ax = plot.importance(pd.Series(np.arange(30.0), [f"f{k}" for k in range(30)]), n_features=3)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["f29", "f28", "f27"]
+    assert ax.get_xlabel() == "importance"
+
+
+@pytest.mark.parametrize(
+    ("importance", "error", "message"),
+    [
+        ({"a": 1.0}, TypeError, "importance must be a pandas Series .*, got dict"),
+        (pd.DataFrame({"mass": [1.0]}), TypeError, "got DataFrame; choose a column"),
+        (pd.Series([], dtype=float), ValueError, "no features to draw"),
+        (pd.Series({"a": np.nan}), ValueError, "no features to draw"),
+    ],
+)
+def test_bars_need_importances(importance, error, message):
+    with pytest.raises(error, match=message):
+        plot.importance(importance)
+    with pytest.raises(ValueError, match="n_features must be an integer >= 1, got 0"):
+        plot.importance(importance, n_features=0)
+    assert not plt.get_fignums()
+
+
+def make_importances(values):
+    columns = pd.Index(np.array([*values, None], object)[:-1], tupleize_cols=False, name="feature")
+    return pd.DataFrame(np.array(list(values.values())).T, PLACES, columns)
+
+
+def test_importances_along_a_stream_are_lines_by_feature():
+    values = {"size": [0.1, 0.2, -0.3, 0.0], ("late", 1): [np.nan, np.nan, 0.4, 0.6]}
+    values |= {"never": [np.nan] * 4, "low": [0.01] * 4}
+    ax = plot.importance_history(make_importances(values), n_features=2)
+    for label in ("size", "('late', 1)", "low"):
+        name = ("late", 1) if label.startswith("(") else label
+        assert_shows(line_of(ax, label), values[name])
+    assert names(ax) == ["size", "('late', 1)"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", "importance")
+
+
+def test_a_checkpoint_without_measurements_is_left_out():
+    ax = plot.importance_history(make_importances({"a": [0.1, np.nan, 0.2, np.nan]}))
+    assert line_of(ax, "a").get_xdata().tolist() == [100, 300]
+
+
+@pytest.mark.parametrize(
+    ("history", "error", "message"),
+    [
+        ([], TypeError, "got list"),
+        (
+            pd.DataFrame({"a": [1.0]}),
+            ValueError,
+            "columns feature, got a DataFrame with index None",
+        ),
+        (make_importances({"a": [np.nan] * 4}), ValueError, "got nothing measured"),
+    ],
+)
+def test_lines_of_importance_need_their_history(history, error, message):
+    with pytest.raises(error, match=rf"must come from evaluation.importance_history.*{message}"):
+        plot.importance_history(history)
+    assert not plt.get_fignums()

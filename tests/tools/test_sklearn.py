@@ -13,20 +13,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.utils import shuffle
+from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 import river_amf
+from river_amf import inspection, plot
 from river_amf import sklearn as face
 from river_amf.persistence import container
 from river_amf.sklearn import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
@@ -89,6 +93,7 @@ libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
 def river_twin(estimator):
     """Make the equivalent river model."""
     parameters = estimator.get_params()
+    parameters.pop("class_weight", None)
     if "random_state" in parameters:
         parameters["seed"] = parameters.pop("random_state")
     return getattr(river_amf, type(estimator).__name__)(**parameters)
@@ -131,8 +136,9 @@ def as_seen(estimator):
 AS_THEY_ARE = [AMFClassifier(), AdaptiveAMFClassifier(), OnlineDummyClassifier()]
 VARIANTS_CHECKED = [
     AMFClassifier(
-        10,
-        n_estimators=3,
+        3,
+        n_classes=10,
+        class_weight="balanced",
         split_pure=True,
         max_nodes=41,
         n_jobs=2,
@@ -357,14 +363,19 @@ def test_parameters_and_defaults_are_those_of_river_s_class(kind):
     ours = inspect.signature(kind).parameters
     theirs = inspect.signature(getattr(river_amf, kind.__name__)).parameters
     names = ["random_state" if name == "seed" else name for name in theirs]
-    assert list(ours) == names
-    assert [p.default for p in ours.values()] == [p.default for p in theirs.values()]
+    own = ["class_weight"] * issubclass(kind, AMFClassifier)
+    assert list(ours) == names + own
+    defaults = [p.default for p in theirs.values()]
+    assert [p.default for p in ours.values()] == defaults + [None] * len(own)
     assert issubclass(kind, ClassifierMixin) and issubclass(kind, BaseEstimator)
 
 
-@every_kind
-def test_n_classes_may_be_given_by_position(kind):
-    assert kind(2).get_params()["n_classes"] == 2
+def test_the_number_of_trees_may_be_given_by_position_as_of_scikit_learn_s_forests():
+    for kind in (AMFClassifier, AdaptiveAMFClassifier):
+        assert kind(2).get_params()["n_estimators"] == 2
+        with pytest.raises(TypeError, match="positional"):
+            kind(2, 0.5)
+    assert OnlineDummyClassifier(2).get_params()["n_classes"] == 2
 
 
 BAD_PARAMETERS = {
@@ -1077,3 +1088,179 @@ def test_durations_are_no_numbers_among_labels():
     for dtype in ("m8[s]", "M8[s]"):
         y = np.array([1, 2, 1, 2], dtype)
         assert_refused_by_partial_fit(model, ValueError, "all strings or all numbers", X, y)
+
+
+# What scikit-learn's forests have
+
+
+@every_kind
+def test_log_probabilities_are_the_logarithms_of_the_probabilities(kind):
+    estimator = kind().partial_fit(X, Y, classes=["broad", "deep", "never", "tall"])
+    log_proba = estimator.predict_log_proba(X)
+    assert (log_proba[:, 2] == -np.inf).all()
+    np.testing.assert_array_equal(np.exp(log_proba[:, 2]), 0.0)
+    np.testing.assert_allclose(np.exp(log_proba), estimator.predict_proba(X), rtol=1e-12)
+    with pytest.raises(NotFittedError):
+        kind().predict_log_proba(X)
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_importances_of_features_are_the_decrease_of_impurity_by_column(kind):
+    columns, _ = mixed_columns()
+    labels = ["red" if color == "red" else "other" for color in columns["color"]]
+    estimator = kind(random_state=1).fit(pd.DataFrame(columns), labels)
+    importances = estimator.feature_importances_
+    assert importances.shape == (estimator.n_features_in_,)
+    assert importances.sum() == pytest.approx(1.0) and (importances >= 0.0).all()
+    assert estimator.feature_names_in_[importances.argmax()] == "color"
+    assert importances[list(columns).index("all gone")] == 0.0
+    table = inspection.feature_importance(estimator)
+    np.testing.assert_array_equal(importances[:5], table["impurity"].reindex(list(columns)[:5]))
+    assert SelectFromModel(estimator, prefit=True).get_support().tolist().count(True) >= 1
+
+
+def test_there_are_no_importances_before_training_or_of_a_dummy():
+    assert not hasattr(AMFClassifier(), "feature_importances_")
+    with pytest.raises(NotFittedError):
+        _ = AMFClassifier().feature_importances_
+    assert not hasattr(OnlineDummyClassifier().fit(X, Y), "feature_importances_")
+    assert AMFClassifier().fit([[1.0, 2.0]], ["one"]).feature_importances_.tolist() == [0.0, 0.0]
+
+
+def skewed(n_rows=400):
+    """Two overlapping classes, one of them rare."""
+    rng = np.random.default_rng(2)
+    labels = np.where(rng.random(n_rows) < 0.1, "rare", "usual")
+    return (rng.normal(size=n_rows) + 1.5 * (labels == "rare"))[:, None], labels
+
+
+CLASS_WEIGHTS = {
+    "of all": {"rare": 5.0, "usual": 0.5},
+    "of one": {"rare": 5},
+    "numpy's": {np.str_("rare"): np.float32(5.0)},
+    "balanced": "balanced",
+}
+
+
+@pytest.mark.parametrize("class_weight", CLASS_WEIGHTS.values(), ids=CLASS_WEIGHTS)
+def test_weights_of_classes_are_weights_of_rows(class_weight):
+    rows, labels = skewed()
+    estimator = FOREST(class_weight=class_weight).fit(rows, labels)
+    weights = compute_sample_weight(
+        class_weight if class_weight == "balanced" else {"usual": 1.0} | class_weight, labels
+    )
+    twin = learn_rows(river_twin(estimator), rows_of(rows), labels, weights)
+    assert_same(estimator, twin, rows, rows_of(rows))
+    plain = FOREST().fit(rows, labels)
+    assert (estimator.predict(rows) == "rare").sum() > (plain.predict(rows) == "rare").sum()
+
+
+def test_partial_fit_multiplies_weights_of_classes_by_those_of_rows():
+    estimator = FOREST(class_weight={"tall": 2.0, "deep": 0.0})
+    for start in range(0, len(Y), 57):
+        part = slice(start, start + 57)
+        estimator.partial_fit(X[part], Y[part], sample_weight=WEIGHTS[part])
+    factors = np.array([{"tall": 2.0, "deep": 0.0}.get(label, 1.0) for label in Y])
+    twin = learn_rows(river_twin(estimator), rows_of(X), Y, WEIGHTS * factors)
+    assert estimator.classes_.tolist() == ["broad", "tall"]
+    assert_same(estimator, twin, X, rows_of(X))
+
+
+def test_weights_of_classes_may_change_between_blocks():
+    estimator = FOREST().partial_fit(X[:200], Y[:200])
+    estimator.set_params(class_weight={"tall": 3.0}).partial_fit(X[200:], Y[200:])
+    weights = np.where((Y == "tall") & (np.arange(len(Y)) >= 200), 3.0, 1.0)
+    assert_same(estimator, learn_rows(river_twin(estimator), rows_of(X), Y, weights), X, rows_of(X))
+
+
+BAD_CLASS_WEIGHTS = [
+    ("heavy", "class_weight must be a dict from class to weight, 'balanced' or None, got 'heavy'"),
+    ([1.0, 2.0], "class_weight must be a dict .*, got \\[1.0, 2.0\\]"),
+    ({"tall": "2"}, "number from 0 to 1e\\+300 for each class, got '2' for 'tall'"),
+    ({"tall": -1.0}, "for each class, got -1.0 for 'tall'"),
+    ({"tall": np.nan}, "for each class, got nan for 'tall'"),
+    ({"tall": 10**400}, "for each class, got 10+ for 'tall'"),
+    ({"Tall": 2.0}, "weights for \\['Tall'\\], which are not among the classes \\['broad', "),
+    (dict.fromkeys(["tall", "broad", "deep"], 0.0), "or class_weight is"),
+]
+
+
+@pytest.mark.parametrize(("class_weight", "message"), BAD_CLASS_WEIGHTS)
+def test_bad_weights_of_classes_are_refused(class_weight, message):
+    estimator = FOREST(class_weight=class_weight)
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        estimator.partial_fit(X, Y, classes=["broad", "deep", "tall"])
+    assert not hasattr(estimator, "model_")
+
+
+def test_weights_whose_product_is_too_large_are_refused():
+    estimator = FOREST(class_weight={"tall": 1e300}).partial_fit(X, Y, sample_weight=WEIGHTS / 1e9)
+    more = {"sample_weight": np.full(len(Y), 1e300)}
+    assert_refused_by_partial_fit(estimator, ValueError, "w must be a finite", X, Y, **more)
+
+
+def test_balanced_weights_are_refused_by_partial_fit():
+    with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
+        FOREST(class_weight="balanced").partial_fit(X, Y)
+    estimator = FOREST(class_weight="balanced").fit(X, Y)
+    assert_refused_by_partial_fit(estimator, ValueError, "balanced", X, Y)
+
+
+def test_a_fold_without_a_class_that_has_a_weight_is_fine():
+    weights = {"tall": 2.0, "broad": 1.0, "deep": 1.0}
+    FOREST(class_weight=weights).fit(X[Y != "tall"], Y[Y != "tall"])
+
+
+@pytest.mark.parametrize("class_weight", [*CLASS_WEIGHTS.values(), {7: 2.0, True: 1}, {}])
+@pytest.mark.parametrize("has_learnt", [False, True])
+def test_a_file_keeps_the_weights_of_classes(class_weight, has_learnt, tmp_path):
+    estimator = FOREST(class_weight=class_weight)
+    if has_learnt:
+        rows, labels = skewed()
+        estimator.set_params(class_weight=None).partial_fit(rows, labels)
+        estimator.set_params(class_weight=class_weight)
+    estimator.save(tmp_path / "model.amf")
+    twin = AMFClassifier.load(tmp_path / "model.amf")
+    assert twin.get_params() == estimator.get_params()
+    assert clone(twin).class_weight == class_weight
+    if has_learnt and isinstance(class_weight, dict) and 7 not in class_weight:
+        for each in (estimator, twin):
+            each.partial_fit(rows, labels)
+        np.testing.assert_array_equal(twin.predict_proba(rows), estimator.predict_proba(rows))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        3,
+        {},
+        {"classes": ["a"]},
+        {"classes": ["a"], "weights": []},
+        {"classes": ["a", "a"], "weights": [1.0, 1.0]},
+        {"classes": ["a"], "weights": [-1.0]},
+        {"classes": ["a"], "weights": ["1"]},
+        {"classes": ["a"], "weights": [1.0], "more": 1},
+    ],
+)
+def test_a_file_with_unsound_weights_of_classes_is_refused(entry, tmp_path):
+    estimator = FOREST(class_weight={"a": 1.0})
+    path = tmp_path / "model.amf"
+    error_of_edited(estimator, lambda header, _: header.update(class_weight=entry), path)
+
+
+# Pictures of estimators
+
+
+def test_pictures_take_estimators_as_well_as_their_forests():
+    estimator = AMFClassifier(2, random_state=1).fit(X[:, :2], Y)
+    for draw in (plot.tree, lambda model, ax: plot.decision_surface(model, resolution=9, ax=ax)):
+        ours, theirs = Figure().subplots(1, 2)
+        draw(estimator, ax=ours)
+        draw(estimator.model_, ax=theirs)
+        assert [text.get_text() for text in ours.texts] == [t.get_text() for t in theirs.texts]
+        for image, other in zip(ours.images, theirs.images, strict=True):
+            np.testing.assert_array_equal(image.get_array(), other.get_array())
+        with pytest.raises(NotFittedError):
+            draw(AMFClassifier(), ax=ours)

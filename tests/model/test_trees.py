@@ -1,0 +1,262 @@
+"""A forest is the sequence of its trees, as river's ensembles are, and still one model."""
+
+import copy
+import inspect
+import pickle
+import random
+
+import numpy as np
+import pytest
+from river import base, compose, evaluate, forest, metrics, preprocessing
+from river.checks import yield_checks
+from sklearn.base import clone
+
+import river_amf
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation, inspection
+from river_amf.trees import Tree
+
+FORESTS = [AMFClassifier, AdaptiveAMFClassifier]
+both = pytest.mark.parametrize("kind", FORESTS)
+
+
+def stream(n_samples=300, seed=3):
+    rng = random.Random(seed)
+    for _ in range(n_samples):
+        x = {"a": rng.random(), "b": rng.choice(["red", "green", "blue"]), "c": rng.random()}
+        y = "up" if x["a"] + 0.3 * rng.random() > 0.6 else "down" if x["b"] == "red" else "flat"
+        if rng.random() < 0.1:
+            del x["c"]
+        yield x, y
+
+
+def trained(kind=AMFClassifier, n_samples=300, **parameters):
+    model = kind(**{"n_estimators": 4, "seed": 5} | parameters)
+    for x, y in stream(n_samples):
+        model.learn_one(x, y)
+    return model
+
+
+# Parameters by position
+
+
+@both
+def test_the_first_parameters_are_those_of_river_s_forest_in_its_order(kind):
+    theirs = list(inspect.signature(forest.AMFClassifier).parameters.values())
+    ours = list(inspect.signature(kind).parameters.values())
+    assert [p.name for p in ours[: len(theirs)]] == [p.name for p in theirs]
+    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in ours[: len(theirs)])
+    assert all(p.kind is p.KEYWORD_ONLY for p in ours[len(theirs) :])
+    assert kind(5).n_estimators == 5
+
+
+@both
+def test_a_call_of_river_s_forest_by_positions_means_the_same(kind):
+    values = (7, 0.5, False, 0.25, True, 99, 42)
+    theirs, ours = forest.AMFClassifier(*values)._get_params(), kind(*values)._get_params()
+    assert theirs == {name: ours[name] for name in theirs}
+    assert list(ours)[: len(theirs)] == list(theirs)
+    assert kind(*values).clone()._get_params() == ours
+    with pytest.raises(TypeError, match="positional"):
+        kind(*values, 2)
+
+
+# The sequence
+
+
+@both
+@pytest.mark.parametrize("n_samples", [0, 1, 300])
+def test_it_is_the_sequence_of_its_trees(kind, n_samples):
+    model = trained(kind, n_samples)
+    assert len(model) == 4 and bool(model)
+    trees = list(model)
+    assert [tree.index for tree in trees] == [0, 1, 2, 3]
+    assert all(type(tree) is Tree and tree.forest is model for tree in trees)
+    assert trees == model.models == [model[i] for i in range(4)]
+    assert [model[-1], model[-4], model[np.int64(2)], model[True]] == [
+        trees[k] for k in (3, 0, 2, 1)
+    ]
+    for part in (slice(None), slice(1, 3), slice(None, None, -2), slice(9, 12), slice(-2, None)):
+        assert model[part] == trees[part]
+    assert list(reversed(model)) == trees[::-1]
+    assert model[2] in model and trees[2] not in trained(kind)
+    first, *_, last = model
+    assert (first.index, last.index) == (0, 3)
+    assert len({*trees, *model}) == 4
+
+
+@pytest.mark.parametrize("index", [4, -5, 10**30])
+def test_an_index_out_of_range_is_an_error(index):
+    with pytest.raises(IndexError, match=f"between -4 and 3, got {index}"):
+        trained(n_samples=1)[index]
+
+
+@pytest.mark.parametrize("index", ["a", 1.0, None, (0, 1)])
+def test_an_index_that_is_no_number_is_an_error(index):
+    with pytest.raises(TypeError, match=r"must be an integer or a slice, got .* of type"):
+        trained(n_samples=1)[index]
+
+
+@both
+def test_trees_tell_what_the_tables_tell(kind):
+    model = trained(kind)
+    tables = [inspection.node_table(model, tree) for tree in range(4)]
+    for tree, table in zip(model, tables, strict=True):
+        is_leaf = table["left"] < 0
+        assert tree.summary == {
+            "n_nodes": len(table),
+            "n_branches": int((~is_leaf).sum()),
+            "n_leaves": int(is_leaf.sum()),
+            "height": int(table["depth"].max()) + 1,
+            "n_samples": float(table["n_samples"][table["parent"] < 0].iloc[0]),
+        }
+        assert tree.summary == {name: getattr(tree, name) for name in tree.summary}
+    for name in ("n_nodes", "n_branches", "n_leaves"):
+        assert getattr(model, name) == sum(getattr(tree, name) for tree in model)
+        assert type(getattr(model, name)) is int
+    assert model.n_samples == 300.0
+
+
+def test_height_is_counted_as_in_river_s_trees():
+    theirs = forest.ARFClassifier(n_models=1, seed=1)
+    model = AMFClassifier(1, seed=1)
+    assert model[0].height == 0
+    x, y = next(stream())
+    theirs.learn_one(x, y)
+    model.learn_one(x, y)
+    assert model[0].height == theirs[0].height == 1
+    assert {"n_nodes", "n_branches", "n_leaves", "height", "summary"} <= {*dir(theirs[0])}
+
+
+def test_samples_are_counted_by_their_weight():
+    model = AMFClassifier(2, seed=1)
+    assert (model.n_samples, model.n_nodes, model[0].n_samples) == (0.0, 0, 0.0)
+    for weight in (1.0, 2.5, 0.0):
+        model.learn_one({"a": weight}, "b", w=weight)
+    assert model.n_samples == model[1].n_samples == 3.5
+
+
+def test_a_tree_shows_itself_as_it_is_now():
+    model = AMFClassifier(2, seed=1)
+    tree = model[1]
+    assert repr(tree) == "Tree 1 of AMFClassifier: 0 nodes, height 0, 0 samples"
+    for length in (1.0, 4.0):
+        model.learn_one({"length": length}, length > 2)
+    assert repr(tree) == "Tree 1 of AMFClassifier: 3 nodes, height 2, 2 samples"
+    with pytest.raises(AttributeError):
+        tree.index = 0
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"fading_factor": 0.5}, {"use_aggregation": False}, {"split_pure": True}],
+    ids=["plain", "fading", "leaves", "split_pure"],
+)
+def test_the_forest_predicts_the_mean_of_its_trees(parameters):
+    model = trained(**parameters)
+    for x, _ in stream(40, seed=8):
+        probas = [tree.predict_proba_one(x) for tree in model]
+        whole = model.predict_proba_one(x)
+        for proba in probas:
+            assert list(proba) == list(whole)
+            assert sum(proba.values()) == pytest.approx(1.0, abs=1e-12)
+        for label, p in whole.items():
+            assert np.mean([proba[label] for proba in probas]) == pytest.approx(p, abs=1e-12)
+        tree, proba = model[2], probas[2]
+        assert tree.predict_one(x) == max(proba, key=proba.get)
+        assert tree.debug_one(x) == model.debug_one(x, tree=2)
+
+
+def test_classes_not_seen_yet_have_no_part_in_a_tree_s_prediction():
+    model = trained(n_classes=9)
+    proba = model[0].predict_proba_one({"a": 0.5})
+    assert list(proba) == list(model.predict_proba_one({"a": 0.5}))
+    assert sum(proba.values()) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_tree_without_samples_predicts_nothing_and_checks_what_it_gets():
+    assert AMFClassifier()[0].predict_proba_one({"a": 1.0}) == {}
+    assert AMFClassifier()[0].predict_one({"a": 1.0}) is None
+    for model in (AMFClassifier(), trained()):
+        with pytest.raises(TypeError, match="dict"):
+            model[0].predict_proba_one([1.0])
+        with pytest.raises(ValueError, match="'a'"):
+            model[0].predict_proba_one({"a": float("inf")})
+
+
+def test_a_tree_that_has_restarted_has_only_the_samples_since():
+    model = AMFClassifier(2, restart_threshold=2.0, seed=1)
+    rng = random.Random(1)
+    fewest = 3000.0
+    for k in range(3000):
+        x = {"a": rng.random()}
+        model.learn_one(x, (x["a"] > 0.5) is (k < 2000))
+        fewest = min(fewest, model[1].n_samples) if k > 2000 else fewest
+    assert fewest < 5.0
+    assert model.n_samples == model[0].n_samples == 3000.0
+    assert model[1].n_samples < 1000.0
+
+
+def test_looking_at_trees_changes_nothing():
+    model, twin = trained(AdaptiveAMFClassifier), trained(AdaptiveAMFClassifier)
+    x, _ = next(stream())
+    for tree in model:
+        tree.predict_proba_one(x), tree.debug_one(x), repr(tree), tree.summary
+    for each in stream(50, seed=9):
+        model.learn_one(*each)
+        twin.learn_one(*each)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+# Still one model
+
+
+def test_it_is_one_model_to_compare():
+    comparison = evaluation.compare("Bananas", [AMFClassifier(3, seed=1)], limit=200)
+    assert comparison.table.index.tolist() == ["AMFClassifier"]
+    assert comparison.table["accuracy"].iloc[0] > 0.5
+    # like any other model, and not as a list of its trees
+    with pytest.raises(TypeError, match=r"must be a dict or list of models, .* got AMFClassifier"):
+        evaluation.compare("Bananas", AMFClassifier(3, seed=1), limit=200)
+
+
+@both
+def test_copies_and_files_are_those_of_a_model(kind, tmp_path):
+    model = trained(kind)
+    trained(kind).save(tmp_path / "model.amf")
+    for twin in (
+        copy.copy(model),
+        copy.deepcopy(model),
+        pickle.loads(pickle.dumps(model)),
+        river_amf.load(tmp_path / "model.amf"),
+    ):
+        assert pickle.dumps(twin) == pickle.dumps(model)
+        assert twin[0].forest is twin
+        assert twin[0].summary == model[0].summary
+        assert twin[0] != model[0]
+    assert clone(model, safe=False) is not model
+    assert model.clone().n_samples == 0.0
+
+
+def test_a_copy_of_a_tree_brings_a_copy_of_its_forest():
+    tree = trained()[1]
+    for twin in (copy.deepcopy(tree), pickle.loads(pickle.dumps(tree))):
+        assert twin.forest is not tree.forest
+        assert (twin.index, twin.summary) == (tree.index, tree.summary)
+
+
+def test_it_is_one_step_of_a_pipeline_and_one_model_of_river_s_evaluation():
+    model = preprocessing.StandardScaler() | AMFClassifier(3, seed=1)
+    assert isinstance(model, compose.Pipeline) and len(model.steps) == 2
+    data = [({"a": x["a"]}, y) for x, y in stream()]
+    metric = evaluate.progressive_val_score(data, model, metrics.Accuracy())
+    assert metric.get() > 0.5
+    assert [tree.n_samples for tree in model["AMFClassifier"]] == [300.0] * 3
+    assert isinstance(AMFClassifier(), base.Classifier)
+
+
+@pytest.mark.slow
+def test_river_s_checks_pass_for_a_forest_by_position():
+    model = AMFClassifier(3, 1.0, True)
+    for check in yield_checks(model):
+        if check.__name__ not in model._unit_test_skips():
+            check(model.clone())

@@ -1,0 +1,329 @@
+"""Importance of features: by the trees, by permutation, and along a stream."""
+
+import collections
+import math
+import pickle
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import compose, linear_model, naive_bayes, preprocessing, tree
+
+import river_amf.sklearn
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AMFClassifier,
+    OnlineDummyClassifier,
+    evaluation,
+    inspection,
+)
+from river_amf.evaluation import EvaluationError
+from river_amf.inspection import PermutationImportance
+
+VARIANTS = {
+    "plain": (AMFClassifier, {}),
+    "leaves": (AMFClassifier, {"use_aggregation": False}),
+    "pure": (AMFClassifier, {"split_pure": True, "split_intensity": "unit"}),
+    "budget": (AMFClassifier, {"max_nodes": 15}),
+    "adaptive": (AdaptiveAMFClassifier, {}),
+}
+
+
+def stream(n_samples=400, seed=3):
+    """One telling number and category each, noise, and a feature that comes late and has gaps."""
+    rng = random.Random(seed)
+    for k in range(n_samples):
+        x = {"a": rng.random(), "color": rng.choice("rgb"), ("no", 1): rng.random()}
+        if k > 150 and rng.random() < 0.7:
+            x["late"] = rng.random()
+        y = "up" if x["a"] > 0.6 else "down" if x["color"] == "r" else "flat"
+        yield x, y
+
+
+def trained(kind=AMFClassifier, **parameters):
+    model = kind(3, seed=5, **parameters)
+    for x, y in stream():
+        model.learn_one(x, y)
+    return model
+
+
+# By the trees
+
+
+def by_hand(model):
+    """The shares by a walk over the rows of the tables of nodes, tree by tree."""
+    totals = {name: collections.Counter() for name in ("splits", "mass", "impurity")}
+    for k in range(len(model)):
+        table = inspection.node_table(model, k)
+        nodes = {row.node: row for row in table.itertuples()}
+        n_splits = sum(row.left >= 0 for row in nodes.values())
+        root = next(row for row in nodes.values() if row.parent < 0)
+
+        def gini(row, root=root):
+            fractions = [n / row.n_samples for n in row.counts.values()]
+            return row.n_samples / root.n_samples * (1 - sum(f * f for f in fractions))
+
+        pending = [(root, 1.0)]
+        while pending:
+            row, mass = pending.pop()
+            if row.left < 0:
+                continue
+            if model.use_aggregation:
+                mass /= 1 + math.exp(min(row.log_odds, 700))
+            left, right = nodes[row.left], nodes[row.right]
+            totals["splits"][row.feature] += 1 / n_splits
+            totals["mass"][row.feature] += mass * row.n_samples / root.n_samples
+            totals["impurity"][row.feature] += mass * (gini(row) - gini(left) - gini(right))
+            pending += [(left, mass), (right, mass)]
+    return {
+        name: {feature: value / sum(total.values()) for feature, value in total.items()}
+        for name, total in totals.items()
+    }
+
+
+@pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), ids=VARIANTS)
+def test_shares_are_those_of_a_walk_over_the_tables_of_nodes(kind, parameters):
+    model = trained(kind, **parameters)
+    table = inspection.feature_importance(model)
+    assert table.columns.tolist() == ["splits", "mass", "impurity", "relevance"]
+    assert table.index.tolist() == ["a", "color", ("no", 1), "late"]
+    for name, expected in by_hand(model).items():
+        for feature, value in table[name].items():
+            assert value == pytest.approx(expected.get(feature, 0.0), abs=1e-9), (name, feature)
+        assert table[name].sum() == pytest.approx(1.0)
+        assert f"`{name}`" in inspection.feature_importance.__doc__
+    if model.split_intensity == "relevance":
+        pd.testing.assert_series_equal(table["relevance"], inspection.feature_relevance(model))
+    else:
+        assert table["relevance"].isna().all()
+
+
+def test_what_tells_the_label_is_the_most_important():
+    for kind in (AMFClassifier, AdaptiveAMFClassifier):
+        impurity = inspection.feature_importance(trained(kind))["impurity"]
+        assert {*impurity.nlargest(2).index} == {"a", "color"}
+        assert impurity[["a", "color"]].sum() > 0.8
+
+
+def test_a_forest_without_splits_has_shares_of_zero():
+    model = AMFClassifier()
+    assert inspection.feature_importance(model).shape == (0, 4)
+    model.learn_one({"a": 1.0}, "b")
+    table = inspection.feature_importance(model)
+    assert table.loc["a", ["splits", "mass", "impurity"]].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_tree_that_has_just_restarted_is_left_out():
+    model = AMFClassifier(2, restart_threshold=2.0, seed=1)
+    rng = random.Random(1)
+    while model[1].n_nodes or not model.n_nodes:
+        x = {"a": rng.random()}
+        model.learn_one(x, (x["a"] > 0.5) is (model.n_samples < 2000))
+    assert inspection.feature_importance(model).loc["a", "splits"] == 1.0
+
+
+@pytest.mark.parametrize("model", [OnlineDummyClassifier(), "amf", None])
+def test_shares_are_of_forests_only(model):
+    name = type(model).__name__
+    with pytest.raises(TypeError, match=f"model must be a forest, got {name}"):
+        inspection.feature_importance(model)
+
+
+# By permutation
+
+
+class ByHand:
+    """Permutation importance as it is defined: all measurements kept, all means taken anew."""
+
+    def __init__(self, model, loss, n_latest, stride, fading_factor, seed):
+        self.model, self.loss, self.n_latest, self.stride = model, loss, n_latest, stride
+        self.factor = 1.0 if fading_factor is None else fading_factor
+        self.rng = random.Random(seed)
+        self.slots, self.n_seen, self.growths = [], 0, {}
+
+    def loss_of(self, x, y):
+        if self.loss == "error":
+            return float(self.model.predict_one(x) != y)
+        return -math.log(max(self.model.predict_proba_one(x).get(y, 0.0), 1e-15))
+
+    def update(self, x, y):
+        if self.slots and self.n_seen % self.stride == 0 and self.model.predict_one(x) is not None:
+            for name, growths in self.growths.items():
+                other = dict(x)
+                other.pop(name, None)
+                source = self.rng.choice(self.slots)
+                if name in source:
+                    other[name] = source[name]
+                growths.append(self.loss_of(other, y) - self.loss_of(x, y))
+        for name in x:
+            self.growths.setdefault(name, [])
+        if self.n_seen < self.n_latest:
+            self.slots.append(x)
+        else:
+            self.slots[self.n_seen % self.n_latest] = x
+        self.n_seen += 1
+
+    def get(self):
+        result = {}
+        for name, growths in self.growths.items():
+            weights = [self.factor**age for age in reversed(range(len(growths)))]
+            result[name] = np.average(growths, weights=weights) if growths else math.nan
+        return result
+
+
+MODELS = {
+    "forest": lambda: AMFClassifier(3, seed=5),
+    "adaptive": lambda: AdaptiveAMFClassifier(3, seed=5),
+    "tree": lambda: tree.HoeffdingTreeClassifier(grace_period=50),
+    "pipeline": lambda: compose.SelectType(float) | naive_bayes.GaussianNB(),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "loss", "n_latest", "stride", "fading_factor"),
+    [
+        ("forest", "log", 100, 1, None),
+        ("forest", "error", 7, 3, 0.95),
+        ("adaptive", "log", 1, 1, 0.99),
+        ("tree", "log", 100, 2, None),
+        ("pipeline", "error", 30, 1, None),
+    ],
+)
+def test_it_is_the_mean_growth_of_the_loss(name, loss, n_latest, stride, fading_factor):
+    make = MODELS[name]
+    model, twin = make(), make()
+    settings = {"n_latest": n_latest, "stride": stride, "fading_factor": fading_factor, "seed": 7}
+    importance = PermutationImportance(model, loss, **settings)
+    oracle = ByHand(twin, loss, **settings)
+    for x, y in stream():
+        importance.update(x, y)
+        oracle.update(x, y)
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+    expected = oracle.get()
+    measured = importance.get()
+    assert (measured.name, measured.index.tolist()) == ("importance", list(expected))
+    for feature, value in measured.items():
+        assert value == pytest.approx(expected[feature], abs=1e-9), feature
+
+
+def test_what_tells_the_label_has_importance_and_noise_has_none():
+    model = AMFClassifier(seed=1)
+    importance = PermutationImportance(model, seed=1, fading_factor=0.99)
+    for x, y in stream(1000):
+        importance.update(x, y)
+        model.learn_one(x, y)
+    measured = importance.get()
+    assert measured["a"] > 0.3 and measured["color"] > 0.1
+    assert abs(measured[("no", 1)]) < 0.05 and abs(measured["late"]) < 0.05
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_measuring_leaves_the_model_as_it_is(kind):
+    model, twin = kind(3, seed=5), kind(3, seed=5)
+    importance = PermutationImportance(model, seed=1)
+    for x, y in stream():
+        assert model.predict_proba_one(x) == twin.predict_proba_one(x)
+        before = dict(x)
+        importance.update(x, y)
+        assert x == before
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def test_nothing_is_measured_before_there_is_a_prediction():
+    for loss in ("log", "error"):
+        importance = PermutationImportance(AMFClassifier(), loss)
+        for x, y in stream(10):
+            importance.update(x, y)
+        assert importance.get().index.tolist() == ["a", "color", ("no", 1)]
+        assert importance.get().isna().all()
+
+
+def test_the_error_needs_no_probabilities():
+    model = linear_model.PAClassifier()
+    importance = PermutationImportance(model, "error", seed=1)
+    rng = random.Random(1)
+    for _ in range(500):
+        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)}
+        importance.update(x, x["a"] > 0)
+        model.learn_one(x, x["a"] > 0)
+    measured = importance.get()
+    assert measured["a"] > 0.3 > 0.1 > measured["b"]
+
+
+def test_estimators_of_scikit_learn_are_measured_too():
+    rows = list(stream(200))
+    X = pd.DataFrame([{"a": x["a"], "color": x["color"]} for x, _ in rows])
+    y = [label for _, label in rows]
+    estimator = river_amf.sklearn.AMFClassifier(3, random_state=1).fit(X, y)
+    of_estimator = PermutationImportance(estimator, seed=1)
+    of_model = PermutationImportance(estimator.model_, seed=1)
+    for x, label in zip(X.to_dict("records"), y, strict=True):
+        of_estimator.update(x, label)
+        of_model.update(x, label)
+    pd.testing.assert_series_equal(of_estimator.get(), of_model.get())
+
+
+def test_a_sample_that_the_model_refuses_is_not_measured():
+    model = trained()
+    importance = PermutationImportance(model, seed=1)
+    for x, y in stream(20):
+        importance.update(x, y)
+    before = importance.get()
+    with pytest.raises(ValueError, match="'a'"):
+        importance.update({"a": math.inf}, "up")
+    pd.testing.assert_series_equal(importance.get(), before)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"loss": "hinge"}, "loss must be 'log' or 'error', got 'hinge'"),
+        ({"n_latest": 0}, "n_latest must be an integer >= 1, got 0"),
+        ({"stride": 0.5}, "stride must be an integer >= 1, got 0.5"),
+        ({"fading_factor": 1.0}, "fading_factor must be a number strictly between 0 and 1"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
+    ],
+)
+def test_settings_are_checked(settings, message):
+    with pytest.raises(ValueError, match=message):
+        PermutationImportance(AMFClassifier(), **settings)
+
+
+@pytest.mark.parametrize("model", [preprocessing.StandardScaler(), "amf", None])
+def test_what_is_no_classifier_is_an_error(model):
+    for make in (PermutationImportance, lambda model: evaluation.importance_history([], model)):
+        with pytest.raises(TypeError, match=f"river classifier .*, got {type(model).__name__}"):
+            make(model)
+
+
+# Along a stream
+
+
+def test_a_history_has_the_means_between_checkpoints():
+    model, twin = AMFClassifier(3, seed=5), AMFClassifier(3, seed=5)
+    history = evaluation.importance_history(stream(), model, 150, n_latest=50, seed=7)
+    assert history.index.tolist() == [150, 300, 400]
+    assert history.columns.tolist() == ["a", "color", ("no", 1), "late"]
+    assert (history.index.name, history.columns.name) == ("n_samples", "feature")
+    oracle = ByHand(twin, "log", 50, 1, None, 7)
+    for n, (x, y) in enumerate(stream(), 1):
+        oracle.update(x, y)
+        twin.learn_one(x, y)
+        if n in history.index:
+            expected = oracle.get()
+            for feature, value in history.loc[n].items():
+                assert value == pytest.approx(expected.get(feature, math.nan), nan_ok=True)
+            oracle.growths = {feature: [] for feature in oracle.growths}
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def test_a_history_of_nothing_is_empty_and_errors_name_the_sample():
+    assert evaluation.importance_history([], AMFClassifier()).shape == (0, 0)
+    with pytest.raises(EvaluationError, match="sample 2"):
+        evaluation.importance_history([({"a": 1.0}, "b"), ({"a": math.inf}, "b")], AMFClassifier())
+    with pytest.raises(ValueError, match="every must be an integer >= 1, got 0"):
+        evaluation.importance_history([], AMFClassifier(), every=0)
