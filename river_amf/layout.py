@@ -67,6 +67,7 @@ TREE = np.dtype(
         ("faded_share", "f8"),  # running mean of the faded estimators' share of its predictions
         ("vote_weight", "f8"),  # in a learned vote
         ("n_heard", "i8"),  # number of predictions in the two running means of its losses
+        ("n_restarts", "i8"),  # how often it has started afresh
         ("recent_loss", "f8"),
         ("usual_loss", "f8"),
     ],

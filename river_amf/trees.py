@@ -270,6 +270,46 @@ class Ensemble:
         """Sum of the weights of the samples learned, by default their number."""
         return float(self._read(_weight, self, 0))  # the first tree never restarts
 
+    def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
+        """Return how often trees have started afresh, as river's `ARFClassifier` has it.
+
+        Only every second tree can, and only with a `restart_threshold`.
+
+        Parameters
+        ----------
+        tree_id
+            Index of a tree, from 0. With `None`, the restarts of all trees are counted.
+
+        Returns
+        -------
+        int
+            The number of restarts.
+
+        Raises
+        ------
+        TypeError, IndexError
+            If `tree_id` is not an integer, or there is no such tree.
+
+        Examples
+        --------
+        >>> from river_amf import AdaptiveAMFClassifier
+        >>> model = AdaptiveAMFClassifier(n_estimators=4, seed=1)
+        >>> for i in range(3000):
+        ...     model.learn_one({"a": i % 7}, (i % 7 < 3) is (i < 2000))
+        >>> model.n_drifts_detected(), model.n_drifts_detected(tree_id=0)
+        (2, 0)
+        """
+        trees = slice(None)
+        if tree_id is not None:
+            tree = paths.check_tree(len(self), tree_id)
+            trees = slice(tree, tree + 1)
+        return int(self._read(_restarts, self, trees))
+
+
+def _restarts(forest: Any, trees: slice) -> int:
+    """Return the number of restarts of some trees."""
+    return 0 if forest._arena is None else int(forest._arena.trees["n_restarts"][trees].sum())
+
 
 def _numbers_of_nodes(forest: Any) -> NDArray[np.int64]:
     """Return the number of nodes of each tree."""

@@ -130,6 +130,7 @@ def restart_tree(forest: Forest, t: int) -> None:
     state["n_nodes"] = 0
     state["n_boxes"] = 0
     state["n_heard"] = 0
+    state["n_restarts"] += 1
     state["recent_loss"] = 0.0
     state["usual_loss"] = 0.0
     for row in range(forest.links.shape[1]):

@@ -35,7 +35,7 @@ _SIZES = {"counters", "trees"}  # the arrays that hold the numbers of nodes, box
 
 # Fields that files of an earlier format lack, with the value they get: array -> field -> value. To
 # add a field to a record of `layout`, increase container.FORMAT and name it here.
-ADDED: dict[str, dict[str, float]] = {}
+ADDED: dict[str, dict[str, float]] = {"trees": {"n_restarts": 0.0}}
 
 
 def demand(is_sound: Any, what: str) -> None:
@@ -163,6 +163,7 @@ def _check_trees(arrays: dict[str, Array]) -> None:
     demand(lies(trees["faded_share"], 0, 1), "shares of trees")
     demand(lies(trees["vote_weight"], -_FACTOR, _FACTOR), "votes of trees")
     demand(lies(trees["n_heard"], 0, _LARGEST_COUNT), "numbers of predictions heard")
+    demand(lies(trees["n_restarts"], 0, _LARGEST_COUNT), "numbers of restarts")
     for name in ("recent_loss", "usual_loss"):
         demand(lies(trees[name], -_ANY, _ANY), "losses of trees")
     demand(lies(arrays["bias"], -_FACTOR, _FACTOR), "biases of labels")

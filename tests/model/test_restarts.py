@@ -1,9 +1,14 @@
 """When trees restart and when they do not; test_naive covers what happens then."""
 
+import copy
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from river_amf import AdaptiveAMFClassifier
+import river_amf
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.kernels import UNLISTED
 
 
@@ -69,3 +74,66 @@ def test_samples_that_count_for_nothing_restart_no_tree(weight):
     for x in points(300):
         model.learn_one(x, x["a"] <= 0, w=weight)
     assert n_heard(model)[1::2] == [1800] * 2
+
+
+# How often
+
+
+def swapped(n_swaps, n_each=1500):
+    """Points with labels that are swapped again and again."""
+    for k, x in enumerate(points(n_each * (n_swaps + 1))):
+        yield x, (x["a"] > 0) is (k // n_each % 2 == 0)
+
+
+def restarts_seen(n_swaps, **parameters):
+    """Return a forest, and the restarts of each tree that show along its stream."""
+    model = AdaptiveAMFClassifier(4, seed=1, **parameters)
+    seen, before = np.zeros(4, int), np.zeros(4)
+    for x, y in swapped(n_swaps):
+        model.learn_one(x, y)
+        heard = np.array(n_heard(model))
+        seen += heard < before
+        before = heard
+    return model, seen.tolist()
+
+
+@pytest.mark.parametrize("vote", ["mean", "learned"])
+def test_restarts_are_counted_as_drifts_by_tree_and_in_all(vote):
+    model, seen = restarts_seen(2, vote=vote)
+    assert seen[::2] == [0, 0] and min(seen[1::2]) >= 2
+    assert [model.n_drifts_detected(tree_id) for tree_id in range(4)] == seen
+    assert model.n_drifts_detected(tree_id=None) == model.n_drifts_detected() == sum(seen)
+
+
+def test_restarts_in_blocks_are_counted_too():
+    X, y = zip(*swapped(2), strict=True)
+    model, twin = (AdaptiveAMFClassifier(4, seed=1, n_jobs=jobs) for jobs in (1, 2))
+    for x, label in zip(X, y, strict=True):
+        model.learn_one(x, label)
+    twin.learn_many(pd.DataFrame(X), list(y))
+    restarts = [model.n_drifts_detected(tree_id) for tree_id in range(4)]
+    assert [twin.n_drifts_detected(tree_id) for tree_id in range(4)] == restarts
+    assert sum(restarts) >= 4
+
+
+def test_copies_and_files_keep_the_count_and_clones_start_afresh(tmp_path):
+    model, seen = restarts_seen(1)
+    model.save(tmp_path / "model.amf")
+    copies = copy.deepcopy(model), pickle.loads(pickle.dumps(model))
+    for twin in (*copies, river_amf.load(tmp_path / "model.amf")):
+        assert twin.n_drifts_detected() == sum(seen) > 0
+    assert model.clone().n_drifts_detected() == 0
+
+
+def test_without_restarts_there_are_no_drifts():
+    assert AdaptiveAMFClassifier().n_drifts_detected() == 0
+    model = AMFClassifier(seed=1)
+    model.learn_one({"a": 1.0}, True)
+    assert model.n_drifts_detected() == model.n_drifts_detected(9) == 0
+
+
+def test_the_drifts_of_a_tree_that_is_not_there_are_an_error():
+    with pytest.raises(IndexError, match="tree must be between 0 and 9, got 10"):
+        AMFClassifier().n_drifts_detected(10)
+    with pytest.raises(TypeError, match="tree must be an integer between 0 and 9, got 'a'"):
+        AMFClassifier().n_drifts_detected("a")
