@@ -2,15 +2,17 @@
 
 From the lowest layer to the highest:
 
-- `cache`, `compilation`: how functions are compiled, and where the result is cached;
-- `answers`, `arrays`: the return values of kernels, and their view of the arrays;
+- `cache`, `libraries`, `compilation`: how functions are compiled, and where the result is cached;
+- `views`, `arrays`: how kernels see the arrays;
+- `answers`, `parts`: what kernels return, and what is compiled only when it is needed;
 - `random_numbers`, `boxes`, `intensity`: the building blocks of the Mondrian process;
 - `estimates`, `structure`: what nodes predict, and how they are linked;
 - `store`, `room`: the samples that pure leaves keep, and room for new nodes and samples;
 - `growth`, `expansion`: how trees grow, by extension and in pure cells;
 - `aggregation`, `voting`: the average over prunings, and over trees;
-- `tracing`: the path of one sample, for explanations;
-- `learning`, `blocks`: the kernels that Python calls, for one sample and for a block.
+- `tracing`: the path of one sample and the like, for explanations;
+- `learning`, `blocks`: the kernels that Python calls, for one sample and for a block;
+- `warming`: compiling everything beforehand.
 
 They follow `river_amf/DESIGN.md` and the papers that it is based on: [AMF] Mourtada,
 Gaiffas, Scornet, *AMF: Aggregated Mondrian Forests for Online Learning* (2021); [MF]

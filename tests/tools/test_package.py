@@ -55,7 +55,7 @@ LAYERS = [
     {"frames", "paths", "persistence.container", "tables"},
     {"budget", "parameters", "persistence.headers"},
     {"encoding", "kernels", "locks", "state", "workers"},
-    {"kernels.blocks"},
+    {"kernels.blocks", "kernels.warming"},
     {"kernels.learning"},
     {"kernels.expansion", "kernels.growth", "kernels.voting"},
     {"kernels.aggregation", "kernels.room", "kernels.tracing"},
@@ -63,8 +63,17 @@ LAYERS = [
     {"kernels.boxes", "kernels.estimates", "kernels.structure"},
     {"kernels.random_numbers"},
     {"kernels.arrays"},
-    {"kernels.answers", "kernels.compilation", "layout"},
-    {"kernels.cache", "_startup", "_version", "persistence.replacement", "persistence.sources"},
+    {"kernels.parts"},
+    {"kernels.answers", "kernels.compilation", "kernels.views"},
+    {"layout"},
+    {
+        "kernels.cache",
+        "kernels.libraries",
+        "_startup",
+        "_version",
+        "persistence.replacement",
+        "persistence.sources",
+    },
     {"persistence.errors"},
 ]
 # modules that are imported by a name from a file, and may be in any layer: module -> choices
