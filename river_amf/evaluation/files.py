@@ -109,6 +109,12 @@ class CsvTable:
     options: dict[str, Any] = field(repr=False)
     is_typed: bool = False
 
+    def value_in_header(self) -> str | None:
+        """Return what looks as if the first row were no header: a number with a fraction."""
+        if self.options["header"] is None:
+            return None
+        return next((c for c in self.columns if re.fullmatch(r"[-+]?\d*\.\d+", c)), None)
+
     def read(self, target: str, categorical: Sequence[str], limit: int | None) -> pd.DataFrame:
         """Return the rows, or so many that `limit` of them have a label."""
         options = {**self.options, "dtype": dict.fromkeys(categorical, str)}
@@ -279,10 +285,11 @@ def _have_decimal_comma(fields: list[str]) -> bool:
 def _check_columns(columns: list[str], separator: str, layout: Layout, name: str) -> None:
     column, occurrences = Counter(columns).most_common(1)[0]
     if occurrences > 1:
-        advice = "; no_header (--no-header) reads the first row as data" * all(
-            map(_is_data, columns)
+        advice = "; no_header (--no-header) reads the first row as a sample"
+        is_number = re.fullmatch(r"[-+.\d]+", column) is not None
+        raise EvaluationError(
+            f"{name} has more than one column named {column!r}{advice * is_number}"
         )
-        raise EvaluationError(f"{name} has more than one column named {column!r}{advice}")
     if len(columns) > 1:
         return
     known = "commas, semicolons or tabs" if layout.separator is None else repr(separator)
@@ -290,11 +297,6 @@ def _check_columns(columns: list[str], separator: str, layout: Layout, name: str
         f"{name} has only one column, {columns[0]!r}: are its fields separated by {known}?"
         " separator (--separator) sets another"
     )
-
-
-def _is_data(field: str) -> bool:
-    """Whether a field of a header looks like a value: a number, or nothing."""
-    return re.fullmatch(r"\s*[-+]?\d*\.?\d*\s*", field) is not None
 
 
 def _too_wide(name: str, n_columns: int) -> EvaluationError:

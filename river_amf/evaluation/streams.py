@@ -117,7 +117,8 @@ def load_stream(
     Warns
     -----
     UserWarning
-        If a tenth of the values of a column, or fewer, are text, and all others are numbers.
+        If a tenth of the values of a column, or fewer, are text, and all others are numbers; or if
+        there is a number with a fraction in the header of a CSV file.
 
     Raises
     ------
@@ -212,16 +213,27 @@ def _load_file(
     _check_path(path)
     table = open_table(path, layout)
     name, columns = table.name, table.columns
+    if isinstance(table, CsvTable) and (odd := table.value_in_header()):
+        warnings.warn(
+            f"{name}: {odd!r} in the header looks like a value; no_header (--no-header) reads the"
+            " first row as a sample",
+            stacklevel=3,
+        )
     chosen = targets.choose_target(columns, target, name)
     _check_categorical(columns, categorical, chosen, name)
     frame, n_unlabeled = _with_label(table.read(chosen, categorical, limit), chosen, limit, name)
     mixes: list[tuple[str, kinds.Mix]] = []
     for column in columns:
+        before = frame[column]
         if column == chosen:
-            frame[column] = _labels(frame[column], is_complete=not n_unlabeled)
-        elif column not in categorical:
-            frame[column], mix = _settled(frame[column], known, table)
+            after = _labels(before, is_complete=not n_unlabeled)
+        elif column in categorical:
+            continue
+        else:
+            after, mix = _settled(before, known, table)
             mixes += [(column, mix)] if mix else []
+        if after is not before:  # because it takes long where there are thousands of columns
+            frame[column] = after
     _check_finite(frame, name)
     if target is None and targets.is_quantity(frame[chosen], known, table.decimal):
         raise targets.ask(frame[chosen], chosen, name)

@@ -226,6 +226,8 @@ FAILURES = [
     (["Bananas", "--track", "drift"], "cannot be combined with STREAM 'Bananas'"),
     (["--track", "drift", "--target", "a"], "cannot be combined with --target"),
     (["--track", "drift", "--categorical", "a"], "cannot be combined with --categorical"),
+    (["--track", "drift", "--no-header"], "cannot be combined with --no-header"),
+    (["--track", "drift", "--missing", "?"], "cannot be combined with --missing"),
     pytest.param(
         ["--track", "drift", "--metrics", "F1"],
         "0/1, but led_gradual has the label 4",
