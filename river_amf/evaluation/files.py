@@ -97,6 +97,10 @@ class Table:
         frame = self.frame.set_axis(self.columns, axis="columns")
         return frame.assign(**{name: as_text(frame[name]) for name in categorical})
 
+    def labels(self, target: str, n_rows: int) -> pd.Series:
+        """Return the labels of the first rows."""
+        return self.frame[target][:n_rows].infer_objects()
+
 
 @dataclass(frozen=True)
 class CsvTable:
@@ -122,6 +126,12 @@ class CsvTable:
         if limit is not None and frame[target].isna().any():
             frame = _parse(self.content, nrows=self._n_rows(target, limit), **options)
         return frame
+
+    def labels(self, target: str, n_rows: int) -> pd.Series:
+        """Return the labels of the first rows; rows that cannot be parsed are left out."""
+        options = {**self.options, "usecols": [self.columns.index(target)], "nrows": n_rows}
+        labels: pd.Series = _parse(self.content, on_bad_lines="skip", **options)[target]
+        return labels
 
     def _n_rows(self, target: str, limit: int) -> int | None:
         """Return how many rows it takes to have `limit` labels, None if there are fewer."""
@@ -349,6 +359,11 @@ def _read_parquet(content: _Content) -> pd.DataFrame:
         ) from error
     with _reading(content.name, "parquet"), content.open() as file:
         try:
-            return pd.read_parquet(io.BytesIO(file.read()), engine="pyarrow")
+            frame = pd.read_parquet(io.BytesIO(file.read()), engine="pyarrow")
         except pa.ArrowException as error:
             raise ValueError(text_of(error)) from error
+    for column in frame:
+        if getattr(frame[column].dtype, "na_value", None) is pd.NA:  # which cannot be compared
+            values = frame[column].astype(object)
+            frame[column] = values.where(values.notna(), np.nan)
+    return frame

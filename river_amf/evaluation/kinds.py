@@ -25,6 +25,7 @@ _BOOLEANS = {
     **dict.fromkeys(("False", "FALSE", "false"), False),
 }
 _FEW = 0.1  # of the values: a column with no more text than that is probably one of numbers
+_DRAWN = 1000  # values of a long column, to see what it is
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,16 @@ def settle(column: pd.Series, known: Markers, mark: str = ".") -> tuple[pd.Serie
 
 
 def _settle_mixed(column: pd.Series, known: Markers, mark: str) -> tuple[pd.Series, Mix | None]:
+    if _is_surely_text(column, known, mark):
+        return column, None
     codes, values = _distinct(column)
     kinds = _Kinds.of(values, known, mark)
+    if kinds.has_others:
+        return column, None
     counts = np.bincount(codes[codes >= 0], minlength=len(values))
     n_text, n_numbers, n_booleans = (
         int(counts[which].sum()) for which in (kinds.is_text, kinds.is_number, kinds.is_boolean)
     )
-    if kinds.has_others:
-        return column, None
     if n_text or bool(n_numbers) == bool(n_booleans):
         n_values = n_text + n_numbers + n_booleans
         is_mix = 0 < n_text <= _FEW * n_values
@@ -96,6 +99,15 @@ def _settle_mixed(column: pd.Series, known: Markers, mark: str) -> tuple[pd.Seri
     else:
         found = np.array([*map(_as_boolean, values), np.nan], dtype=object)
     return pd.Series(found[codes], column.index, name=column.name), None
+
+
+def _is_surely_text(column: pd.Series, known: Markers, mark: str) -> bool:
+    """Whether some of a long column, drawn at random, leave no doubt that most of it is text."""
+    if len(column) < 10 * _DRAWN or pd.api.types.infer_dtype(column, skipna=True) != "string":
+        return False
+    rows = np.random.default_rng(0).integers(len(column), size=_DRAWN)
+    codes, values = _distinct(column.iloc[rows].dropna())
+    return bool(len(codes)) and _Kinds.of(values, known, mark).is_text[codes].mean() > 5 * _FEW
 
 
 def _distinct(column: pd.Series) -> tuple[NDArray[np.intp], pd.Series]:

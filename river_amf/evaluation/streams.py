@@ -235,8 +235,12 @@ def _load_file(
         if after is not before:  # because it takes long where there are thousands of columns
             frame[column] = after
     _check_finite(frame, name)
-    if target is None and targets.is_quantity(frame[chosen], known, table.decimal):
-        raise targets.ask(frame[chosen], chosen, name)
+    if target is None:
+        labels = frame[chosen]
+        if limit is not None and limit < targets.ROWS:
+            labels = table.labels(chosen, targets.ROWS).dropna()
+        if targets.is_quantity(labels, known, table.decimal):
+            raise targets.ask(labels, chosen, name)
     for line in kinds.describe(mixes, name):
         warnings.warn(line, stacklevel=3)
     is_text = [

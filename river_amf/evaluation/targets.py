@@ -10,7 +10,7 @@ import pandas as pd
 from river_amf.evaluation.errors import EvaluationError, suggest
 from river_amf.evaluation.kinds import Markers, parsed
 
-_ROWS = 1000  # rows in which to look
+ROWS = 1000  # in which to look
 _MOST_LABELS = 200  # distinct numbers in these rows that may be labels
 _MOSTLY = 0.9  # of the values
 
@@ -32,7 +32,7 @@ def is_quantity(labels: pd.Series, known: Markers, mark: str = ".") -> bool:
     Only the first 1000 labels count. Markers of missing values among them do not, and neither does
     a little text. `mark` is the decimal mark.
     """
-    first = labels[:_ROWS]
+    first = labels[:ROWS]
     if pd.api.types.is_bool_dtype(first):
         return False
     if not pd.api.types.is_numeric_dtype(first):
@@ -47,7 +47,7 @@ def is_quantity(labels: pd.Series, known: Markers, mark: str = ".") -> bool:
 
 def ask(labels: pd.Series, target: str, name: str) -> EvaluationError:
     """Return the error that asks whether a column is the target."""
-    first = labels[:_ROWS]
+    first = labels[:ROWS]
     return EvaluationError(
         f"{name}: {first.nunique()} distinct labels in {len(first)} rows: is {target!r} the target?"
         f" They are numbers such as {first.iloc[0]}; target (--target) names the column with the"

@@ -126,6 +126,17 @@ def test_a_little_text_among_numbers_is_told(n_text, write):
     assert next(iter(stream))[0] == {"a": "x", "b": "xq"}
 
 
+def test_a_little_text_in_a_long_column_is_told(write):
+    rows = [f"{i}x" if i % 10 == 0 else str(i) for i in range(30_000)]
+    path = write("a,b,target\n" + "".join(f"{a},{a}q,p\n" for a in rows))
+    with pytest.warns(UserWarning, match="'a': 3000 of 30000 values are text, such as '0x'"):
+        load_stream(path)
+    rows[1::2] = ["NA"] * 15_000
+    rows[0::10] = ["?"] * 3000
+    path = write("a,target\n" + "".join(f"{a},p\n" for a in rows))
+    assert load_stream(path).n_numeric == 1
+
+
 def test_of_much_text_nothing_is_said(write):
     rows = ["x" if i < 11 else str(i) for i in range(100)]
     load_stream(write("a,target\n" + "".join(f"{a},p\n" for a in rows)))
@@ -277,7 +288,12 @@ def test_a_quantity_is_not_taken_for_the_target_unless_it_is_chosen(name, write)
     with pytest.raises(EvaluationError) as raised:
         load_stream(path)
     assert f"874 distinct labels in 1000 rows: is {name!r} the target?" in str(raised.value)
+    with pytest.raises(EvaluationError, match="874 distinct labels in 1000 rows"):
+        load_stream(path, limit=10)
     assert load_stream(path, target=name).n_samples == 1200
+    lines = write("".join(f'{{"a": 1, "{name}": {i / 4}}}\n' for i in range(20)), "t.jsonl")
+    with pytest.raises(EvaluationError, match="20 distinct labels in 20 rows"):
+        load_stream(lines, limit=10)
     with pytest.raises(EvaluationError, match="2 distinct labels in 2 rows"):
         load_stream(write("a;price\n1;0,5\n2;3\n"))
 
@@ -332,6 +348,22 @@ def test_categories_of_parquet_are_text(write):
     stream = load_stream(write(file.getvalue(), "t.parquet"))
     assert list(stream) == [({"a": "u"}, "p"), ({"a": "v"}, "p"), ({}, "p")]
     assert stream.n_categorical == 1
+
+
+def test_dtypes_of_pandas_with_missing_values_are_read(write):
+    columns = {
+        "i": pd.array([1, None], "Int64"),
+        "b": pd.array([None, True], "boolean"),
+        "s": pd.array(["x", None], "string"),
+        "y": pd.array([None, 3], "Int64"),
+    }
+    file = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(file)
+    path = write(file.getvalue(), "t.parquet")
+    assert list(load_stream(path)) == [({"b": True}, 3)]
+    assert [x for x, _ in load_stream(path, "b")] == [{"y": 3.0}]
+    stream = load_stream(path, "s")
+    assert list(stream) == [({"i": 1.0}, "x")]
 
 
 @pytest.mark.parametrize(
