@@ -76,16 +76,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     metrics = name_metrics(_METRICS, dict.fromkeys(map(find_metric, arguments.metrics)))
     streams = _load_streams(arguments)
-    positive = [
+    positives = [
         check_labels(stream, metrics.values(), stream.name, arguments.positive)
         for stream in streams
     ]
     model = _make_model(arguments)
     results = []
     with _prediction_file(arguments) as writer, _until_interrupt() as until_interrupt:
-        for stream, label in zip(streams, positive, strict=True):
+        for stream, positive in zip(streams, positives, strict=True):
             print(_describe(stream, model, arguments.model))
-            loop = TestThenTrain(model.clone(), Scores(metrics, positive=label), writer(stream))
+            loop = TestThenTrain(model.clone(), Scores(metrics, positive=positive), writer(stream))
             last = _print_table(stream, until_interrupt, model, metrics, loop)
             if loop.n_samples < stream.n_samples:
                 of = f" of {stream.name}" if arguments.track else ""

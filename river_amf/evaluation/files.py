@@ -79,7 +79,7 @@ class _Content:
 
 
 @dataclass(frozen=True)
-class Table:
+class TypedTable:
     """A table whose columns have types of their own: JSON or parquet, with Python's objects."""
 
     name: str
@@ -150,7 +150,7 @@ class CsvTable:
                 n_rows, limit, size = n_rows + len(labels), limit - int(found[-1]), 2 * size
 
 
-def open_table(path: Path, layout: Layout) -> Table | CsvTable:
+def open_table(path: Path, layout: Layout) -> TypedTable | CsvTable:
     """Open a file, or standard input if its path is `-`; its name tells its format."""
     content, kind = _find(path)
     if kind == "CSV":
@@ -165,7 +165,7 @@ def open_table(path: Path, layout: Layout) -> Table | CsvTable:
         raise EvaluationError(
             f"{content.name} has {len(frame.columns)} columns: it takes a feature and a label"
         )
-    return Table(content.name, frame)
+    return TypedTable(content.name, frame)
 
 
 def as_text(column: pd.Series) -> pd.Series:
@@ -286,10 +286,11 @@ def _split(text: str, separator: str) -> list[list[str]]:
 
 
 def _have_decimal_comma(fields: list[str]) -> bool:
-    """Whether numbers have a comma before their fraction, not between their thousands."""
-    fractions = [m[1] for value in fields if (m := re.fullmatch(r"[-+]?\d*,(\d+)", value))]
+    """Whether numbers have a comma before their fraction, and not only between their thousands."""
     has_points = any(re.fullmatch(r"[-+]?\d*\.\d+", value) for value in fields)
-    return not has_points and any(len(digits) != 3 for digits in fractions)
+    with_comma = [value for value in fields if re.fullmatch(r"[-+]?\d*,\d+", value)]
+    thousands = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+    return not has_points and not all(map(thousands.fullmatch, with_comma))
 
 
 def _check_columns(columns: list[str], separator: str, layout: Layout, name: str) -> None:
@@ -363,7 +364,8 @@ def _read_parquet(content: _Content) -> pd.DataFrame:
         except pa.ArrowException as error:
             raise ValueError(text_of(error)) from error
     for column in frame:
-        if getattr(frame[column].dtype, "na_value", None) is pd.NA:  # which cannot be compared
+        kind = frame[column].dtype
+        if kind == object or getattr(kind, "na_value", None) is pd.NA:  # None, or what has no ==
             values = frame[column].astype(object)
             frame[column] = values.where(values.notna(), np.nan)
     return frame

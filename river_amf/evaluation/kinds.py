@@ -25,7 +25,8 @@ _BOOLEANS = {
     **dict.fromkeys(("False", "FALSE", "false"), False),
 }
 _FEW = 0.1  # of the values: a column with no more text than that is probably one of numbers
-_DRAWN = 1000  # values of a long column, to see what it is
+_DRAWN = 1000  # values of a long column that show what it is,
+_MOST = 0.5  # if more of them than that are text
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _is_surely_text(column: pd.Series, known: Markers, mark: str) -> bool:
         return False
     rows = np.random.default_rng(0).integers(len(column), size=_DRAWN)
     codes, values = _distinct(column.iloc[rows].dropna())
-    return bool(len(codes)) and _Kinds.of(values, known, mark).is_text[codes].mean() > 5 * _FEW
+    return bool(len(codes)) and _Kinds.of(values, known, mark).is_text[codes].mean() > _MOST
 
 
 def _distinct(column: pd.Series) -> tuple[NDArray[np.intp], pd.Series]:

@@ -15,7 +15,7 @@ from river import base, datasets
 from river_amf.encoding import shown
 from river_amf.evaluation import kinds, targets
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
-from river_amf.evaluation.files import STANDARD_INPUT, CsvTable, Layout, Table, open_table
+from river_amf.evaluation.files import STANDARD_INPUT, CsvTable, Layout, TypedTable, open_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_dataset
 
 Label = base.typing.ClfTarget
@@ -295,7 +295,7 @@ def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
 
 
 def _settled(
-    column: pd.Series, known: kinds.Markers, table: Table | CsvTable
+    column: pd.Series, known: kinds.Markers, table: TypedTable | CsvTable
 ) -> tuple[pd.Series, kinds.Mix | None]:
     """Return a feature as numbers, booleans or text, and what text there is among numbers."""
     if table.is_typed:

@@ -163,6 +163,7 @@ def test_the_separator_is_found(separator, write):
         ("a;target\n1,5;2\n3,25;4\n", {"a": 1.5}),
         ("a;target\n1,5;2\nNA;3\n3,25;4\n", {"a": 1.5}),
         ("a;target\n1,500;2\n3,250;4\n", {"a": "1,500"}),  # perhaps thousands
+        ("a;target\n1,500;2\n0,250;4\n", {"a": 1.5}),
         ("a;b;target\n1,5;2.5;2\n3,2;2.5;4\n", {"a": "1,5", "b": 2.5}),
         ("a,target\nx;y,2\nz;w;v,4\n", {"a": "x;y"}),
         ("a,target\n", None),
