@@ -363,9 +363,9 @@ def _read_parquet(content: _Content) -> pd.DataFrame:
             frame = pd.read_parquet(io.BytesIO(file.read()), engine="pyarrow")
         except pa.ArrowException as error:
             raise ValueError(text_of(error)) from error
-    for column in frame:
-        kind = frame[column].dtype
-        if kind == object or getattr(kind, "na_value", None) is pd.NA:  # None, or what has no ==
+    for column, kind in frame.dtypes.items():
+        # Missing values may be None here, or pandas' NA; NaN takes their place.
+        if pd.api.types.is_object_dtype(kind) or getattr(kind, "na_value", None) is pd.NA:
             values = frame[column].astype(object)
             frame[column] = values.where(values.notna(), np.nan)
     return frame
