@@ -92,6 +92,10 @@ class TypedTable:
         """Names of the columns."""
         return [str(column) for column in self.frame.columns]
 
+    def oddities(self) -> list[str]:
+        """Return nothing: a column has a name and a type."""
+        return []
+
     def read(self, target: str, categorical: Sequence[str], limit: int | None) -> pd.DataFrame:
         """Return the rows; `categorical` columns become text."""
         frame = self.frame.set_axis(self.columns, axis="columns")
@@ -113,11 +117,15 @@ class CsvTable:
     options: dict[str, Any] = field(repr=False)
     is_typed: bool = False
 
-    def value_in_header(self) -> str | None:
-        """Return what looks as if the first row were no header: a number with a fraction."""
-        if self.options["header"] is None:
-            return None
-        return next((c for c in self.columns if re.fullmatch(r"[-+]?\d*\.\d+", c)), None)
+    def oddities(self) -> list[str]:
+        """Return a line if the first row is hardly a header: it has a number with a fraction."""
+        for column in self.columns if self.options["header"] == 0 else ():
+            if re.fullmatch(r"[-+]?\d*\.\d+", column):
+                return [
+                    f"{self.name}: {column!r} in the header looks like a value; no_header"
+                    " (--no-header) reads the first row as a sample"
+                ]
+        return []
 
     def read(self, target: str, categorical: Sequence[str], limit: int | None) -> pd.DataFrame:
         """Return the rows, or so many that `limit` of them have a label."""
@@ -368,4 +376,4 @@ def _read_parquet(content: _Content) -> pd.DataFrame:
         if pd.api.types.is_object_dtype(kind) or getattr(kind, "na_value", None) is pd.NA:
             values = frame[column].astype(object)
             frame[column] = values.where(values.notna(), np.nan)
-    return frame
+    return frame.reset_index(drop=True)

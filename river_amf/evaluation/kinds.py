@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 import numbers
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,15 @@ class Mix:
     n_text: int
     n_values: int
     example: str
+
+    def described(self, column: str, name: str) -> str:
+        """Return a line that says so of a column of a file."""
+        are = "are" if self.n_text > 1 else "is"
+        return (
+            f"{name}: column {column!r}: {self.n_text} of {self.n_values} values {are} text, such"
+            f" as {self.example!r}, so all of them are categories; missing (--missing) names the"
+            " texts that stand for a missing value"
+        )
 
 
 def settle(column: pd.Series, known: Markers, mark: str = ".") -> tuple[pd.Series, Mix | None]:
@@ -190,14 +199,3 @@ def parsed(texts: pd.Series, mark: str = ".") -> NDArray[np.float64]:
         plain = plain.where(~plain.str.contains(".", regex=False), "text").str.replace(mark, ".")
     number[may_be] = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64)
     return number
-
-
-def describe(mixes: Iterable[tuple[str, Mix]], name: str) -> Iterator[str]:
-    """Yield a line for each column of text that is nearly one of numbers."""
-    for column, mix in mixes:
-        are = "are" if mix.n_text > 1 else "is"
-        yield (
-            f"{name}: column {column!r}: {mix.n_text} of {mix.n_values} values {are} text, such as"
-            f" {mix.example!r}, so all of them are categories; missing (--missing) names the texts"
-            " that stand for a missing value"
-        )

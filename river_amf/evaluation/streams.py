@@ -152,8 +152,11 @@ def load_stream(
         raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
     dataset = open_dataset(str(source))
     if dataset is None:
-        layout = Layout(separator, encoding, no_header)
-        return _load_file(Path(source), target, categorical, limit, missing, layout)
+        path, layout = Path(source), Layout(separator, encoding, no_header)
+        stream, oddities = _load_file(path, target, categorical, limit, missing, layout)
+        for oddity in oddities:
+            warnings.warn(oddity, stacklevel=2)
+        return stream
     name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
     for option, value in [
         ("a target column", target),
@@ -208,51 +211,40 @@ def _load_file(
     limit: int | None,
     missing: Collection[str] | None,
     layout: Layout,
-) -> Stream:
+) -> tuple[Stream, list[str]]:
+    """Return the samples in a file, and a line for whatever is odd about it."""
     known = kinds.markers(missing)
     _check_path(path)
     table = open_table(path, layout)
     name, columns = table.name, table.columns
-    if isinstance(table, CsvTable) and (odd := table.value_in_header()):
-        warnings.warn(
-            f"{name}: {odd!r} in the header looks like a value; no_header (--no-header) reads the"
-            " first row as a sample",
-            stacklevel=3,
-        )
     chosen = targets.choose_target(columns, target, name)
-    _check_categorical(columns, categorical, chosen, name)
-    frame, n_unlabeled = _with_label(table.read(chosen, categorical, limit), chosen, limit, name)
-    mixes: list[tuple[str, kinds.Mix]] = []
-    for column in columns:
+    features = [column for column in columns if column != chosen]
+    _check_categorical(features, categorical, chosen, name)
+    rows = table.read(chosen, categorical, limit)
+    frame, n_unlabeled = _with_label(rows, chosen, limit, name)
+    frame[chosen] = _labels(frame[chosen], is_complete=not n_unlabeled)
+    oddities = table.oddities()
+    for column in features:
         before = frame[column]
-        if column == chosen:
-            after = _labels(before, is_complete=not n_unlabeled)
-        elif column in categorical:
-            continue
-        else:
-            after, mix = _settled(before, known, table)
-            mixes += [(column, mix)] if mix else []
+        after, mix = (before, None) if column in categorical else _settled(before, known, table)
         if after is not before:  # because it takes long where there are thousands of columns
             frame[column] = after
+        if mix is not None:
+            oddities.append(mix.described(column, name))
     _check_finite(frame, name)
     if target is None:
         labels = frame[chosen]
         if limit is not None and limit < targets.ROWS:
             labels = table.labels(chosen, targets.ROWS).dropna()
-        if targets.is_quantity(labels, known, table.decimal):
-            raise targets.ask(labels, chosen, name)
-    for line in kinds.describe(mixes, name):
-        warnings.warn(line, stacklevel=3)
+        targets.check_labels(labels, chosen, known, table.decimal, name)
     is_text = [
-        pd.api.types.infer_dtype(frame[column], skipna=True) == "string"
-        for column in columns
-        if column != chosen
+        pd.api.types.infer_dtype(frame[column], skipna=True) == "string" for column in features
     ]
     n_categorical = sum(is_text)
-    n_numeric = len(is_text) - n_categorical
-    title = path.name if str(path) != STANDARD_INPUT else name
-    rows = _Rows(frame, chosen)
-    return Stream(title, len(frame), n_numeric, n_categorical, rows, n_unlabeled)
+    n_numeric = len(features) - n_categorical
+    title = name if str(path) == STANDARD_INPUT else path.name
+    samples = _Rows(frame, chosen)
+    return Stream(title, len(frame), n_numeric, n_categorical, samples, n_unlabeled), oddities
 
 
 def _check_path(path: Path) -> None:
@@ -306,9 +298,8 @@ def _settled(
 
 
 def _check_categorical(
-    columns: list[str], categorical: Sequence[str], target: str, name: str
+    features: list[str], categorical: Sequence[str], target: str, name: str
 ) -> None:
-    features = [column for column in columns if column != target]
     for column in categorical:
         if column == target:
             raise EvaluationError(f"{column!r} is the target of {name}, not a categorical feature")

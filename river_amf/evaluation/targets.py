@@ -45,11 +45,12 @@ def is_quantity(labels: pd.Series, known: Markers, mark: str = ".") -> bool:
     return bool((values % 1 != 0).any() or len(np.unique(values)) > _MOST_LABELS)
 
 
-def ask(labels: pd.Series, target: str, name: str) -> EvaluationError:
-    """Return the error that asks whether a column is the target."""
-    first = labels[:ROWS]
-    return EvaluationError(
-        f"{name}: {first.nunique()} distinct labels in {len(first)} rows: is {target!r} the target?"
-        f" They are numbers such as {first.iloc[0]}; target (--target) names the column with the"
-        " labels, be it this one or another"
-    )
+def check_labels(labels: pd.Series, target: str, known: Markers, mark: str, name: str) -> None:
+    """Raise, to ask whether the column is the target, if its labels are a quantity."""
+    if is_quantity(labels, known, mark):
+        first = labels[:ROWS]
+        raise EvaluationError(
+            f"{name}: {first.nunique()} distinct labels in {len(first)} rows: is {target!r} the"
+            f" target? They are numbers such as {first.iloc[0]}; target (--target) names the column"
+            " with the labels, be it this one or another"
+        )

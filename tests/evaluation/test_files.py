@@ -363,8 +363,17 @@ def test_dtypes_of_pandas_with_missing_values_are_read(write):
     path = write(file.getvalue(), "t.parquet")
     assert list(load_stream(path)) == [({"b": True}, 3)]
     assert [x for x, _ in load_stream(path, "b")] == [{"y": 3.0}]
-    stream = load_stream(path, "s")
-    assert list(stream) == [({"i": 1.0}, "x")]
+    assert list(load_stream(path, "s")) == [({"i": 1.0}, "x")]
+
+
+def test_the_index_of_a_dataframe_in_parquet_is_no_feature(write):
+    file = io.BytesIO()
+    frame = pd.DataFrame({"a": [1.0, np.inf], "y": ["p", "q"]}, index=["one", "two"])
+    frame.to_parquet(file)
+    path = write(file.getvalue(), "t.parquet")
+    assert list(load_stream(path, limit=1)) == [({"a": 1.0}, "p")]
+    with pytest.raises(EvaluationError, match=r"row 2 of .* has an infinite value in 'a'"):
+        load_stream(path)
 
 
 @pytest.mark.parametrize(
