@@ -262,6 +262,16 @@ def compare(
     >>> comparison.curves.query("model == 'forest'")["n_samples"].tolist()[:3]
     [50, 100, 150]
 
+    Baselines go by name, and any label can be the positive one:
+
+    >>> samples = [({"length": n % 7}, "long" if n % 7 > 3 else "short") for n in range(200)]
+    >>> comparison = evaluation.compare(samples, ["knn", "amf"], ["F1"], positive="long", seed=1)
+    >>> comparison.table["F1"].round(1)
+    model
+    knn    1.0
+    amf    1.0
+    Name: F1, dtype: float64
+
     A model that fails gets a row that says why:
 
     >>> def broken():

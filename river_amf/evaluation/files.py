@@ -188,6 +188,8 @@ def as_text(column: pd.Series) -> pd.Series:
 def _find(path: Path) -> tuple[_Content, str]:
     """Return the content of a file, and whether it is CSV, JSON or parquet."""
     if str(path) == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise EvaluationError("standard input is closed")
         with _reading("standard input"):
             return _of_pipe(sys.stdin.buffer.read())
     suffixes = [suffix.lower() for suffix in path.suffixes]

@@ -150,9 +150,10 @@ def _inner(metric: Any) -> Any:
 
 
 def _find_label(samples: Iterable[Sample], positive: Label, name: str) -> Label:
+    """Return the label that is equal, or looks equal as text; raise if there is none."""
     known: dict[Label, None] = {}
     for _, y in samples:
-        if y == positive or str(y) == str(positive):
+        if y == positive or str(y).strip() == str(positive).strip():
             return y
         known[y] = None
     hint = suggest(str(positive), [str(label) for label in known])

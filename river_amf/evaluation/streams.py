@@ -258,7 +258,8 @@ def _check_path(path: Path) -> None:
         hint = suggest(str(path), (*BUNDLED, *STREAMS))
         raise EvaluationError(f"no stream or file {str(path)!r} ({hint})")
     if not path.is_file():
-        raise EvaluationError(f"{str(path)!r} is not a regular file")
+        advice = "" if path.is_dir() else "; - reads standard input"
+        raise EvaluationError(f"{str(path)!r} is not a regular file{advice}")
 
 
 def _with_label(

@@ -561,6 +561,8 @@ def test_a_positive_label_may_be_given_as_text():
         for given in (2, "2")
     ]
     assert f1[0] == f1[1] > 0
+    spaced = [(x, f" {y}") for x, y in samples]
+    assert compare(spaced, ["amf"], ["F1"], positive="2", seed=1).table["F1"]["amf"] == f1[0]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
 import sys
 
 import numpy as np
@@ -424,6 +425,16 @@ def test_standard_input_may_be_any_of_them(monkeypatch):
     pipe(monkeypatch, b"")
     with pytest.raises(EvaluationError, match="cannot read standard input as CSV: No columns"):
         load_stream("-")
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(EvaluationError, match="standard input is closed"):
+        load_stream("-")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix")
+def test_a_pipe_is_refused_with_advice(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(EvaluationError, match="is not a regular file; - reads standard input"):
+        load_stream(tmp_path / "pipe")
 
 
 @pytest.mark.parametrize(
