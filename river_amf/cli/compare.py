@@ -14,10 +14,11 @@ from river_amf.cli.options import (
     at_least,
     check_output,
     chosen_stream,
+    load_chosen,
     names,
     say_interrupted,
     seconds,
-    told_if_slow,
+    size,
 )
 from river_amf.evaluation import Comparison, EvaluationError
 from river_amf.evaluation.errors import suggest
@@ -87,20 +88,18 @@ def run(arguments: argparse.Namespace) -> int:
     makers = _choose(arguments.models, baselines.classifiers(arguments.seed))
     metrics = dict.fromkeys(map(find_metric, arguments.metrics))
     writers = _writers(arguments, source)
-    with told_if_slow(f"reading {source}"):
-        stream = evaluation.load_stream(
-            source, arguments.target, arguments.categorical, arguments.limit
-        )
+    stream = load_chosen(arguments)
     comparison = evaluation.compare(
         stream,
         makers,
         metrics,
+        positive=arguments.positive,
         window=arguments.window,
         time_limit=arguments.time_limit,
         progress=True,
     )
     try:
-        print(f"{stream.name}: {stream.n_samples} samples", comparison, sep="\n", flush=True)
+        print(size(stream), comparison, sep="\n", flush=True)
     finally:  # even if nobody reads the table
         _write(comparison, writers)
     if comparison.interrupted:

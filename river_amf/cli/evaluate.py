@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from river import base, compose
-from river.metrics import Accuracy, CrossEntropy
+from river.metrics import Accuracy
 from tqdm import tqdm
 
 from river_amf import baselines, evaluation, tables
@@ -22,11 +22,13 @@ from river_amf.cli.options import (
     at_least,
     check_output,
     chosen_stream,
+    file_options,
+    load_chosen,
     say_interrupted,
-    told_if_slow,
+    size,
 )
 from river_amf.evaluation import EvaluationError, Stream, figures
-from river_amf.evaluation.metrics import Kinds, check_labels, find_metric, name_metrics
+from river_amf.evaluation.metrics import Kinds, LogLoss, check_labels, find_metric, name_metrics
 from river_amf.evaluation.prequential import (
     OnPrediction,
     TestThenTrain,
@@ -40,7 +42,7 @@ from river_amf.forest import AMFClassifier
 
 Row = Mapping[str, float]
 
-_METRICS: Kinds = {"accuracy": Accuracy, "log-loss": CrossEntropy}
+_METRICS: Kinds = {"accuracy": Accuracy, "log-loss": LogLoss}
 _MIN_WIDTH = 10  # characters; sizes below one gibibyte are no longer than "976.56 KiB"
 
 
@@ -74,14 +76,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     metrics = name_metrics(_METRICS, dict.fromkeys(map(find_metric, arguments.metrics)))
     streams = _load_streams(arguments)
-    for stream in streams:
-        check_labels(stream, metrics.values(), stream.name)
+    positives = [
+        check_labels(stream, metrics.values(), stream.name, arguments.positive)
+        for stream in streams
+    ]
     model = _make_model(arguments)
     results = []
     with _prediction_file(arguments) as writer, _until_interrupt() as until_interrupt:
-        for stream in streams:
+        for stream, positive in zip(streams, positives, strict=True):
             print(_describe(stream, model, arguments.model))
-            loop = TestThenTrain(model.clone(), Scores(metrics), writer(stream))
+            loop = TestThenTrain(model.clone(), Scores(metrics, positive=positive), writer(stream))
             last = _print_table(stream, until_interrupt, model, metrics, loop)
             if loop.n_samples < stream.n_samples:
                 of = f" of {stream.name}" if arguments.track else ""
@@ -97,15 +101,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
     """Return the streams of the track, or the single stream."""
     if arguments.track is None:
-        source = chosen_stream(arguments)
-        chosen = arguments.target, arguments.categorical, arguments.limit
-        with told_if_slow(f"reading {source}"):
-            return [evaluation.load_stream(source, *chosen)]
+        return [load_chosen(arguments)]
     track = evaluation.load_track(arguments.track)
     for option, name in [
         (arguments.stream, f"STREAM {arguments.stream!r}"),
         (arguments.target, "--target"),
         (arguments.categorical, "--categorical"),
+        *((True, f"--{name.replace('_', '-')}") for name in file_options(arguments)),
     ]:
         if option or option == "":
             raise EvaluationError(
@@ -230,4 +232,4 @@ def _describe(stream: Stream, model: base.Classifier, name: str) -> str:
         described = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
     elif isinstance(model, compose.Pipeline):  # its repr takes several lines
         described = baselines.DESCRIPTIONS[name]
-    return f"{stream.name}: {stream.n_samples} samples; features: {features}; {described}"
+    return f"{size(stream)}; features: {features}; {described}"

@@ -6,14 +6,18 @@ import argparse
 import math
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from river_amf import _startup, evaluation
-from river_amf.evaluation import EvaluationError
+from river_amf.evaluation import EvaluationError, Stream
 
 _DEFAULT_STREAM = "Bananas"
 
+_OF_FILES = ("missing", "separator", "encoding", "no_header")
+_MOST_WARNINGS = 5
 _PATIENCE = 3.0  # seconds without a sign of life
 _MAX_INTEGER = 2**31 - 1
 _MAX_SECONDS = 1e300
@@ -26,15 +30,15 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         "stream",
         nargs="?",
         metavar="STREAM",
-        help="a CSV file, gzipped if its name ends in .gz (an empty field is a missing value; any"
-        " other text, even NA, makes its column categorical); a dataset that comes with river:"
-        f" {', '.join(evaluation.BUNDLED)}; or a stream listed by `river-amf tracks`"
-        f" (default: {_DEFAULT_STREAM})",
+        help="a CSV file, or .parquet or .jsonl, gzipped if its name ends in .gz; - for standard"
+        f" input; a dataset that comes with river: {', '.join(evaluation.BUNDLED)}; or a stream"
+        f" listed by `river-amf tracks` (default: {_DEFAULT_STREAM})",
     )
     add(
         "--target",
         metavar="COLUMN",
-        help="column with the labels (default: 'target' if there is one, else the last column)",
+        help="column with the labels (default: 'target' if there is one, else the last column);"
+        " rows without a label are skipped",
     )
     add(
         "--categorical",
@@ -42,6 +46,25 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="A,B",
         help="columns of numbers to treat as categories; text columns always are",
+    )
+    add(
+        "--missing",
+        type=names,
+        metavar="A,B",
+        help="texts that stand for a missing value in columns of numbers (default: those of pandas,"
+        " such as NA, nan and null, and ?); an empty field always does",
+    )
+    add(
+        "--separator",
+        type=_character,
+        metavar="CHAR",
+        help="character between fields (default: a comma, semicolon or tab, whichever fits)",
+    )
+    add("--encoding", metavar="NAME", help="encoding of the file (default: utf-8)")
+    add(
+        "--no-header",
+        action="store_true",
+        help="the first row is a sample, and the columns are named 0, 1, 2 and so on",
     )
     add("--seed", type=at_least(0, None), metavar="N", help="seed for reproducible results")
     add("--limit", type=at_least(1), metavar="N", help="use only the first N samples")
@@ -52,11 +75,49 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="additional river classification metrics, such as MacroF1,CohenKappa",
     )
+    add(
+        "--positive",
+        metavar="LABEL",
+        help="label that counts as True for binary metrics such as F1,ROCAUC (default: True or 1)",
+    )
 
 
 def chosen_stream(arguments: argparse.Namespace) -> str:
     """Return the name or path of the stream, which is the default only if there is none."""
     return _DEFAULT_STREAM if arguments.stream is None else str(arguments.stream)
+
+
+def file_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of files that were given, by the names that `load_stream` has for them."""
+    given = {name: getattr(arguments, name) for name in _OF_FILES}
+    return {name: value for name, value in given.items() if value not in (None, False)}
+
+
+def load_chosen(arguments: argparse.Namespace) -> Stream:
+    """Return the chosen stream; tell on stderr what is odd about it, or that reading takes long."""
+    source = chosen_stream(arguments)
+    chosen = arguments.target, arguments.categorical, arguments.limit
+    title = "standard input" if source == "-" else source
+    with told_if_slow(f"reading {title}"), warnings.catch_warnings(record=True) as odd:
+        warnings.simplefilter("always")
+        stream = evaluation.load_stream(source, *chosen, **file_options(arguments))
+    for warning in odd[:_MOST_WARNINGS]:
+        _startup.tell(f"river-amf: {' '.join(str(warning.message).split())}")
+    if len(odd) > _MOST_WARNINGS:
+        _startup.tell(f"river-amf: and {len(odd) - _MOST_WARNINGS} more such columns")
+    return stream
+
+
+def size(stream: Stream) -> str:
+    """Return the name and the number of samples of a stream, and what has been skipped."""
+    n = stream.n_unlabeled
+    skipped = f" ({n} {'rows' if n > 1 else 'row'} without a label skipped)" if n else ""
+    return f"{stream.name}: {stream.n_samples} samples{skipped}"
+
+
+def _character(text: str) -> str:
+    r"""Return a separator; a tab is hard to type, so `\t` and `tab` stand for one."""
+    return "\t" if text in ("\\t", "tab") else text
 
 
 def names(text: str) -> list[str]:

@@ -12,26 +12,28 @@ from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
-from river import base, compose, datasets
-from river.metrics import Accuracy, CohenKappa, CrossEntropy
+from river import base, compose
+from river.metrics import Accuracy, CohenKappa
 
 from river_amf import baselines, tables
 from river_amf.encoding import shown
 from river_amf.evaluation import figures
-from river_amf.evaluation.errors import EvaluationError
-from river_amf.evaluation.metrics import Kinds, Metric, check_labels, name_metrics
+from river_amf.evaluation.errors import EvaluationError, suggest
+from river_amf.evaluation.metrics import Kinds, LogLoss, Metric, check_labels, name_metrics
 from river_amf.evaluation.prequential import even_checkpoints, progress_bar
-from river_amf.evaluation.progressive import iter_samples
 from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Maker, Run
-from river_amf.evaluation.streams import Sample, Stream, load_stream, read_pairs
-from river_amf.evaluation.tracks import DriftStream
+from river_amf.evaluation.sources import read_source
+from river_amf.evaluation.streams import Label
 from river_amf.forest import AMFClassifier
-from river_amf.parameters import flag, integer, positive
+from river_amf.parameters import flag, integer
+from river_amf.parameters import positive as positive_number
 
-_METRICS: Kinds = {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": CrossEntropy}
+Model = base.Classifier | Maker | str
+
+_METRICS: Kinds = {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss}
 _WINDOWS = 30  # by default, approximately
 _UNKNOWN = "-"
 
@@ -51,7 +53,9 @@ class Comparison:
         The status is `"ok"` if the model processed the whole stream in time. After a time limit or
         Ctrl-C, the values are those over the samples learned until then, and the status says how
         many there were. If a model failed or learned no samples, its values are NaN and the status
-        gives the reason. The log-loss is NaN for classifiers without probabilities.
+        gives the reason. In the log-loss, a label that a prediction does not name has probability 0
+        (which counts as 1e-15, as in river), unless it is new to the stream: such samples are left
+        out. It is NaN for classifiers without probabilities.
     curves
         DataFrame with one row per model and window, with the columns `model`, `n_samples` (the
         number of samples learned at the end of the window), and `accuracy` and `log-loss` over the
@@ -164,9 +168,10 @@ def _cell(column: Any, value: Any) -> str:
 
 def compare(
     dataset: Any,
-    models: Mapping[str, base.Classifier | Maker] | Iterable[base.Classifier | Maker] | None = None,
+    models: Mapping[str, Model] | Iterable[Model] | None = None,
     metrics: Iterable[Metric] | None = None,
     *,
+    positive: Label | None = None,
     window: int | None = None,
     time_limit: float | None = None,
     limit: int | None = None,
@@ -177,8 +182,10 @@ def compare(
 
     The results are those of `river.evaluate.progressive_val_score`: the predicted label comes from
     `predict_one`, and a sample for which a model has no prediction, such as the first one, is not
-    scored. Any exception that a model raises, even `SystemExit`, ends its run and is reported in
-    its row. Ctrl-C ends the comparison and returns the results so far.
+    scored. Only the log-loss differs from river's `CrossEntropy`, which takes a label that is not
+    named for one that is certain (see `Comparison`); it may be added to `metrics`. Any exception
+    that a model raises, even `SystemExit`, ends its run and is reported in its row. Ctrl-C ends the
+    comparison and returns the results so far.
 
     The time limit is checked between samples and after the last one. Everything runs in this
     process, and no call is ever cut short, however long it takes.
@@ -186,16 +193,21 @@ def compare(
     Parameters
     ----------
     dataset
-        A `Stream` or the name of one (as in `load_stream`); a river dataset or any other iterable
-        of pairs (features, label), including a generator, which is read once and kept in memory; or
-        a dataframe or a tuple `(X, y)` (as in `progressive_val_score`).
+        A `Stream`, or the name of one or the path of a file (as in `load_stream`); a river dataset
+        or any other iterable of pairs (features, label), including a generator, which is read once
+        and kept in memory; or a dataframe or a tuple `(X, y)` (as in `progressive_val_score`).
     models
-        Models, or functions without arguments (such as classes) that return a model, either in a
-        dict by name or in a list, where they are named after their classes. Models are cloned and
-        stay untrained themselves. By default all of `baselines.classifiers`.
+        Models, functions without arguments (such as classes) that return a model, or names of
+        `baselines.classifiers`, either in a dict by name or in a list, where they are named after
+        their classes. Models are cloned and stay untrained themselves. By default all of
+        `baselines.classifiers`.
     metrics
         Additional river metrics: instances (which are cloned, and may be `Rolling`), classes or
         names.
+    positive
+        The label that counts as True for metrics of binary labels, such as F1 and ROCAUC; all other
+        labels count as False. It may be given as text. By default the labels must be True and
+        False, or 1 and 0. Metrics with a `pos_val` of their own keep it.
     window
         Number of samples per window of the curves. By default a round number that gives about
         thirty windows.
@@ -207,7 +219,7 @@ def compare(
     limit
         Number of samples to use; by default all of them. Required for an endless stream.
     seed
-        Seed of the default models. Models that are passed in keep their own seeds.
+        Seed of the models that are not passed in but go by name, as the default ones do.
     progress
         Whether to show a progress bar on stderr.
 
@@ -219,13 +231,13 @@ def compare(
     Raises
     ------
     TypeError
-        If a model is neither a river classifier nor callable, or if a metric is not a
+        If a model is neither a river classifier nor callable nor a name, or if a metric is not a
         classification metric or rolls over time.
     ValueError
         If there are no models, if two models have the same name, or if a number is out of range.
     EvaluationError
-        If there is no such stream, if it is empty or fails while it is read, if a sample is not a
-        pair, or if its labels do not suit a metric.
+        If there is no such stream or model, if the stream is empty or fails while it is read, if a
+        sample is not a pair, if the labels do not suit a metric, or if none of them is `positive`.
 
     Examples
     --------
@@ -250,6 +262,16 @@ def compare(
     >>> comparison.curves.query("model == 'forest'")["n_samples"].tolist()[:3]
     [50, 100, 150]
 
+    Baselines go by name, and any label can be the positive one:
+
+    >>> samples = [({"length": n % 7}, "long" if n % 7 > 3 else "short") for n in range(200)]
+    >>> comparison = evaluation.compare(samples, ["knn", "amf"], ["F1"], positive="long", seed=1)
+    >>> comparison.table["F1"].round(1)
+    model
+    knn    1.0
+    amf    1.0
+    Name: F1, dtype: float64
+
     A model that fails gets a row that says why:
 
     >>> def broken():
@@ -261,14 +283,15 @@ def compare(
     """
     integer(1, optional=True)("window", window)
     integer(1, optional=True)("limit", limit)
-    positive(optional=True)("time_limit", time_limit)
+    positive_number(optional=True)("time_limit", time_limit)
     flag("progress", progress)
-    makers = _makers(baselines.classifiers(seed) if models is None else models)
+    by_name = baselines.classifiers(seed)
+    makers = _makers(by_name if models is None else models, by_name)
     named = name_metrics(_METRICS, () if metrics is None else metrics)
-    source = _read(dataset, limit)
-    check_labels(source.samples, named.values(), source.name)
+    source = read_source(dataset, limit)
+    chosen = check_labels(source.samples, named.values(), source.name, positive)
     window = window or even_checkpoints(source.n_samples, _WINDOWS).step
-    runs = {name: Run(named, int(window)) for name in makers}
+    runs = {name: Run(named, int(window), chosen) for name in makers}
     if time_limit is not None:
         _compile_kernels()
     with (
@@ -290,49 +313,7 @@ def _compile_kernels() -> None:
         forest.predict_proba_one({"a": 0.0})
 
 
-class _Source(NamedTuple):
-    """The samples, the same for every iteration, and the name of the stream."""
-
-    name: str
-    n_samples: int
-    samples: Iterable[Sample]
-
-
-def _read(dataset: Any, limit: int | None) -> _Source:
-    """Return the samples of anything that is accepted as a dataset, or raise."""
-    if isinstance(dataset, str | Path):
-        dataset = load_stream(str(dataset), limit=limit)
-    is_named = isinstance(dataset, Stream | DriftStream)
-    name = dataset.name if is_named else type(dataset).__name__
-    if isinstance(dataset, Stream) and (limit is None or limit >= dataset.n_samples):
-        source = _Source(name, dataset.n_samples, dataset)
-    else:
-        samples = _keep(dataset, limit)
-        source = _Source(name, len(samples), samples)
-    if not source.n_samples:
-        raise EvaluationError(f"{name} has no samples; note that a generator can be read only once")
-    return source
-
-
-def _keep(dataset: Any, limit: int | None) -> list[Sample]:
-    """Return the samples in a list."""
-    # A generator can be read only once, and an unseeded river generator differs every time.
-    is_endless = isinstance(dataset, datasets.base.SyntheticDataset) and dataset.n_samples is None
-    if is_endless and limit is None:
-        raise EvaluationError(f"{type(dataset).__name__} is endless; set a limit")
-    samples = iter_samples(dataset)
-    if not isinstance(samples, Iterable):
-        raise EvaluationError(
-            "dataset must be a stream or its name, an iterable of pairs (features, label),"
-            f" a dataframe, or a tuple (X, y), got {shown(dataset)}"
-        )
-    is_file = isinstance(dataset, datasets.base.FileDataset)
-    if is_file and not isinstance(dataset, datasets.base.RemoteDataset):
-        return list(read_pairs(samples))[:limit]  # to the end, where river closes the file
-    return list(itertools.islice(read_pairs(samples), limit))
-
-
-def _makers(models: Any) -> dict[str, Maker]:
+def _makers(models: Any, by_name: Mapping[str, Maker]) -> dict[str, Maker]:
     """Return a function that makes each model, by name."""
     if isinstance(models, Mapping):
         _check_names(list(models))
@@ -347,14 +328,23 @@ def _makers(models: Any) -> dict[str, Maker]:
         raise ValueError("models is empty; pass None to run all baselines")
     makers: dict[str, Maker] = {}
     for name, model in named.items():
+        if isinstance(model, str):
+            model = _find_model(model, by_name)
         is_model = isinstance(model, base.Classifier)
         if not is_model and not callable(model):
             raise TypeError(
-                f"model {name!r} must be a river classifier or a function that returns one,"
-                f" got {shown(model)}"
+                f"model {name!r} must be a river classifier or a function that returns one, or the"
+                f" name of a baseline, got {shown(model)}"
             )
         makers[name] = model.clone if is_model else model
     return makers
+
+
+def _find_model(name: str, by_name: Mapping[str, Maker]) -> Maker:
+    """Return the function that makes a baseline, ignoring case, or raise EvaluationError."""
+    if name.lower() not in by_name:
+        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(by_name))})")
+    return by_name[name.lower()]
 
 
 def _check_names(names: list[Any]) -> None:
@@ -370,6 +360,8 @@ def _check_names(names: list[Any]) -> None:
 
 def _name(model: Any) -> str:
     """Return the name of a model in a list: its class, function, or the steps of a pipeline."""
+    if isinstance(model, str):
+        return model.lower()
     if isinstance(model, compose.Pipeline):
         return str(model)
     return str(getattr(model, "__name__", type(model).__name__))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from river_amf.encoding import shown
 from river_amf.evaluation import prequential
 from river_amf.evaluation.prequential import TestThenTrain
 from river_amf.evaluation.scores import Scores
-from river_amf.evaluation.streams import Sample, check_pairs
+from river_amf.evaluation.sources import iter_source
 from river_amf.forest import AMFClassifier
 from river_amf.inspection import feature_relevance, weighted_depth
 from river_amf.parameters import integer
@@ -53,15 +53,14 @@ class DriftHistory:
     relevance: pd.DataFrame
 
 
-def drift_history(
-    samples: Iterable[Sample], model: base.Classifier, every: int = 200
-) -> DriftHistory:
+def drift_history(samples: Any, model: base.Classifier, every: int = 200) -> DriftHistory:
     """Run a forest over a stream, test-then-train, and record how it responds to drift.
 
     Parameters
     ----------
     samples
-        A `Stream`, a river dataset, or any iterable of pairs (features, label). It must be finite;
+        A stream as in `compare`: a `Stream`, its name, the path of a file, a dataframe, a tuple
+        `(X, y)`, a river dataset, or any iterable of pairs (features, label). It must be finite;
         take as many samples as you need from an endless river generator, as in
         `SEA().take(10_000)`.
     model
@@ -82,7 +81,7 @@ def drift_history(
     ValueError
         If `every` is not an integer >= 1.
     EvaluationError
-        If a sample is not a pair, or the model rejects it.
+        If there is no such stream, a sample is not a pair, or the model rejects it.
 
     Examples
     --------
@@ -110,7 +109,7 @@ def drift_history(
     places: list[int] = []
     curve: list[tuple[float, float]] = []
     relevance: list[pd.Series] = []
-    for n_samples in loop.run(check_pairs(samples), prequential.every(every)):
+    for n_samples in loop.run(iter_source(samples), prequential.every(every)):
         places.append(n_samples)
         curve.append((scores.window()["accuracy"], forest.fading_share))
         if forest.split_intensity == "relevance":
@@ -122,9 +121,7 @@ def drift_history(
     )
 
 
-def depth_history(
-    samples: Iterable[Sample], model: base.Classifier, every: int = 200
-) -> pd.DataFrame:
+def depth_history(samples: Any, model: base.Classifier, every: int = 200) -> pd.DataFrame:
     """Run a forest over a stream, test-then-train, and record how deep its trees predict.
 
     The weighted depth of a prediction is the mean depth of the nodes on its path, each weighted by
@@ -156,7 +153,7 @@ def depth_history(
     ValueError
         If `every` is not an integer >= 1.
     EvaluationError
-        If a sample is not a pair, or the model rejects it.
+        If there is no such stream, a sample is not a pair, or the model rejects it.
 
     Examples
     --------
@@ -183,7 +180,7 @@ def depth_history(
     loop = TestThenTrain(model, Scores({}), on_prediction=measure)
     places: list[int] = []
     rows: list[Any] = []
-    for n_samples in loop.run(check_pairs(samples), prequential.every(every)):
+    for n_samples in loop.run(iter_source(samples), prequential.every(every)):
         places.append(n_samples)
         rows.append(pd.DataFrame(depths).mean().to_numpy())
         depths.clear()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ from river import base
 from river_amf.evaluation import prequential
 from river_amf.evaluation.prequential import TestThenTrain
 from river_amf.evaluation.scores import Scores
-from river_amf.evaluation.streams import Sample, check_pairs
+from river_amf.evaluation.sources import iter_source
 from river_amf.inspection import PermutationImportance
 from river_amf.parameters import integer
 
 
 def importance_history(
-    samples: Iterable[Sample],
+    samples: Any,
     model: base.Classifier,
     every: int = 200,
     loss: str = "log",
@@ -84,7 +83,7 @@ def importance_history(
     loop = TestThenTrain(model, Scores({}), on_prediction=measure)
     places: list[int] = []
     rows: list[pd.Series] = []
-    for n_samples in loop.run(check_pairs(samples), prequential.every(every)):
+    for n_samples in loop.run(iter_source(samples), prequential.every(every)):
         places.append(n_samples)
         rows.append(importance.get())
         importance._forget()

@@ -1,4 +1,4 @@
-"""River metrics: finding them by name, a fresh copy for each run, and which ones suit a stream."""
+"""River metrics: found by name, fresh for each run, and whether they suit a stream's labels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,24 @@ from river.metrics.base import BinaryMetric, ClassificationMetric
 
 from river_amf.encoding import shown
 from river_amf.evaluation.errors import EvaluationError, suggest
-from river_amf.evaluation.streams import Sample
+from river_amf.evaluation.streams import Label, Sample
 
 Kinds = Mapping[str, type[ClassificationMetric]]
 Metric = ClassificationMetric | type[ClassificationMetric] | str
+
+
+class LogLoss(metrics.CrossEntropy):
+    """River's cross-entropy, but a label that a prediction does not name has probability 0.
+
+    River counts no loss for it, so the more a model leaves out, the better it seems. `Scores` skips
+    a sample whose label is new to the stream, unless the prediction names it: that it does not says
+    nothing about the model.
+    """
+
+    def _eval(self, y_true: Any, y_pred: Any) -> float:
+        named = {y_true: y_pred.get(y_true, 0.0)}
+        loss: float = super()._eval(y_true, named)  # type: ignore[no-untyped-call]
+        return loss
 
 
 @functools.cache
@@ -93,23 +107,54 @@ def fresh(metric: Any) -> Any:
 
 
 def check_labels(
-    samples: Iterable[Sample], chosen: Iterable[ClassificationMetric], name: str
-) -> None:
-    """Raise EvaluationError if a metric needs binary labels and the stream has others."""
+    samples: Iterable[Sample],
+    chosen: Iterable[ClassificationMetric],
+    name: str,
+    positive: Label | None = None,
+) -> Label | None:
+    """Return the label that is positive, given as itself or as text; None means True.
+
+    Raise EvaluationError if there is no such label or no metric that asks for it, or if a metric
+    needs binary labels and the stream has others.
+    """
     # The stream is read only if it has to be. A metric with its own pos_val takes any labels.
-    binary = next((m for m in chosen if isinstance(m, BinaryMetric) and _takes_true(m)), None)
-    if binary is None:
-        return
-    odd = [y for _, y in samples if y not in (True, False)]
+    binary = next((metric for metric in chosen if asks_for_positive(metric)), None)
+    if positive is not None:
+        if binary is None:
+            raise EvaluationError(
+                f"positive label {positive!r}: none of the metrics needs one, as F1 and ROCAUC do"
+            )
+        return _find_label(samples, positive, name)
+    odd = [] if binary is None else [y for _, y in samples if y not in (True, False)]
     if odd:
-        metric = type(binary).__name__
+        metric = type(_inner(binary)).__name__
         any_label = f"Macro{metric}" if f"Macro{metric}" in known_metrics() else "MacroF1"
         raise EvaluationError(
             f"metric {metric} needs labels True/False or 0/1, but {name} has the label {odd[0]!r};"
-            f" {any_label} takes any labels"
+            f" {any_label} takes any labels, and positive (--positive) names the label that counts"
+            " as True"
         )
+    return None
 
 
-def _takes_true(metric: BinaryMetric) -> bool:
-    """Whether the positive label of a metric is True."""
-    return getattr(metric, "pos_val", True) is True  # LogLoss has no pos_val
+def asks_for_positive(metric: Any) -> bool:
+    """Whether a metric compares the label True with all others."""
+    inner = _inner(metric)
+    # LogLoss has no pos_val
+    return isinstance(inner, BinaryMetric) and getattr(inner, "pos_val", True) is True
+
+
+def _inner(metric: Any) -> Any:
+    """Return the metric inside of one that rolls."""
+    return metric.obj if isinstance(metric, utils.Rolling) else metric
+
+
+def _find_label(samples: Iterable[Sample], positive: Label, name: str) -> Label:
+    """Return the label that is equal, or looks equal as text; raise if there is none."""
+    known: dict[Label, None] = {}
+    for _, y in samples:
+        if y == positive or str(y).strip() == str(positive).strip():
+            return y
+        known[y] = None
+    hint = suggest(str(positive), [str(label) for label in known])
+    raise EvaluationError(f"no sample of {name} has the label {positive!r} ({hint})")

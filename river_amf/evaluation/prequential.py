@@ -1,9 +1,9 @@
 """Prequential evaluation: the test-then-train loop over a stream.
 
 Each sample is predicted before it is learned, so no prediction has seen its own label. The loop
-computes the same values as `river.evaluate.progressive_val_score`, for several metrics at once, and
-measures only the time that the model takes. As in river, the predicted label is the result of
-`predict_one`; metrics that need probabilities are NaN for a classifier without them.
+computes the same values of river's metrics as `river.evaluate.progressive_val_score`, for several
+at once, and measures only the time that the model takes. As in river, the predicted label is the
+result of `predict_one`; metrics that need probabilities are NaN for a classifier without them.
 """
 
 from __future__ import annotations

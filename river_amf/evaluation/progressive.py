@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from river import base, evaluate, metrics
 
 from river_amf.encoding import shown
+from river_amf.evaluation.streams import load_stream
 from river_amf.forest import AMFClassifier
 from river_amf.frames import read_vector
 
@@ -57,7 +59,8 @@ def progressive_val_score(
         otherwise in the last column; a tuple `(X, y)` or `(X, y, w)` of a dataframe of shape
         (n_samples, n_features), the labels and the sample weights, both of shape (n_samples,), as
         series, arrays or lists; or anything that river accepts, such as an iterable of pairs
-        `(x, y)` or triples `(x, y, {"w": w})`.
+        `(x, y)` or triples `(x, y, {"w": w})`; or the name of a stream or the path of a file, as in
+        `load_stream`.
     model
         The model to evaluate. It learns the samples.
     metric
@@ -266,6 +269,8 @@ def _prepare(
 ) -> tuple[Iterable[Any], Any]:
     """Return the stream and model for river's loop, which inspects the model at each step."""
     # A step of 0 means never. If the metric does not suit the model, it is river that raises.
+    if isinstance(dataset, str | Path):
+        dataset = load_stream(dataset)
     table = _read(dataset)
     if table is None:
         return dataset, model

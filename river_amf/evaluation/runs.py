@@ -10,14 +10,15 @@ from contextlib import suppress
 from typing import Any
 
 from river import base
-from river.metrics import Accuracy, CrossEntropy
+from river.metrics import Accuracy
 from tqdm import tqdm
 
 from river_amf.encoding import shown
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described
+from river_amf.evaluation.metrics import LogLoss
 from river_amf.evaluation.prequential import TestThenTrain, every, warm_up
 from river_amf.evaluation.scores import Metrics, Scores
-from river_amf.evaluation.streams import Sample, read_pairs
+from river_amf.evaluation.streams import Label, Sample, read_pairs
 
 Maker = Callable[[], base.Classifier]
 
@@ -36,9 +37,9 @@ class Run:
     # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
     #     and all NaN if the model failed.
     # rows: for each window, the number of samples at its end, its accuracy and its log-loss.
-    def __init__(self, metrics: Metrics, window: int) -> None:
-        windowed = {"accuracy": Accuracy(), "log-loss": CrossEntropy()}  # type: ignore[no-untyped-call]
-        self._scores = Scores(metrics, windowed)
+    def __init__(self, metrics: Metrics, window: int, positive: Label | None = None) -> None:
+        windowed = {"accuracy": Accuracy(), "log-loss": LogLoss()}  # type: ignore[no-untyped-call]
+        self._scores = Scores(metrics, windowed, positive)
         self._window = window
         self._loop: TestThenTrain | None = None
         self.rows: list[tuple[int, float, float]] = []

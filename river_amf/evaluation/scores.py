@@ -8,7 +8,7 @@ from typing import Any
 
 from river.metrics.base import ClassificationMetric
 
-from river_amf.evaluation.metrics import fresh
+from river_amf.evaluation.metrics import LogLoss, asks_for_positive, fresh
 from river_amf.evaluation.streams import Label
 
 Metrics = Mapping[str, ClassificationMetric]
@@ -17,18 +17,25 @@ Metrics = Mapping[str, ClassificationMetric]
 class Scores:
     """Metrics by name over all predictions, and others over the current window."""
 
-    # The metrics that are passed in are copied, and never updated themselves.
-    def __init__(self, metrics: Metrics, windowed: Metrics | None = None) -> None:
+    # The metrics that are passed in are copied, and never updated themselves. Where a positive
+    # label is given, binary metrics see True in its place, and False for all other labels.
+    def __init__(
+        self, metrics: Metrics, windowed: Metrics | None = None, positive: Label | None = None
+    ) -> None:
         self._windowed = windowed or {}
-        self._total = _begin(metrics)
-        self._window = _begin(self._windowed)
+        self._positive = positive
+        self._seen: set[Label] = set()
+        self._total = _begin(metrics, positive)
+        self._window = _begin(self._windowed, positive)
 
     def update(self, y: Label, label: Label | None, proba: dict[Label, float] | None) -> None:
         """Score a prediction as river does: a sample without a prediction is not scored."""
         # If the model knew nothing yet, label is None and proba is empty. If the model gives no
         # probabilities, proba is None, and the metrics that need probabilities are NaN.
+        is_new = y not in self._seen
         for tally in (*self._total.values(), *self._window.values()):
-            tally.update(y, label, proba)
+            tally.update(y, label, proba, is_new)
+        self._seen.add(y)
 
     def total(self) -> dict[str, float]:
         """Return each metric over all predictions, NaN where nothing was scored."""
@@ -37,29 +44,44 @@ class Scores:
     def window(self) -> dict[str, float]:
         """Return each metric over the current window, and start the next window."""
         values = {name: tally.get() for name, tally in self._window.items()}
-        self._window = _begin(self._windowed)
+        self._window = _begin(self._windowed, self._positive)
         return values
 
 
 class _Tally:
     """A fresh metric, and whether it has scored anything yet."""
 
-    def __init__(self, metric: ClassificationMetric) -> None:
+    def __init__(self, metric: ClassificationMetric, positive: Label | None) -> None:
         self._metric: Any = fresh(metric)
         self._takes_labels = self._metric.requires_labels
+        self._leaves_out_new = isinstance(self._metric, LogLoss)
+        self._positive = positive if asks_for_positive(self._metric) else None
         self._is_known = False
         self._is_possible = True
 
-    def update(self, y: Label, label: Label | None, proba: dict[Label, float] | None) -> None:
+    def update(
+        self, y: Label, label: Label | None, proba: dict[Label, float] | None, is_new: bool
+    ) -> None:
         said: Any = label if self._takes_labels else proba or None
-        if said is not None:
-            self._metric.update(y, said)
-            self._is_known = True
         self._is_possible &= self._takes_labels or proba is not None
+        if said is None or (is_new and self._leaves_out_new and said.get(y) is None):
+            return
+        if self._positive is None:
+            self._metric.update(y, said)
+        else:
+            self._metric.update(y == self._positive, self._as_binary(said))
+        self._is_known = True
+
+    def _as_binary(self, said: Any) -> Any:
+        """Return a predicted label, or probabilities, with True for the positive label."""
+        if self._takes_labels:
+            return said == self._positive
+        p = said.get(self._positive, 0.0)
+        return {True: p, False: 1.0 - p}
 
     def get(self) -> float:
         return float(self._metric.get()) if self._is_known and self._is_possible else math.nan
 
 
-def _begin(metrics: Metrics) -> dict[str, _Tally]:
-    return {name: _Tally(metric) for name, metric in metrics.items()}
+def _begin(metrics: Metrics, positive: Label | None) -> dict[str, _Tally]:
+    return {name: _Tally(metric, positive) for name, metric in metrics.items()}

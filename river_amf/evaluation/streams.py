@@ -1,32 +1,26 @@
-"""Streams to evaluate on: CSV files, river's datasets, streams that drift, and any pairs."""
+"""Streams to evaluate on: files, river's datasets, streams that drift, and any pairs."""
 
 from __future__ import annotations
 
-import gzip
 import warnings
-import zlib
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from river import base, datasets
 
 from river_amf.encoding import shown
+from river_amf.evaluation import kinds, targets
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
+from river_amf.evaluation.files import STANDARD_INPUT, CsvTable, Layout, TypedTable, open_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_dataset
 
 Label = base.typing.ClfTarget
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Label]
-
-_MAX_COLUMNS = 100_000  # pandas takes about a millisecond for each, and every node room for each
-_LONGEST_HEADER = 2**26  # bytes to look for columns in, if a file has no line breaks
 
 
 @dataclass(frozen=True)
@@ -46,6 +40,8 @@ class Stream:
     samples
         Iterable of `n_samples` pairs (features, label). It must be possible to iterate over it more
         than once.
+    n_unlabeled
+        Number of rows of a file that are not among the samples because they have no label.
 
     Examples
     --------
@@ -61,6 +57,7 @@ class Stream:
     n_numeric: int
     n_categorical: int
     samples: Iterable[Sample] = field(repr=False)
+    n_unlabeled: int = 0
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
@@ -68,40 +65,68 @@ class Stream:
 
 
 def load_stream(
-    source: str,
+    source: str | Path,
     target: str | None = None,
     categorical: Sequence[str] = (),
     limit: int | None = None,
+    *,
+    missing: Collection[str] | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+    no_header: bool = False,
 ) -> Stream:
-    """Open a stream by name, or read a CSV file.
+    r"""Open a stream by name, or read a file.
 
-    In a CSV file, text columns are categorical, and only an empty field is a missing value; missing
-    values are left out of the feature dicts.
+    Columns of text are categorical. An empty field is a missing value, and left out of the feature
+    dicts. In a column that otherwise holds numbers alone (or booleans), so is what commonly stands
+    for a missing value: whatever `pandas.read_csv` takes for one, such as `NA`, `nan` and `null`,
+    and `?`. In columns of text, and in the target, these are values like any other. A column of
+    numbers with a few other texts is categorical too, which a warning tells.
 
     Parameters
     ----------
     source
-        A name from `BUNDLED` or `STREAMS`, ignoring case, or the path of a CSV file in UTF-8. A
-        file whose name ends in `.gz` is decompressed.
+        A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
+        input, which is read to its end. A file is CSV, unless its name ends in `.parquet` or `.pq`
+        (which takes pyarrow), or in `.jsonl` or `.ndjson` (a JSON object per line). It is
+        decompressed if its name goes on with `.gz`.
     target
-        Column with the labels (CSV files only). By default the column `target` if there is one,
-        otherwise the last column.
+        Column with the labels (files only). By default the column `target` if there is one,
+        otherwise the last column. Rows without a label are left out.
     categorical
-        Columns to read as text, even if their values look like numbers (CSV files only).
+        Columns to read as text, even if their values look like numbers (files only).
     limit
         Maximum number of samples to read; `None` reads all of them.
+    missing
+        The texts that stand for missing values in columns of numbers, instead of the common ones
+        (files only).
+    separator
+        The character between the fields of a CSV file. By default a comma, semicolon or tab,
+        whichever the first rows suggest; after the others, numbers may have a decimal comma.
+    encoding
+        Encoding of a file of text, by default UTF-8.
+    no_header
+        Whether the first row of a CSV file is a sample. The columns are then named `"0"`, `"1"` and
+        so on.
 
     Returns
     -------
     Stream
         The samples, which can be iterated over more than once.
 
+    Warns
+    -----
+    UserWarning
+        If a tenth of the values of a column, or fewer, are text, and all others are numbers; or if
+        there is a number with a fraction in the header of a CSV file.
+
     Raises
     ------
     EvaluationError
         If there is no such stream, file or column, if the file is not a table of features and
-        labels or has more than 100,000 columns, or if `target` or `categorical` is given for a
-        stream that is not a CSV file.
+        labels or has more than 100,000 columns, or if options of files are given for a stream that
+        is none. Also if `target` is not given, and the column that would be taken has fractions or
+        more than 200 distinct numbers in its first 1000 rows, as it is hardly a label.
     MemoryError
         If the file does not fit into memory.
 
@@ -115,18 +140,34 @@ def load_stream(
     >>> sorted(x), type(y)
     (['1', '2'], <class 'bool'>)
 
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "table.csv")
+    >>> _ = path.write_text("size;color;kind\n1.5;red;a\nNA;NA;b\n2.5;blue;\n")
+    >>> stream = load_stream(path)
+    >>> list(stream), stream.n_unlabeled
+    ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'NA'}, 'b')], 1)
+
     """
-    if not source:  # which Path would take for the current folder
-        raise EvaluationError(
-            "the stream is '': give the path of a CSV file or the name of a stream"
-        )
-    dataset = open_dataset(source)
+    if not str(source):  # which Path would take for the current folder
+        raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
+    dataset = open_dataset(str(source))
     if dataset is None:
-        return _load_csv(Path(source), target, categorical, limit)
+        path, layout = Path(source), Layout(separator, encoding, no_header)
+        stream, oddities = _load_file(path, target, categorical, limit, missing, layout)
+        for oddity in oddities:
+            warnings.warn(oddity, stacklevel=2)
+        return stream
     name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
-    if target is not None or categorical:
-        option = "categorical columns" if target is None else "a target column"
-        raise EvaluationError(f"{option} can only be chosen for a CSV file, not for {name}")
+    for option, value in [
+        ("a target column", target),
+        ("categorical columns", categorical or None),
+        ("markers of missing values", missing),
+        ("a separator", separator),
+        ("an encoding", encoding),
+        ("no header", no_header or None),
+    ]:
+        if value is not None:
+            raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
     n_samples = dataset.n_samples if limit is None else min(limit, dataset.n_samples)
     samples: Iterable[Sample] = _First(dataset, n_samples)
     if name in BUNDLED:  # read to the end, because only then does river close the file
@@ -163,9 +204,52 @@ class _Rows:
             yield x, y
 
 
-def _load_csv(
-    path: Path, target: str | None, categorical: Sequence[str], limit: int | None
-) -> Stream:
+def _load_file(
+    path: Path,
+    target: str | None,
+    categorical: Sequence[str],
+    limit: int | None,
+    missing: Collection[str] | None,
+    layout: Layout,
+) -> tuple[Stream, list[str]]:
+    """Return the samples in a file, and a line for whatever is odd about it."""
+    known = kinds.markers(missing)
+    _check_path(path)
+    table = open_table(path, layout)
+    name, columns = table.name, table.columns
+    chosen = targets.choose_target(columns, target, name)
+    features = [column for column in columns if column != chosen]
+    _check_categorical(features, categorical, chosen, name)
+    rows = table.read(chosen, categorical, limit)
+    frame, n_unlabeled = _with_label(rows, chosen, limit, name)
+    frame[chosen] = _labels(frame[chosen], is_complete=not n_unlabeled)
+    oddities = table.oddities()
+    for column in features:
+        before = frame[column]
+        after, mix = (before, None) if column in categorical else _settled(before, known, table)
+        if after is not before:  # because it takes long where there are thousands of columns
+            frame[column] = after
+        if mix is not None:
+            oddities.append(mix.described(column, name))
+    _check_finite(frame, name)
+    if target is None:
+        labels = frame[chosen]
+        if limit is not None and limit < targets.ROWS:
+            labels = table.labels(chosen, targets.ROWS).dropna()
+        targets.check_labels(labels, chosen, known, table.decimal, name)
+    is_text = [
+        pd.api.types.infer_dtype(frame[column], skipna=True) == "string" for column in features
+    ]
+    n_categorical = sum(is_text)
+    n_numeric = len(features) - n_categorical
+    title = name if str(path) == STANDARD_INPUT else path.name
+    samples = _Rows(frame, chosen)
+    return Stream(title, len(frame), n_numeric, n_categorical, samples, n_unlabeled), oddities
+
+
+def _check_path(path: Path) -> None:
+    if str(path) == STANDARD_INPUT:
+        return
     try:
         is_there = path.exists()
     except OSError as error:  # its name is too long, or its folder may not be read
@@ -174,118 +258,65 @@ def _load_csv(
         hint = suggest(str(path), (*BUNDLED, *STREAMS))
         raise EvaluationError(f"no stream or file {str(path)!r} ({hint})")
     if not path.is_file():
-        raise EvaluationError(f"{str(path)!r} is not a regular file")
-    columns = _read_header(path)
-    target = _choose_target(columns, target, path)
-    _check_categorical(columns, categorical, target, path)
-    types = dict.fromkeys(categorical, str)
-    frame = _read_table(path, names=columns, header=0, nrows=limit, dtype=types)
-    _check_values(frame, target, path)
-    features = [frame[column] for column in columns if column != target]
-    kinds = [pd.api.types.infer_dtype(feature, skipna=True) for feature in features]
-    n_categorical = kinds.count("string")
-    n_numeric = len(kinds) - n_categorical
-    return Stream(path.name, len(frame), n_numeric, n_categorical, _Rows(frame, target))
+        advice = "" if path.is_dir() else "; - reads standard input"
+        raise EvaluationError(f"{str(path)!r} is not a regular file{advice}")
 
 
-def _read_table(path: Path, **options: Any) -> pd.DataFrame:
-    """Read a CSV file; only empty fields are missing, and no field is dropped silently."""
-    with _reading(path), warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        table: pd.DataFrame = pd.read_csv(
-            path,
-            compression="gzip" if _is_gzipped(path) else None,
-            index_col=False,
-            keep_default_na=False,
-            na_values=[""],
-            low_memory=False,
-            **options,
-        )
-    return table
+def _with_label(
+    frame: pd.DataFrame, target: str, limit: int | None, name: str
+) -> tuple[pd.DataFrame, int]:
+    """Return the first rows that have a label, and how many before the last of them have none."""
+    if frame.empty:
+        raise EvaluationError(f"{name} has a header but no rows")
+    is_labeled = frame[target].notna().to_numpy(dtype=bool)
+    if not is_labeled.any():
+        raise EvaluationError(f"no row of {name} has a label: its column {target!r} is empty")
+    if limit is not None:
+        is_labeled = is_labeled[: int(np.searchsorted(is_labeled.cumsum(), limit)) + 1]
+        frame = frame[: len(is_labeled)]
+    n_unlabeled = int((~is_labeled).sum())
+    return (frame[is_labeled] if n_unlabeled else frame).copy(deep=False), n_unlabeled
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """Raise EvaluationError for whatever is wrong with a file."""
-    try:
-        yield
-    except pd.errors.ParserWarning as error:
-        raise EvaluationError(f"{path} has a row with more fields than its header") from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        if "out of memory" in str(error):  # which pandas raises as a ValueError
-            raise MemoryError(f"cannot read {path}") from error
-        reason = getattr(error, "strerror", None) or error
-        raise EvaluationError(f"cannot read {path} as CSV: {reason}") from error
+def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
+    """Return labels as they would be without the rows that have none."""
+    if isinstance(labels.dtype, pd.CategoricalDtype):
+        return labels.astype(labels.cat.categories.dtype)
+    if not is_complete and pd.api.types.is_float_dtype(labels) and (labels % 1 == 0).all():
+        return labels.astype("int64")
+    return labels.infer_objects()
 
 
-def _is_gzipped(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
-
-
-def _read_header(path: Path) -> list[str]:
-    _check_width(path)
-    first_row = _read_table(path, header=None, nrows=1, dtype=str).fillna("")
-    columns: list[str] = first_row.iloc[0].tolist()
-    column, occurrences = Counter(columns).most_common(1)[0]
-    if occurrences > 1:
-        raise EvaluationError(f"{path} has more than one column named {column!r}")
-    if len(columns) == 1:
-        raise EvaluationError(
-            f"{path} has only one column, {columns[0]!r}: are its fields separated by commas?"
-        )
-    return columns
-
-
-def _check_width(path: Path) -> None:
-    """Raise if a file has too many columns, before pandas spends minutes on them."""
-    with _reading(path), gzip.open(path) if _is_gzipped(path) else open(path, "rb") as file:
-        n_columns = file.readline(_LONGEST_HEADER).count(b",") + 1
-    if n_columns > _MAX_COLUMNS:
-        raise EvaluationError(
-            f"{path} has {n_columns} columns; at most {_MAX_COLUMNS} can be read, because each one"
-            " takes room in every node of a tree"
-        )
-
-
-def _choose_target(columns: list[str], target: str | None, path: Path) -> str:
-    if target is None:
-        return "target" if "target" in columns else columns[-1]
-    if target not in columns:
-        raise EvaluationError(
-            f"{path} has no target column {target!r} ({suggest(target, columns)})"
-        )
-    return target
+def _settled(
+    column: pd.Series, known: kinds.Markers, table: TypedTable | CsvTable
+) -> tuple[pd.Series, kinds.Mix | None]:
+    """Return a feature as numbers, booleans or text, and what text there is among numbers."""
+    if table.is_typed:
+        column = column.infer_objects()
+        if pd.api.types.infer_dtype(column, skipna=True) == "string":
+            return column, None  # in quotes, so it is meant as text, whatever it looks like
+    return kinds.settle(column, known, table.decimal)
 
 
 def _check_categorical(
-    columns: list[str], categorical: Sequence[str], target: str, path: Path
+    features: list[str], categorical: Sequence[str], target: str, name: str
 ) -> None:
-    features = [column for column in columns if column != target]
     for column in categorical:
         if column == target:
-            raise EvaluationError(f"{column!r} is the target of {path}, not a categorical feature")
+            raise EvaluationError(f"{column!r} is the target of {name}, not a categorical feature")
         if column not in features:
             raise EvaluationError(
-                f"{path} has no feature column {column!r} ({suggest(column, features)})"
+                f"{name} has no feature column {column!r} ({suggest(column, features)})"
             )
 
 
-def _check_values(frame: pd.DataFrame, target: str, path: Path) -> None:
-    """Raise unless the table has rows, every row has a label and every number is finite."""
-    if frame.empty:
-        raise EvaluationError(f"{path} has a header but no rows")
-    row = _first_row(frame[target].isna().to_numpy())
-    if row is not None:
-        raise EvaluationError(f"row {row} of {path} has no label: its field {target!r} is empty")
+def _check_finite(frame: pd.DataFrame, name: str) -> None:
+    """Raise at the first infinite value; rows are numbered as in the file, from 1."""
     for column in frame.select_dtypes("float"):
-        row = _first_row(np.isinf(frame[column].to_numpy()))
-        if row is not None:
-            raise EvaluationError(f"row {row} of {path} has an infinite value in {column!r}")
-
-
-def _first_row(holds: NDArray[np.bool_]) -> int | None:
-    """Return the number, from 1, of the first row where the condition holds, or None."""
-    return int(holds.argmax()) + 1 if holds.any() else None
+        is_infinite = np.isinf(frame[column].to_numpy())
+        if is_infinite.any():
+            row = frame.index[is_infinite.argmax()] + 1
+            raise EvaluationError(f"row {row} of {name} has an infinite value in {column!r}")
 
 
 def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from losses import log_loss, losses
 from river import (
     base,
     compat,
@@ -146,12 +147,12 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 def test_figures_are_those_of_river(name):
     samples = list(three_labels(300))
-    others = [metrics.MacroF1(), metrics.CohenKappa, "weightedprecision"]
+    others = [metrics.MacroF1(), metrics.CohenKappa, "weightedprecision", "CrossEntropy"]
     comparison = compare(samples, {name: MODELS[name]()}, others)
     row = comparison.table.loc[name]
     assert list(comparison.table.columns) == [
         *("n_samples", "accuracy", "kappa", "log-loss", "MacroF1", "WeightedPrecision"),
-        *("us_per_sample", "memory", "status"),
+        *("CrossEntropy", "us_per_sample", "memory", "status"),
     ]
     assert (row["n_samples"], row["status"]) == (300, "ok")
     for column, metric in [
@@ -164,7 +165,9 @@ def test_figures_are_those_of_river(name):
     if name in ("labels alone", "piped labels", "one against one"):
         assert math.isnan(row["log-loss"])
     else:
-        assert row["log-loss"] == of_river(MODELS[name](), samples, metrics.CrossEntropy())
+        assert row["CrossEntropy"] == of_river(MODELS[name](), samples, metrics.CrossEntropy())
+        assert row["log-loss"] == pytest.approx(log_loss(MODELS[name](), samples), rel=1e-12)
+        assert row["log-loss"] > row["CrossEntropy"]  # "high" and "late" came once unforeseen
 
 
 @pytest.mark.parametrize("name", ["forest", "bayes", "tree"])
@@ -190,11 +193,12 @@ def test_metrics_of_binary_labels_are_those_of_river(name):
 )
 def test_odd_probabilities_are_scored_as_river_does(proba):
     samples = list(three_labels(50))
-    row = compare(samples, {"odd": Odd(proba)}).table.loc["odd"]
+    row = compare(samples, {"odd": Odd(proba)}, ["CrossEntropy"]).table.loc["odd"]
     assert row["status"] == "ok"
     assert row["accuracy"] == of_river(Odd(proba), samples, metrics.Accuracy())
     if proba:
-        assert row["log-loss"] == of_river(Odd(proba), samples, metrics.CrossEntropy())
+        assert row["CrossEntropy"] == of_river(Odd(proba), samples, metrics.CrossEntropy())
+        assert row["log-loss"] == pytest.approx(log_loss(Odd(proba), samples), rel=1e-12)
     else:
         assert math.isnan(row["log-loss"])
 
@@ -283,21 +287,20 @@ def test_a_copy_has_warmed_up_before():
 def test_windows_are_those_of_a_slow_loop(window, name):
     samples = list(three_labels(40))
     curves = compare(samples, {name: MODELS[name]()}, window=window).curves
-    model, expected = MODELS[name](), []
-    hits, losses = [], []
+    model, expected, seen = MODELS[name](), [], set()
+    hits, said = [], []
     for n, (x, y) in enumerate(samples, start=1):
         label = model.predict_one(x)
         if label is not None:
             hits.append(label == y)
-        if name != "labels alone" and (proba := model.predict_proba_one(x)):
-            losses.append(-math.log(min(max(proba.get(y, 1.0), 1e-15), 1 - 1e-15)))
-        if name != "labels alone" and proba and y not in proba:
-            losses[-1] = 0.0  # river sums only over the labels in the prediction
+        if name != "labels alone":
+            said.append((y, dict(model.predict_proba_one(x)), y not in seen))
+        seen.add(y)
         model.learn_one(x, y)
         if n % window == 0 or n == len(samples):
-            means = [np.mean(values) if values else math.nan for values in (hits, losses)]
-            expected.append((name, n, *means))
-            hits, losses = [], []
+            values = (hits, losses(said))
+            expected.append((name, n, *(np.mean(v) if v else math.nan for v in values)))
+            hits, said = [], []
     columns = ["model", "n_samples", "accuracy", "log-loss"]
     pd.testing.assert_frame_equal(curves, pd.DataFrame(expected, columns=columns), rtol=1e-12)
 
@@ -420,6 +423,17 @@ def test_models_of_a_list_are_named_by_class_each_by_its_own():
     ]
 
 
+def test_models_go_by_name():
+    samples = load_stream("Phishing", limit=60)
+    table = compare(samples, ["amf", "KNN", Majority, "amf"], seed=3).table
+    assert table.index.tolist() == ["amf", "knn", "Majority", "amf 2"]
+    for name in ("amf", "knn"):
+        expected = of_river(baselines.classifiers(seed=3)[name](), samples, metrics.Accuracy())
+        assert table["accuracy"][name] == expected
+    named = compare(samples, {"forest": "amf"}, seed=3).table
+    assert named["accuracy"]["forest"] == table["accuracy"]["amf"] == table["accuracy"]["amf 2"]
+
+
 def test_the_baselines_are_the_default():
     comparison = compare(SAMPLES[:12], seed=1)
     assert comparison.table.index.tolist() == list(baselines.classifiers())
@@ -436,6 +450,8 @@ def test_the_baselines_are_the_default():
         (Majority(), TypeError, "models must be a dict or list of models, or None, got Majority"),
         (Majority, TypeError, "models must be a dict or list"),
         ("knn", TypeError, "models must be a dict or list"),
+        (["amf", "kn"], EvaluationError, "unknown model 'kn' .did you mean 'knn'"),
+        ({"mine": "forest"}, EvaluationError, "unknown model 'forest'"),
         ({"a": 3}, TypeError, "model 'a' must be a river classifier or a function .* got 3"),
         ([linear_model.LinearRegression()], TypeError, "model 'LinearRegression' must be"),
         ([preprocessing.StandardScaler()], TypeError, "model 'StandardScaler' must be"),
@@ -511,6 +527,66 @@ def test_a_metric_with_a_positive_label_of_its_own_takes_any_labels():
     table = compare(samples, [naive_bayes.GaussianNB], [metrics.F1(pos_val="high")]).table
     expected = of_river(naive_bayes.GaussianNB(), samples, metrics.F1(pos_val="high"))
     assert table["F1"]["GaussianNB"] == expected
+
+
+@pytest.mark.parametrize("positive", ["high", "low"])
+def test_any_label_may_be_the_positive_one(positive):
+    samples = list(three_labels(200))
+    chosen = ["F1", "ROCAUC", "LogLoss", utils.Rolling(metrics.Precision, 50), "MacroF1"]
+    row = compare(samples, [naive_bayes.GaussianNB], chosen, positive=positive).table.iloc[0]
+    assert row["MacroF1"] == of_river(naive_bayes.GaussianNB(), samples, metrics.MacroF1())
+    # river's F1(pos_val=...) is 0 for all but True, and its ROCAUC takes the probability of True
+    by_hand = [
+        *(metrics.ROCAUC(), metrics.LogLoss()),
+        *(metrics.F1(), utils.Rolling(metrics.Precision, 50)),
+    ]
+    model = naive_bayes.GaussianNB()
+    for x, y in samples:
+        if proba := model.predict_proba_one(x):
+            for metric in by_hand[:2]:
+                metric.update(y == positive, proba.get(positive, 0.0))
+            for metric in by_hand[2:]:
+                metric.update(y == positive, max(proba, key=proba.get) == positive)
+        model.learn_one(x, y)
+    for name, metric in zip(["ROCAUC", "LogLoss", "F1", "Rolling"], by_hand, strict=True):
+        assert row[name] == pytest.approx(metric.get(), rel=1e-12), name
+    assert row["F1"] > 0.5
+    assert 0.5 < row["ROCAUC"] < 1
+
+
+def test_a_positive_label_may_be_given_as_text():
+    samples = [({"a": float(i % 4)}, 1 + i % 2) for i in range(60)]
+    f1 = [
+        compare(samples, ["amf"], ["F1"], positive=given, seed=1).table["F1"]["amf"]
+        for given in (2, "2")
+    ]
+    assert f1[0] == f1[1] > 0
+    spaced = [(x, f" {y}") for x, y in samples]
+    assert compare(spaced, ["amf"], ["F1"], positive="2", seed=1).table["F1"]["amf"] == f1[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"positive": "hi", "metrics": ["F1"]}, "label 'hi' .did you mean 'high'"),
+        ({"positive": "high"}, "positive label 'high': none of the metrics needs one"),
+        ({"positive": "high", "metrics": [metrics.F1(pos_val="low")]}, "none of the metrics needs"),
+        ({"metrics": ["F1"]}, "positive .--positive. names the label that counts as True"),
+    ],
+)
+def test_a_positive_label_that_does_not_do_is_told(options, message):
+    with pytest.raises(EvaluationError, match=message):
+        compare(list(three_labels(60)), [Majority], **options)
+
+
+def test_labels_that_are_all_new_give_no_log_loss():
+    samples = [({"a": float(i)}, i) for i in range(50)]
+    comparison = compare(samples, ["amf", "gaussian-nb"], window=10)
+    assert comparison.table["log-loss"].isna().all()
+    assert comparison.curves["log-loss"].isna().all()
+    assert (comparison.table["accuracy"] == 0).all()
+    again = compare(samples + samples[:5], ["amf"]).table["log-loss"]["amf"]
+    assert again > 0.1  # of the last five samples alone
 
 
 @pytest.mark.parametrize(

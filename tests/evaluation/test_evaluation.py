@@ -125,9 +125,9 @@ def test_byte_order_mark_short_rows_and_an_unnamed_column(tmp_path):
     [
         ("", {}, "No columns"),
         ("a,target\n", {}, "header but no rows"),
-        ("a;target\n1;2\n", {}, "one column, 'a;target': are its fields separated by commas"),
+        ("a|target\n1|2\n", {}, "one column, 'a.target': are its fields separated by commas"),
         ("a,a,target\n1,2,3\n", {}, "more than one column named 'a'"),
-        ("a,target\n1,2\n3,\n", {}, "row 2 .* has no label: its field 'target' is empty"),
+        ("a,target\n1,\n3,\n", {}, "no row of .* has a label: its column 'target' is empty"),
         ("a,target\n1,2\n-inf,3\n", {}, "row 2 .* an infinite value in 'a'"),
         ("a,target\n1,2\n2,inf\n", {}, "row 2 .* an infinite value in 'target'"),
         ("a,target\n1,2\n1,2,3\n", {}, "line 3"),
@@ -163,7 +163,7 @@ def test_a_bad_path_is_told(tmp_path):
 @pytest.mark.parametrize("options", [{"target": "1"}, {"categorical": ["1"]}])
 @pytest.mark.parametrize("name", ["Bananas", "sea_abrupt"])
 def test_columns_are_not_chosen_in_a_stream_with_a_name(name, options):
-    with pytest.raises(EvaluationError, match=f"for a CSV file, not for {name}"):
+    with pytest.raises(EvaluationError, match=f"for a file, not for {name}"):
         load_stream(name.lower(), **options)
 
 

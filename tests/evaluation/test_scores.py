@@ -4,8 +4,10 @@ import math
 
 from hypothesis import given
 from hypothesis import strategies as st
+from losses import losses, mean
 from river import metrics, utils
 
+from river_amf.evaluation.metrics import LogLoss
 from river_amf.evaluation.scores import Scores
 
 LABELS = ["high", "low", "late"]
@@ -23,15 +25,25 @@ def accuracy(said):
     return sum(hits) / len(hits) if hits else math.nan
 
 
-def log_loss(said):
-    losses = [
+def cross_entropy(said):
+    of_river = [
         # river sums over the predicted labels, which may not include the true one
         -math.log(min(max(proba[y], 1e-15), 1 - 1e-15)) if y in proba else 0.0
         for y, _, proba in said
         if proba
     ]
     has_no_probabilities = any(proba is None for *_, proba in said)
-    return math.nan if has_no_probabilities or not losses else sum(losses) / len(losses)
+    return math.nan if has_no_probabilities else mean(of_river)
+
+
+def log_loss(said, before):
+    seen = {y for y, *_ in before}
+    marked = []
+    for y, _, proba in said:
+        marked.append((y, proba, y not in seen))
+        seen.add(y)
+    has_no_probabilities = any(proba is None for *_, proba in said)
+    return math.nan if has_no_probabilities else mean(losses(marked))
 
 
 def same(one, other):
@@ -40,16 +52,21 @@ def same(one, other):
 
 @given(windows)
 def test_scores_are_those_of_a_list_of_all_predictions(stream):
-    named = {"accuracy": metrics.Accuracy(), "log-loss": metrics.CrossEntropy()}
+    named = {
+        "accuracy": metrics.Accuracy(),
+        "cross-entropy": metrics.CrossEntropy(),
+        "log-loss": LogLoss(),
+    }
     scores, said = Scores(named, named), []
     for window in stream:
         for y, label, proba in window:
             scores.update(y, label, proba)
-        said += window
-        for values, of in [(scores.total(), said), (scores.window(), window)]:
-            assert list(values) == ["accuracy", "log-loss"]
+        before, said = said, said + window
+        for values, of, since in [(scores.total(), said, []), (scores.window(), window, before)]:
+            assert list(values) == ["accuracy", "cross-entropy", "log-loss"]
             assert same(values["accuracy"], accuracy(of))
-            assert same(values["log-loss"], log_loss(of))
+            assert same(values["cross-entropy"], cross_entropy(of))
+            assert same(values["log-loss"], log_loss(of, since))
     assert {metric.get() for metric in named.values()} == {0.0}  # the originals are unchanged
 
 

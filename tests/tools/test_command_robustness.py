@@ -15,7 +15,7 @@ import pytest
 from river_amf import __main__ as process
 from river_amf import _startup, cli, evaluation
 from river_amf.cli import options
-from river_amf.evaluation import streams
+from river_amf.evaluation import files
 from river_amf.forest import AMFClassifier
 
 COMMAND = [sys.executable, "-m", "river_amf"]
@@ -222,11 +222,11 @@ def test_a_stream_too_large_for_the_memory_is_one_line(monkeypatch, tmp_path, ca
     monkeypatch.undo()
 
     def parse(*_, **__):
-        raise streams.pd.errors.ParserError("Error tokenizing data. C error: out of memory")
+        raise files.pd.errors.ParserError("Error tokenizing data. C error: out of memory")
 
     path = tmp_path / "large.csv"
     path.write_text("a,b\n1,2\n")
-    monkeypatch.setattr(streams.pd, "read_csv", parse)
+    monkeypatch.setattr(files.pd, "read_csv", parse)
     status, line = end(["compare", str(path), "--models", "dummy"], capsys)
     assert f"out of memory: cannot read {path}; --limit" in line
 
@@ -260,8 +260,8 @@ def test_an_unknown_error_is_one_line_that_says_how_to_see_more(monkeypatch, cap
 
 
 def test_a_table_that_is_too_wide_is_refused_before_it_is_read(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(streams.pd, "read_csv", lambda *_, **__: 1 / 0)
-    header = ",".join(f"c{i}" for i in range(streams._MAX_COLUMNS + 1)).encode()
+    monkeypatch.setattr(files.pd, "read_csv", lambda *_, **__: 1 / 0)
+    header = ",".join(f"c{i}" for i in range(files._MAX_COLUMNS + 1)).encode()
     for name, content in [("wide.csv", header), ("wide.csv.gz", gzip.compress(header))]:
         path = tmp_path / name
         path.write_bytes(content)

@@ -1,0 +1,513 @@
+"""Files as people have them: markers of missing values, separators, encodings, other formats."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pandas._libs.parsers import STR_NA_VALUES
+from river import datasets, metrics
+
+from river_amf import AMFClassifier, evaluation
+from river_amf.evaluation import (
+    EvaluationError,
+    compare,
+    depth_history,
+    drift_history,
+    load_stream,
+    progressive_val_score,
+)
+from river_amf.evaluation.kinds import MISSING, markers, parsed
+from river_amf.evaluation.targets import is_quantity
+
+BANANAS = [{**x, "target": y} for x, y in datasets.Bananas().take(2000)]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file
+
+
+# Missing values
+
+
+def test_the_markers_are_those_of_pandas_and_a_question_mark():
+    assert set(MISSING) == STR_NA_VALUES | {"?"}
+
+
+@pytest.mark.parametrize("marker", [*MISSING, " NA", "? "])
+def test_a_marker_in_a_column_of_numbers_is_a_missing_value(marker, write):
+    text = f"a,b,target\n1.5,red,yes\n{marker},blue,no\n-3,red,yes\n"
+    stream = load_stream(write(text))
+    assert list(stream) == [
+        ({"a": 1.5, "b": "red"}, "yes"),
+        ({"b": "blue"}, "no"),
+        ({"a": -3.0, "b": "red"}, "yes"),
+    ]
+    assert (stream.n_numeric, stream.n_categorical) == (1, 1)
+
+
+def test_one_marker_costs_no_accuracy(write):
+    accuracies = {}
+    for marker in ("", "NA"):
+        frame = pd.DataFrame(BANANAS).astype({"1": object})
+        frame.loc[100, "1"] = marker
+        path = write(frame.to_csv(index=False))
+        model = AMFClassifier(seed=1)
+        accuracies[marker] = progressive_val_score(path, model, metrics.Accuracy()).get()
+    assert accuracies["NA"] == accuracies[""] > 0.85
+
+
+def test_in_text_and_in_the_target_nothing_is_missing_but_an_empty_field(write):
+    path = write("job,size,target\n?,1,NA\nNA,2,?\n,NA,null\nclerk,4,\n")
+    stream = load_stream(path)
+    assert list(stream) == [
+        ({"job": "?", "size": 1.0}, "NA"),
+        ({"job": "NA", "size": 2.0}, "?"),
+        ({}, "null"),
+    ]
+    coded = load_stream(write("code,target\n1,a\nNA,b\n"), categorical=["code"])
+    assert [x for x, _ in coded] == [{"code": "1"}, {"code": "NA"}]
+
+
+def test_a_column_of_truths_may_have_markers(write):
+    stream = load_stream(write("a,target\nTrue,1\nNA,0\nfalse,1\n"))
+    assert [x for x, _ in stream] == [{"a": True}, {}, {"a": False}]
+    assert stream.n_numeric == 1
+
+
+def test_other_markers_can_be_chosen(write):
+    path = write("a,b,c,target\n-999,NA,x,p\n5,7,-999,q\n6,8,y,-999\n")
+    samples = list(load_stream(path, missing=["-999", "missing"]))
+    assert samples == [
+        ({"b": "NA", "c": "x"}, "p"),
+        ({"a": 5, "b": "7", "c": "-999"}, "q"),
+        ({"a": 6, "b": "8", "c": "y"}, "-999"),
+    ]
+    none = load_stream(write("a,target\n1,p\nNA,q\n,q\n"), missing=[])
+    assert [x for x, _ in none] == [{"a": "1"}, {"a": "NA"}, {}]
+
+
+@pytest.mark.parametrize("missing", ["NA", [1], 3])
+def test_markers_that_are_no_list_of_texts_are_told(missing, write):
+    with pytest.raises((EvaluationError, TypeError), match=r"missing must be|not iterable"):
+        load_stream(write("a,target\n1,p\n"), missing=missing)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_numbers_beside_a_marker_are_read_as_in_a_column_without(numbers):
+    texts = [repr(number) for number in numbers]
+    text = "\n".join(["a,b", *(f"{number},1" for number in texts)])
+    of_pandas = pd.read_csv(io.StringIO(text))["a"].to_numpy(dtype=float)
+    assert (parsed(pd.Series(texts, dtype="str")) == of_pandas).all()
+
+
+@pytest.mark.parametrize("n_text", [1, 3, 10])
+def test_a_little_text_among_numbers_is_told(n_text, write):
+    rows = ["x" if i < n_text else str(i) for i in range(100)]
+    path = write("a,b,target\n" + "".join(f"{a},{a}q,p\n" for a in rows))
+    are = "are" if n_text > 1 else "is"
+    told = f"table.csv: column 'a': {n_text} of 100 values {are} text, such as 'x'"
+    with pytest.warns(UserWarning, match=told):
+        stream = load_stream(path)
+    assert (stream.n_numeric, stream.n_categorical) == (0, 2)
+    assert next(iter(stream))[0] == {"a": "x", "b": "xq"}
+
+
+def test_a_little_text_in_a_long_column_is_told(write):
+    rows = [f"{i}x" if i % 10 == 0 else str(i) for i in range(30_000)]
+    path = write("a,b,target\n" + "".join(f"{a},{a}q,p\n" for a in rows))
+    with pytest.warns(UserWarning, match="'a': 3000 of 30000 values are text, such as '0x'"):
+        load_stream(path)
+    rows[1::2] = ["NA"] * 15_000
+    rows[0::10] = ["?"] * 3000
+    path = write("a,target\n" + "".join(f"{a},p\n" for a in rows))
+    assert load_stream(path).n_numeric == 1
+
+
+def test_of_much_text_nothing_is_said(write):
+    rows = ["x" if i < 11 else str(i) for i in range(100)]
+    load_stream(write("a,target\n" + "".join(f"{a},p\n" for a in rows)))
+
+
+# Separators, encodings and headers
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_the_separator_is_found(separator, write):
+    rows = [["size", "note", "target"], ["1.5", '"a, b; c"', "yes"], ["2", "d", "no"], ["3"]]
+    path = write("\n".join(separator.join(row) for row in rows) + "\n", "table.txt")
+    samples = [({"size": 1.5, "note": "a, b; c"}, "yes"), ({"size": 2.0, "note": "d"}, "no")]
+    stream = load_stream(path)
+    assert list(stream) == samples
+    assert stream.n_unlabeled == 1
+    assert list(load_stream(path, separator=separator)) == samples
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a, in mm;target\n1;2\n3;4\n", {"a, in mm": 1}),
+        ("a;target\n1,5;2\n3,25;4\n", {"a": 1.5}),
+        ("a;target\n1,5;2\nNA;3\n3,25;4\n", {"a": 1.5}),
+        ("a;target\n1,500;2\n3,250;4\n", {"a": "1,500"}),  # perhaps thousands
+        ("a;target\n1,500;2\n0,250;4\n", {"a": 1.5}),
+        ("a;b;target\n1,5;2.5;2\n3,2;2.5;4\n", {"a": "1,5", "b": 2.5}),
+        ("a,target\nx;y,2\nz;w;v,4\n", {"a": "x;y"}),
+        ("a,target\n", None),
+    ],
+)
+def test_commas_and_semicolons_are_told_apart(text, expected, write):
+    if expected is None:
+        with pytest.raises(EvaluationError, match="header but no rows"):
+            load_stream(write(text))
+        return
+    assert next(iter(load_stream(write(text))))[0] == expected
+
+
+def test_any_character_may_separate(write):
+    stream = load_stream(write("a|target\n1|2\n"), separator="|")
+    assert list(stream) == [({"a": 1}, 2)]
+
+
+@pytest.mark.parametrize("separator", ["", "||", '"', "\n"])
+def test_a_separator_that_is_none_is_told(separator, write):
+    with pytest.raises(EvaluationError, match="separator must be a single character"):
+        load_stream(write("a|target\n1|2\n"), separator=separator)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8", "cp1252"])
+def test_the_encoding_can_be_chosen(encoding, write):
+    text = "größe;target\n1;jä\n2;né\n"
+    stream = load_stream(write(text.encode(encoding)), encoding=encoding)
+    assert list(stream) == [({"größe": 1}, "jä"), ({"größe": 2}, "né")]
+    lines = '{"größe": 1, "target": "jä"}\n'.encode(encoding)
+    stream = load_stream(write(lines, "table.jsonl"), encoding=encoding)
+    assert list(stream) == [({"größe": 1}, "jä")]
+
+
+@pytest.mark.parametrize(("encoding", "other"), [("latin-1", "latin-1"), ("utf-16", "utf-16")])
+@pytest.mark.parametrize("name", ["table.csv", "table.jsonl"])
+def test_a_wrong_encoding_is_told(encoding, other, name, write):
+    path = write('{"größe": 1, "target": "jä"}\n'.encode(encoding), name)
+    with pytest.raises(EvaluationError, match=rf"not text in utf-8; encoding .*such as {other}"):
+        load_stream(path)
+    with pytest.raises(EvaluationError, match=r"unknown encoding 'utf-88'.*latin-1"):
+        load_stream(path, encoding="utf-88")
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.jsonl"])
+@pytest.mark.parametrize("encoding", [None, "utf-8", "utf-8-sig", "UTF8"])
+def test_a_byte_order_mark_is_dropped(name, encoding, write):
+    text = "a,target\n1,2\n" if name.endswith("csv") else '{"a": 1, "target": 2}\n'
+    stream = load_stream(write(b"\xef\xbb\xbf" + text.encode(), name), encoding=encoding)
+    assert list(stream) == [({"a": 1}, 2)]
+
+
+def test_without_a_header_columns_are_numbered(write):
+    path = write(b"\xef\xbb\xbf1.5;red;yes\n2;NA;no\n")
+    stream = load_stream(path, no_header=True)
+    assert list(stream) == [({"0": 1.5, "1": "red"}, "yes"), ({"0": 2.0, "1": "NA"}, "no")]
+    chosen = load_stream(path, "1", ["0"], no_header=True)
+    assert next(iter(chosen)) == ({"0": "1.5", "2": "yes"}, "red")
+
+
+def test_a_header_that_is_a_row_is_told(write):
+    with pytest.warns(UserWarning, match=r"'5\.1' in the header .* no_header"):
+        load_stream(write("5.1,3.5,setosa\n4.9,3.0,setosa\n"))
+    with pytest.raises(EvaluationError, match=r"column named '1\.0'; no_header"):
+        load_stream(write("1.0,1.0,setosa\n4.9,3.0,setosa\n"))
+
+
+# Rows without a label
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected", "n_unlabeled"),
+    [(None, [3, 5, 6], 4), (1, [3], 2), (2, [3, 5], 3), (3, [3, 5, 6], 3), (9, [3, 5, 6], 4)],
+)
+@pytest.mark.parametrize("name", ["table.csv", "table.jsonl"])
+def test_rows_without_a_label_are_left_out_and_counted(limit, expected, n_unlabeled, name, write):
+    labels = [None, None, 1, None, 0, 1, None]
+    rows = [{"a": i, "target": y} for i, y in enumerate(labels, start=1)]
+    text = pd.DataFrame(rows).astype({"target": "Int64"}).to_csv(index=False)
+    if name.endswith("jsonl"):
+        text = "".join(f"{json.dumps(row)}\n" for row in rows)
+    stream = load_stream(write(text, name), limit=limit)
+    assert [x["a"] for x, _ in stream] == expected
+    assert (stream.n_samples, stream.n_unlabeled) == (len(expected), n_unlabeled)
+    assert {type(y) for _, y in stream} == {int}
+
+
+def test_rows_are_numbered_as_in_the_file(write):
+    with pytest.raises(EvaluationError, match=r"row 3 .* infinite"):
+        load_stream(write("a,target\n1,p\n2,\ninf,p\n"))
+
+
+# The target
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (range(200), False),
+        (range(201), True),
+        ([*range(200)] * 10, False),
+        ([*range(100)] * 10 + [*range(1000)], False),  # the first 1000 rows count
+        ([1.0, 2.0], False),
+        ([1.0, 2.5], True),
+        ([True, False], False),
+        (["a", "b"], False),
+        (["1.5", "2", "NA"], True),
+        (["1", "2", "?"], False),
+        (["NA", "?"], False),
+        (["1.5"] * 18 + ["unknown"] * 2, True),
+        (["1.5"] * 18 + ["unknown"] * 3, False),
+        ([f"word {i}" for i in range(900)], False),
+        ([f"{i}" for i in range(900)] + ["NA"], True),
+    ],
+)
+def test_what_is_a_quantity(labels, expected):
+    assert is_quantity(pd.Series(list(labels)), markers(None)) is expected
+
+
+@pytest.mark.parametrize("name", ["price", "target"])
+def test_a_quantity_is_not_taken_for_the_target_unless_it_is_chosen(name, write):
+    path = write(f"a,{name}\n" + "".join(f"{i % 7},{i % 874}\n" for i in range(1200)))
+    with pytest.raises(EvaluationError) as raised:
+        load_stream(path)
+    assert f"874 distinct labels in 1000 rows: is {name!r} the target?" in str(raised.value)
+    with pytest.raises(EvaluationError, match="874 distinct labels in 1000 rows"):
+        load_stream(path, limit=10)
+    assert load_stream(path, target=name).n_samples == 1200
+    lines = write("".join(f'{{"a": 1, "{name}": {i / 4}}}\n' for i in range(20)), "t.jsonl")
+    with pytest.raises(EvaluationError, match="20 distinct labels in 20 rows"):
+        load_stream(lines, limit=10)
+    with pytest.raises(EvaluationError, match="2 distinct labels in 2 rows"):
+        load_stream(write("a;price\n1;0,5\n2;3\n"))
+
+
+# Other formats
+
+
+ROWS = [
+    {"size": 1.5, "color": "red", "code": 2, "seen": True, "target": 0},
+    {"size": None, "color": "NA", "code": None, "target": 1},
+    {"size": "?", "color": None, "code": 10, "seen": False, "target": 0},
+]
+EXPECTED = [
+    ({"size": 1.5, "color": "red", "code": "2", "seen": True}, 0),
+    ({"color": "NA"}, 1),
+    ({"code": "10", "seen": False}, 0),
+]
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.JSONL.gz", "t.ndjson", "t.parquet", "t.pq"])
+def test_json_and_parquet_are_read_like_csv(name, write):
+    if "json" in name.lower():
+        data = "\n\n".join(map(json.dumps, ROWS)).encode()
+        data = gzip.compress(data) if name.endswith("gz") else data
+    else:
+        file = io.BytesIO()
+        pd.DataFrame(ROWS).replace("?", None).to_parquet(file)
+        data = file.getvalue()
+    stream = load_stream(write(data, name), categorical=["code"])
+    assert list(stream) == EXPECTED
+    assert (stream.n_numeric, stream.n_categorical) == (2, 2)
+    assert [type(y) for _, y in stream] == [int] * 3
+    assert load_stream(write(data, name), limit=2).n_samples == 2
+
+
+def test_what_is_text_in_json_stays_text(write):
+    stream = load_stream(
+        write('{"a": "1", "target": "x"}\n{"a": "NA", "target": "y"}\n', "t.jsonl")
+    )
+    assert [x for x, _ in stream] == [{"a": "1"}, {"a": "NA"}]
+    rows = [{"a": i, "target": "x"} for i in range(20)] + [{"a": "much", "target": "y"}]
+    path = write("\n".join(map(json.dumps, rows)), "t.jsonl")
+    with pytest.warns(UserWarning, match="column 'a': 1 of 21 values is text, such as 'much'"):
+        stream = load_stream(path)
+    assert [x["a"] for x, _ in stream] == [*map(str, range(20)), "much"]
+
+
+def test_categories_of_parquet_are_text(write):
+    file = io.BytesIO()
+    frame = pd.DataFrame({"a": pd.Categorical(["u", "v", None]), "y": pd.Categorical(["p"] * 3)})
+    frame.to_parquet(file)
+    stream = load_stream(write(file.getvalue(), "t.parquet"))
+    assert list(stream) == [({"a": "u"}, "p"), ({"a": "v"}, "p"), ({}, "p")]
+    assert stream.n_categorical == 1
+
+
+def test_dtypes_of_pandas_with_missing_values_are_read(write):
+    columns = {
+        "i": pd.array([1, None], "Int64"),
+        "b": pd.array([None, True], "boolean"),
+        "s": pd.array(["x", None], "string"),
+        "y": pd.array([None, 3], "Int64"),
+    }
+    file = io.BytesIO()
+    pd.DataFrame(columns).to_parquet(file)
+    path = write(file.getvalue(), "t.parquet")
+    assert list(load_stream(path)) == [({"b": True}, 3)]
+    assert [x for x, _ in load_stream(path, "b")] == [{"y": 3.0}]
+    assert list(load_stream(path, "s")) == [({"i": 1.0}, "x")]
+
+
+def test_the_index_of_a_dataframe_in_parquet_is_no_feature(write):
+    file = io.BytesIO()
+    frame = pd.DataFrame({"a": [1.0, np.inf], "y": ["p", "q"]}, index=["one", "two"])
+    frame.to_parquet(file)
+    path = write(file.getvalue(), "t.parquet")
+    assert list(load_stream(path, limit=1)) == [({"a": 1.0}, "p")]
+    with pytest.raises(EvaluationError, match=r"row 2 of .* has an infinite value in 'a'"):
+        load_stream(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "options", "message"),
+    [
+        ("", "t.jsonl", {}, "has 0 columns: it takes a feature and a label"),
+        ('{"a": 1}\n', "t.jsonl", {}, "has 1 columns"),
+        ('{"a": 1, "b": 2}\n[1]\n', "t.jsonl", {}, "line 2 .* must be a JSON object, .* got list"),
+        ('{"a": 1, "b": 2}\n{"a"\n', "t.jsonl", {}, "line 2 .* is not JSON"),
+        ("[" * 100_000, "t.jsonl", {}, "line 1 .* is not JSON"),
+        ('{"a": [1], "b": 2}\n', "t.jsonl", {}, "column 'a' holds values of type list"),
+        ('{"a": 1, "b": 2}\n', "t.jsonl", {"separator": ";"}, "separator is for CSV files"),
+        ('{"a": 1, "b": 2}\n', "t.jsonl", {"no_header": True}, "no_header is for CSV files"),
+        ("PAR1", "t.parquet", {}, "cannot read .* as parquet"),
+        ("PAR1", "t.parquet", {"encoding": "utf-8"}, "encoding is for CSV files"),
+        ("no gzip", "t.jsonl.gz", {}, "cannot read .* as JSON"),
+    ],
+)
+def test_what_cannot_be_read_is_told(content, name, options, message, write):
+    with pytest.raises(EvaluationError, match=message) as raised:
+        load_stream(write(content, name), **options)
+    assert "\n" not in str(raised.value)
+
+
+def test_parquet_needs_pyarrow(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(EvaluationError, match="needs pyarrow: pip install pyarrow"):
+        load_stream(write("", "t.parquet"))
+
+
+def pipe(monkeypatch, data):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_standard_input_may_be_any_of_them(monkeypatch):
+    csv = b"a;target\n1;x\nNA;y\n"
+    lines = b' {"a": 1.0, "target": "x"}\n{"a": null, "target": "y"}\n'
+    file = io.BytesIO()
+    pd.DataFrame({"a": [1.0, np.nan], "target": ["x", "y"]}).to_parquet(file)
+    for data in (csv, gzip.compress(csv), lines, gzip.compress(lines), file.getvalue()):
+        pipe(monkeypatch, data)
+        stream = load_stream("-")
+        assert stream.name == "standard input"
+        assert list(stream) == list(stream) == [({"a": 1.0}, "x"), ({}, "y")]
+    pipe(monkeypatch, b"a,target\n")
+    with pytest.raises(EvaluationError, match="standard input has a header but no rows"):
+        load_stream("-")
+    pipe(monkeypatch, b"")
+    with pytest.raises(EvaluationError, match="cannot read standard input as CSV: No columns"):
+        load_stream("-")
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(EvaluationError, match="standard input is closed"):
+        load_stream("-")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix")
+def test_a_pipe_is_refused_with_advice(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(EvaluationError, match="is not a regular file; - reads standard input"):
+        load_stream(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"missing": ["x"]}, {"separator": ";"}, {"encoding": "utf-8"}, {"no_header": True}],
+)
+def test_options_of_files_are_not_for_streams_with_a_name(options):
+    with pytest.raises(EvaluationError, match="can only be chosen for a file, not for Bananas"):
+        load_stream("bananas", **options)
+
+
+# The same streams everywhere
+
+
+def same_streams(folder):
+    frame = pd.DataFrame(BANANAS[:300])
+    path = folder / "bananas.csv"
+    frame.to_csv(path, index=False)
+    yield path
+    yield str(path)
+    yield frame
+    yield frame.drop(columns="target"), frame["target"]
+    yield [(x, y) for x, y in datasets.Bananas().take(300)]
+    yield load_stream("Bananas", limit=300)
+
+
+@pytest.mark.slow
+def test_all_functions_take_the_same_streams(tmp_path):
+    def model():
+        return AMFClassifier(n_estimators=2, seed=1)
+
+    for stream in same_streams(tmp_path):
+        table = compare(stream, {"model": model()}).table
+        progressive = progressive_val_score(stream, model(), metrics.Accuracy()).get()
+        drift = drift_history(stream, model(), every=300).curve
+        depth = depth_history(stream, model(), every=300)
+        assert progressive == table["accuracy"]["model"] == drift["accuracy"][300]
+        assert depth.shape == (1, 2)
+        assert (depth > 0).all(axis=None)
+
+
+def test_all_functions_take_names():
+    model = AMFClassifier(n_estimators=1, seed=1)
+    n_samples = compare("Phishing", {"model": model}).table["n_samples"]["model"]
+    accuracy = progressive_val_score("phishing", model.clone(), metrics.Accuracy()).get()
+    curve = drift_history("Phishing", model.clone(), every=n_samples).curve
+    assert curve["accuracy"].to_dict() == {n_samples: accuracy}
+    assert depth_history("Phishing", model.clone(), every=n_samples).index.tolist() == [n_samples]
+
+
+@pytest.mark.parametrize("function", [drift_history, depth_history])
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [
+        ("Banana", "did you mean 'Bananas'"),
+        (5, "dataset must be a stream or its name"),
+        (datasets.synth.SEA(), "SEA is endless; take"),
+        ([({"a": 1}, 1, {"w": 1})], "sample 1 must be a pair"),
+    ],
+)
+def test_a_stream_that_does_not_do_is_told(function, stream, message):
+    with pytest.raises(EvaluationError, match=message):
+        function(stream, AMFClassifier(n_estimators=1))
+
+
+def test_a_file_that_is_no_table_of_labels_is_told_everywhere(write):
+    path = write("a,price\n1,0.5\n2,0.25\n")
+    model = AMFClassifier(n_estimators=1)
+    for call in (
+        lambda: evaluation.compare(path, ["amf"]),
+        lambda: drift_history(path, model),
+        lambda: depth_history(path, model),
+        lambda: progressive_val_score(path, model, metrics.Accuracy()),
+    ):
+        with pytest.raises(EvaluationError, match="is 'price' the target"):
+            call()

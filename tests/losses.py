@@ -1,0 +1,27 @@
+"""The log-loss of `evaluate` and `compare`, computed in the plainest way."""
+
+import math
+
+
+def losses(said):
+    """Return the losses of (label, probabilities, whether the label is new), where they count."""
+    clamped = []
+    for y, proba, is_new in said:
+        if proba and (y in proba or not is_new):
+            clamped.append(-math.log(min(max(proba.get(y, 0.0), 1e-15), 1 - 1e-15)))
+    return clamped
+
+
+def mean(values):
+    """Return the mean, or NaN if there are no values."""
+    return sum(values) / len(values) if values else math.nan
+
+
+def log_loss(model, samples):
+    """Test and train a model on each sample, and return its mean loss."""
+    said, seen = [], set()
+    for x, y in samples:
+        said.append((y, dict(model.predict_proba_one(x) or {}), y not in seen))
+        seen.add(y)
+        model.learn_one(x, y)
+    return mean(losses(said))

@@ -1,0 +1,183 @@
+"""The command on files as people have them: what it says about them, and its options."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from river_amf import cli
+
+RUNS = {
+    "evaluate": ["evaluate", "--model", "dummy"],
+    "compare": ["compare", "--models", "dummy"],
+}
+ROWS = [[i, f"{i % 5},5", "NA" if i % 9 else "red", "yes" if i % 3 else "no"] for i in range(40)]
+TEXT = "a;b;c;target\n" + "".join(";".join(map(str, row)) + "\n" for row in ROWS)
+
+
+@pytest.fixture(params=RUNS)
+def run(request, capsys):
+    """Run a subcommand; return its status, the first line of output, and the lines on stderr."""
+
+    def run_command(*arguments):
+        try:
+            status = cli.main([*RUNS[request.param], *map(str, arguments)])
+        except SystemExit as error:
+            status = error.code
+        output, error = capsys.readouterr()
+        assert "Traceback" not in error
+        last = [line.split("\r")[-1].strip() for line in error.split("\n")]  # without the bar
+        return status, output.partition("\n")[0], [line for line in last if line]
+
+    return run_command
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file
+
+
+def test_a_file_of_any_separator_needs_no_options(run, write):
+    status, title, lines = run(write(TEXT))
+    assert (status, lines) == (0, [])
+    assert title.startswith("table.csv: 40 samples")
+
+
+def test_rows_without_a_label_are_counted(run, write):
+    status, title, _ = run(write("a,target\n1,\n" + "1,x\n2,y\n" * 5 + "3,\n"))
+    assert status == 0
+    assert title.startswith("table.csv: 10 samples (2 rows without a label skipped)")
+    assert run(write("a,target\n1,\n1,x\n"))[1].startswith(
+        "table.csv: 1 samples (1 row without a label skipped)"
+    )
+
+
+def test_a_little_text_is_told_in_one_line(run, write):
+    text = "a,b,target\n" + "1,2,x\n" * 97 + "oops,much,x\n" * 3
+    status, _, lines = run(write(text))
+    assert status == 0
+    assert len(lines) == 2
+    for line, column, example in zip(lines, "ab", ("oops", "much"), strict=True):
+        told = f"table.csv: column '{column}': 3 of 100 values are text, such as '{example}'"
+        assert line.startswith("river-amf: ")
+        assert told in line
+        assert "--missing" in line
+    assert run(write(text), "--missing", "oops,much")[2] == []
+    wide = ",".join(f"c{i}" for i in range(20)) + "\n" + (",".join("1" * 20) + "\n") * 20
+    lines = run(write(wide + ",".join("x" * 20) + "\n"))[2]
+    assert len(lines) == 6
+    assert lines[-1] == "river-amf: and 14 more such columns"
+
+
+def test_a_quantity_is_asked_about(run, write):
+    path = write("a,price\n" + "".join(f"{i % 7},{i % 874}\n" for i in range(1000)))
+    status, output, lines = run(path)
+    assert (status, output) == (2, "")
+    (line,) = lines
+    assert line.startswith("river-amf: error: ")
+    assert "874 distinct labels in 1000 rows: is 'price' the target?" in line
+    assert "--target" in line
+    status, title, _ = run(path, "--target", "price")
+    assert status == 0
+    assert title.startswith("table.csv: 1000 samples")
+
+
+@pytest.mark.parametrize("separator", ["\t", "\\t", "tab"])
+def test_options_of_files_are_those_of_load_stream(separator, run, write):
+    path = write("1;2\t-9\tgröß\n3\tx;y\tja\n".encode("latin-1"))
+    options = ["--separator", separator, "--encoding", "latin-1", "--no-header", "--missing", "-9"]
+    status, title, lines = run(path, *options, "--target", "2", "--categorical", "1")
+    assert (status, lines) == (0, [])
+    assert title.startswith("table.csv: 2 samples")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--separator", "ab"], "separator must be a single character, such as ';' or a tab"),
+        (["--encoding", "utf-88"], "unknown encoding 'utf-88'"),
+        (["--encoding", "utf-16"], "cannot read"),
+        (["--separator", "|"], "has only one column, 'a;b;c;target': are its fields separated by"),
+        (["--metrics", "F1"], "positive (--positive) names the label that counts as True"),
+        (["--positive", "yes"], "none of the metrics needs one, as F1 and ROCAUC do"),
+        (["--positive", "ye", "--metrics", "F1"], "has the label 'ye' (did you mean 'yes'?"),
+    ],
+)
+def test_an_option_that_does_not_do_is_one_line(arguments, message, run, write):
+    status, output, lines = run(write(TEXT), *arguments)
+    assert (status, output) == (2, "")
+    (line,) = lines
+    assert line.startswith("river-amf: error: ")
+    assert message in line
+
+
+def test_options_of_files_are_not_for_streams_with_a_name(run):
+    status, _, (line,) = run("Bananas", "--no-header")
+    assert status == 2
+    assert "no header can only be chosen for a file, not for Bananas" in line
+
+
+def test_text_labels_have_an_f1(write, capsys):
+    path = str(write(TEXT))
+    scores = {}
+    for command, options in (("evaluate", ["--model"]), ("compare", ["--models"])):
+        arguments = [command, path, *options, "gaussian-nb", "--metrics", "F1,ROCAUC"]
+        for positive in ("yes", "no"):
+            assert cli.main([*arguments, "--positive", positive]) == 0
+            output = capsys.readouterr().out.splitlines()
+            columns = re.sub(" B| [KM]iB", "", output[-1]).split()
+            places = [output[1].split().index(name) for name in ("F1", "ROCAUC")]
+            scores[command, positive] = [columns[place] for place in places]
+    for positive in ("yes", "no"):
+        assert scores["evaluate", positive] == scores["compare", positive]
+    assert scores["evaluate", "yes"] != scores["evaluate", "no"]
+    assert float(scores["evaluate", "yes"][0]) > 0.5
+
+
+def test_labels_that_are_all_new_have_no_log_loss_of_0(write, capsys):
+    path = str(write("a,target\n" + "".join(f"{i},x{i}\n" for i in range(50))))
+    assert cli.main(["evaluate", path, "--model", "gaussian-nb"]) == 0
+    last = capsys.readouterr().out.splitlines()[-1].split()
+    assert last[1:3] == ["0.0000", "nan"]
+    assert cli.main(["compare", path, "--models", "gaussian-nb"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split()[2:5] == ["0.0000", "0.0000", "-"]
+
+
+def test_standard_input(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
+    status, title, lines = run("-", "--limit", "30")
+    assert (status, lines) == (0, [])
+    assert title.startswith("standard input: 30 samples")
+
+
+@pytest.mark.parametrize("name", ["table.parquet", "table.jsonl"])
+def test_other_formats(name, run, tmp_path):
+    frame = pd.DataFrame(ROWS, columns=["a", "b", "c", "target"])
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    status, title, lines = run(path)
+    assert (status, lines) == (0, [])
+    assert title.startswith(f"{name}: 40 samples")
+
+
+@pytest.mark.slow
+def test_standard_input_of_a_process():
+    command = [sys.executable, "-m", "river_amf", *RUNS["evaluate"], "-"]
+    done = subprocess.run(
+        command, input=TEXT, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0
+    assert done.stdout.startswith("standard input: 40 samples; features: 2 numeric and 1 cat")
