@@ -39,6 +39,7 @@ LAYERS = [
     {"evaluation.comparison"},
     {"evaluation.history", "evaluation.runs"},
     {"evaluation.prequential", "evaluation.progressive", "inspection"},
+    {"evaluation.delays", "evaluation.rows"},
     {"evaluation.scores"},
     {"evaluation.metrics"},
     {"evaluation.streams"},
