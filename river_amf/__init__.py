@@ -2,8 +2,8 @@
 
 `AMFClassifier` is the forest of the paper, and `AdaptiveAMFClassifier` the same forest with
 defaults for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a
-baseline. `save` and `load` write models to files and read them back, and `inspection` shows the
-inside of a forest as tables.
+baseline. `save` and `load` write models to files and read them back, `inspection` shows the inside
+of a forest as tables, and a `PackedSample` waits for its label in little memory.
 """
 
 from river_amf import _startup as _startup  # isort: skip  # before the imports that take long
@@ -12,11 +12,13 @@ from river_amf._version import __version__
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.persistence import load, save
+from river_amf.waiting import PackedSample
 
 __all__ = [
     "AMFClassifier",
     "AdaptiveAMFClassifier",
     "OnlineDummyClassifier",
+    "PackedSample",
     "__version__",
     "inspection",
     "load",
