@@ -12,7 +12,7 @@ import abc
 import importlib
 import os
 from collections.abc import Callable
-from typing import IO, Any, ClassVar, Self, TypeVar
+from typing import IO, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from river_amf._version import __version__
 from river_amf.encoding import shown
@@ -32,6 +32,16 @@ _KINDS: dict[str, type[Saved]] = {}
 _MODULES = {"sklearn": "river_amf.sklearn"}
 # errors that the contents of a damaged file may lead to
 _MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError)
+
+
+class Contents(NamedTuple):
+    """A model from a file, and what the file says of itself."""
+
+    model: Any
+    kind: str
+    release: str  # of river_amf, that wrote it
+    format: int
+    size: int  # in bytes
 
 
 class Saved:
@@ -280,12 +290,26 @@ def load(path: PathLike | Readable) -> Any:
     >>> river_amf.load(file).seed, river_amf.load(file).seed
     (2, 3)
     """
+    return contents(path).model
+
+
+def contents(path: PathLike | Readable) -> Contents:
+    """Return the model in a file and what the file says of itself, or raise as `load` does.
+
+    >>> import io
+    >>> from river_amf import AMFClassifier
+    >>> file = io.BytesIO()
+    >>> AMFClassifier().save(file)
+    >>> _ = file.seek(0)
+    >>> contents(file).kind
+    'AMFClassifier'
+    """
     place = sources.place_of(path, "read")
     name, size = sources.name_of(place), None
     try:
         with sources.opened(place) as file:
             size = file.seek(0, os.SEEK_END)
-            return _model_in(file)
+            return _contents_of(file, size)
     except FileError as error:
         raise FileError(f"{name} {error}") from error.__cause__
     except MemoryError as error:
@@ -293,12 +317,13 @@ def load(path: PathLike | Readable) -> Any:
         raise MemoryError(f"not enough memory to load {name}{bytes_}") from error
 
 
-def _model_in(file: IO[bytes]) -> Any:
-    """Return the model in an opened file, or raise FileError."""
+def _contents_of(file: IO[bytes], size: int) -> Contents:
+    """Return what is in an opened file, or raise FileError."""
     try:
         header, arrays = container.parts(file)
         kind, model = container.take(header, "kind"), container.take(header, "model")
-        return _class_of(kind)._from_file(model, arrays)
+        loaded = _class_of(kind)._from_file(model, arrays)
+        return Contents(loaded, kind, header["river_amf"], header["format"], size)
     except (FileError, OSError):  # an error of the system may be a ValueError too
         raise
     except ValueError as error:  # as from the check of a parameter

@@ -61,6 +61,7 @@ _COMMENT = b"sha256:"
 _N_DIGITS = 64
 _START = b"PK\3\4"  # the start of a local file header: 30 bytes, then the name of the member
 _START_BYTES = 30
+_PICKLE = re.compile(rb"\x80[\2-\5]")  # of protocol 2 or later
 _DATE = 1 << 5 | 1  # the first of January 1980
 _LARGEST_SHORT = 2**32 - 1  # in place of a size or position of which an extra field has the value
 _END = b"PK\5\6"  # the start of the end record: 22 bytes (the last two a length), then the comment
@@ -286,11 +287,12 @@ def read(place: str | sources.Readable) -> tuple[Header, dict[str, Array]]:
     """
     with sources.opened(place) as file:
         header, arrays = parts(file)
+        del header["format"]
         return headers.plain(header), arrays
 
 
 def parts(file: IO[bytes]) -> tuple[Header, dict[str, Array]]:
-    """Return what `read` does for an opened file, but with arrays in the header `Unparsed`."""
+    """Return the header and arrays of an opened file; arrays in the header are `Unparsed`."""
     _check_whole(file)
     try:
         members = _members(file)
@@ -312,6 +314,11 @@ def _check_whole(file: IO[bytes]) -> None:
     start = file.read(_START_BYTES + len(_HEADER))
     if not start:
         raise FileError("is empty")
+    if _PICKLE.match(start):
+        raise FileError(
+            "is not a river_amf file, but seems to be a pickle: if you trust whoever made it, load "
+            "it with pickle and call save"
+        )
     if not (_START.startswith(start[:4]) and _HEADER.encode().startswith(start[_START_BYTES:])):
         raise FileError("is not a river_amf file (it does not begin like one)")
     file.seek(max(size - 2**16, 0))
@@ -387,7 +394,7 @@ def _read_header(file: IO[bytes], size: int) -> Header:
     if type(version) is not str:
         raise FileError("is damaged: its header does not say which version of river_amf wrote it")
     expanded: Header = headers.expanded(header)
-    return expanded
+    return {"format": format_} | expanded
 
 
 def _read_array(file: IO[bytes], name: str, size: int) -> Array:

@@ -26,7 +26,7 @@ MODULES = sorted(FILES)
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"cli.evaluate", "cli.compare"},
+    {"cli.evaluate", "cli.compare", "cli.inspect"},
     {"cli.options"},
     {"__init__"},
     {"plot", "sklearn"},
