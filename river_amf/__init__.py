@@ -7,6 +7,8 @@ of a forest as tables, and a `PackedSample` waits for its label in little memory
 """
 
 from river_amf import _startup as _startup  # isort: skip  # before the imports that take long
+import logging
+
 from river_amf import inspection
 from river_amf._version import __version__
 from river_amf.dummy import OnlineDummyClassifier
@@ -24,3 +26,6 @@ __all__ = [
     "load",
     "save",
 ]
+
+# Silent unless the program sets logging up.
+logging.getLogger(__name__).addHandler(logging.NullHandler())

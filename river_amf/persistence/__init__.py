@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import abc
 import importlib
+import logging
 import os
+import time
 from collections.abc import Callable
 from typing import IO, Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -24,6 +26,8 @@ from river_amf.persistence.sources import Readable, Writable
 __all__ = ["FileError", "PathLike", "Saved", "load", "save"]
 
 PathLike = str | os.PathLike[str]
+
+_logger = logging.getLogger(__name__)
 
 _Result = TypeVar("_Result")
 
@@ -231,13 +235,21 @@ def save(model: Any, path: PathLike | Writable) -> None:
             f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))}; a "
             "subclass of one of these needs its own _file_kind, see river_amf.persistence.Saved"
         )
-    model._while_still(_write, model, kind, place)
+    start = time.perf_counter()
+    size = model._while_still(_write, model, kind, place)
+    _log("saved %s to %s: %d bytes in %.0f ms", kind, place, size, start)
 
 
-def _write(model: Saved, kind: str, place: str | Writable) -> None:
-    """Write a model to a file."""
+def _write(model: Saved, kind: str, place: str | Writable) -> int:
+    """Write a model to a file, and return its size."""
     header, arrays = model._to_file()
-    container.write(place, {"river_amf": __version__, "kind": kind, "model": header}, arrays)
+    return container.write(place, {"river_amf": __version__, "kind": kind, "model": header}, arrays)
+
+
+def _log(message: str, kind: str, place: Any, size: int, start: float) -> None:
+    if _logger.isEnabledFor(logging.INFO):
+        milliseconds = 1000 * (time.perf_counter() - start)
+        _logger.info(message, kind, sources.name_of(place), size, milliseconds)
 
 
 def load(path: PathLike | Readable) -> Any:
@@ -305,16 +317,18 @@ def contents(path: PathLike | Readable) -> Contents:
     'AMFClassifier'
     """
     place = sources.place_of(path, "read")
-    name, size = sources.name_of(place), None
+    name, size, start = sources.name_of(place), None, time.perf_counter()
     try:
         with sources.opened(place) as file:
             size = file.seek(0, os.SEEK_END)
-            return _contents_of(file, size)
+            found = _contents_of(file, size)
     except FileError as error:
         raise FileError(f"{name} {error}") from error.__cause__
     except MemoryError as error:
         bytes_ = "" if size is None else f", which has {size} bytes"
         raise MemoryError(f"not enough memory to load {name}{bytes_}") from error
+    _log("loaded %s from %s: %d bytes in %.0f ms", found.kind, place, size, start)
+    return found
 
 
 def _contents_of(file: IO[bytes], size: int) -> Contents:

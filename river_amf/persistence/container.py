@@ -135,12 +135,14 @@ def _checksum(file: IO[bytes], size: int) -> bytes:
 # --------------------------------------------------------------------------------------- writing
 
 
-def write(place: str | sources.Writable, header: Header, arrays: dict[str, Array]) -> None:
-    """Write a file, or raise OSError, TypeError or ValueError and leave an existing one intact.
+def write(place: str | sources.Writable, header: Header, arrays: dict[str, Array]) -> int:
+    """Write a file and return its size, or raise an error and leave an existing one intact.
+
+    The errors are OSError, TypeError and ValueError.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(f"{folder}/file", {"river_amf": "0.1"}, {"a": np.arange(3.0)})
+    ...     _ = write(f"{folder}/file", {"river_amf": "0.1"}, {"a": np.arange(3.0)})
     ...     header, arrays = read(f"{folder}/file")
     ...     with np.load(f"{folder}/file") as opened:
     ...         header, arrays["a"].tolist(), opened["a"].tolist()
@@ -155,17 +157,21 @@ def write(place: str | sources.Writable, header: Header, arrays: dict[str, Array
         )
     starts = {name: _start_of(name, array) for name, array in arrays.items()}
 
+    size = 0
+
     def write_to(write: Callable[[Any], Any]) -> None:
+        nonlocal size
         archive = _Archive(write)
         archive.add(_HEADER, lambda: [text])
         for name, array in arrays.items():
             archive.add(f"{name}.npy", functools.partial(_content, starts[name], array))
-        archive.finish()
+        size = archive.finish()
 
     if isinstance(place, str):
         replace(place, lambda file: write_to(file.write))
     else:
         write_to(sources.writer(place))
+    return size
 
 
 class _Archive:
@@ -198,8 +204,8 @@ class _Archive:
         for piece in pieces():
             self._put(piece)
 
-    def finish(self) -> None:
-        """Write the directory and the checksum."""
+    def finish(self) -> int:
+        """Write the directory and the checksum; return the size of the archive."""
         start = self._position
         for entry, position in self._entries:
             self._put(_directory_entry(entry, position))
@@ -214,6 +220,7 @@ class _Archive:
         end_record = struct.pack("<4s4H2LH", _END, 0, 0, count, count, size, start, n_comment)
         self._put(end_record + _COMMENT)
         self._write(self._digest.hexdigest().encode())
+        return self._position + _N_DIGITS
 
 
 def _directory_entry(entry: zipfile.ZipInfo, position: int) -> bytes:

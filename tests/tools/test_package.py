@@ -51,7 +51,7 @@ LAYERS = [
     {"columns", "persistence.soundness", "persistence.values", "pruning", "settings"},
     {"persistence"},
     {"frames", "paths", "persistence.container", "tables"},
-    {"budget", "parameters", "persistence.headers", "waiting"},
+    {"budget", "parameters", "persistence.headers", "waiting", "events"},
     {"encoding", "kernels", "locks", "state", "workers"},
     {"kernels.blocks"},
     {"kernels.learning"},
