@@ -3,7 +3,9 @@
 import ast
 import importlib
 import inspect
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 import river_amf
@@ -118,6 +120,14 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     assert {m.split(".")[0] for m in knowing} == {"kernels"}
     third_party = {i.split(".")[0] for m in ("layout", "state") for i in imports(m)}
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
+
+
+def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    code = "\n".join(path.read_text().replace('\\"', '"') for path in FILES.values())
+    hints = set(re.findall(r'pip install ("[^"]+"|\S+)', code))
+    extras = project["optional-dependencies"]
+    assert hints == {f'"{needed}"' for extra in ("plot", "sklearn") for needed in extras[extra]}
 
 
 def public_objects():
