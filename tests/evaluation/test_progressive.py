@@ -516,7 +516,7 @@ LATE = {
     "function": {"delay": lambda x, y: x["wait"] if y else 20},
     "moments": {"moment": "when", "delay": 20},
     "days": {"moment": "day", "delay": 1},
-    "both": {"moment": "day", "delay": "wait"},
+    "both": {"moment": "when", "delay": "wait"},
     "unsorted": {"moment": "grade", "delay": 1},
     "times": {"moment": of_time, "delay": dt.timedelta(hours=2)},
     "time of label": {"moment": of_time, "delay": lambda x, y: dt.timedelta(hours=y)},
@@ -604,6 +604,56 @@ def test_the_model_has_learnt_just_as_many_late_labels_at_each_yield(step, size_
     for state, expected_state in itertools.islice(zip(ours, theirs, strict=True), 60):
         assert shot(state) == shot(expected_state)
         assert_twins(model, twin)
+
+
+def draw(rng):
+    """Return columns, labels and weights of a random stream, and options and a forest for it."""
+    n = rng.choice([1, 5, 40, 150, 300])
+    columns = {
+        "when": [rng.choice([float(i), i // 7, rng.randrange(5)]) for i in range(n)],
+        "wait": rng.choices([0, 1, 3, 30], k=n),
+        "size": [rng.choice([rng.random(), None]) for _ in range(n)],
+        "user": [rng.choice([None, "x", f"user {rng.randrange(1 + i // 3)}"]) for i in range(n)],
+        "late": [rng.random() if i > n // 2 else None for i in range(n)],
+    }
+    labels = [f"label {rng.randrange(1 + min(7, i // 20))}" for i in range(n)]
+    weights = rng.choice([None, rng.choices([0.0, 1.0, 2.5], k=n)])
+    delays = ["0", "5", "never", "feature", "moments", "both"]
+    options = rng.choice([{"delay": rng.randrange(20)}, *(LATE[name] for name in delays)])
+    parameters = {"n_estimators": rng.choice([1, 2, 3]), "seed": rng.randrange(99)}
+    for name, values in [
+        ("max_categories", [1, 2, 7]),
+        ("max_bytes", [90_000, 150_000]),
+        ("n_classes", [8]),
+        ("max_nodes", [5, 31]),
+        ("split_pure", [True]),
+    ]:
+        if rng.random() < 0.25:
+            parameters[name] = rng.choice(values)
+    return columns, labels, weights, options, parameters
+
+
+def content(model):
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(200))
+def test_late_labels_in_random_streams_are_those_of_river(seed, monkeypatch):
+    rng = random.Random(seed)
+    columns, labels, weights, options, parameters = draw(rng)
+    monkeypatch.setattr(progressive, "_BLOCK_ROWS", rng.choice([1, 3, 17, 64, 500]))
+    kind, step = rng.choice([AMFClassifier, AdaptiveAMFClassifier]), rng.choice([0, 1, 7, 100])
+    model, twin = kind(**parameters), kind(**parameters)
+    options = {"step": step, "yield_predictions": True} | options
+    X, metric, expected = pd.DataFrame(columns), metrics.CrossEntropy(), metrics.CrossEntropy()
+    stream = samples(columns, labels, weights)
+    ours = walk(iter_progressive_val_score((X, labels, weights), model, metric, **options))
+    assert ours == walk(evaluate.iter_progressive_val_score(stream, twin, expected, **options))
+    assert metric.get() == expected.get()
+    assert content(model) == content(twin)
 
 
 @late
