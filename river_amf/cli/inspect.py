@@ -13,6 +13,7 @@ import numpy as np
 from river.utils.pretty import humanize_bytes
 
 from river_amf import kernels, paths, persistence, tables
+from river_amf.dummy import OnlineDummyClassifier
 from river_amf.encoding import shown
 from river_amf.evaluation import EvaluationError
 from river_amf.forest import AMFClassifier
@@ -81,7 +82,7 @@ def describe(contents: persistence.Contents, most: int | None = _MOST) -> _Lines
     inner = getattr(model, "model_", model)  # of a scikit-learn estimator, once it is fitted
     if isinstance(inner, AMFClassifier):
         yield from inner._read(_forest, inner, most)
-    elif hasattr(inner, "_counts"):
+    elif isinstance(inner, OnlineDummyClassifier):
         yield from _counted(dict(inner._counts), most)
     else:
         yield _line("learned", "nothing: it is not fitted")

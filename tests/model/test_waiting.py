@@ -113,6 +113,12 @@ def test_a_packed_sample_is_not_changed_with_its_dict():
         packed.other = 3.0
 
 
+def test_names_that_are_equal_but_not_the_same_are_kept_apart():
+    names = [1, True, 1.0, "1"]
+    packed = [PackedSample({name: 2.5}) for name in names]
+    assert [type(next(iter(sample))) for sample in packed] == [int, bool, float, str]
+
+
 def test_any_mapping_can_be_packed_and_nothing_else():
     assert PackedSample(collections.UserDict(a=1.0)) == {"a": 1.0}
     assert PackedSample(PackedSample({"a": 1.0})) == PackedSample({"a": 1.0})
