@@ -3,24 +3,32 @@
 `AMFClassifier` is the forest of the paper, and `AdaptiveAMFClassifier` the same forest with
 defaults for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a
 baseline. `save` and `load` write models to files and read them back, `inspection` shows the inside
-of a forest as tables, and `warm_up` compiles everything beforehand.
+of a forest as tables, `warm_up` compiles everything beforehand, and a `PackedSample` waits for its
+label in little memory.
 """
 
 from river_amf import _startup as _startup  # isort: skip  # before the imports that take long
+import logging
+
 from river_amf import inspection
 from river_amf._version import __version__
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.kernels.warming import warm_up
 from river_amf.persistence import load, save
+from river_amf.waiting import PackedSample
 
 __all__ = [
     "AMFClassifier",
     "AdaptiveAMFClassifier",
     "OnlineDummyClassifier",
+    "PackedSample",
     "__version__",
     "inspection",
     "load",
     "save",
     "warm_up",
 ]
+
+# Silent unless the program sets logging up.
+logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -208,7 +208,7 @@ def _mlp(seed: int | None) -> base.Classifier:
         from sklearn.neural_network import MLPClassifier
     except ImportError as error:
         raise ImportError(
-            "the model 'mlp' needs scikit-learn: pip install river-amf[sklearn]", name="sklearn"
+            "the model 'mlp' needs scikit-learn: pip install \"scikit-learn>=1.6\"", name="sklearn"
         ) from error
     from river.compat import convert_sklearn_to_river
 

@@ -14,7 +14,7 @@ import numbers
 import operator
 import struct
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,11 +125,11 @@ def as_number(name: Hashable, value: Any) -> float:
 
 
 def check_dict(x: object) -> None:
-    """Raise TypeError unless `x` is a dict."""
-    if not isinstance(x, dict):
+    """Raise TypeError unless `x` is a dict or another mapping."""
+    if not isinstance(x, Mapping):
         raise TypeError(
-            f"x must be a dict of features, such as {{'length': 2.5}}, got {shown(x)} "
-            f"of type {type(x).__name__}"
+            f"x must be a dict of features, such as {{'length': 2.5}}, or another mapping, "
+            f"got {shown(x)} of type {type(x).__name__}"
         )
 
 

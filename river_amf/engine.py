@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import columns, kernels, layout, pruning
+from river_amf import columns, events, kernels, layout, pruning
 from river_amf.budget import Limits
 from river_amf.columns import (
     EncodedBlock,
@@ -354,7 +354,7 @@ class Engine:
             features, new_labels, categories, arena, needs_odds, sample, label, weight
         )
         try:
-            self.settle()
+            self._finish()
         except Exception:  # a label or category may raise when it is hashed once more
             is_undone = (self.arena, len(self.labels)) == before[1:]  # which come last
             if isinstance(self.unfinished, Arrival) and is_undone:
@@ -366,6 +366,9 @@ class Engine:
                     self.arena.settings["n_slots"] = self.features.n_slots
                 self.unfinished = None
             raise
+        events.arrived(self.features, before[0], new_labels, len(self.labels))
+        if features is not before[0]:
+            events.forgot(features, before[0], (name for name, _ in new))
 
     @property
     def total_weight(self) -> float:
@@ -379,6 +382,12 @@ class Engine:
 
     def settle(self) -> None:
         """Finish what an interrupted call has left, if anything."""
+        if self.unfinished is not None:
+            events.resumes("chunk" if isinstance(self.unfinished, Chunk) else "sample")
+            self._finish()
+
+    def _finish(self) -> None:
+        """Finish what is written down in `unfinished`."""
         # Each step here may be interrupted and be taken again.
         left = self.unfinished
         if isinstance(left, Arrival):
@@ -439,6 +448,8 @@ class Engine:
         # is encoded, depends on what has been learned by then. The first part checks all rows.
         self.settle()
         n_rows = len(weights)
+        watches = parameters.restart_threshold is not None and events.tells_restarts()
+        n_heard = self._n_heard(parameters) if watches else None
         parts = [self._learn_part(table, labels, weights, parameters, predicts=predicts)]
         done = len(parts[0].proba)
         while done < n_rows:
@@ -447,7 +458,15 @@ class Engine:
             rest = part_of(labels, done, stop), weights[done:stop], parameters
             parts.append(self._learn_part(part, *rest, predicts=predicts))
             done += len(parts[-1].proba)
+        if n_heard is not None and self.arena is not None:
+            events.restarted(self.arena, n_heard, int(np.count_nonzero(weights)))
         return parts[0] if len(parts) == 1 else _joined(parts)
+
+    def _n_heard(self, parameters: Parameters) -> Rows:
+        """Return how many of its losses each tree has heard since it began."""
+        if self.arena is None:
+            return np.zeros(parameters.n_estimators, np.int64)
+        return self.arena.trees["n_heard"].copy()
 
     def _learn_part(
         self,
@@ -598,6 +617,7 @@ class Engine:
         arena: Arena = self.arena  # type: ignore[assignment]
         kernels.compact_rows(arena.address)
         self.arena = arena.drop_rows()
+        events.released(self.arena)
 
 
 def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
@@ -627,17 +647,22 @@ def _with_room(arena: Arena, lack: int, factor: float = 2.0) -> Arena:
         return arena
     if lack == kernels.STORE_FULL:
         kernels.compact_rows(arena.address)
-        return arena.fit_rows()
-    if lack == kernels.NODES_FULL:
-        return arena.grow_nodes(factor)
-    return arena.grow_boxes(factor)
+        larger, what = arena.fit_rows(), "samples"
+    elif lack == kernels.NODES_FULL:
+        larger, what = arena.grow_nodes(factor), "nodes"
+    else:
+        larger, what = arena.grow_boxes(factor), "boxes"
+    events.grew(larger, what)
+    return larger
 
 
 def _within(arena: Arena, limits: Limits) -> Arena:
     """Return an arena with these limits."""
     if are_in_effect(arena.settings, limits):
         return arena
-    return pruning.within(arena, limits)
+    within = pruning.within(arena, limits)
+    events.cut(arena, within)
+    return within
 
 
 def _to_check(arena: Arena) -> int:

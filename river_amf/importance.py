@@ -171,7 +171,7 @@ def _passed_on(arena: state.Arena, tree: int, nodes: NDArray[Any]) -> NDArray[np
     if not arena.settings["use_aggregation"][0]:
         rest = np.ones(len(nodes))
     passed = np.zeros(len(nodes))
-    for level in paths.levels(arena, tree):
+    for level in paths.levels(nodes, int(arena.trees["root"][tree])):
         branches = level[nodes["left"][level] != kernels.NONE]
         parents = nodes["parent"][branches]
         arriving = np.where(parents == kernels.NONE, 1.0, passed[parents])

@@ -305,7 +305,7 @@ def _column(values: Any) -> pd.Series:
 def _depths(arena: state.Arena, tree: int) -> NDArray[np.int64]:
     """Return the number of splits above each node of a tree."""
     depths = np.zeros(int(arena.trees["n_nodes"][tree]), np.int64)
-    for depth, level in enumerate(paths.levels(arena, tree)):
+    for depth, level in enumerate(paths.levels(arena.nodes[tree], int(arena.trees["root"][tree]))):
         depths[level] = depth
     return depths
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,15 +50,13 @@ def check_tree(n_trees: int, tree: Any) -> int:
     return index
 
 
-def levels(arena: state.Arena, tree: int) -> Iterator[NDArray[np.int64]]:
-    """Yield the numbers of the nodes of a tree, level by level from the root."""
-    root = int(arena.trees["root"][tree])
-    nodes = arena.nodes[tree]
-    level = np.array([root] if root != kernels.NONE else [], np.int64)
-    while len(level):
-        yield level
-        children = np.concatenate([nodes["left"][level], nodes["right"][level]])
-        level = children[children != kernels.NONE].astype(np.int64)
+def levels(nodes: Array, root: int) -> list[NDArray[np.intp]]:
+    """Return the numbers of the nodes of a tree by their depth."""
+    below = [np.array([root] if root != kernels.NONE else [], np.intp)]
+    while len(below[-1]):
+        above = below[-1][nodes["left"][below[-1]] != kernels.NONE]
+        below.append(np.concatenate([nodes["left"][above], nodes["right"][above]]).astype(np.intp))
+    return below[:-1]
 
 
 def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels
+from river_amf import kernels, paths
 from river_amf.budget import Limits
 from river_amf.kernels import NEVER, NONE, UNLISTED
 from river_amf.layout import FIELDS
@@ -51,7 +51,7 @@ def _cut_tree(arrays: dict[str, Array], t: int, n_splits: int) -> None:
     tree = arrays["trees"][t]
     n_nodes = int(tree["n_nodes"])
     nodes = arrays["nodes"][t, :n_nodes]
-    levels = _levels(nodes, int(tree["root"]))
+    levels = paths.levels(nodes, int(tree["root"]))
     is_kept = _kept_splits(nodes, levels, n_splits)
     stays = is_kept[nodes["parent"]]
     stays[tree["root"]] = True
@@ -64,15 +64,6 @@ def _cut_tree(arrays: dict[str, Array], t: int, n_splits: int) -> None:
         nodes[name][ends] = number
     nodes["split_time"][ends] = NEVER
     _close_up(arrays, t, stays)
-
-
-def _levels(nodes: Array, root: int) -> list[NDArray[np.intp]]:
-    """Return the numbers of the nodes of a tree by their depth."""
-    levels = [np.array([root], np.intp)]
-    while len(levels[-1]):
-        above = levels[-1][nodes["left"][levels[-1]] != NONE]
-        levels.append(np.concatenate([nodes["left"][above], nodes["right"][above]]).astype(np.intp))
-    return levels[:-1]
 
 
 def _kept_splits(nodes: Array, levels: list[NDArray[np.intp]], n_splits: int) -> NDArray[np.bool_]:

@@ -333,9 +333,10 @@ def _weight(forest: Any, index: int) -> float:
 
 def _height(forest: Any, index: int) -> int:
     """Return the number of nodes on the longest path down a tree."""
-    if forest._arena is None:
+    arena = forest._arena
+    if arena is None:
         return 0
-    return sum(1 for _ in paths.levels(forest._arena, index))
+    return len(paths.levels(arena.nodes[index], int(arena.trees["root"][index])))
 
 
 def _predict_proba(forest: Any, index: int, x: dict[Any, Any]) -> dict[Hashable, float]:

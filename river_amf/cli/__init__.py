@@ -13,7 +13,7 @@ from river import datasets
 
 import river_amf
 from river_amf import evaluation
-from river_amf.cli import compare, evaluate
+from river_amf.cli import compare, evaluate, inspect
 from river_amf.cli.options import say_interrupted
 from river_amf.evaluation import DriftStream, EvaluationError
 from river_amf.evaluation.errors import described, text_of
@@ -129,6 +129,11 @@ def _make_parser() -> _Parser:
     )
     of_compare.set_defaults(run=compare.run)
     compare.add_arguments(of_compare)
+    of_inspect = commands.add_parser(
+        "inspect", help="tell what is in a saved model", description=inspect.DESCRIPTION
+    )
+    of_inspect.set_defaults(run=inspect.run)
+    inspect.add_arguments(of_inspect)
     tracks = commands.add_parser(
         "tracks",
         help="list the tracks, their streams and where the streams drift",

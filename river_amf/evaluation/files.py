@@ -366,7 +366,7 @@ def _read_parquet(content: _Content) -> pd.DataFrame:
         import pyarrow as pa
     except ImportError as error:
         raise EvaluationError(
-            f"reading {content.name} needs pyarrow: pip install pyarrow"
+            f'reading {content.name} needs pyarrow: pip install "pyarrow>=16"'
         ) from error
     with _reading(content.name, "parquet"), content.open() as file:
         try:

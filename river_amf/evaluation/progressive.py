@@ -2,32 +2,29 @@
 
 `progressive_val_score` and `iter_progressive_val_score` accept everything that river's functions of
 the same names accept, and dataframes too. A forest processes a dataframe in blocks of rows: each
-row is still predicted before it is learned, and every value equals that of river's loop. Everything
-else is passed on to river.
+row is still predicted before it is learned, and every value equals that of river's loop, also where
+labels come late (see `delays`). Everything else is passed on to river.
 """
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 from river import base, evaluate, metrics
 
-from river_amf.encoding import shown
+from river_amf.engine import BlockAnswers
+from river_amf.evaluation import delays
+from river_amf.evaluation.delays import Delay, Moment, Session
+from river_amf.evaluation.rows import Table, read_table
 from river_amf.evaluation.streams import load_stream
 from river_amf.forest import AMFClassifier
-from river_amf.frames import read_vector
-
-Moment = str | Callable[[dict[base.typing.FeatureName, Any]], dt.datetime]
-Delay = str | int | dt.timedelta | Callable[..., Any]
-
-_Column = nw.Series[Any] | NDArray[Any] | list[Any]
+from river_amf.frames import read_frame, read_weights
 
 _LEAST_STEP = 32  # rows; smaller blocks are slower than river's loop over samples
 _BLOCK_ROWS = 4096  # the probabilities of thirty labels then take less than a megabyte
@@ -48,8 +45,7 @@ def progressive_val_score(
 
     This is `river.evaluate.progressive_val_score`: it computes the same values, prints the same
     lines and trains the model in the same way. In addition it accepts dataframes, on which the
-    forests of this package are faster because they process them in blocks, unless `moment` or
-    `delay` is given.
+    forests of this package are faster because they process them in blocks.
 
     Parameters
     ----------
@@ -67,8 +63,12 @@ def progressive_val_score(
         The metric to update; it may be a sum of metrics or a rolling metric.
     moment
         As in river: the feature, or a function of the features, that gives the time of a sample.
+        By default, the time is the number of the sample.
     delay
-        As in river: how long after its features the label of a sample becomes known.
+        As in river: how long after its features the label of a sample becomes known, as a number, a
+        timedelta, the name of a feature or a function of the features and the label. The sample is
+        predicted at once; it is scored and learned when its label is known, or at the end of the
+        stream. By default, that is right after the prediction.
     print_every
         Number of samples between printed lines; 0 prints nothing.
     show_time
@@ -92,6 +92,12 @@ def progressive_val_score(
         the metric does not suit the model. For an invalid row, the model's own error is raised
         before any row of its block is learned.
 
+    Notes
+    -----
+    With a delay, the order of questions and answers is that of `river.stream.simulate_qa`. A label
+    that is None never comes: as in river, its sample is not learned (and the stream is processed
+    sample by sample).
+
     Examples
     --------
     >>> import pandas as pd
@@ -109,15 +115,20 @@ def progressive_val_score(
     >>> metric.get() > 0.88
     True
 
+    With labels that come a thousand samples late:
+
+    >>> late = progressive_val_score(frame, AMFClassifier(seed=1), metrics.Accuracy(), delay=1000)
+    >>> late.get() < metric.get()
+    True
+
     """
     step = print_every if show_time or show_memory else 0
-    stream, model = _prepare(dataset, model, metric, moment, delay, step or 0)
+    stream, model, times = _prepare(dataset, model, metric, delays.Times(moment, delay), step or 0)
     return evaluate.progressive_val_score(
         stream,
         model,
         metric,
-        moment=moment,
-        delay=delay,
+        **times._asdict(),
         print_every=print_every,
         show_time=show_time,
         show_memory=show_memory,
@@ -185,13 +196,12 @@ def iter_progressive_val_score(
     5300 True
 
     """
-    stream, model = _prepare(dataset, model, metric, moment, delay, step or 0)
+    stream, model, times = _prepare(dataset, model, metric, delays.Times(moment, delay), step or 0)
     yield from evaluate.iter_progressive_val_score(
         stream,
         model,
         metric,
-        moment=moment,
-        delay=delay,
+        **times._asdict(),
         step=step,
         measure_time=measure_time,
         measure_memory=measure_memory,
@@ -201,47 +211,9 @@ def iter_progressive_val_score(
 
 def iter_samples(dataset: Any) -> Iterable[Any]:
     """Return the rows of a dataframe as samples for river, and anything else unchanged."""
-    table = _read(dataset)
+    table = read_table(dataset)
     samples: Iterable[Any] = dataset if table is None else table.samples()
     return samples
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Rows of features in a dataframe, with their labels and perhaps weights."""
-
-    X: nw.DataFrame[Any]
-    y: _Column
-    w: _Column | None
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def rows(self, start: int, end: int) -> _Table:
-        """Return the rows from start up to, but not including, end."""
-        w = None if self.w is None else self.w[start:end]
-        return _Table(self.X[start:end], self.y[start:end], w)
-
-    def blocks(self, step: float = 0) -> Iterator[_Table]:
-        """Yield the rows in blocks; one ends at every multiple of a positive, whole step."""
-        is_count = step > 0 and step % 1 == 0
-        start = 0
-        while start < len(self):
-            end = min(start + _BLOCK_ROWS, len(self))
-            if is_count:
-                end = min(end, start - start % int(step) + int(step))
-            yield self.rows(start, end)
-            start = end
-
-    def samples(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows one by one, as samples for river."""
-        for block in self.blocks():
-            xs, ys = block.X.iter_rows(named=True), _to_list(block.y)
-            if block.w is None:
-                yield from zip(xs, ys, strict=True)
-            else:
-                for x, y, w in zip(xs, ys, _to_list(block.w), strict=True):
-                    yield x, y, {"w": w}
 
 
 class _Replay(base.Classifier):
@@ -265,33 +237,97 @@ class _Replay(base.Classifier):
 
 
 def _prepare(
-    dataset: Any, model: Any, metric: Any, moment: Moment | None, delay: Delay | None, step: int
-) -> tuple[Iterable[Any], Any]:
-    """Return the stream and model for river's loop, which inspects the model at each step."""
-    # A step of 0 means never. If the metric does not suit the model, it is river that raises.
+    dataset: Any, model: Any, metric: Any, times: delays.Times, step: int
+) -> tuple[Iterable[Any], Any, delays.Times]:
+    """Return the stream, model and times for river's loop, which inspects the model at each step.
+
+    A step of 0 means never. If the metric does not suit the model, it is river that raises.
+    """
     if isinstance(dataset, str | Path):
         dataset = load_stream(dataset)
-    table = _read(dataset)
+    table = read_table(dataset)
     if table is None:
-        return dataset, model
-    in_order = moment is None and delay is None
+        return dataset, model, times
     is_worth_it = not 0 < step < _LEAST_STEP
-    if not (in_order and is_worth_it and _takes_blocks(type(model)) and metric.works_with(model)):
-        return table.samples(), model
-    answers = _answers(table, model, step, as_labels=metric.requires_labels)
-    return answers, _Replay(model)
+    if not (is_worth_it and _takes_blocks(type(model)) and metric.works_with(model)):
+        return table.samples(), model, times
+    as_labels = metric.requires_labels
+    if times == delays.IN_ORDER:
+        return _answers(table, model, step, as_labels=as_labels), _Replay(model), times
+    labels = table.labels()
+    if any(label is None for label in labels):  # river takes it for a question
+        return table.samples(), model, times
+    sessions = delays.sessions(table.samples, len(table), times, step, _BLOCK_ROWS)
+    answers = _late_answers(table, labels, model, sessions, as_labels=as_labels)
+    return answers, _Replay(model), delays.IN_ORDER
 
 
 def _answers(
-    table: _Table, forest: AMFClassifier, step: int, *, as_labels: bool
+    table: Table, forest: AMFClassifier, step: int, *, as_labels: bool
 ) -> Iterator[tuple[Any, Any]]:
     """Run a forest block by block; yield its prediction for each row, and the row's label."""
     # Blocks end at multiples of the step, where river's loop inspects the model: it must not have
     # learned any row beyond.
     given = _most_probable if as_labels else _probabilities
-    for block in table.blocks(step):
-        X, y, w = block.X.to_native(), _to_native(block.y), _to_native(block.w)
-        yield from zip(given(*forest._test_then_train(X, y, w)), _to_list(block.y), strict=True)
+    start = 0
+    for block in table.blocks(_BLOCK_ROWS, step):
+        with _naming(range(start, start + len(block))):
+            predicted = forest._test_then_train(*block.native())
+        yield from zip(given(*predicted), block.labels(), strict=True)
+        start += len(block)
+
+
+def _late_answers(
+    table: Table,
+    labels: list[Any],
+    forest: AMFClassifier,
+    sessions: Iterable[Session],
+    *,
+    as_labels: bool,
+) -> Iterator[tuple[Any, Any]]:
+    """Run a forest session by session; yield the prediction for each row once it is answered."""
+    given = _most_probable if as_labels else _probabilities
+    waiting: dict[int, Any] = {}  # the predictions for rows without an answer
+    for session in sessions:
+        rows, is_answer = session
+        with _naming(rows):
+            predicted = _run(table, forest, session)
+        asked, answered = rows[~is_answer].tolist(), rows[is_answer].tolist()
+        predictions = given(
+            predicted.proba[~is_answer], predicted.n_known[~is_answer], predicted.labels
+        )
+        waiting.update(zip(asked, predictions, strict=True))
+        for row in answered:
+            yield waiting.pop(row), labels[row]
+
+
+def _run(table: Table, forest: AMFClassifier, session: Session) -> BlockAnswers:
+    """Let a forest predict the questions of a session, and learn its answers."""
+    # An event is a row of a block in which rows of weight 0 are predicted, but not learned. The
+    # predictions for answers, which nobody needs, cost less than many short blocks would.
+    rows, is_answer = session
+    if not is_answer.any():
+        proba = forest._predict_block(read_frame(table.X[rows]))
+        labels = forest._labels_of(proba)
+        return BlockAnswers(proba, np.full(len(proba), len(labels)), labels)
+    # The labels of questions are not known yet, and of no account: they get that of an answer.
+    known = np.where(is_answer, rows, rows[is_answer.argmax()])
+    X, y, w = table.taken(rows, known).native()
+    return forest._test_then_train(X, y, np.where(is_answer, read_weights(w, len(rows)), 0.0))
+
+
+@contextmanager
+def _naming(rows: Sequence[int] | NDArray[np.int64]) -> Iterator[None]:
+    """Let errors name the row of the dataset rather than that of a block of these rows."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        text = str(error)
+        found = re.match(r"row (\d+): ", text)
+        if found is None:
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"row {rows[int(found[1])]}: {text[found.end() :]}") from error.__cause__
 
 
 def _takes_blocks(kind: type) -> bool:
@@ -301,70 +337,6 @@ def _takes_blocks(kind: type) -> bool:
     return issubclass(kind, AMFClassifier) and all(
         getattr(kind, name) is getattr(AMFClassifier, name) for name in methods
     )
-
-
-def _read(dataset: Any) -> _Table | None:
-    """Return the table for a dataframe or a tuple with one, or None for anything else."""
-    parts = dataset if isinstance(dataset, tuple) else (dataset,)
-    frame = nw.from_native(parts[0], pass_through=True) if parts else None
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError(
-            f"a dataframe must be in memory, got a lazy one of type {type(parts[0]).__name__}; "
-            "collect it first"
-        )
-    if not isinstance(frame, nw.DataFrame):
-        return None
-    if not isinstance(dataset, tuple):
-        return _split_label(frame)
-    if len(parts) not in (2, 3):
-        raise ValueError(f"a tuple must be (X, y) or (X, y, w), got {len(parts)} elements")
-    if not frame.columns:
-        raise ValueError("X must have at least one feature, but has no columns")
-    y = _as_column("y", parts[1], len(frame))
-    w = parts[2] if len(parts) == 3 else None
-    return _Table(frame, y, None if w is None else _as_column("w", w, len(frame)))
-
-
-def _split_label(frame: nw.DataFrame[Any]) -> _Table:
-    """Split the labels off a dataframe: the column `target`, or else the last one."""
-    names = frame.columns
-    if len(names) < 2:
-        raise ValueError(
-            "a dataframe must have a label column and at least one feature column, "
-            f"got the columns {shown(names)}; pass (X, y) if the labels are elsewhere"
-        )
-    label = names.index("target") if "target" in names else len(names) - 1
-    # By position and in a list, because pandas column names need not be strings.
-    return _Table(frame.drop([names[label]]), frame[:, label], None)
-
-
-def _as_column(name: str, values: Any, n_rows: int) -> _Column:
-    """Return labels or weights in a form that can be sliced into blocks, or raise."""
-    column = nw.from_native(values, series_only=True, pass_through=True)
-    if not isinstance(column, nw.Series | np.ndarray | list):
-        column = read_vector(name, values, n_rows)
-        column = nw.from_native(column, series_only=True, pass_through=True)
-    if isinstance(column, np.ndarray) and column.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got an array of shape {column.shape}")
-    if len(column) != n_rows:
-        raise ValueError(
-            f"{name} must have one value per row of X: X has {n_rows} rows, {name} has"
-            f" {len(column)} values"
-        )
-    result: _Column = column
-    return result
-
-
-def _to_native(column: _Column | None) -> Any:
-    return column.to_native() if isinstance(column, nw.Series) else column
-
-
-def _to_list(column: _Column) -> list[Any]:
-    """Return the values as native Python objects."""
-    if isinstance(column, list):
-        return column
-    values: list[Any] = column.to_list() if isinstance(column, nw.Series) else column.tolist()
-    return values
 
 
 def _most_probable(

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import abc
 import importlib
+import logging
 import os
+import time
 from collections.abc import Callable
-from typing import IO, Any, ClassVar, Self, TypeVar
+from typing import IO, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from river_amf._version import __version__
 from river_amf.encoding import shown
@@ -25,6 +27,8 @@ __all__ = ["FileError", "PathLike", "Saved", "load", "save"]
 
 PathLike = str | os.PathLike[str]
 
+_logger = logging.getLogger(__name__)
+
 _Result = TypeVar("_Result")
 
 _KINDS: dict[str, type[Saved]] = {}
@@ -32,6 +36,16 @@ _KINDS: dict[str, type[Saved]] = {}
 _MODULES = {"sklearn": "river_amf.sklearn"}
 # errors that the contents of a damaged file may lead to
 _MISFITS = (ArithmeticError, AttributeError, LookupError, TypeError)
+
+
+class Contents(NamedTuple):
+    """A model from a file, and what the file says of itself."""
+
+    model: Any
+    kind: str
+    release: str  # of river_amf, that wrote it
+    format: int
+    size: int  # in bytes
 
 
 class Saved:
@@ -221,13 +235,21 @@ def save(model: Any, path: PathLike | Writable) -> None:
             f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))}; a "
             "subclass of one of these needs its own _file_kind, see river_amf.persistence.Saved"
         )
-    model._while_still(_write, model, kind, place)
+    start = time.perf_counter()
+    size = model._while_still(_write, model, kind, place)
+    _log("saved %s to %s: %d bytes in %.0f ms", kind, place, size, start)
 
 
-def _write(model: Saved, kind: str, place: str | Writable) -> None:
-    """Write a model to a file."""
+def _write(model: Saved, kind: str, place: str | Writable) -> int:
+    """Write a model to a file, and return its size."""
     header, arrays = model._to_file()
-    container.write(place, {"river_amf": __version__, "kind": kind, "model": header}, arrays)
+    return container.write(place, {"river_amf": __version__, "kind": kind, "model": header}, arrays)
+
+
+def _log(message: str, kind: str, place: Any, size: int, start: float) -> None:
+    if _logger.isEnabledFor(logging.INFO):
+        milliseconds = 1000 * (time.perf_counter() - start)
+        _logger.info(message, kind, sources.name_of(place), size, milliseconds)
 
 
 def load(path: PathLike | Readable) -> Any:
@@ -280,25 +302,42 @@ def load(path: PathLike | Readable) -> Any:
     >>> river_amf.load(file).seed, river_amf.load(file).seed
     (2, 3)
     """
+    return contents(path).model
+
+
+def contents(path: PathLike | Readable) -> Contents:
+    """Return the model in a file and what the file says of itself, or raise as `load` does.
+
+    >>> import io
+    >>> from river_amf import AMFClassifier
+    >>> file = io.BytesIO()
+    >>> AMFClassifier().save(file)
+    >>> _ = file.seek(0)
+    >>> contents(file).kind
+    'AMFClassifier'
+    """
     place = sources.place_of(path, "read")
-    name, size = sources.name_of(place), None
+    name, size, start = sources.name_of(place), None, time.perf_counter()
     try:
         with sources.opened(place) as file:
             size = file.seek(0, os.SEEK_END)
-            return _model_in(file)
+            found = _contents_of(file, size)
     except FileError as error:
         raise FileError(f"{name} {error}") from error.__cause__
     except MemoryError as error:
         bytes_ = "" if size is None else f", which has {size} bytes"
         raise MemoryError(f"not enough memory to load {name}{bytes_}") from error
+    _log("loaded %s from %s: %d bytes in %.0f ms", found.kind, place, size, start)
+    return found
 
 
-def _model_in(file: IO[bytes]) -> Any:
-    """Return the model in an opened file, or raise FileError."""
+def _contents_of(file: IO[bytes], size: int) -> Contents:
+    """Return what is in an opened file, or raise FileError."""
     try:
         header, arrays = container.parts(file)
         kind, model = container.take(header, "kind"), container.take(header, "model")
-        return _class_of(kind)._from_file(model, arrays)
+        loaded = _class_of(kind)._from_file(model, arrays)
+        return Contents(loaded, kind, header["river_amf"], header["format"], size)
     except (FileError, OSError):  # an error of the system may be a ValueError too
         raise
     except ValueError as error:  # as from the check of a parameter

@@ -61,6 +61,7 @@ _COMMENT = b"sha256:"
 _N_DIGITS = 64
 _START = b"PK\3\4"  # the start of a local file header: 30 bytes, then the name of the member
 _START_BYTES = 30
+_PICKLE = re.compile(rb"\x80[\2-\5]")  # of protocol 2 or later
 _DATE = 1 << 5 | 1  # the first of January 1980
 _LARGEST_SHORT = 2**32 - 1  # in place of a size or position of which an extra field has the value
 _END = b"PK\5\6"  # the start of the end record: 22 bytes (the last two a length), then the comment
@@ -134,12 +135,14 @@ def _checksum(file: IO[bytes], size: int) -> bytes:
 # --------------------------------------------------------------------------------------- writing
 
 
-def write(place: str | sources.Writable, header: Header, arrays: dict[str, Array]) -> None:
-    """Write a file, or raise OSError, TypeError or ValueError and leave an existing one intact.
+def write(place: str | sources.Writable, header: Header, arrays: dict[str, Array]) -> int:
+    """Write a file and return its size, or raise an error and leave an existing one intact.
+
+    The errors are OSError, TypeError and ValueError.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write(f"{folder}/file", {"river_amf": "0.1"}, {"a": np.arange(3.0)})
+    ...     _ = write(f"{folder}/file", {"river_amf": "0.1"}, {"a": np.arange(3.0)})
     ...     header, arrays = read(f"{folder}/file")
     ...     with np.load(f"{folder}/file") as opened:
     ...         header, arrays["a"].tolist(), opened["a"].tolist()
@@ -154,17 +157,21 @@ def write(place: str | sources.Writable, header: Header, arrays: dict[str, Array
         )
     starts = {name: _start_of(name, array) for name, array in arrays.items()}
 
+    size = 0
+
     def write_to(write: Callable[[Any], Any]) -> None:
+        nonlocal size
         archive = _Archive(write)
         archive.add(_HEADER, lambda: [text])
         for name, array in arrays.items():
             archive.add(f"{name}.npy", functools.partial(_content, starts[name], array))
-        archive.finish()
+        size = archive.finish()
 
     if isinstance(place, str):
         replace(place, lambda file: write_to(file.write))
     else:
         write_to(sources.writer(place))
+    return size
 
 
 class _Archive:
@@ -197,8 +204,8 @@ class _Archive:
         for piece in pieces():
             self._put(piece)
 
-    def finish(self) -> None:
-        """Write the directory and the checksum."""
+    def finish(self) -> int:
+        """Write the directory and the checksum; return the size of the archive."""
         start = self._position
         for entry, position in self._entries:
             self._put(_directory_entry(entry, position))
@@ -213,6 +220,7 @@ class _Archive:
         end_record = struct.pack("<4s4H2LH", _END, 0, 0, count, count, size, start, n_comment)
         self._put(end_record + _COMMENT)
         self._write(self._digest.hexdigest().encode())
+        return self._position + _N_DIGITS
 
 
 def _directory_entry(entry: zipfile.ZipInfo, position: int) -> bytes:
@@ -286,11 +294,12 @@ def read(place: str | sources.Readable) -> tuple[Header, dict[str, Array]]:
     """
     with sources.opened(place) as file:
         header, arrays = parts(file)
+        del header["format"]
         return headers.plain(header), arrays
 
 
 def parts(file: IO[bytes]) -> tuple[Header, dict[str, Array]]:
-    """Return what `read` does for an opened file, but with arrays in the header `Unparsed`."""
+    """Return the header and arrays of an opened file; arrays in the header are `Unparsed`."""
     _check_whole(file)
     try:
         members = _members(file)
@@ -312,6 +321,11 @@ def _check_whole(file: IO[bytes]) -> None:
     start = file.read(_START_BYTES + len(_HEADER))
     if not start:
         raise FileError("is empty")
+    if _PICKLE.match(start):
+        raise FileError(
+            "is not a river_amf file, but seems to be a pickle: if you trust whoever made it, load "
+            "it with pickle and call save"
+        )
     if not (_START.startswith(start[:4]) and _HEADER.encode().startswith(start[_START_BYTES:])):
         raise FileError("is not a river_amf file (it does not begin like one)")
     file.seek(max(size - 2**16, 0))
@@ -387,7 +401,7 @@ def _read_header(file: IO[bytes], size: int) -> Header:
     if type(version) is not str:
         raise FileError("is damaged: its header does not say which version of river_amf wrote it")
     expanded: Header = headers.expanded(header)
-    return expanded
+    return {"format": format_} | expanded
 
 
 def _read_array(file: IO[bytes], name: str, size: int) -> Array:

@@ -1,4 +1,4 @@
-"""Plots with matplotlib; install them with `pip install river-amf[plot]`.
+"""Plots with matplotlib 3.8 or later.
 
 Every function draws on the axes it is given, or on those of a new figure, and returns the axes.
 """

@@ -18,7 +18,7 @@ try:
     from matplotlib.patches import Patch, Rectangle
 except ImportError as error:
     raise ImportError(
-        "river_amf.plot needs matplotlib: pip install river-amf[plot]", name="matplotlib"
+        'river_amf.plot needs matplotlib: pip install "matplotlib>=3.8"', name="matplotlib"
     ) from error
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The classifiers as scikit-learn estimators; install with `pip install river-amf[sklearn]`.
+"""The classifiers as scikit-learn estimators; they need scikit-learn 1.6 or later.
 
 Each estimator holds the corresponding river model in `model_` and feeds it blocks of rows.
 """
@@ -17,7 +17,7 @@ try:
     from sklearn.utils.validation import validate_data  # noqa: F401  of 1.6 and later
 except ImportError as error:
     raise ImportError(
-        "river_amf.sklearn needs scikit-learn 1.6 or later: pip install river-amf[sklearn]",
+        'river_amf.sklearn needs scikit-learn 1.6 or later: pip install "scikit-learn>=1.6"',
         name="sklearn",
     ) from error
 

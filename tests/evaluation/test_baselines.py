@@ -159,7 +159,7 @@ def test_without_scikit_learn_only_the_network_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
     classifiers = baselines.classifiers()
     assert list(classifiers) == NAMES
-    with pytest.raises(ImportError, match=r"'mlp' needs scikit-learn: pip install river-amf\[skl"):
+    with pytest.raises(ImportError, match=r"'mlp' needs scikit-learn: pip install .scikit-learn>"):
         classifiers["mlp"]()
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from river import base, datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing, utils
 
-from river_amf import AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.evaluation import progressive
 from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
 
@@ -498,6 +498,221 @@ def test_long_counts_have_their_commas_and_print_takes_its_arguments(monkeypatch
     assert texts[0].count("|") == 3
 
 
+# Labels that come late
+
+
+def of_time(x):
+    """Return a time that is neither sorted nor without ties."""
+    return dt.datetime(2020, 1, 1) + dt.timedelta(hours=x["grade"])
+
+
+LATE = {
+    "0": {"delay": 0},
+    "5": {"delay": 5},
+    "half": {"delay": 2.5},
+    "before": {"delay": -3},
+    "never": {"delay": 10**9},
+    "feature": {"delay": "wait"},
+    "function": {"delay": lambda x, y: x["wait"] if y else 20},
+    "moments": {"moment": "when", "delay": 20},
+    "days": {"moment": "day", "delay": 1},
+    "both": {"moment": "when", "delay": "wait"},
+    "unsorted": {"moment": "grade", "delay": 1},
+    "times": {"moment": of_time, "delay": dt.timedelta(hours=2)},
+    "time of label": {"moment": of_time, "delay": lambda x, y: dt.timedelta(hours=y)},
+}
+late = pytest.mark.parametrize("options", LATE.values(), ids=LATE)
+
+
+def timed(columns=COLUMNS):
+    """Return columns with features that say when a sample comes, and how late its label."""
+    n = len(columns["grade"])
+    rng = random.Random(2)
+    return columns | {
+        "when": [float(i) for i in range(n)],
+        "day": [i // 40 for i in range(n)],
+        "wait": [rng.choice([0, 1, 2, 60]) for _ in range(n)],
+    }
+
+
+@late
+@pytest.mark.parametrize("make_metric", [metrics.MacroF1, metrics.CrossEntropy])
+def test_late_labels_are_those_of_river(options, make_metric, block_sizes):
+    columns = timed()
+    states = assert_like_river(
+        (pd.DataFrame(columns), LABELS),
+        samples(columns),
+        make_metric,
+        step=80,
+        yield_predictions=True,
+        **options,
+    )
+    assert len(states) == 5
+    assert sum(block_sizes) > len(LABELS)  # and the rest is predicted alone
+
+
+@pytest.mark.parametrize(
+    "options", [LATE[name] for name in ("5", "days", "function")], ids=["5", "days", "function"]
+)
+@pytest.mark.parametrize(
+    "make_model",
+    [
+        lambda: AdaptiveAMFClassifier(n_estimators=3, seed=7),
+        lambda: fresh(max_bytes=150_000),
+        lambda: fresh(max_categories=9),
+        lambda: fresh(n_classes=8, split_pure=True),
+        lambda: fresh(n_jobs=2, max_nodes=31),
+    ],
+    ids=["adaptive", "max_bytes", "max_categories", "n_classes", "max_nodes"],
+)
+def test_late_labels_for_all_kinds_of_forests(options, make_model):
+    columns = timed()
+    stream, X = samples(columns), pd.DataFrame(columns)
+    model, twin, metric, expected = make_model(), make_model(), Recorder(False), Recorder(False)
+    progressive_val_score((X, LABELS), model, metric, **options)
+    evaluate.progressive_val_score(stream, twin, expected, **options)
+    assert metric.seen == expected.seen
+    twin.n_jobs = model.n_jobs
+    assert_twins(model, twin)
+
+
+@libraries
+@pytest.mark.parametrize(
+    "options", [LATE[name] for name in ("5", "both", "times")], ids=["5", "both", "times"]
+)
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["no weights", "weights"])
+def test_late_labels_in_dataframes_of_all_libraries(make_frame, options, weights):
+    columns = timed()
+    assert_like_river(
+        (make_frame(columns), LABELS, weights),
+        samples(columns, weights=weights),
+        metrics.CrossEntropy,
+        step=130,
+        yield_predictions=True,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("step", [1, 30, 170])
+def test_the_model_has_learnt_just_as_many_late_labels_at_each_yield(step, size_of_state):
+    columns = timed()
+    model, twin, metric, expected = fresh(), fresh(), metrics.MacroF1(), metrics.MacroF1()
+    options = {"step": step, "measure_memory": True, "yield_predictions": True} | LATE["days"]
+    X = pd.DataFrame(columns)
+    ours = iter_progressive_val_score((X, LABELS), model, metric, **options)
+    theirs = evaluate.iter_progressive_val_score(samples(columns), twin, expected, **options)
+    for state, expected_state in itertools.islice(zip(ours, theirs, strict=True), 60):
+        assert shot(state) == shot(expected_state)
+        assert_twins(model, twin)
+
+
+def draw(rng):
+    """Return columns, labels and weights of a random stream, and options and a forest for it."""
+    n = rng.choice([1, 5, 40, 150, 300])
+    columns = {
+        "when": [rng.choice([float(i), i // 7, rng.randrange(5)]) for i in range(n)],
+        "wait": rng.choices([0, 1, 3, 30], k=n),
+        "size": [rng.choice([rng.random(), None]) for _ in range(n)],
+        "user": [rng.choice([None, "x", f"user {rng.randrange(1 + i // 3)}"]) for i in range(n)],
+        "late": [rng.random() if i > n // 2 else None for i in range(n)],
+    }
+    labels = [f"label {rng.randrange(1 + min(7, i // 20))}" for i in range(n)]
+    weights = rng.choice([None, rng.choices([0.0, 1.0, 2.5], k=n)])
+    delays = ["0", "5", "never", "feature", "moments", "both"]
+    options = rng.choice([{"delay": rng.randrange(20)}, *(LATE[name] for name in delays)])
+    parameters = {"n_estimators": rng.choice([1, 2, 3]), "seed": rng.randrange(99)}
+    for name, values in [
+        ("max_categories", [1, 2, 7]),
+        ("max_bytes", [90_000, 150_000]),
+        ("n_classes", [8]),
+        ("max_nodes", [5, 31]),
+        ("split_pure", [True]),
+    ]:
+        if rng.random() < 0.25:
+            parameters[name] = rng.choice(values)
+    return columns, labels, weights, options, parameters
+
+
+def content(model):
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(200))
+def test_late_labels_in_random_streams_are_those_of_river(seed, monkeypatch):
+    rng = random.Random(seed)
+    columns, labels, weights, options, parameters = draw(rng)
+    monkeypatch.setattr(progressive, "_BLOCK_ROWS", rng.choice([1, 3, 17, 64, 500]))
+    kind, step = rng.choice([AMFClassifier, AdaptiveAMFClassifier]), rng.choice([0, 1, 7, 100])
+    model, twin = kind(**parameters), kind(**parameters)
+    options = {"step": step, "yield_predictions": True} | options
+    X, metric, expected = pd.DataFrame(columns), metrics.CrossEntropy(), metrics.CrossEntropy()
+    stream = samples(columns, labels, weights)
+    ours = walk(iter_progressive_val_score((X, labels, weights), model, metric, **options))
+    assert ours == walk(evaluate.iter_progressive_val_score(stream, twin, expected, **options))
+    assert metric.get() == expected.get()
+    assert content(model) == content(twin)
+
+
+@late
+def test_lines_about_late_labels_are_those_of_river(options, size_of_state, capsys):
+    columns, lines = timed(), []
+    for run, dataset in [
+        (progressive_val_score, (pd.DataFrame(columns), LABELS)),
+        (evaluate.progressive_val_score, samples(columns)),
+    ]:
+        run(dataset, fresh(), metrics.Accuracy(), print_every=80, show_memory=True, **options)
+        lines.append(capsys.readouterr().out)
+    assert lines[0] == lines[1] != ""
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+def test_short_streams_with_late_labels(n):
+    X, y = pd.DataFrame(COLUMNS).head(n), LABELS[:n]
+    for delay in (0, 1, 5):
+        stream = itertools.islice(samples(), n)
+        options = {"step": 1, "yield_predictions": True, "delay": delay}
+        assert_like_river((X, y), stream, metrics.CrossEntropy, **options)
+
+
+def test_labels_that_never_come_go_to_river(block_sizes):
+    labels = [None if i % 7 == 3 else label for i, label in enumerate(LABELS)]
+    for y in (labels, pd.Series(labels, dtype=object)):
+        assert_like_river((pd.DataFrame(COLUMNS), y), samples(labels=labels), delay=5)
+    assert block_sizes == []
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [({"moment": "never", "delay": 1}, KeyError), ({"moment": "day"}, TypeError)],
+)
+def test_moments_and_delays_that_do_not_suit_raise_as_in_river(options, error):
+    columns, texts = timed(), []
+    for run, dataset in [
+        (progressive_val_score, (pd.DataFrame(columns), LABELS)),
+        (evaluate.progressive_val_score, samples(columns)),
+    ]:
+        with pytest.raises(error) as raised:
+            run(dataset, fresh(), metrics.Accuracy(), **options)
+        texts.append(str(raised.value))
+    assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize("options", [{}, {"delay": 5}])
+def test_an_error_names_the_row_of_the_data_rather_than_of_the_block(options):
+    lengths = [*COLUMNS["length"][:230], float("inf"), *COLUMNS["length"][231:]]
+    X = pd.DataFrame(COLUMNS | {"length": lengths})
+    with pytest.raises(ValueError, match=r"^row 230: feature 'length'"):
+        progressive_val_score((X, LABELS), fresh(), metrics.Accuracy(), **options)
+    weights = [*WEIGHTS[:240], -1.0, *WEIGHTS[241:]]
+    with pytest.raises(ValueError, match=r"^row 240: w must be"):
+        progressive_val_score(
+            (pd.DataFrame(COLUMNS), LABELS, weights), fresh(), metrics.Accuracy(), **options
+        )
+
+
 # What goes to river
 
 
@@ -547,22 +762,6 @@ def test_other_models_go_to_river(make_frame, make_model, block_sizes):
     ]:
         options = {"step": 60, "yield_predictions": True}
         assert_like_river(dataset, stream, metrics.LogLoss, make_model, **options)
-    assert block_sizes == []
-
-
-@pytest.mark.parametrize("options", [{"delay": 5}, {"delay": 0}, {"moment": "when", "delay": 20}])
-def test_moments_and_delays_go_to_river(options, size_of_state, block_sizes, capsys):
-    columns = COLUMNS | {"when": [float(i) for i in range(len(LABELS))]}
-    X = pd.DataFrame(columns)
-    assert_like_river((X, LABELS), samples(columns), step=80, yield_predictions=True, **options)
-    lines = []
-    for run, dataset in [
-        (progressive_val_score, (X, LABELS)),
-        (evaluate.progressive_val_score, samples(columns)),
-    ]:
-        run(dataset, fresh(), metrics.Accuracy(), print_every=80, show_memory=True, **options)
-        lines.append(capsys.readouterr().out)
-    assert lines[0] == lines[1] != ""
     assert block_sizes == []
 
 

@@ -488,7 +488,7 @@ def test_compare_without_matplotlib_says_what_is_missing_and_runs_nothing(monkey
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.delattr(river_amf, "plot")
     monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
-    assert_fails(["compare", "--png", "p.png"], "pip install river-amf[plot]", capsys)
+    assert_fails(["compare", "--png", "p.png"], 'pip install "matplotlib>=3.8"', capsys)
 
 
 @pytest.mark.parametrize(

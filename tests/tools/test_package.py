@@ -3,7 +3,9 @@
 import ast
 import importlib
 import inspect
+import re
 import sys
+import tomllib
 from pathlib import Path
 
 import river_amf
@@ -26,7 +28,7 @@ MODULES = sorted(FILES)
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"cli.evaluate", "cli.compare"},
+    {"cli.evaluate", "cli.compare", "cli.inspect"},
     {"cli.options"},
     {"__init__"},
     {"plot", "sklearn"},
@@ -42,6 +44,7 @@ LAYERS = [
     {"evaluation.history", "evaluation.importance", "evaluation.runs"},
     {"evaluation.sources"},
     {"evaluation.prequential", "evaluation.progressive", "inspection"},
+    {"evaluation.delays", "evaluation.rows"},
     {"evaluation.scores"},
     {"evaluation.metrics"},
     {"evaluation.streams"},
@@ -56,7 +59,7 @@ LAYERS = [
     {"columns", "persistence.soundness", "persistence.values", "pruning", "settings"},
     {"persistence"},
     {"frames", "paths", "persistence.container", "tables"},
-    {"budget", "parameters", "persistence.headers"},
+    {"budget", "parameters", "persistence.headers", "waiting", "events"},
     {"encoding", "kernels", "locks", "state", "workers"},
     {"kernels.blocks", "kernels.warming"},
     {"kernels.learning"},
@@ -132,6 +135,17 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     assert {m.split(".")[0] for m in knowing} == {"kernels"}
     third_party = {i.split(".")[0] for m in ("layout", "state") for i in imports(m)}
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
+
+
+NAMED = ("parquet", "plot", "sklearn")  # extras, for users
+
+
+def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
+    code = "\n".join(path.read_text().replace('\\"', '"') for path in FILES.values())
+    hints = set(re.findall(r'pip install ("[^"]+"|\S+)', code))
+    extras = project["optional-dependencies"]
+    assert hints == {f'"{needed}"' for extra in NAMED for needed in extras[extra]}
 
 
 def public_objects():

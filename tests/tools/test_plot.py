@@ -457,7 +457,7 @@ except ImportError as error:
     print(error)
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "pip install river-amf[plot]" in run.stdout, run.stderr
+    assert 'pip install "matplotlib>=3.8"' in run.stdout, run.stderr
     assert run.returncode == 0
 
 

@@ -1,0 +1,194 @@
+"""The subcommand `river-amf inspect`: what is in the file of a saved model."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from river.utils.pretty import humanize_bytes
+
+from river_amf import kernels, paths, persistence, tables
+from river_amf.dummy import OnlineDummyClassifier
+from river_amf.encoding import shown
+from river_amf.evaluation import EvaluationError
+from river_amf.forest import AMFClassifier
+from river_amf.persistence import FileError
+from river_amf.state import Arena
+
+DESCRIPTION = (
+    "Tell what is in a file that a model was saved to: its class, parameters, labels, features and"
+    " trees. The file is read as a whole and checked, and no code in it is run."
+)
+
+_MOST = 10  # labels, features and trees that are listed
+_INDENT = "  "
+_TITLE = 12  # characters of the titles, at the left
+_WIDTH = 100
+
+_Lines = Iterator[str]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the subcommand."""
+    parser.add_argument("file", metavar="FILE", help="a file written by the method save of a model")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help=f"list all labels, features and trees (default: at most {_MOST} of each)",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what is in the file, and return the exit status."""
+    try:
+        contents = persistence.contents(arguments.file)
+    except (FileError, ImportError, MemoryError) as error:
+        raise EvaluationError(str(error)) from None
+    print(f"{os.path.basename(arguments.file)}: {contents.kind}")
+    for line in describe(contents, most=None if arguments.all else _MOST):
+        print(line)
+    return 0
+
+
+def describe(contents: persistence.Contents, most: int | None = _MOST) -> _Lines:
+    """Yield lines about a model from a file, listing at most so many labels, features and trees.
+
+    >>> import io
+    >>> from river_amf import OnlineDummyClassifier
+    >>> model, file = OnlineDummyClassifier(n_classes=3), io.BytesIO()
+    >>> for label in ("ham", "spam", "ham"):
+    ...     model.learn_one({}, label)
+    >>> model.save(file)
+    >>> _ = file.seek(0)
+    >>> for line in describe(persistence.contents(file)):
+    ...     print(line)  # doctest: +ELLIPSIS
+    file        ... B, format ..., written by river_amf ...
+    parameters  n_classes=3
+    defaults    dirichlet=None
+    learned     3 samples
+    labels      2: 'ham' 2, 'spam' 1
+    """
+    model = contents.model
+    size = humanize_bytes(contents.size)
+    yield _line(
+        "file", f"{size}, format {contents.format}, written by river_amf {contents.release}"
+    )
+    yield from _parameters(model)
+    inner = getattr(model, "model_", model)  # of a scikit-learn estimator, once it is fitted
+    if isinstance(inner, AMFClassifier):
+        yield from inner._read(_forest, inner, most)
+    elif isinstance(inner, OnlineDummyClassifier):
+        yield from _counted(dict(inner._counts), most)
+    else:
+        yield _line("learned", "nothing: it is not fitted")
+
+
+def _line(title: str, text: str) -> str:
+    return f"{title:<{_TITLE}}{text}"
+
+
+def _parameters(model: Any) -> _Lines:
+    """Yield the parameters, those that are not the defaults first."""
+    defaults = inspect.signature(type(model)).parameters
+    values = {name: shown(getattr(model, name)) for name in defaults}
+    chosen = {name for name in values if values[name] != shown(defaults[name].default)}
+    for title, is_listed in (("parameters", True), ("defaults", False)):
+        named = [f"{name}={values[name]}" for name in values if (name in chosen) == is_listed]
+        text = ", ".join(named) or "none"
+        wrapped = textwrap.wrap(text, _WIDTH - _TITLE, break_long_words=False) or [text]
+        for line in wrapped:
+            yield _line(title, line)
+            title = ""
+
+
+def _counted(counts: dict[Any, float], most: int | None) -> _Lines:
+    """Yield the weight of all samples and of each label, the most frequent ones first."""
+    yield _line("learned", f"{_number(sum(counts.values()))} samples")
+    frequent = sorted(counts, key=counts.__getitem__, reverse=True)
+    named = [f"{shown(label)} {_number(counts[label])}" for label in frequent[:most]]
+    yield _line("labels", f"{len(counts)}: {_listed(named, len(counts))}" if counts else "none")
+
+
+def _number(value: float) -> str:
+    """Return a sum of weights, without digits that say nothing."""
+    return f"{value:.0f}" if value == round(value) else f"{value:.6g}"
+
+
+def _listed(named: list[str], n_all: int) -> str:
+    """Return names with commas, and how many there are besides."""
+    rest = [f"and {n_all - len(named)} more"] if n_all > len(named) else []
+    return ", ".join([*named, *rest])
+
+
+def _forest(model: AMFClassifier, most: int | None) -> list[str]:
+    """Return the lines about a forest."""
+    arena, labels = model._arena, list(model._labels)
+    if arena is None:
+        return [_line("learned", "nothing")]
+    root = int(arena.trees["root"][0])  # the first tree never starts afresh
+    weights = arena.counts[0, root, : len(labels)].tolist()
+    lines = [*_counted(dict(zip(labels, weights, strict=True)), most)]
+    memory = humanize_bytes(model.memory_usage)
+    if model.max_bytes is not None:
+        memory += f" of at most {humanize_bytes(model.max_bytes)}"
+    lines.append(_line("memory", memory))
+    if model.fading_factor is not None:
+        lines.append(_line("fading", f"share {model.fading_share:.2f} of recent predictions"))
+    return [*lines, *_features(model, arena, most), *_trees(model, arena, most)]
+
+
+def _features(model: AMFClassifier, arena: Arena, most: int | None) -> _Lines:
+    """Yield a table of the features."""
+    names, has_relevance = list(model._features), model.split_intensity == "relevance"
+    titles = ["feature", "kind", "categories", *(["relevance"] if has_relevance else [])]
+    rows = [titles]
+    for column, name in enumerate(names[:most]):
+        categories = model._features.categories(name)
+        kind, count = ("numeric", "") if categories is None else ("category", str(len(categories)))
+        row = [shown(name), kind, count]
+        if has_relevance:
+            row.append(f"{arena.features['relevance'][column]:.3f}")
+        rows.append(row)
+    n_categorical = sum(model._features.is_categorical)
+    kinds = f"{len(names) - n_categorical} numeric, {n_categorical} categorical"
+    yield _line("features", f"{len(names)}: {kinds}" if names else "none")
+    if names:
+        yield from _table(rows, (0, 1), len(names) + 1 - len(rows))
+
+
+def _trees(model: AMFClassifier, arena: Arena, most: int | None) -> _Lines:
+    """Yield a table of the trees."""
+    trees, rows = arena.trees, [["tree", "nodes", "leaves", "depth", "samples", "restarts"]]
+    for t in range(len(trees))[:most]:
+        nodes, root = arena.nodes[t, : trees["n_nodes"][t]], int(trees["root"][t])
+        n_leaves = int((nodes["left"] == kernels.NONE).sum())
+        depth = str(len(paths.levels(nodes, root)) - 1) if len(nodes) else ""
+        learned = _number(_weight(arena, t)) if len(nodes) else "0"
+        n_restarts = str(trees["n_restarts"][t])
+        rows.append([str(t), str(len(nodes)), str(n_leaves), depth, learned, n_restarts])
+    full = int((trees["n_nodes"] + 2 > arena.settings["max_nodes"][0]).sum())
+    remarks = [f"{len(trees)}, with {np.sum(trees['n_nodes'])} nodes in all"]
+    if model.restart_threshold is not None:
+        remarks.append(f"{trees['n_restarts'].sum()} restarts after a drift")
+    if full:
+        remarks.append(f"{full} at their limit of {arena.settings['max_nodes'][0]} nodes")
+    yield _line("trees", "; ".join(remarks))
+    yield from _table(rows, (), len(trees) + 1 - len(rows))
+
+
+def _weight(arena: Arena, t: int) -> float:
+    """Return the weight of the samples that a tree has learned since it last began."""
+    return float(arena.nodes["n_samples"][t, arena.trees["root"][t]])
+
+
+def _table(rows: list[list[str]], left: Iterable[int], n_more: int) -> _Lines:
+    """Yield the lines of a table, indented, and how many rows it leaves out."""
+    for line in tables.align(rows, left).splitlines():
+        yield f"{_INDENT}{line}"
+    if n_more:
+        yield f"{_INDENT}and {n_more} more (--all lists them)"

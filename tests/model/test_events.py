@@ -1,0 +1,210 @@
+"""The log: what is told, when, and that nobody hears of it who did not ask."""
+
+import io
+import logging
+import pickle
+import random
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import river_amf
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier, sklearn
+
+
+@pytest.fixture
+def told(caplog):
+    """Return a function that returns what has been logged since the last call, from a level on."""
+    caplog.set_level(logging.DEBUG, "river_amf")
+
+    def lines(level=logging.INFO):
+        found = [
+            f"{record.name}: {record.getMessage()}"
+            for record in caplog.records
+            if record.levelno >= level
+        ]
+        caplog.clear()
+        return found
+
+    return lines
+
+
+def rows(n_samples, n_categories=3):
+    rng = random.Random(2)
+    for i in range(n_samples):
+        yield {"a": rng.random(), "user": f"user {rng.randrange(n_categories)}"}, i % 2
+
+
+def learn(model, samples):
+    for x, y in samples:
+        model.learn_one(x, y)
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    "model",
+    [AMFClassifier(), AdaptiveAMFClassifier(), OnlineDummyClassifier(), sklearn.AMFClassifier()],
+    ids=lambda model: f"{type(model).__module__}.{type(model).__name__}",
+)
+def test_files_are_told_with_their_size(model, tmp_path, told):
+    path = str(tmp_path / "model.amf")
+    model.save(path)
+    river_amf.load(path)
+    size, kind = (tmp_path / "model.amf").stat().st_size, type(model)._file_kind
+    saved, loaded = (re.sub(r"in \d+ ms$", "in N ms", line) for line in told())
+    what = f"the file {path!r}: {size} bytes in N ms"
+    assert saved == f"river_amf.persistence: saved {kind} to {what}"
+    assert loaded == f"river_amf.persistence: loaded {kind} from {what}"
+
+
+def test_open_files_are_told_too(told):
+    file = io.BytesIO()
+    AMFClassifier().save(file)
+    size = len(file.getvalue())
+    file.seek(0)
+    river_amf.load(file)
+    saved, loaded = told()
+    assert f"saved AMFClassifier to the BytesIO: {size} bytes in " in saved
+    assert f"loaded AMFClassifier from the BytesIO: {size} bytes in " in loaded
+
+
+def test_a_file_that_is_refused_is_not_told(tmp_path, told):
+    with pytest.raises(OSError):
+        AMFClassifier().save(tmp_path / "none" / "model.amf")
+    (tmp_path / "model.amf").write_bytes(b"PK")
+    with pytest.raises(ValueError):
+        river_amf.load(tmp_path / "model.amf")
+    assert told() == []
+
+
+# Forests
+
+
+def test_forgotten_categories(told):
+    model = AMFClassifier(n_estimators=2, max_categories=4, seed=1)
+    learn(model, rows(60, 4))
+    assert told() == []
+    model.learn_one({"a": 0.5, "user": "one more"}, 1)
+    assert told() == [
+        "river_amf.events: feature 'user': the 2 rarest categories are forgotten, 3 are kept "
+        "(max_categories)"
+    ]
+
+
+def test_forgotten_categories_in_blocks(told):
+    xs, ys = zip(*rows(60, 9), strict=True)
+    one, many = (AMFClassifier(n_estimators=2, max_categories=4, seed=1) for _ in range(2))
+    learn(one, zip(xs, ys, strict=True))
+    expected = told()
+    assert len(expected) > 1
+    many.learn_many(pd.DataFrame(xs), list(ys))
+    assert told() == expected
+
+
+def test_trees_at_their_limit(told):
+    model = AMFClassifier(n_estimators=2, max_nodes=9, seed=1)
+    learn(model, rows(100))
+    lines = told()
+    assert (
+        lines[-1]
+        == "river_amf.events: 2 of 2 trees have used up their 9 nodes and split no further"
+    )
+    assert len(lines) <= 2
+    learn(model, rows(100))
+    assert told() == []
+
+
+def test_trees_that_are_cut(told):
+    model = AMFClassifier(n_estimators=2, max_bytes=120_000, seed=1)
+    learn(model, rows(400))
+    told()
+    n_nodes = int(model._arena.trees["n_nodes"].sum())
+    learn(model, (({f"new {i}": i for i in range(40)}, y) for _, y in rows(1)))
+    cut = [line for line in told() if "cut" in line]
+    assert len(cut) == 1
+    assert re.fullmatch(
+        rf"river_amf.events: max_bytes: the trees are cut from {n_nodes} to \d+ nodes, at most \d+ "
+        "each",
+        cut[0],
+    )
+
+
+def test_restarts_in_blocks(told):
+    stream = [({"a": float(i % 7)}, (i % 7 < 3) == (i < 1000)) for i in range(1600)]
+    xs, ys = zip(*stream, strict=True)
+    model = AdaptiveAMFClassifier(n_estimators=4, seed=1)
+    model.learn_many(pd.DataFrame(xs[:1000]), list(ys[:1000]))
+    assert not [line for line in told() if "afresh" in line]
+    model.learn_many(pd.DataFrame(xs[1000:]), list(ys[1000:]))
+    arena = model._arena
+    weights = [arena.nodes["n_samples"][t, arena.trees["root"][t]] for t in range(4)]
+    restarted = [t for t in range(4) if weights[t] < 1600]
+    assert restarted
+    assert f"river_amf.events: after a drift, the trees {restarted} have started afresh" in told()
+
+
+def test_interrupted_calls_that_are_finished(told):
+    model = AMFClassifier(n_estimators=2, seed=1)
+    learn(model, rows(10))
+    told()
+    model._engine.unfinished = model._engine.features.encode({"a": 1.0})
+    model.predict_one({"a": 1.0})
+    assert told() == [
+        "river_amf.events: an earlier call was interrupted: the sample that it had begun is "
+        "finished"
+    ]
+
+
+def test_what_is_new_is_told_to_those_who_want_details(told):
+    model = AMFClassifier(n_estimators=1, seed=1)
+    model.learn_one({"a": 1.0, "b": "red"}, "up")
+    model.learn_one({"c": 1.0}, "down")
+    assert [line for line in told(logging.DEBUG) if "more room" not in line] == [
+        "river_amf.events: new label 'up', 1 in all",
+        "river_amf.events: new features ['a', 'b'], 2 in all",
+        "river_amf.events: new label 'down', 2 in all",
+        "river_amf.events: new features ['c'], 3 in all",
+    ]
+    learn(model, rows(200))
+    assert [line for line in told(logging.DEBUG) if "more room for nodes" in line]
+
+
+def test_nothing_is_told_of_common_samples(told):
+    model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+    learn(model, rows(150))
+    told()
+    model._engine.arena = model._engine.arena.grow_nodes(8.0).grow_boxes(8.0)
+    learn(model, rows(20))
+    model.predict_proba_one({"a": 0.5})
+    assert told(logging.DEBUG) == []
+
+
+def test_a_model_is_the_same_whether_anybody_listens(caplog):
+    twins = []
+    for level in (logging.CRITICAL, logging.DEBUG):
+        caplog.set_level(level, "river_amf")
+        model = AdaptiveAMFClassifier(n_estimators=2, max_categories=4, max_nodes=21, seed=1)
+        learn(model, rows(150, 30))
+        xs, ys = zip(*rows(150, 30), strict=True)
+        model.learn_many(pd.DataFrame(xs), list(ys))
+        twins.append(pickle.dumps(model))
+    assert twins[0] == twins[1]
+
+
+def test_nobody_hears_of_it_who_did_not_ask():
+    code = (
+        "import logging, river_amf\n"
+        "model = river_amf.AMFClassifier(n_estimators=1, max_nodes=3, max_categories=1)\n"
+        "for i in range(9): model.learn_one({'a': str(i)}, i % 2)\n"
+        "assert not logging.getLogger().handlers\n"
+        "logging.getLogger('river_amf.events').warning('not heard')\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
