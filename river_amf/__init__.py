@@ -14,7 +14,7 @@ from river_amf import inspection
 from river_amf._version import __version__
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
-from river_amf.kernels.warming import warm_up
+from river_amf.kernels import warm_up
 from river_amf.persistence import load, save
 from river_amf.waiting import PackedSample
 

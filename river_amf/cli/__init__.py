@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 from river import datasets
 
 import river_amf
-from river_amf import evaluation
-from river_amf.cli import compare, evaluate, inspect
+from river_amf import _startup, evaluation
+from river_amf.cli import compare, evaluate, inspect, warm_up
 from river_amf.cli.options import say_interrupted
 from river_amf.evaluation import DriftStream, EvaluationError
 from river_amf.evaluation.errors import described, text_of
@@ -62,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _make_parser()
     try:
         try:
-            return _run(parser, argv)
+            with _told_of_compiling():
+                return _run(parser, argv)
         finally:
             sys.stdout.flush()  # here, where an error has a line of its own
     except BrokenPipeError:
@@ -94,6 +97,26 @@ def _run(parser: _Parser, argv: Sequence[str] | None) -> int:
         return 2
     status: int = arguments.run(arguments)
     return status
+
+
+@contextmanager
+def _told_of_compiling() -> Iterator[None]:
+    """Print a line on stderr if kernels are compiled, which takes a while."""
+    logger, handler = logging.getLogger("river_amf.kernels"), _OnStderr()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+class _OnStderr(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a message as a line of the command."""
+        _startup.tell(f"river-amf: {record.getMessage()}")
 
 
 def _drop_unwritten() -> None:
@@ -134,6 +157,10 @@ def _make_parser() -> _Parser:
     )
     of_inspect.set_defaults(run=inspect.run)
     inspect.add_arguments(of_inspect)
+    of_warm_up = commands.add_parser(
+        "warm-up", help="compile all kernels beforehand", description=warm_up.DESCRIPTION
+    )
+    of_warm_up.set_defaults(run=warm_up.run)
     tracks = commands.add_parser(
         "tracks",
         help="list the tracks, their streams and where the streams drift",

@@ -19,6 +19,7 @@ from typing import Any
 from river import base, compose
 from tqdm import tqdm
 
+from river_amf import kernels
 from river_amf.evaluation.errors import EvaluationError, described, text_of
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.streams import Features, Label, Sample
@@ -81,6 +82,8 @@ def warm_up(model: base.Classifier, samples: Iterable[Sample]) -> None:
     """Let a copy of a model learn up to a hundred samples, to trigger all compilation."""
     for _ in TestThenTrain(model, Scores({})).run(itertools.islice(samples, WARM_UP)):
         pass
+    if kernels.are_in_use():  # one of our forests is in it, and may need more later on
+        kernels.warm_up()
 
 
 def progress_bar(

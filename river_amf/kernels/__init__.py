@@ -52,6 +52,7 @@ from river_amf.kernels.room import ready_samples
 from river_amf.kernels.store import compact_rows, keep_few_rows
 from river_amf.kernels.tracing import VISIT, category_number, hull_of_leaf, trace_sample
 from river_amf.kernels.voting import VOTE_FLOOR
+from river_amf.kernels.warming import are_in_use, warm_up
 
 __all__ = [
     "BOXES_FULL",
@@ -74,6 +75,7 @@ __all__ = [
     "UNOPENED",
     "VISIT",
     "VOTE_FLOOR",
+    "are_in_use",
     "category_number",
     "close_chunk",
     "compact_rows",
@@ -87,4 +89,5 @@ __all__ = [
     "recompute_all_odds",
     "run_chunk",
     "trace_sample",
+    "warm_up",
 ]

@@ -160,8 +160,8 @@ def _tell(name: str, folder: str | None) -> None:
     global _is_told
     if not _is_told:
         _is_told = True
-        kept = f"and kept in {folder}" if folder else "in each process"
-        _LOGGER.info("compiling the forest's kernels, which takes seconds (once %s)", kept)
+        kept = f"they are kept in {folder}" if folder else "there is no folder to keep them in"
+        _LOGGER.info("compiling the kernels of the forest takes about ten seconds; %s", kept)
     _LOGGER.debug("compiling %s", name)
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from river_amf.kernels import compilation, parts
 from river_amf.kernels.answers import UNCOMPILED
-from river_amf.layout import PARTS
+from river_amf.layout import PART_ADDRESSES, PARTS
+
+
+def are_in_use() -> bool:
+    """Whether anything has been compiled or read so far."""
+    return bool(PART_ADDRESSES.any())
 
 
 def warm_up() -> None:

@@ -28,7 +28,7 @@ MODULES = sorted(FILES)
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"cli.evaluate", "cli.compare", "cli.inspect"},
+    {"cli.evaluate", "cli.compare", "cli.inspect", "cli.warm_up"},
     {"cli.options"},
     {"__init__"},
     {"plot", "sklearn"},

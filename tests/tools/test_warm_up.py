@@ -1,0 +1,79 @@
+"""Everything can be compiled beforehand, and whoever waits for it is told."""
+
+import logging
+import os
+import subprocess
+import sys
+
+import pytest
+
+import river_amf
+from river_amf import cli
+from river_amf.kernels import cache
+
+# calls of all kinds, with everything that is compiled only when it is needed
+USE = """
+import pandas as pd
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+
+X = pd.DataFrame({"a": range(3000), "b": list("rgb") * 1000})
+y = [i > 2900 and i % 3 for i in range(3000)]
+for model in (
+    AMFClassifier(n_estimators=2, seed=1),
+    AdaptiveAMFClassifier(n_estimators=2, max_nodes=50, max_bytes=300_000, seed=1),
+):
+    model.learn_many(X, y)
+    model.learn_one({"a": 3.5, "b": "x"}, "new", w=2.0)
+    model.predict_proba_many(X)
+    model.predict_one({"a": 1.0})
+    model.debug_one({"a": 1.0})
+    inspection.node_table(model)
+"""
+
+
+@pytest.mark.slow
+def test_after_warming_up_nothing_is_compiled_any_more(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    first, second = (run("-m", "river_amf", "warm-up") for _ in range(2))
+    assert first.stdout.startswith("all kernels are compiled, after ")
+    assert first.stderr.startswith("river-amf: compiling the kernels of the forest takes about ")
+    assert first.stderr.count("\n") == 1 and str(tmp_path) in first.stderr
+    assert second.stderr == ""
+    compiled = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
+    assert len(compiled) > 40
+    assert run("-c", USE).stderr == ""
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")} == compiled
+
+
+def test_the_command_says_where_the_kernels_are(capsys):
+    assert cli.main(["warm-up"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("all kernels are compiled, after ")
+    assert told.err == ""
+
+
+def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, caplog):
+    monkeypatch.setattr(cache, "_is_told", False)
+    caplog.set_level(logging.DEBUG, "river_amf.kernels")
+    for folder in ("here", "here", None):
+        cache._tell("learn_sample", folder)
+        monkeypatch.setattr(cache, "_is_told", folder is not None and cache._is_told)
+    levels = [record.levelname for record in caplog.records]
+    assert levels == ["INFO", "DEBUG", "DEBUG", "DEBUG"]
+    assert "kept in here" in caplog.messages[0]
+
+
+def test_importing_and_warming_up_is_silent_where_nothing_is_compiled(caplog):
+    caplog.set_level(logging.DEBUG, "river_amf")
+    river_amf.warm_up()
+    assert caplog.records == []
