@@ -1,25 +1,18 @@
 """The figures of the README except those of speed. Prints Markdown.
 
     python tests/benchmarks/figures.py                     # all parts
-    python tests/benchmarks/figures.py accuracy startup    # or some
+    python tests/benchmarks/figures.py accuracy            # or one
     python tests/benchmarks/figures.py accuracy --streams elec2,letter
 
 - `accuracy`: accuracy, log-loss and nodes a tree, with default parameters and 10 trees.
 - `river`: accuracy beside that of `river.forest.AMFClassifier`, as it is and behind a scaler.
-- `startup`: the time from the first import to the first prediction in a new process, with an empty
-  and with a full cache of compiled code.
 
 Accuracy and log-loss are test-then-train, the mean of three seeds. "Goal" is what the project set
 out to reach. The exit status is 1 if a goal was missed, or if there was nothing to measure.
 """
 
 import argparse
-import os
-import shutil
 import statistics
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,7 +29,6 @@ from river_amf.evaluation import Stream, progressive_val_score
 missed: list[str] = []  # goals, in this run
 
 SEEDS = (1, 2, 3)
-REPEATS = 3
 
 # stream, rows, goals: accuracy at least, log-loss at most
 ACCURACY = [
@@ -50,18 +42,6 @@ ACCURACY = [
     ("airlines", 50_000, 0.63, None),
 ]
 AGAINST_RIVER = [("Bananas", None), ("elec2", 20_000)]
-
-FIRST_PREDICTION = """
-import time
-start = time.perf_counter()
-import river.evaluate
-river_imported = time.perf_counter()
-from river_amf import AMFClassifier
-model = AMFClassifier(seed=1)
-model.learn_one({"a": 1.0, "b": 2.0}, True)
-model.predict_proba_one({"a": 1.0, "b": 2.0})
-print(river_imported - start, time.perf_counter() - river_imported)
-"""
 
 
 def accuracy(names: list[str], data: Path) -> None:
@@ -122,41 +102,10 @@ def against_river(names: list[str], data: Path) -> None:
         print(f"| {name} | {scores[0]:.4f} | {scores[1]:.4f} | {scores[2]:.4f} |", flush=True)
 
 
-def startup(*_: object) -> None:
-    """Print the time from the first import to the first prediction, with and without a cache."""
-    print("| compile cache | river's import, s | ours up to the first prediction, s | goal |")
-    print("|---|---|---|---|")
-    cache = tempfile.mkdtemp()
-    try:
-        for name, goal, most in (("cold", "<= 20 in all", 20), ("warm", "<= 2 on top", 2)):
-            runs = [first_prediction(cache) for _ in range(1 if name == "cold" else REPEATS)]
-            river, ours = (statistics.median(times) for times in zip(*runs, strict=True))
-            if ours + (river if name == "cold" else 0) > most:
-                missed.append(f"{name} start")
-            print(f"| {name} | {river:.2f} | {ours:.2f} | {goal} |", flush=True)
-    finally:
-        shutil.rmtree(cache)
-
-
-def first_prediction(cache: str) -> tuple[float, float]:
-    """Time a first prediction in a new process: river's import, and the rest."""
-    done = subprocess.run(
-        [sys.executable, "-c", FIRST_PREDICTION],
-        env=os.environ | {"NUMBA_CACHE_DIR": cache},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        raise command.Failed(f"no first prediction: {' '.join(done.stderr.splitlines()[-1:])}")
-    river, ours = map(float, done.stdout.split())
-    return river, ours
-
-
-PARTS = {"accuracy": accuracy, "river": against_river, "startup": startup}
+PARTS = {"accuracy": accuracy, "river": against_river}
 STREAMS_OF = {
     "accuracy": [name for name, *_ in ACCURACY],
     "river": [name for name, _ in AGAINST_RIVER],
-    "startup": [],
 }
 
 

@@ -28,6 +28,7 @@ SCRIPTS = (
     "pictures",
     "soak",
     "speed",
+    "start_up",
     "trees",
 )
 STREAMS = (
