@@ -3,7 +3,7 @@
 `AMFClassifier` is the forest of the paper, and `AdaptiveAMFClassifier` the same forest with
 defaults for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a
 baseline. `save` and `load` write models to files and read them back, and `inspection` shows the
-inside of a forest as tables.
+inside of a forest as tables. `MismatchWarning` is what forests warn of values of the wrong kind by.
 """
 
 from river_amf import _startup as _startup  # isort: skip  # before the imports that take long
@@ -11,11 +11,13 @@ from river_amf import inspection
 from river_amf._version import __version__
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.mismatch import MismatchWarning
 from river_amf.persistence import load, save
 
 __all__ = [
     "AMFClassifier",
     "AdaptiveAMFClassifier",
+    "MismatchWarning",
     "OnlineDummyClassifier",
     "__version__",
     "inspection",

@@ -19,7 +19,6 @@ from river import base, compose, datasets
 from river.metrics import Accuracy, CohenKappa, CrossEntropy
 
 from river_amf import baselines, tables
-from river_amf.encoding import shown
 from river_amf.evaluation import figures
 from river_amf.evaluation.errors import EvaluationError
 from river_amf.evaluation.metrics import Kinds, Metric, check_labels, name_metrics
@@ -29,6 +28,7 @@ from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Maker, Run
 from river_amf.evaluation.streams import Sample, Stream, load_stream, read_pairs
 from river_amf.evaluation.tracks import DriftStream
 from river_amf.forest import AMFClassifier
+from river_amf.kinds import shown
 from river_amf.parameters import flag, integer, positive
 
 _METRICS: Kinds = {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": CrossEntropy}

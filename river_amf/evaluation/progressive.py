@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, evaluate, metrics
 
-from river_amf.encoding import shown
 from river_amf.forest import AMFClassifier
-from river_amf.frames import read_vector
+from river_amf.frames import as_samples, read_vector
+from river_amf.kinds import shown
 
 Moment = str | Callable[[dict[base.typing.FeatureName, Any]], dt.datetime]
 Delay = str | int | dt.timedelta | Callable[..., Any]
@@ -233,7 +233,7 @@ class _Table:
     def samples(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows one by one, as samples for river."""
         for block in self.blocks():
-            xs, ys = block.X.iter_rows(named=True), _to_list(block.y)
+            xs, ys = as_samples(block.X), _to_list(block.y)
             if block.w is None:
                 yield from zip(xs, ys, strict=True)
             else:

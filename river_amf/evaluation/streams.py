@@ -17,9 +17,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from river import base, datasets
 
-from river_amf.encoding import shown
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_dataset
+from river_amf.kinds import shown
 
 Label = base.typing.ClfTarget
 Features = dict[base.typing.FeatureName, Any]

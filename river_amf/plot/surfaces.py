@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from river import base
 
 from river_amf import frames, paths
-from river_amf.encoding import Number, as_number, is_missing, shown
 from river_amf.explanation import name
 from river_amf.forest import AMFClassifier
+from river_amf.kinds import Number, as_number, is_missing, shown
 from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import (
     Axes,

@@ -40,7 +40,7 @@ class AMFClassifier(OnlineClassifier):
         the classes seen so far.
     n_estimators, step, loss, split_prior, use_aggregation, dirichlet, split_pure, max_nodes
         As in `river_amf.AMFClassifier`.
-    max_categories, max_bytes, split_intensity, fading_factor, restart_threshold, vote
+    max_categories, max_bytes, split_intensity, fading_factor, restart_threshold, vote, on_mismatch
         As in `river_amf.AMFClassifier`.
     n_jobs
         Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
@@ -104,6 +104,7 @@ class AMFClassifier(OnlineClassifier):
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
         vote: str = "mean",
+        on_mismatch: str = "raise",
         n_jobs: int | None = 1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -122,6 +123,7 @@ class AMFClassifier(OnlineClassifier):
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
         self.vote = vote
+        self.on_mismatch = on_mismatch
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -134,9 +136,9 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     Parameters
     ----------
-    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, max_bytes, n_jobs
+    n_classes, n_estimators, step, loss, use_aggregation, dirichlet, split_pure, max_bytes
         As in `AMFClassifier`.
-    random_state
+    on_mismatch, n_jobs, random_state
         As in `AMFClassifier`.
     split_prior, max_nodes, max_categories, split_intensity, fading_factor, restart_threshold, vote
         As in `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
@@ -175,6 +177,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
         vote: str = "learned",
+        on_mismatch: str = "raise",
         n_jobs: int | None = 1,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -194,6 +197,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,
             vote=vote,
+            on_mismatch=on_mismatch,
             n_jobs=n_jobs,
             random_state=random_state,
         )

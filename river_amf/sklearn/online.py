@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from river_amf import dummy, forest, frames
-from river_amf.encoding import shown
+from river_amf.kinds import shown
 from river_amf.locks import ModelLock
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take

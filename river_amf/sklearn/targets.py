@@ -13,8 +13,8 @@ from sklearn.utils import assert_all_finite, check_array, check_random_state, co
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_non_negative
 
-from river_amf.encoding import shown
 from river_amf.frames import unmasked
+from river_amf.kinds import shown
 from river_amf.parameters import integer
 from river_amf.persistence import soundness
 
