@@ -51,9 +51,11 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
     (str or any other hashable). Dates, times and durations are neither, so convert them to numbers,
     such as the hour, or to str. Values may be missing (key absent, None or NaN), and features and
     labels may appear and disappear at any time. Values of subclasses of str, bytes, int and float,
-    such as members of a `StrEnum`, count as what they hold. Text as a sparse bag of words is a poor fit: an absent
-    word means zero, not unknown, and boxes do not work well in thousands of dimensions. Hash the
-    words to about a hundred columns, or use multinomial naive Bayes.
+    such as members of a `StrEnum`, count as what they hold.
+
+    Text as a sparse bag of words is a poor fit: an absent word means zero, not unknown, and boxes
+    do not work well in thousands of dimensions. Hash the words to about a hundred columns, or use
+    multinomial naive Bayes.
 
     Parameters
     ----------
