@@ -209,7 +209,7 @@ def _check_unknown(column: Column, problems: _Problems) -> int:
     if column.numbers is not None:
         infinite = np.flatnonzero(np.isinf(column.numbers))
         for row in infinite[:1].tolist():
-            problems.try_at(row, nobody.check, {column.name: _number_at(column, row)})
+            problems.try_at(row, nobody.check, {column.name: column.at(row)})
             return int(row)
         return NEVER
     first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
@@ -218,12 +218,6 @@ def _check_unknown(column: Column, problems: _Problems) -> int:
         if problems.try_at(row, nobody.check, {column.name: column.values[u]}) is None:
             return row  # what comes later does not matter any more
     return NEVER
-
-
-def _number_at(column: Column, row: int) -> Any:
-    """Return the value in a row of a column of numbers."""
-    assert column.numbers is not None
-    return float(column.numbers[row]) if column.rows is None else column.rows[row]
 
 
 def _encode_known(
@@ -252,9 +246,9 @@ def _encode_known(
             is_bad |= is_wrong if features.mismatches is None else False
             numbers = np.full(len(numbers), np.nan)
             for row in np.flatnonzero(is_wrong & ~is_bad)[:1].tolist():
-                encode(row, _number_at(column, row))
+                encode(row, column.at(row))
         for row in np.flatnonzero(is_bad)[:1].tolist():
-            encode(row, _number_at(column, row))
+            encode(row, column.at(row))
         return numbers, []
     first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     table = np.full(len(column.values), np.nan)
