@@ -319,14 +319,15 @@ def features_from_json(
     columns = {name: column for column, name in enumerate(names)}
     if undecided is None:
         return Features.of(columns, by_name)
-    firsts = dict(_undecided_pairs(undecided))
-    if has_many_of_one_hash(firsts) or not firsts.keys().isdisjoint(columns):
+    firsts: list[Hashable] = []
+    open_names = _distinct(_undecided_names(undecided, firsts), "feature")
+    if not columns.keys().isdisjoint(open_names):
         raise _wrong_undecided()
-    return Features.of(columns, by_name, firsts, Mismatches())
+    return Features.of(columns, by_name, dict(zip(open_names, firsts, strict=True)), Mismatches())
 
 
-def _undecided_pairs(items: Any) -> Iterator[tuple[Hashable, Hashable]]:
-    """Yield the features whose kind is open, with their first categories, or raise FileError."""
+def _undecided_names(items: Any, firsts: list[Hashable]) -> Iterator[Hashable]:
+    """Yield the features whose kind is open and add their first categories, or raise FileError."""
     if not is_array(items):
         raise _wrong_undecided()
     for item in items_of(items):
@@ -334,7 +335,8 @@ def _undecided_pairs(items: Any) -> Iterator[tuple[Hashable, Hashable]]:
         pair = [*map(from_json, parts)]
         if len(pair) != 2 or is_missing(pair[1]) or isinstance(pair[1], Number):
             raise _wrong_undecided()
-        yield pair[0], pair[1]
+        firsts.append(pair[1])
+        yield pair[0]
 
 
 def _wrong_undecided() -> FileError:

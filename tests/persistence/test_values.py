@@ -1,7 +1,9 @@
 """Labels, names of features and categories: what a file keeps with its type, and refuses."""
 
+import contextlib
 import datetime as dt
 import enum
+import json
 import math
 import uuid
 import zoneinfo
@@ -23,6 +25,9 @@ from river_amf import (
     OnlineDummyClassifier,
 )
 from river_amf.kinds import Number
+from river_amf.persistence.errors import FileError
+from river_amf.persistence.headers import outline
+from river_amf.persistence.values import from_json
 
 
 class Color(enum.Enum):
@@ -189,6 +194,41 @@ def test_values_of_subclasses_are_learnt_and_saved_as_what_they_hold(path, value
 def test_values_of_subclasses_within_tuples_are_saved_as_what_they_hold(path):
     model = learn(OnlineDummyClassifier(), [({}, (Shade.RED, (Size.LARGE,)), 1.0)])
     assert repr([*reloaded(model, path)._labels]) == "[('red', (3,))]"
+
+
+MALFORMED = [
+    *(["UUID", 5], ["UUID", "x"], ["bytes", "0"], ["bytes", None], ["Decimal", "sNaN"]),
+    *(["Decimal", "nan"], ["Decimal", 1], ["Decimal", "one"], ["Fraction", ["0x1", "0x0"]]),
+    *(["Fraction", ["0x1"]], ["Fraction", ["0x1", hex(2**1024)]], ["Fraction", [1, 2]]),
+    *(["date", "2020"], ["date", None], ["datetime", "today"], ["time", [5]], ["timedelta", 5]),
+    *(["timedelta", [1, 2]], ["timedelta", [1, 2, 3, 4]], ["timedelta", [10**20, 0, 0]]),
+    *(["Timestamp", [0, "s", 10**9]], ["Timestamp", [-(2**63), "ns"]], ["Timestamp", "2020"]),
+    *(["Timestamp", [0, "s", "UTC"]], ["Timedelta", [5, "M"]], ["Timedelta", [2**62, "Y"]]),
+    *(["datetime64", [1, "generic"]], ["datetime64", [10**30, "s"]], ["timedelta64", [0.5, "s"]]),
+    *(["Interval", [1, 0, "right"]], ["Interval", ["a", "b", "right"]], ["Interval", [0, 1]]),
+    *(["Interval", [0, 1, "in"]], ["Interval", [0, 1, "left", 2]], ["Interval", 5]),
+]
+
+
+@pytest.mark.parametrize("item", MALFORMED, ids=str)
+def test_what_no_value_is_written_as_is_refused(item):
+    with pytest.raises(FileError, match="does not encode a value"):
+        from_json(item)
+    with pytest.raises(FileError, match="does not encode a value"):
+        from_json(outline(json.dumps({"item": item}))["item"])
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        *(["Decimal", "3" * 10**6], ["Decimal", "1e999999999999999999"], ["bytes", "ab" * 10**6]),
+        *(["date", "2" * 10**6], ["Fraction", ["0x" + "f" * 10**6, "0x" + "e" * 10**6]]),
+    ],
+    ids=lambda item: item[0],
+)
+def test_long_values_take_no_longer_than_their_length(item):
+    with contextlib.suppress(FileError):
+        hash(from_json(item))
 
 
 def test_tuples_too_deep_are_refused_when_they_are_saved(path):
