@@ -7,7 +7,7 @@ features, because the forest has to take these in at that row.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,9 +23,7 @@ from river_amf.encoding import (
 from river_amf.frames import Column
 from river_amf.kinds import Number, shown
 from river_amf.mismatch import Mismatch, category_before_numbers
-
-Rows = NDArray[np.int64]
-NEVER = int(np.iinfo(np.int64).max)  # the number of a row that does not exist
+from river_amf.rows import NEVER, Mismatched, Problems, Rows, first_rows, taken
 
 
 class Arrival(NamedTuple):
@@ -66,51 +64,12 @@ def part_of(column: Column, start: int, stop: int) -> Column:
     return Column(column.name, None, codes.astype(np.int64) - n_missing, values, rows)
 
 
-class _Problems:
-    """The errors in a block; the one in the first row is raised."""
-
-    def __init__(self) -> None:
-        self.first: tuple[int, Exception] | None = None
-
-    def try_at(self, row: int, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function; if it raises an error, keep it with its row."""
-        try:
-            return call(*arguments)
-        except Exception as error:
-            if self.first is None or row < self.first[0]:
-                self.first = row, error
-
-    def raise_first(self) -> None:
-        """Raise the error of the first row, if there is one."""
-        if self.first is not None:
-            row, error = self.first
-            for kind in (TypeError, ValueError):
-                if isinstance(error, kind):
-                    raise kind(f"row {row}: {error}") from None
-            raise error  # of a value's own methods
-
-
-class _Found:
-    """The values of the wrong kind in a block that count as missing, with their rows."""
-
-    def __init__(self) -> None:
-        self._found: list[tuple[int, Mismatch]] = []
-
-    def add(self, row: int, mismatches: list[Mismatch]) -> None:
-        """Add what is wrong in a row."""
-        self._found += [(row, mismatch) for mismatch in mismatches]
-
-    def in_order(self) -> list[Mismatch]:
-        """Return them as the rows come, and within a row as the columns do."""
-        return [mismatch for _, mismatch in sorted(self._found, key=operator.itemgetter(0))]
-
-
 def encode_to_predict(
     columns: list[Column], n_rows: int, features: Features, *, is_fresh: bool
 ) -> NDArray[np.float64]:
     """Encode a block for prediction, without its unknown features."""
     # Before a forest has learned anything, all columns are checked, as in `Features.check`.
-    problems, found = _Problems(), _Found()
+    problems, found = Problems(), Mismatched()
     values = np.full((n_rows, len(features)), np.nan)
     for column in columns:
         index = features.column(column.name)
@@ -136,7 +95,7 @@ def encode_to_learn(
     """Check and encode a block for learning, where rows of weight 0 will not be learned."""
     # Up to the row where a feature would hold too many categories: then the rarest are forgotten,
     # and those depend on what has been learned by then.
-    problems, mismatches = _Problems(), _Found()
+    problems, mismatches = Problems(), Mismatched()
     is_learnt = weights > 0.0
     found = _find_labels(labels, known_labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
@@ -187,23 +146,7 @@ def encode_to_learn(
     return EncodedBlock(matrix + 0.0, label_indices, arrivals, categories, full_at, wrong)
 
 
-def _first_rows(codes: Rows, n_values: int, rows: Rows) -> Rows:
-    """Return the first of `rows` that holds each value, or NEVER."""
-    first = np.full(n_values, NEVER)
-    backwards = rows[::-1]
-    coded = codes[backwards]
-    first[coded[coded >= 0]] = backwards[coded >= 0]
-    return first
-
-
-def _taken(table: NDArray[Any], codes: Rows, missing: float) -> NDArray[Any]:
-    """Return the entry of a table for each code, or `missing` for -1."""
-    if not len(table):
-        return np.full(len(codes), missing)
-    return np.where(codes >= 0, table[codes], missing)
-
-
-def _check_unknown(column: Column, problems: _Problems) -> int:
+def _check_unknown(column: Column, problems: Problems) -> int:
     """Check a column of an unknown feature, each row on its own; return the first bad row."""
     nobody = Features()
     if column.numbers is not None:
@@ -212,7 +155,7 @@ def _check_unknown(column: Column, problems: _Problems) -> int:
             problems.try_at(row, nobody.check, {column.name: column.at(row)})
             return int(row)
         return NEVER
-    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     for u in np.argsort(first, kind="stable").tolist():
         row = int(first[u])
         if problems.try_at(row, nobody.check, {column.name: column.values[u]}) is None:
@@ -224,8 +167,8 @@ def _encode_known(
     column: Column,
     features: Features,
     is_learnt: NDArray[np.bool_],
-    problems: _Problems,
-    mismatches: _Found,
+    problems: Problems,
+    mismatches: Mismatched,
 ) -> tuple[NDArray[np.float64], list[NewCategory]]:
     """Encode a column of a known feature; return it and the new categories to be learned."""
     name = column.name
@@ -250,7 +193,7 @@ def _encode_known(
         for row in np.flatnonzero(is_bad)[:1].tolist():
             encode(row, column.at(row))
         return numbers, []
-    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     table = np.full(len(column.values), np.nan)
     for u in np.argsort(first, kind="stable").tolist():
         code = encode(int(first[u]), column.values[u])
@@ -258,7 +201,7 @@ def _encode_known(
             break
         table[u] = code
     if coding is None or problems.first is not None:
-        return _taken(table, column.codes, np.nan), []
+        return taken(table, column.codes, np.nan), []
     is_new = table == coding.next_code
     encoded, added = _code_categories(column, table, is_new, coding, is_learnt)
     if column.rows is not None:  # of types that may not be comparable
@@ -277,13 +220,13 @@ def _code_categories(
 ) -> tuple[NDArray[np.float64], list[NewCategory]]:
     """Give codes to new categories, in the order in which they will be learned."""
     # In rows before a category is first learned, it has the code that would be next at that point.
-    learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+    learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [u for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
     ahead = coding.codes_ahead(len(order) + 1)
     table = table.copy()
     table[order] = ahead[:-1]
-    encoded = _taken(table, column.codes, np.nan)
-    known_from = _taken(np.where(is_new, learnt, -1), column.codes, -1)
+    encoded = taken(table, column.codes, np.nan)
+    known_from = taken(np.where(is_new, learnt, -1), column.codes, -1)
     early = np.flatnonzero(np.arange(len(encoded)) < known_from)
     encoded[early] = ahead[np.searchsorted(learnt[order], early)]
     added = [NewCategory(int(learnt[u]), column.name, column.at(learnt[u])) for u in order]
@@ -325,8 +268,8 @@ def _decide(
     column: Column,
     features: Features,
     is_learnt: NDArray[np.bool_],
-    problems: _Problems,
-    mismatches: _Found,
+    problems: Problems,
+    mismatches: Mismatched,
 ) -> _Decision:
     """Check a column of an unknown feature, and tell which row settles its kind."""
     bad_row = _check_unknown(column, problems)
@@ -339,7 +282,7 @@ def _decide(
         mismatches.add(row, [category_before_numbers(column.name, first) for first in before])
         return _Decision(row, False, [])
     undecided: list[tuple[int, Hashable]] = []
-    learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+    learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     for row in np.sort(learnt[learnt < bad_row]).tolist():
         value = column.at(row)
         if isinstance(value, Number):
@@ -358,8 +301,8 @@ def _encode_new(
     max_categories: int | None,
     features: Features,
     is_learnt: NDArray[np.bool_],
-    problems: _Problems,
-    mismatches: _Found,
+    problems: Problems,
+    mismatches: Mismatched,
 ) -> tuple[Categories | None, NDArray[np.float64], list[NewCategory]]:
     """Encode a column of an unknown feature, from the row that settles its kind."""
     # Returns the coding of a categorical feature after that row, its values (NaN before that row),
@@ -386,14 +329,14 @@ def _encode_new(
     return known.coding(name), values, added
 
 
-def _find_labels(column: Column, labels: Labels, problems: _Problems) -> list[int | None]:
+def _find_labels(column: Column, labels: Labels, problems: Problems) -> list[int | None]:
     """Return the index of each of a column's labels: -1 for new ones, None for unhashable ones."""
 
     def find(label: Hashable) -> int:
         index = labels.find(label)
         return -1 if index is None else index
 
-    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     return [
         problems.try_at(row, find, value)
         for value, row in zip(column.values, first.tolist(), strict=True)
@@ -406,7 +349,7 @@ def _encode_labels(
     is_learnt: NDArray[np.bool_],
     labels: Labels,
     n_classes: int | None,
-    problems: _Problems,
+    problems: Problems,
 ) -> tuple[Rows, dict[int, list[Hashable]]]:
     """Return the index of each row's label, and the new labels by the row of their first use."""
     n_rows = len(column.codes)
@@ -415,7 +358,7 @@ def _encode_labels(
         label = None if column.rows is None else column.rows[row]
         problems.try_at(row, labels.check_new, label, n_classes)
     is_new = np.array([index == -1 for index in found], dtype=bool)
-    learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+    learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
     if n_classes is not None:
         n_free = max(n_classes - len(labels), 0)
@@ -423,7 +366,7 @@ def _encode_labels(
         last = learnt[admitted[-1]] if admitted else -1
         full_after = last if len(admitted) == n_free else NEVER
         rows = np.arange(n_rows)
-        comes_new = _taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
+        comes_new = taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
         for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
             full = Labels()
             for label in [*labels, *(column.at(learnt[u]) for u in admitted)]:
@@ -436,4 +379,4 @@ def _encode_labels(
     indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
     indices[order] = len(labels) + np.arange(len(order))
     by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}
-    return _taken(indices, column.codes, -1).astype(np.int64), by_row
+    return taken(indices, column.codes, -1).astype(np.int64), by_row

@@ -561,8 +561,10 @@ class Features:
         # The result is overwritten by the next call. A new category gets the code that it would
         # have if it were learned next.
         known = self.encode_known(x)
-        if known is not None:
-            return known
+        return self.encode_unusual(x) if known is None else known
+
+    def encode_unusual(self, x: Any) -> EncodedSample:
+        """Encode a sample that `encode_known` has left, as `encode` does."""
         row = [math.nan] * len(self)
         mismatches: list[Mismatch] = []
         for name, value in as_dict(x).items():
@@ -584,11 +586,12 @@ class Features:
         If values of the wrong kind count as missing, one is added to `mismatches`.
         """
         known = self._categories.get(name)
-        value = plain(value)
+        is_plain = type(value) in PLAIN_NUMBERS
+        if not is_plain and type(value) is not str:
+            value = plain(value)
+            if is_missing(value):
+                return math.nan
         kind = type(value)
-        is_plain = kind in PLAIN_NUMBERS
-        if not is_plain and kind is not str and is_missing(value):
-            return math.nan
         if is_plain or is_number(name, value):
             number = as_number(name, value)
             if known is None or number != number:

@@ -39,6 +39,7 @@ from river_amf.kernels import DONE, INFINITE, RELEASED, TOO_HEAVY, learn_sample,
 from river_amf.kinds import as_dict, plain
 from river_amf.locks import ModelLock
 from river_amf.persistence import soundness
+from river_amf.rows import NEVER
 from river_amf.settings import (
     NO_LIMIT,
     Parameters,
@@ -271,9 +272,11 @@ class Engine:
             self.features.check(x)
             return {}
         sample = self.features.encode_known(x)
-        if sample is None:
+        if sample is None and type(x) is not dict:
             x = as_dict(x)
-            sample = self.features.encode(x)
+            sample = self.features.encode_known(x)
+        if sample is None:
+            sample = self.features.encode_unusual(x)
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
         proba, address = sample.room
@@ -517,7 +520,7 @@ class Engine:
         if parameters.max_bytes is None or not encoded.categories:
             return encoded
         # A new label or feature may change them too, so it is looked no further than that.
-        first = encoded.arrivals[0].row if encoded.arrivals else columns.NEVER
+        first = encoded.arrivals[0].row if encoded.arrivals else NEVER
         new = [category for category in encoded.categories if category.row < first]
         if new:
             settings: NDArray[Any] = self.arena.settings  # type: ignore[union-attr]

@@ -67,7 +67,7 @@ def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
 
 
 def _read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
-    dtypes = frame.to_native().dtypes if _is_pandas(frame) else [None]
+    dtypes: list[Any] = [*frame.to_native().dtypes] if _is_pandas(frame) else [None]
     if all(_is_plain(dtype) for dtype in dtypes):
         # all at once: for small blocks, this takes a tenth of the time of column by column
         table = frame.to_native().to_numpy(dtype=np.float64)

@@ -28,7 +28,7 @@ PLAIN_NUMBERS = frozenset(
     | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
 )
 _REAL = numbers.Real | np.bool_ | decimal.Decimal
-# Numpy counts durations as integers and compares dates with numbers, whatever their units.
+# Numpy counts durations as integers, whatever their units.
 _DURATIONS = np.timedelta64 | dt.timedelta
 _TIMES = _DURATIONS | np.datetime64 | dt.date | dt.time | pd.Period
 _EXACT = PLAIN_NUMBERS | {str, bytes, type(None)}
@@ -107,6 +107,8 @@ def is_hashable(value: Any) -> bool:
 
 def is_number(name: Hashable, value: Any) -> bool:
     """Whether a value that is not missing is a number, or raise if it is no category either."""
+    if isinstance(value, Number) and not isinstance(value, np.timedelta64):
+        return True
     if isinstance(value, _TIMES):
         kind, number = "date", "seconds since some day, or the hour"
         if isinstance(value, _DURATIONS):
@@ -118,8 +120,6 @@ def is_number(name: Hashable, value: Any) -> bool:
             f"{type(value).__name__}, which is neither a number nor a category; convert it to a "
             f"number, for example of {number}, or to str to make it a category"
         )
-    if isinstance(value, Number):
-        return True
     try:
         hash(value)
     except (
@@ -135,7 +135,7 @@ def is_number(name: Hashable, value: Any) -> bool:
 
 def is_real(value: Any) -> bool:
     """Whether a value is a real number, which a duration of numpy is not."""
-    return isinstance(value, _REAL) and not isinstance(value, _TIMES)
+    return isinstance(value, _REAL) and not isinstance(value, np.timedelta64)
 
 
 def as_number(name: Hashable, value: Any) -> float:

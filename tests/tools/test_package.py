@@ -49,7 +49,7 @@ LAYERS = [
     {"engine", "explanation"},
     {"columns", "persistence.soundness", "persistence.values", "pruning", "settings"},
     {"persistence"},
-    {"frames", "paths", "persistence.container", "persistence.scalars", "tables"},
+    {"frames", "paths", "persistence.container", "persistence.scalars", "rows", "tables"},
     {"budget", "parameters", "persistence.headers"},
     {"encoding", "state"},
     {"locks", "workers"},
