@@ -119,9 +119,9 @@ class AMFClassifier(Saved, CheckedParameters, base.MiniBatchClassifier):
         What to do with a value of the wrong kind, a number for a categorical feature or the
         reverse: `"raise"` an error, or take it as `"missing"` and give one `MismatchWarning` for
         each feature. Under `"raise"`, the first value of a feature settles its kind. Under
-        `"missing"`, the first number makes it numeric, and only a second, different category makes
-        it categorical: until then its categories count as missing, so that one text such as
-        `"N/A"`, however often it comes, does not stand against the numbers that follow.
+        `"missing"`, a number or a second, different category settles it, whichever comes first;
+        until then its categories count as missing. So one text such as `"N/A"`, however often it
+        comes, does not stand against the numbers that follow.
     n_jobs
         Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
         one per core. It does not affect the results and may be changed at any time.

@@ -3,11 +3,12 @@
 With `on_mismatch="missing"` a number for a categorical feature, or a category for a numeric one, is
 missing. So the first value of a feature must not settle its kind if it is the dirty one:
 
-- the first number makes a feature numeric, whatever came before;
 - a category that is the first one, or the same as the first one, leaves the kind open and is
-  missing; the second different one makes the feature categorical.
+  missing; the second different one makes the feature categorical;
+- a number that comes before that makes it numeric.
 
-Hence one text, however often it comes, never spoils a feature of numbers (DESIGN.md: kinds).
+Hence one text, however often it comes, never spoils a feature of numbers; two different ones before
+the first number do (DESIGN.md: kinds).
 """
 
 from __future__ import annotations
