@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from river import base, datasets
 
-from river_amf.encoding import shown
 from river_amf.evaluation import kinds, targets
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
 from river_amf.evaluation.files import STANDARD_INPUT, CsvTable, Layout, TypedTable, open_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_dataset
+from river_amf.kinds import shown
 
 Label = base.typing.ClfTarget
 Features = dict[base.typing.FeatureName, Any]

@@ -277,6 +277,15 @@ def test_categories_of_pandas():
     assert_like_river(frame, samples(), metrics.CrossEntropy, step=70, yield_predictions=True)
 
 
+def test_numbers_of_dtype_category_are_categories_in_blocks_and_row_by_row():
+    codes = [30 + i % 4 for i in range(len(LABELS))]
+    frame = pd.DataFrame(COLUMNS | {"code": codes, "target": LABELS})
+    frame["code"] = frame["code"].astype("category")
+    stream = list(samples(COLUMNS | {"code": [str(code) for code in codes]}))
+    for options in ({"step": 100}, {"step": 2}, {"step": 100, "delay": 1}):
+        assert_like_river(frame, stream, yield_predictions=True, **options)
+
+
 def test_names_of_columns_need_not_be_strings():
     columns = dict(zip([5, "5", 3, 2.5, ("a", 1)], COLUMNS.values(), strict=True))
     frame = pd.DataFrame(columns | {0: LABELS})
