@@ -150,7 +150,7 @@ def _features(model: AMFClassifier, arena: Arena, most: int | None) -> _Lines:
     rows = [titles]
     for column, name in enumerate(names[:most]):
         categories, is_open = features.categories(name), column >= len(settled)
-        kind, count = ("open" if is_open else "numeric"), ""
+        kind, count = "open" if is_open else "numeric", ""
         if categories is not None:
             kind, count = "category", str(len(categories))
         row = [shown(name), kind, count]

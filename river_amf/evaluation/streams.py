@@ -281,7 +281,7 @@ def _with_label(
 def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
     """Return labels as they would be without the rows that have none."""
     if isinstance(labels.dtype, pd.CategoricalDtype):
-        return labels.astype(labels.cat.categories.dtype)
+        labels = labels.astype(labels.cat.categories.dtype)
     if not is_complete and pd.api.types.is_float_dtype(labels) and (labels % 1 == 0).all():
         return labels.astype("int64")
     return labels.infer_objects()

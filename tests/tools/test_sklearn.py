@@ -1153,6 +1153,13 @@ def test_there_are_no_importances_before_training_or_of_a_dummy():
     assert AMFClassifier().fit([[1.0, 2.0]], ["one"]).feature_importances_.tolist() == [0.0, 0.0]
 
 
+def test_a_feature_whose_kind_is_open_has_no_importance_yet():
+    table = pd.DataFrame({"temp": ["N/A"] * 20, "size": [*range(20)]}).astype({"temp": object})
+    estimator = AMFClassifier(random_state=1, on_mismatch="missing", class_weight="balanced")
+    estimator.fit(table, [i > 9 for i in range(20)])
+    assert estimator.feature_importances_.tolist() == [0.0, 1.0]
+
+
 def skewed(n_rows=400):
     """Two overlapping classes, one of them rare."""
     rng = np.random.default_rng(2)
