@@ -4,7 +4,7 @@
 defaults for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a
 baseline. `save` and `load` write models to files and read them back, `inspection` shows the inside
 of a forest as tables, `warm_up` compiles everything beforehand, and a `PackedSample` waits for its
-label in little memory.
+label in little memory. `MismatchWarning` is what forests warn of values of the wrong kind by.
 """
 
 from river_amf import _startup as _startup  # isort: skip  # before the imports that take long
@@ -15,12 +15,14 @@ from river_amf._version import __version__
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.kernels import warm_up
+from river_amf.mismatch import MismatchWarning
 from river_amf.persistence import load, save
 from river_amf.waiting import PackedSample
 
 __all__ = [
     "AMFClassifier",
     "AdaptiveAMFClassifier",
+    "MismatchWarning",
     "OnlineDummyClassifier",
     "PackedSample",
     "__version__",

@@ -48,8 +48,9 @@ from river import (
 )
 
 from river_amf.dummy import OnlineDummyClassifier
-from river_amf.encoding import Number, as_number, column_order, is_missing
+from river_amf.encoding import column_order
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.kinds import Number, as_number, is_missing, is_number, plain
 
 __all__ = ["DESCRIPTIONS", "QUESTION", "SIX_MAILS", "classifiers"]
 
@@ -89,11 +90,11 @@ def _numbers(x: Features) -> Features:
 
 
 def _categories(x: Features) -> Features:
-    """Return the features that are neither numbers nor missing."""
+    """Return the features that are neither numbers nor missing, or raise for dates and lists."""
     return {
-        name: value
+        name: plain(value)
         for name, value in x.items()
-        if not isinstance(value, Number) and not is_missing(value)
+        if not isinstance(value, Number) and not is_missing(value) and not is_number(name, value)
     }
 
 

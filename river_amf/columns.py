@@ -7,7 +7,7 @@ features, because the forest has to take these in at that row.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +19,11 @@ from river_amf.encoding import (
     Labels,
     NewFeatures,
     column_order,
-    shown,
 )
 from river_amf.frames import Column
-
-Rows = NDArray[np.int64]
-NEVER = int(np.iinfo(np.int64).max)  # the number of a row that does not exist
+from river_amf.kinds import Number, shown
+from river_amf.mismatch import Mismatch, category_before_numbers
+from river_amf.rows import NEVER, Mismatched, Problems, Rows, first_rows, taken
 
 
 class Arrival(NamedTuple):
@@ -51,6 +50,7 @@ class EncodedBlock(NamedTuple):
     arrivals: list[Arrival]  # in order
     categories: list[NewCategory]  # of all features, by row
     full_at: int  # the first row with a category too many, or NEVER; later rows are not encoded
+    mismatches: list[Mismatch]  # of all features, by row
 
 
 def part_of(column: Column, start: int, stop: int) -> Column:
@@ -64,45 +64,22 @@ def part_of(column: Column, start: int, stop: int) -> Column:
     return Column(column.name, None, codes.astype(np.int64) - n_missing, values, rows)
 
 
-class _Problems:
-    """The errors in a block; the one in the first row is raised."""
-
-    def __init__(self) -> None:
-        self.first: tuple[int, Exception] | None = None
-
-    def try_at(self, row: int, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function; if it raises an error, keep it with its row."""
-        try:
-            return call(*arguments)
-        except Exception as error:
-            if self.first is None or row < self.first[0]:
-                self.first = row, error
-
-    def raise_first(self) -> None:
-        """Raise the error of the first row, if there is one."""
-        if self.first is not None:
-            row, error = self.first
-            for kind in (TypeError, ValueError):
-                if isinstance(error, kind):
-                    raise kind(f"row {row}: {error}") from None
-            raise error  # of a value's own methods
-
-
 def encode_to_predict(
     columns: list[Column], n_rows: int, features: Features, *, is_fresh: bool
 ) -> NDArray[np.float64]:
     """Encode a block for prediction, without its unknown features."""
     # Before a forest has learned anything, all columns are checked, as in `Features.check`.
-    problems = _Problems()
+    problems, found = Problems(), Mismatched()
     values = np.full((n_rows, len(features)), np.nan)
     for column in columns:
         index = features.column(column.name)
         if index is not None:
-            encoded, _ = _encode_known(column, features, np.zeros(n_rows, bool), problems)
+            encoded, _ = _encode_known(column, features, np.zeros(n_rows, bool), problems, found)
             values[:, index] = encoded
         elif is_fresh:
             _check_unknown(column, problems)
     problems.raise_first()
+    features.tell(found.in_order())
     return values + 0.0  # -0.0 becomes 0.0, its equal
 
 
@@ -118,7 +95,7 @@ def encode_to_learn(
     """Check and encode a block for learning, where rows of weight 0 will not be learned."""
     # Up to the row where a feature would hold too many categories: then the rarest are forgotten,
     # and those depend on what has been learned by then.
-    problems = _Problems()
+    problems, mismatches = Problems(), Mismatched()
     is_learnt = weights > 0.0
     found = _find_labels(labels, known_labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
@@ -128,15 +105,20 @@ def encode_to_learn(
     for column in columns:
         name = column.name
         if features.column(name) is not None:
-            encoded[name], added = _encode_known(column, features, is_learnt, problems)
+            rest = features, is_learnt, problems, mismatches
+            encoded[name], added = _encode_known(column, *rest)
             coding = features.coding(name)
         else:
-            first, coding, values, added = _encode_new(column, is_learnt, max_categories, problems)
+            decision = _decide(column, features, is_learnt, problems, mismatches)
+            for row, category in decision.undecided:
+                new.setdefault(row, NewFeatures.none()).undecided.append((name, category))
+            first = decision.row
             if first == NEVER:
                 continue
-            encoded[name] = values
-            arrival = new.setdefault(first, NewFeatures([], [], []))
-            (arrival.numeric if coding is None else arrival.categorical).append(name)
+            arrival = new.setdefault(first, NewFeatures.none())
+            (arrival.categorical if decision.is_categorical else arrival.numeric).append(name)
+            rest = features, is_learnt, problems, mismatches
+            coding, encoded[name], added = _encode_new(column, decision, max_categories, *rest)
             categories += [
                 NewCategory(first, name, own) for own in (coding.codes if coding else [])
             ]
@@ -148,9 +130,9 @@ def encode_to_learn(
     )
     problems.raise_first()
     for row in label_rows:
-        new.setdefault(row, NewFeatures([], [], []))
+        new.setdefault(row, NewFeatures.none())
     if full_at < NEVER:
-        new.setdefault(full_at, NewFeatures([], [], []))
+        new.setdefault(full_at, NewFeatures.none())
     arrivals = [Arrival(row, label_rows.get(row, []), new[row]) for row in sorted(new)]
     names = list(features)
     for arrival_ in arrivals:
@@ -160,61 +142,66 @@ def encode_to_learn(
         if name in encoded:
             matrix[:, j] = encoded[name]
     categories.sort(key=operator.attrgetter("row"))
-    return EncodedBlock(matrix + 0.0, label_indices, arrivals, categories, full_at)
+    wrong = mismatches.in_order()
+    return EncodedBlock(matrix + 0.0, label_indices, arrivals, categories, full_at, wrong)
 
 
-def _first_rows(codes: Rows, n_values: int, rows: Rows) -> Rows:
-    """Return the first of `rows` that holds each value, or NEVER."""
-    first = np.full(n_values, NEVER)
-    backwards = rows[::-1]
-    coded = codes[backwards]
-    first[coded[coded >= 0]] = backwards[coded >= 0]
-    return first
-
-
-def _taken(table: NDArray[Any], codes: Rows, missing: float) -> NDArray[Any]:
-    """Return the entry of a table for each code, or `missing` for -1."""
-    if not len(table):
-        return np.full(len(codes), missing)
-    return np.where(codes >= 0, table[codes], missing)
-
-
-def _check_unknown(column: Column, problems: _Problems) -> None:
-    """Check a column of an unknown feature, each row on its own."""
+def _check_unknown(column: Column, problems: Problems) -> int:
+    """Check a column of an unknown feature, each row on its own; return the first bad row."""
     nobody = Features()
     if column.numbers is not None:
         infinite = np.flatnonzero(np.isinf(column.numbers))
         for row in infinite[:1].tolist():
-            value = float(column.numbers[row]) if column.rows is None else column.rows[row]
-            problems.try_at(row, nobody.check, {column.name: value})
-        return
-    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
-    for value, row in zip(column.values, first.tolist(), strict=True):
-        problems.try_at(row, nobody.check, {column.name: value})
+            problems.try_at(row, nobody.check, {column.name: column.at(row)})
+            return int(row)
+        return NEVER
+    first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    for u in np.argsort(first, kind="stable").tolist():
+        row = int(first[u])
+        if problems.try_at(row, nobody.check, {column.name: column.values[u]}) is None:
+            return row  # what comes later does not matter any more
+    return NEVER
 
 
 def _encode_known(
-    column: Column, features: Features, is_learnt: NDArray[np.bool_], problems: _Problems
+    column: Column,
+    features: Features,
+    is_learnt: NDArray[np.bool_],
+    problems: Problems,
+    mismatches: Mismatched,
 ) -> tuple[NDArray[np.float64], list[NewCategory]]:
     """Encode a column of a known feature; return it and the new categories to be learned."""
     name = column.name
     coding = features.coding(name)
+
+    def encode(row: int, value: Any) -> Any:
+        """Encode a value, whose first row this is, as for a single sample."""
+        wrong: list[Mismatch] = []
+        code = problems.try_at(row, features.encode_value, name, value, wrong)
+        mismatches.add(row, wrong)
+        return code
+
     if column.numbers is not None:
-        is_bad = np.isinf(column.numbers) if coding is None else ~np.isnan(column.numbers)
+        numbers = column.numbers
+        is_bad = np.isinf(numbers)
+        if coding is not None:
+            is_wrong = ~np.isnan(numbers)
+            is_bad |= is_wrong if features.mismatches is None else False
+            numbers = np.full(len(numbers), np.nan)
+            for row in np.flatnonzero(is_wrong & ~is_bad)[:1].tolist():
+                encode(row, column.at(row))
         for row in np.flatnonzero(is_bad)[:1].tolist():
-            value = float(column.numbers[row]) if column.rows is None else column.rows[row]
-            problems.try_at(row, features.encode_value, name, value)
-        return column.numbers, []
-    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
-    table = np.array(
-        [
-            problems.try_at(row, features.encode_value, name, value)
-            for value, row in zip(column.values, first.tolist(), strict=True)
-        ],
-        dtype=np.float64,
-    )
+            encode(row, column.at(row))
+        return numbers, []
+    first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    table = np.full(len(column.values), np.nan)
+    for u in np.argsort(first, kind="stable").tolist():
+        code = encode(int(first[u]), column.values[u])
+        if code is None:  # what comes later does not matter any more
+            break
+        table[u] = code
     if coding is None or problems.first is not None:
-        return _taken(table, column.codes, np.nan), []
+        return taken(table, column.codes, np.nan), []
     is_new = table == coding.next_code
     encoded, added = _code_categories(column, table, is_new, coding, is_learnt)
     if column.rows is not None:  # of types that may not be comparable
@@ -233,13 +220,13 @@ def _code_categories(
 ) -> tuple[NDArray[np.float64], list[NewCategory]]:
     """Give codes to new categories, in the order in which they will be learned."""
     # In rows before a category is first learned, it has the code that would be next at that point.
-    learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+    learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [u for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
     ahead = coding.codes_ahead(len(order) + 1)
     table = table.copy()
     table[order] = ahead[:-1]
-    encoded = _taken(table, column.codes, np.nan)
-    known_from = _taken(np.where(is_new, learnt, -1), column.codes, -1)
+    encoded = taken(table, column.codes, np.nan)
+    known_from = taken(np.where(is_new, learnt, -1), column.codes, -1)
     early = np.flatnonzero(np.arange(len(encoded)) < known_from)
     encoded[early] = ahead[np.searchsorted(learnt[order], early)]
     added = [NewCategory(int(learnt[u]), column.name, column.at(learnt[u])) for u in order]
@@ -266,47 +253,90 @@ def _add_label(labels: Labels, label: Hashable) -> None:
     labels.add(label)
 
 
-def _encode_new(
+class _Decision(NamedTuple):
+    """Where a block settles the kind of a feature that has no column."""
+
+    row: int  # the first learned row with its value, or NEVER
+    is_categorical: bool
+    undecided: list[tuple[int, Hashable]]  # the row and category that leave it open, if any
+
+
+_OPEN = _Decision(NEVER, False, [])
+
+
+def _decide(
     column: Column,
+    features: Features,
     is_learnt: NDArray[np.bool_],
-    max_categories: int | None,
-    problems: _Problems,
-) -> tuple[int, Categories | None, NDArray[np.float64], list[NewCategory]]:
-    """Encode a column of an unknown feature, from the first learned row that has it."""
-    # Returns that row (or NEVER), the coding of a categorical feature after that row, its values
-    # (NaN before that row), and its other categories.
-    _check_unknown(column, problems)
-    rows = np.arange(len(is_learnt))
+    problems: Problems,
+    mismatches: Mismatched,
+) -> _Decision:
+    """Check a column of an unknown feature, and tell which row settles its kind."""
+    bad_row = _check_unknown(column, problems)
+    before = features.undecided(column.name)
     if column.numbers is not None:
         is_there = is_learnt & ~np.isnan(column.numbers)
-        first = int(is_there.argmax()) if is_there.any() else NEVER
-        return first, None, np.where(rows >= first, column.numbers, np.nan), []
-    is_there = is_learnt & (column.codes >= 0)
-    if not is_there.any():
-        return NEVER, None, np.empty(0), []
-    first = int(is_there.argmax())
-    late = column._replace(codes=np.where(rows >= first, column.codes, -1))
-    new = problems.try_at(first, Features().check, {column.name: column.at(first)})
-    if new is None:
-        return NEVER, None, np.empty(0), []
-    features = Features().extended(new, max_categories)  # as they are after the first of these rows
-    used = np.unique(late.codes[late.codes >= 0])
+        if not is_there.any():
+            return _OPEN
+        row = int(is_there.argmax())
+        mismatches.add(row, [category_before_numbers(column.name, first) for first in before])
+        return _Decision(row, False, [])
+    undecided: list[tuple[int, Hashable]] = []
+    learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+    for row in np.sort(learnt[learnt < bad_row]).tolist():
+        value = column.at(row)
+        if isinstance(value, Number):
+            mismatches.add(row, [category_before_numbers(column.name, first) for first in before])
+            return _Decision(row, False, undecided)
+        if features.mismatches is None or (before and value not in {before[0]}):
+            return _Decision(row, True, undecided)
+        if not before:
+            before, undecided = [value], [(row, value)]
+    return _Decision(NEVER, False, undecided)
+
+
+def _encode_new(
+    column: Column,
+    decision: _Decision,
+    max_categories: int | None,
+    features: Features,
+    is_learnt: NDArray[np.bool_],
+    problems: Problems,
+    mismatches: Mismatched,
+) -> tuple[Categories | None, NDArray[np.float64], list[NewCategory]]:
+    """Encode a column of an unknown feature, from the row that settles its kind."""
+    # Returns the coding of a categorical feature after that row, its values (NaN before that row),
+    # and its other categories.
+    name, row = column.name, decision.row
+    is_late = np.arange(len(is_learnt)) >= row
+    if column.numbers is not None:
+        return None, np.where(is_late, column.numbers, np.nan), []
+    new = NewFeatures.none()
+    if decision.is_categorical:
+        new.categorical.append(name)
+        new.categories.append((name, column.at(row)))
+    else:
+        new.numeric.append(name)
+    nobody = Features(is_lenient=features.mismatches is not None)
+    known = nobody.extended(new, max_categories)  # as they are after this row
+    codes = np.where(is_late, column.codes, -1)
+    used = np.unique(codes[codes >= 0])
     ranks = np.zeros(len(column.values), np.int64)
     ranks[used] = np.arange(len(used))
-    codes = np.where(late.codes >= 0, ranks[late.codes], -1)
-    late = late._replace(codes=codes, values=[column.values[u] for u in used.tolist()])
-    values, added = _encode_known(late, features, is_learnt, problems)
-    return first, features.coding(column.name), values, added
+    codes = np.where(codes >= 0, ranks[codes], -1)
+    late = column._replace(codes=codes, values=[column.values[u] for u in used.tolist()])
+    values, added = _encode_known(late, known, is_learnt, problems, mismatches)
+    return known.coding(name), values, added
 
 
-def _find_labels(column: Column, labels: Labels, problems: _Problems) -> list[int | None]:
+def _find_labels(column: Column, labels: Labels, problems: Problems) -> list[int | None]:
     """Return the index of each of a column's labels: -1 for new ones, None for unhashable ones."""
 
     def find(label: Hashable) -> int:
         index = labels.find(label)
         return -1 if index is None else index
 
-    first = _first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
     return [
         problems.try_at(row, find, value)
         for value, row in zip(column.values, first.tolist(), strict=True)
@@ -319,7 +349,7 @@ def _encode_labels(
     is_learnt: NDArray[np.bool_],
     labels: Labels,
     n_classes: int | None,
-    problems: _Problems,
+    problems: Problems,
 ) -> tuple[Rows, dict[int, list[Hashable]]]:
     """Return the index of each row's label, and the new labels by the row of their first use."""
     n_rows = len(column.codes)
@@ -328,7 +358,7 @@ def _encode_labels(
         label = None if column.rows is None else column.rows[row]
         problems.try_at(row, labels.check_new, label, n_classes)
     is_new = np.array([index == -1 for index in found], dtype=bool)
-    learnt = _first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+    learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
     if n_classes is not None:
         n_free = max(n_classes - len(labels), 0)
@@ -336,7 +366,7 @@ def _encode_labels(
         last = learnt[admitted[-1]] if admitted else -1
         full_after = last if len(admitted) == n_free else NEVER
         rows = np.arange(n_rows)
-        comes_new = _taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
+        comes_new = taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
         for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
             full = Labels()
             for label in [*labels, *(column.at(learnt[u]) for u in admitted)]:
@@ -349,4 +379,4 @@ def _encode_labels(
     indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
     indices[order] = len(labels) + np.arange(len(order))
     by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}
-    return _taken(indices, column.codes, -1).astype(np.int64), by_row
+    return taken(indices, column.codes, -1).astype(np.int64), by_row

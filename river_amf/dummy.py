@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from river import base
 
 from river_amf import columns, frames
-from river_amf.encoding import Features, Labels, check_dict, check_totals, check_weight, shown
+from river_amf.encoding import Features, Labels, check_totals, check_weight
+from river_amf.kinds import check_sample, plain, shown
 from river_amf.locks import ModelLock
 from river_amf.parameters import (
     LEAST_DIRICHLET,
@@ -138,7 +139,7 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         Raises
         ------
         TypeError
-            If `x` is not a dict, the label is not hashable, or the weight is not a number.
+            If `x` is not a mapping, the label is not hashable, or the weight is not a number.
         ValueError
             If the label is missing or exceeds `n_classes`; if the weight is negative or not finite.
 
@@ -147,11 +148,12 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         >>> model = OnlineDummyClassifier()
         >>> model.learn_one({"money": True}, "spam", w=2.0)
         """
-        check_dict(x)
+        check_sample(x)
         self._lock.run_alone(self._learn, y, check_weight(w))
 
     def _learn(self, y: Hashable, weight: float) -> None:
         """Count a label, in one step."""
+        y = plain(y)
         try:
             is_new = y not in self._counts
         except TypeError:
@@ -201,14 +203,14 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         Raises
         ------
         TypeError
-            If `x` is not a dict.
+            If `x` is not a mapping.
 
         Examples
         --------
         >>> OnlineDummyClassifier().predict_proba_one({})
         {}
         """
-        check_dict(x)
+        check_sample(x)
         counts = self._counts.copy()  # in one step, as another thread may learn
         n_classes = self.n_classes or len(counts)
         a = automatic_dirichlet(n_classes) if self.dirichlet is None else self.dirichlet

@@ -6,36 +6,38 @@ rejected leaves no trace.
 
 from __future__ import annotations
 
-import decimal
 import functools
 import itertools
 import math
-import numbers
 import operator
 import struct
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf.layout import LARGEST_TOTAL
-
-# Numpy's scalars are registered as numbers. Complex numbers are included so that they are rejected
-# as numbers, rather than taken for categories.
-Number = numbers.Complex | np.bool_ | decimal.Decimal
-
-# Types that struct may pack unchecked; it would accept anything with a __float__, even an array.
-PLAIN_NUMBERS = frozenset(
-    {float, int, bool, np.bool_, np.float64, np.float32, np.float16}
-    | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
+from river_amf.kinds import (
+    PLAIN_NUMBERS,
+    as_dict,
+    as_number,
+    is_hashable,
+    is_missing,
+    is_number,
+    is_real,
+    plain,
+    shown,
 )
-_REAL = numbers.Real | np.bool_ | decimal.Decimal
-# Numpy counts durations as integers and compares dates with numbers, whatever their units.
-_TIMES = np.timedelta64 | np.datetime64
-_LONGEST_SHOWN = 500  # maximum number of characters of a value in a message
+from river_amf.layout import LARGEST_TOTAL
+from river_amf.mismatch import (
+    Mismatch,
+    Mismatches,
+    category_before_numbers,
+    category_for_numbers,
+    number_for_categories,
+)
+
 _ENTRY_SIZE, _DICT_SIZE = 200, 512  # upper bounds, in bytes
 _LONGEST_UNROLLED = 64  # items of tuples that generated code compares
 LARGEST_WEIGHT = 1e300  # the sum of a hundred thousand of these still has a finite log-gamma
@@ -47,90 +49,20 @@ class NewFeatures(NamedTuple):
     numeric: list[Hashable]
     categorical: list[Hashable]
     categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for known features
+    undecided: list[tuple[Hashable, Hashable]]  # (feature, its first category), see `mismatch`
+
+    @classmethod
+    def none(cls) -> NewFeatures:
+        """Return a list of each, for what there may be."""
+        return cls([], [], [], [])
 
 
-def shown(value: object) -> str:
-    """Return the repr of a value for a message, truncated if it is long."""
-    try:
-        text = repr(value)
-    except Exception:  # as of 10**5000
-        return f"<{type(value).__name__}>"
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+class Reading(NamedTuple):
+    """A sample that has been checked."""
 
-
-def is_missing(value: object) -> bool:
-    """Whether a value counts as missing: None, NaN, NaT, pandas' NA, or numpy's masked."""
-    if value is None or value is np.ma.masked:
-        return True
-    try:
-        return pd.isna(value) is True  # type: ignore[call-overload]
-    except decimal.InvalidOperation:  # a signaling NaN: an error rather than a missing value
-        return False
-
-
-def is_hashable(value: Any) -> bool:
-    """Whether a value can be hashed."""
-    try:
-        hash(value)
-    except (TypeError, ValueError):  # the latter of numpy's durations without a unit
-        return False
-    return True
-
-
-def is_number(name: Hashable, value: Any) -> bool:
-    """Whether a value that is not missing is a number, or raise if it is no category either."""
-    if isinstance(value, _TIMES):
-        kind = "duration" if isinstance(value, np.timedelta64) else "date"
-        raise ValueError(
-            f"feature {shown(name)}: the value {shown(value)} is a {kind} of type "
-            f"{type(value).__name__}, which is neither a number nor a category; convert it to a "
-            "number, for example of seconds, or to str to make it a category"
-        )
-    if isinstance(value, Number):
-        return True
-    try:
-        hash(value)
-    except (
-        TypeError,
-        ValueError,
-    ):  # scikit-learn's checks look for "argument must be a string, a number"
-        raise TypeError(
-            f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
-            "is unhashable; the argument must be a string, a number or another hashable value"
-        ) from None
-    return False
-
-
-def as_number(name: Hashable, value: Any) -> float:
-    """Convert a number to float, or raise ValueError if it is not real and finite in float64."""
-    number: float | None = None
-    if type(value) in PLAIN_NUMBERS or (isinstance(value, _REAL) and not isinstance(value, _TIMES)):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        except (TypeError, ValueError):  # a signaling NaN
-            pass
-    if number is None:  # also of complex numbers, of which float() may take the real part
-        raise ValueError(
-            f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} is "
-            "not a plain number; convert it to float, or to str to make it a category"
-        )
-    if math.isinf(number):
-        raise ValueError(
-            f"feature {shown(name)}: the value {shown(value)} is infinite or too large for "
-            "float64; pass a finite number, or None if it is missing"
-        )
-    return number
-
-
-def check_dict(x: object) -> None:
-    """Raise TypeError unless `x` is a dict or another mapping."""
-    if not isinstance(x, Mapping):
-        raise TypeError(
-            f"x must be a dict of features, such as {{'length': 2.5}}, or another mapping, "
-            f"got {shown(x)} of type {type(x).__name__}"
-        )
+    new: NewFeatures
+    row: dict[Hashable, float]  # its values, as they will be encoded
+    mismatches: list[Mismatch]  # that count as missing
 
 
 def check_weight(w: Any) -> float:
@@ -138,7 +70,7 @@ def check_weight(w: Any) -> float:
     if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
         return w
     wanted = f"w must be a finite number between 0 and {LARGEST_WEIGHT:g}"
-    if not isinstance(w, _REAL) or isinstance(w, _TIMES):
+    if not is_real(w):
         raise TypeError(f"{wanted}, got {shown(w)} of type {type(w).__name__}")
     try:
         weight = float(w)
@@ -235,7 +167,7 @@ class Labels:
     def find(self, label: Hashable) -> int | None:
         """Return the index of a label (None if it is new), or raise TypeError if unhashable."""
         try:
-            return self.index.get(label)
+            return self.index.get(plain(label))
         except (TypeError, ValueError) as error:
             if is_missing(label):
                 return None
@@ -499,22 +431,36 @@ class Features:
     [0.0, 3.5]
     """
 
-    # The first value of a feature that is not missing decides whether it is numeric or categorical.
-    # Columns are numbered in order of first appearance, and so are the categories of a feature, as
-    # long as none is forgotten. In an encoded row, missing values are NaN. New features, and
-    # categories that are forgotten, make a new object, which the engine puts in the place of the
-    # old one in one step; it shares the codes of the other features.
+    # The first value of a feature that is not missing decides whether it is numeric or categorical;
+    # see `mismatch` for features whose values of the wrong kind count as missing. Columns are
+    # numbered in order of first appearance, and so are the categories of a feature, as long as none
+    # is forgotten. In an encoded row, missing values are NaN. New features, and categories that are
+    # forgotten, make a new object, which the engine puts in the place of the old one in one step;
+    # it shares the codes of the other features.
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_lenient: bool = False) -> None:
         self._columns: dict[Hashable, int] = {}
         self._categories: dict[Hashable, Categories] = {}  # for categorical features only
+        self._undecided: dict[Hashable, Hashable] = {}  # features without a column: first category
+        # None if a value of the wrong kind is an error. It is no part of the state: copies warn
+        # anew.
+        self.mismatches = Mismatches() if is_lenient else None
         self._prepare()
 
     @classmethod
-    def of(cls, columns: dict[Hashable, int], categories: dict[Hashable, Categories]) -> Features:
+    def of(
+        cls,
+        columns: dict[Hashable, int],
+        categories: dict[Hashable, Categories],
+        undecided: dict[Hashable, Hashable] | None = None,
+        mismatches: Mismatches | None = None,
+    ) -> Features:
         """Return features with these columns and, by feature, these categories."""
-        features = cls()
-        features.__setstate__({"_columns": columns, "_categories": categories})
+        features = cls.__new__(cls)
+        features._columns, features._categories = columns, categories
+        features._undecided = {} if undecided is None else undecided
+        features.mismatches = mismatches
+        features._prepare()
         return features
 
     def _prepare(self) -> None:
@@ -526,14 +472,21 @@ class Features:
 
     def __getstate__(self) -> dict[str, Any]:
         categories = {name: known.copy() for name, known in self._categories.items()}
-        return {"_columns": self._columns.copy(), "_categories": categories}
+        return {
+            "_columns": self._columns.copy(),
+            "_categories": categories,
+            "_undecided": self._undecided.copy(),
+            "is_lenient": self.mismatches is not None,
+        }
 
     def copy(self) -> Features:
         """Return features that later changes of these do not affect."""
-        state = self.__getstate__()
-        return type(self).of(state["_columns"], state["_categories"])
+        twin = type(self).__new__(type(self))
+        twin.__setstate__(self.__getstate__())
+        return twin
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self.mismatches = Mismatches() if state.pop("is_lenient") else None
         self.__dict__.update(state)
         self._prepare()
 
@@ -547,13 +500,15 @@ class Features:
     def nbytes(self) -> int:
         """Bytes of the names and categories, their dicts, and an encoded sample."""
         categories = sum(known.nbytes for known in self._categories.values())
-        return _size_of(self._columns) + categories + self._sample.values.nbytes
+        undecided = _size_of(self._undecided) + sum(map(sys.getsizeof, self._undecided.values()))
+        return _size_of(self._columns) + categories + undecided + self._sample.values.nbytes
 
     def growing(self, new: Iterable[tuple[Hashable, Hashable]]) -> Iterator[tuple[int, int]]:
         """Yield bounds on bytes and slots as new categories are added, the first before any."""
         # The bytes are those of all names, categories, their dicts and an encoded sample.
         text = self._size.of(self._columns) + 24 * len(self)
         text += sum(known.text_size(0, 0) for known in self._categories.values())
+        text += sum(text_size(name) + text_size(first) for name, first in self._undecided.items())
         n_slots = self.n_slots
         yield text, n_slots
         added: dict[Hashable, tuple[int, int]] = {}
@@ -606,14 +561,17 @@ class Features:
         # The result is overwritten by the next call. A new category gets the code that it would
         # have if it were learned next.
         known = self.encode_known(x)
-        if known is not None:
-            return known
-        check_dict(x)
+        return self.encode_unusual(x) if known is None else known
+
+    def encode_unusual(self, x: Any) -> EncodedSample:
+        """Encode a sample that `encode_known` has left, as `encode` does."""
         row = [math.nan] * len(self)
-        for name, value in x.items():
+        mismatches: list[Mismatch] = []
+        for name, value in as_dict(x).items():
             column = self._columns.get(name)
             if column is not None:
-                row[column] = self.encode_value(name, value)
+                row[column] = self.encode_value(name, value, mismatches)
+        self.tell(mismatches)
         return self.encoded(row)
 
     def encoded(self, row: Any) -> EncodedSample:
@@ -622,27 +580,30 @@ class Features:
         self._sample.values[0] = row
         return self._sample
 
-    def encode_value(self, name: Hashable, value: Any) -> float:
-        """Encode one value of a known feature, or raise TypeError or ValueError."""
+    def encode_value(self, name: Hashable, value: Any, mismatches: list[Mismatch]) -> float:
+        """Encode one value of a known feature, or raise TypeError or ValueError.
+
+        If values of the wrong kind count as missing, one is added to `mismatches`.
+        """
         known = self._categories.get(name)
+        is_plain = type(value) in PLAIN_NUMBERS
+        if not is_plain and type(value) is not str:
+            value = plain(value)
+            if is_missing(value):
+                return math.nan
         kind = type(value)
-        is_plain = kind in PLAIN_NUMBERS
-        if not is_plain and kind is not str and is_missing(value):
-            return math.nan
         if is_plain or is_number(name, value):
             number = as_number(name, value)
-            if known is not None and number == number:
-                raise ValueError(
-                    f"feature {shown(name)} has held categories so far, such as "
-                    f"{shown(next(iter(known.codes)))}, "
-                    f"got the number {shown(value)}; pass a str, or use another feature name"
-                )
-            return number
+            if known is None or number != number:
+                return number
+            # a warning gives no example, as categories may be forgotten in the middle of a block
+            is_error = self.mismatches is None
+            example = f"such as {shown(next(iter(known.codes)))}, " * is_error
+            wrong = number_for_categories(name, value, example)
+            return self._missing(wrong, "pass a str", mismatches)
         if known is None:
-            raise ValueError(
-                f"feature {shown(name)} has held numbers so far, got {shown(value)} of type "
-                f"{kind.__name__}; pass a number, or use another feature name"
-            )
+            wrong = category_for_numbers(name, value)
+            return self._missing(wrong, "pass a number", mismatches)
         try:
             code = known.codes.get(value)
             return known.next_code if code is None else code
@@ -652,34 +613,68 @@ class Features:
                 f"be compared with the categories so far, {shown(list(known.codes))}: {error}"
             ) from None
 
+    def _missing(self, wrong: Mismatch, advice: str, mismatches: list[Mismatch]) -> float:
+        """Return a value of the wrong kind as a missing one, or raise ValueError."""
+        if self.mismatches is None:
+            raise ValueError(f"{wrong.message}; {advice}, or use another feature name")
+        mismatches.append(wrong)
+        return math.nan
+
+    def tell(self, mismatches: Iterable[Mismatch]) -> None:
+        """Warn of values of the wrong kind that have been taken as missing."""
+        if self.mismatches is not None:
+            self.mismatches.tell(mismatches)
+
+    @property
+    def all_undecided(self) -> dict[Hashable, Hashable]:
+        """The features whose kind is open, with the first category of each."""
+        return self._undecided
+
+    def undecided(self, name: Hashable) -> list[Hashable]:
+        """Return the first category of a feature whose kind is open, if there has been one."""
+        return [self._undecided[name]] if name in self._undecided else []
+
     def check(self, x: Any) -> NewFeatures:
         """Check a sample and return what is new in it, or raise TypeError or ValueError."""
-        return self.read(x)[0]
+        return self.read(x).new
 
-    def read(self, x: Any) -> tuple[NewFeatures, dict[Hashable, float]]:
+    def read(self, x: Any) -> Reading:
         """Check a sample; return what is new in it, and its values as they will be encoded."""
         # Each value is read once, because those of odd types may change or raise the second time.
-        check_dict(x)
-        new = NewFeatures([], [], [])
+        new = NewFeatures.none()
         row: dict[Hashable, float] = {}
-        for name, value in x.items():
+        mismatches: list[Mismatch] = []
+        for name, value in as_dict(x).items():
             known = self._categories.get(name)
             if name in self._columns:
-                row[name] = code = self.encode_value(name, value)
+                row[name] = code = self.encode_value(name, value, mismatches)
                 if known is not None and code == known.next_code:
-                    new.categories.append((name, value))
+                    new.categories.append((name, plain(value)))
             elif is_missing(value):
                 continue  # a feature is added only when its first value comes
             elif is_number(name, value):
                 number = as_number(name, value)
                 if number == number:
                     row[name] = number
-                    new.numeric.append(name)
+                    new.numeric.append(plain(name))
+                    mismatches += [
+                        category_before_numbers(name, first) for first in self.undecided(name)
+                    ]
             else:
-                row[name] = 0.0
-                new.categorical.append(name)
-                new.categories.append((name, value))
-        return new, row
+                self._read_category(plain(name), plain(value), row, new)
+        return Reading(new, row, mismatches)
+
+    def _read_category(
+        self, name: Hashable, category: Hashable, row: dict[Hashable, float], new: NewFeatures
+    ) -> None:
+        """Read the category of a feature that has no column."""
+        first = self.undecided(name)
+        if self.mismatches is None or (first and category not in {first[0]}):
+            row[name] = 0.0
+            new.categorical.append(name)
+            new.categories.append((name, category))
+        elif not first:
+            new.undecided.append((name, category))
 
     def place(self, row: dict[Hashable, float]) -> EncodedSample:
         """Return a sample that has been read, once what is new in it has been added."""
@@ -692,7 +687,7 @@ class Features:
         """Return features with the new ones that `check` has found, and the categories of these."""
         # New columns are sorted, so that the order of the keys in a sample does not matter.
         kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
-        if not kinds:
+        if not kinds and not new.undecided:
             return self
         names = sorted(kinds, key=column_order)
         columns = self._columns | {name: len(self) + k for k, name in enumerate(names)}
@@ -702,7 +697,9 @@ class Features:
         for name, category in new.categories:
             if name in kinds:
                 known[name].add(category)
-        return type(self).of(columns, known)
+        undecided = self._undecided | dict(new.undecided)
+        undecided = {name: first for name, first in undecided.items() if name not in kinds}
+        return type(self).of(columns, known, undecided, self.mismatches)
 
     def add_category(self, name: Hashable, category: Hashable) -> None:
         """Give a category of a known feature the next code, unless it has one."""
@@ -735,4 +732,5 @@ class Features:
             known.add(category)
             row = list(categories).index(name)
             categories[name] = known.without_rarest(uses[row])
-        return type(self).of(self._columns, categories), uses
+        features = type(self).of(self._columns, categories, self._undecided, self.mismatches)
+        return features, uses

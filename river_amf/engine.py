@@ -36,8 +36,10 @@ from river_amf.columns import (
 from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_totals
 from river_amf.frames import Column
 from river_amf.kernels import DONE, INFINITE, RELEASED, TOO_HEAVY, learn_sample, predict_sample
+from river_amf.kinds import as_dict, plain
 from river_amf.locks import ModelLock
 from river_amf.persistence import soundness
+from river_amf.rows import NEVER
 from river_amf.settings import (
     NO_LIMIT,
     Parameters,
@@ -220,23 +222,32 @@ class Engine:
 
     # One sample
 
-    def learn(self, x: dict[Any, Any], y: Hashable, weight: float, parameters: Parameters) -> None:
+    def learn(self, x: Any, y: Hashable, weight: float, parameters: Parameters) -> None:
         """Learn one sample, whose weight has been checked."""
         if self.unfinished is not None:
             self.settle()
         sample = self.features.encode_known(x)
+        if sample is None and type(x) is not dict:
+            x = as_dict(x)
+            sample = self.features.encode_known(x)
         try:
             label = self.labels.index.get(y)
         except TypeError:
             label = self.labels.find(y)  # raises
         if sample is None or label is None or weight == 0.0:
-            new, row = self.features.read(x)
+            features = self._features_for(parameters)
+            new, row, mismatches = features.read(x)
+            if label is None:
+                y = plain(y)
+                label = self.labels.find(y)
             if label is None:
                 self.labels.check_new(y, parameters.n_classes)
-            if weight == 0.0:
+            if weight == 0.0:  # it settles the kind of no feature
+                features.tell(m for m in mismatches if features.column(m.feature) is not None)
                 return
+            features.tell(mismatches)
             if label is None or any(new):
-                self._learn_new(row, y, label, new, weight, parameters)
+                self._learn_new(features, row, y, label, new, weight, parameters)
                 return
             sample = self.features.place(row)
         arena: Arena = self.arena  # type: ignore[assignment]
@@ -252,7 +263,7 @@ class Engine:
         elif status == TOO_HEAVY:
             check_totals(self.total_weight, [weight])  # raises
 
-    def predict(self, x: dict[Any, Any]) -> dict[Any, float]:
+    def predict(self, x: Any) -> dict[Any, float]:
         """Return the probability of each label seen so far."""
         if self.unfinished is not None:
             self.settle()
@@ -261,8 +272,11 @@ class Engine:
             self.features.check(x)
             return {}
         sample = self.features.encode_known(x)
+        if sample is None and type(x) is not dict:
+            x = as_dict(x)
+            sample = self.features.encode_known(x)
         if sample is None:
-            sample = self.features.encode(x)
+            sample = self.features.encode_unusual(x)
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
         proba, address = sample.room
@@ -273,7 +287,7 @@ class Engine:
         # proba is longer than the labels where n_classes counts classes not seen yet
         return dict(zip(self.labels.index, proba.tolist()))  # noqa: B905
 
-    def encode(self, x: dict[Any, Any]) -> NDArray[np.float64] | None:
+    def encode(self, x: Any) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""
         self.predict(x)
         return None if self.arena is None else self.features.encode(x).values[0].copy()
@@ -292,8 +306,15 @@ class Engine:
 
     # New labels, features and categories
 
+    def _features_for(self, parameters: Parameters) -> Features:
+        """Return the features, which follow the parameters before the first sample."""
+        if self.arena is None and parameters.on_mismatch == "missing":
+            return Features(is_lenient=True)
+        return self.features
+
     def _learn_new(
         self,
+        features: Features,
         row: dict[Hashable, float],
         y: Hashable,
         label: int | None,
@@ -302,7 +323,7 @@ class Engine:
         parameters: Parameters,
     ) -> None:
         """Learn a checked sample with a new label, features or categories."""
-        features = self.features.extended(new, bound_of(parameters))
+        features = features.extended(new, bound_of(parameters))
         categories = [NewCategory(0, *pair) for pair in new.categories]
         sample = features.place(row)
         new_labels = [y] if label is None else []
@@ -479,10 +500,12 @@ class Engine:
     ) -> BlockAnswers:
         """Learn the rows of a block up to the first one that changes how the rest is encoded."""
         bound = bound_of(parameters)
+        features = self._features_for(parameters)
         encoded = encode_to_learn(
-            table, labels, weights, self.features, self.labels, parameters.n_classes, bound
+            table, labels, weights, features, self.labels, parameters.n_classes, bound
         )
         check_totals(self.total_weight, weights, are_rows=True)
+        features.tell(encoded.mismatches)
         encoded = self._within_limits(encoded, parameters)
         n_rows = min(len(weights), encoded.full_at + 1)
         n_labels = len(self.labels) + sum(len(arrival.label) for arrival in encoded.arrivals)
@@ -503,7 +526,7 @@ class Engine:
                 break
             run(start, row, predicts=predicts, learns=True)
             run(row, row + 1, predicts=predicts, learns=False)
-            features = self.features.extended(new, bound)
+            features = (features if self.arena is None else self.features).extended(new, bound)
             sample = features.encoded(encoded.values[row, : len(features)])
             label, weight = int(encoded.labels[row]), float(weights[row])
             categories = [new for new in encoded.categories if new.row == row]
@@ -517,7 +540,7 @@ class Engine:
         if parameters.max_bytes is None or not encoded.categories:
             return encoded
         # A new label or feature may change them too, so it is looked no further than that.
-        first = encoded.arrivals[0].row if encoded.arrivals else columns.NEVER
+        first = encoded.arrivals[0].row if encoded.arrivals else NEVER
         new = [category for category in encoded.categories if category.row < first]
         if new:
             settings: NDArray[Any] = self.arena.settings  # type: ignore[union-attr]
@@ -528,7 +551,7 @@ class Engine:
             for category, (text, n_slots) in zip(new, sizes, strict=True):
                 known = known_of(*rest, n_slots, text + of_labels)
                 if not are_in_effect(settings, limits_of(settings, parameters, known)):
-                    alone = columns.Arrival(category.row, [], NewFeatures([], [], []))
+                    alone = columns.Arrival(category.row, [], NewFeatures.none())
                     return encoded._replace(full_at=category.row, arrivals=[alone])
         if encoded.categories[-1].row > first:
             return encoded._replace(full_at=min(encoded.full_at, first))

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.encoding import Features, shown
+from river_amf.encoding import Features
+from river_amf.kinds import shown
 from river_amf.state import Arena
 
 _logger = logging.getLogger(__name__)

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from river import base
 
 from river_amf import explanation, frames, paths, state
-from river_amf.encoding import Features, Labels, check_weight, shown
+from river_amf.encoding import Features, Labels, check_weight
 from river_amf.engine import BlockAnswers, Engine
+from river_amf.kinds import shown
 from river_amf.parameters import (
     LEAST_DIRICHLET,
     MOST_CLASSES,
@@ -47,11 +48,15 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     prunings, each weighted by how well it has predicted so far; context-tree weighting[^3] computes
     that average exactly in one walk from root to leaf[^1]. The forest averages its trees.
 
-    Features may be numbers on any scale (including bool and numpy scalars) or categories (str or
-    any other hashable). Values may be missing (key absent, None or NaN), and features and labels
-    may appear and disappear at any time. Text as a sparse bag of words is a poor fit: an absent
-    word means zero, not unknown, and boxes do not work well in thousands of dimensions. Hash the
-    words to about a hundred columns, or use multinomial naive Bayes.
+    Features may be numbers on any scale (including bool, Decimal and numpy scalars) or categories
+    (str or any other hashable). Dates, times and durations are neither, so convert them to numbers,
+    such as the hour, or to str. Values may be missing (key absent, None or NaN), and features and
+    labels may appear and disappear at any time. Values of subclasses of str, bytes, int and float,
+    such as members of a `StrEnum`, count as what they hold.
+
+    Text as a sparse bag of words is a poor fit: an absent word means zero, not unknown, and boxes
+    do not work well in thousands of dimensions. Hash the words to about a hundred columns, or use
+    multinomial naive Bayes.
 
     Parameters
     ----------
@@ -113,6 +118,13 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         `"mean"` averages the trees, as in the paper. `"learned"` multiplies powers of their
         probabilities: a logarithmic opinion pool[^5], whose weights for trees and labels follow the
         gradient of the log-loss, one step per sample.
+    on_mismatch
+        What to do with a value of the wrong kind, a number for a categorical feature or the
+        reverse: `"raise"` an error, or take it as `"missing"` and give one `MismatchWarning` for
+        each feature. Under `"raise"`, the first value of a feature settles its kind. Under
+        `"missing"`, a number or a second, different category settles it, whichever comes first;
+        until then its categories count as missing. So one text such as `"N/A"`, however often it
+        comes, does not stand against the numbers that follow.
     n_jobs
         Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
         one per core. It does not affect the results and may be changed at any time.
@@ -123,8 +135,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
 
     Parameters are read-only after the first sample. Ties go to the label seen first. The following
     raise `ValueError` or `TypeError` and leave the model unchanged: an infinite value, a number for
-    a categorical feature or the reverse, an unhashable value, a missing label, and a negative or
-    infinite weight.
+    a categorical feature or the reverse (unless `on_mismatch="missing"`), a date or an unhashable
+    value, a missing label, and a negative or infinite weight.
 
     Any thread may make any call at any time. Calls that only read run beside each other, such as
     predictions for blocks, `save`, `pickle` and the functions of `inspection`; a call that learns
@@ -196,6 +208,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         "fading_factor": positive(below=1, optional=True),
         "restart_threshold": positive(optional=True),
         "vote": one_of("mean", "learned"),
+        "on_mismatch": one_of("raise", "missing"),
         "n_jobs": cores,
         "seed": integer(0, math.inf, optional=True),
     }
@@ -220,6 +233,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
         vote: str = "mean",
+        on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:
         self.n_estimators = n_estimators
@@ -238,6 +252,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
         self.vote = vote
+        self.on_mismatch = on_mismatch
         self.n_jobs = n_jobs
         check_bytes(self)
         self._engine = Engine()
@@ -338,6 +353,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
             "labels": values.labels_to_json(self._labels),
             "features": values.features_to_json(self._features),
         }
+        if self._features.all_undecided:
+            header["undecided"] = values.undecided_to_json(self._features)
         if self._arena is not None:
             arrays = self._arena.used_arrays()
             del arrays["settings"], arrays["is_categorical"]
@@ -350,7 +367,10 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
         labels = values.labels_from_json(take(header, "labels", []))
-        features = values.features_from_json(take(header, "features", []), bound_of(model))
+        items, undecided = take(header, "features", []), None
+        if model.on_mismatch == "missing" and arrays:  # an untrained one has no features of its own
+            undecided = take(header, "undecided", [])
+        features = values.features_from_json(items, bound_of(model), undecided)
         soundness.demand(not header, f"entries {shown([*header])}")
         model._engine = Engine.of(model, features, labels, arrays)
         return model
@@ -361,8 +381,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         Parameters
         ----------
         x
-            Features, as a dict from name to number or category. None, NaN and absent keys count as
-            missing.
+            Features, as a dict or another mapping from name to number or category. None, NaN and
+            absent keys count as missing.
         y
             Label: any hashable except None and NaN.
         w
@@ -373,11 +393,12 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         Raises
         ------
         TypeError
-            If `x` is not a dict, or if a value, the label or the weight is of an unsupported type.
+            If `x` is not a mapping, or if a value, the label or the weight is of an unsupported
+            type.
         ValueError
-            If a value is infinite, or a number for a categorical feature or the reverse; if the
-            label is missing or exceeds `n_classes`; if the weight is negative or not finite, or all
-            weights together would exceed 1e305.
+            If a value is infinite or a date, or, unless `on_mismatch="missing"`, a number for a
+            categorical feature or the reverse; if the label is missing or exceeds `n_classes`; if
+            the weight is negative or not finite, or all weights together would exceed 1e305.
         MemoryError
             If memory runs out. The model has then learned all of the sample or nothing of it.
 
@@ -530,7 +551,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         X
             DataFrame of shape (n_samples, n_features), from pandas, polars, pyarrow or another
             library that narwhals supports. Each column is a feature; None, NaN, NA and NaT count as
-            missing.
+            missing. In a column of dtype category (or Categorical, Enum, dictionary), numbers are
+            categories, the same ones as their text: 30 and 30.0 as `"30"`.
         y
             Labels: a series, array or list of length n_samples.
         w
@@ -700,7 +722,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     Parameters
     ----------
     n_estimators, step, use_aggregation, dirichlet, split_pure, seed, n_classes, loss, max_bytes,
-    n_jobs
+    on_mismatch, n_jobs
         As in `AMFClassifier`.
     max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote
         As in `AMFClassifier`, with other defaults.
@@ -759,6 +781,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
         vote: str = "learned",
+        on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:
         super().__init__(
@@ -778,6 +801,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,
             vote=vote,
+            on_mismatch=on_mismatch,
             n_jobs=n_jobs,
         )
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from river_amf.encoding import shown
+from river_amf.kinds import shown
 
 LARGEST_PARAMETER = 1e300  # the default bound, within which products with counts stay finite
 LARGEST_INTEGER = 10**300  # the default bound; ints of thousands of digits have no repr

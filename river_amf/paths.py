@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels, layout, state
-from river_amf.encoding import Features, shown
+from river_amf.encoding import Features
+from river_amf.kinds import shown
 
 Array = NDArray[Any]
 

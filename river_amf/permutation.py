@@ -14,6 +14,7 @@ from river import base
 
 from river_amf.forest import river_model
 from river_amf.importance import feature_index
+from river_amf.kinds import as_dict
 from river_amf.parameters import integer, one_of, positive
 
 _LEAST_PROBABILITY = 1e-15  # bounds the log-loss, as in river's metric
@@ -120,7 +121,8 @@ class PermutationImportance:
         Raises
         ------
         TypeError, ValueError
-            As by the model's predictions. Nothing has been measured then.
+            If `x` is not a mapping, and as by the model's predictions. Nothing has been measured
+            then.
 
         Examples
         --------
@@ -135,11 +137,11 @@ class PermutationImportance:
         >>> importance.get().idxmax()
         'length'
         """
+        x = dict(as_dict(x))  # as the caller may change it
         if self._n_seen % self.stride == 0 and self._latest:
             self._measure(x, y)
         for name in x:
             self._sums.setdefault(name, (0.0, 0.0))
-        x = dict(x)
         if len(self._latest) < self.n_latest:
             self._latest.append(x)
         else:

@@ -41,6 +41,7 @@ class Parameters(Protocol):
     fading_factor: float | None
     restart_threshold: float | None
     vote: str
+    on_mismatch: str
     n_jobs: int
     seed: int | None
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels, paths
-from river_amf.encoding import shown
+from river_amf.kinds import shown
 
 __all__ = ["Ensemble", "Tree"]
 

@@ -7,7 +7,7 @@ import marshal
 from collections.abc import Hashable, ItemsView, Iterator, Mapping, ValuesView
 from typing import Any
 
-from river_amf.encoding import PLAIN_NUMBERS, shown
+from river_amf.kinds import PLAIN_NUMBERS, as_dict
 
 # What `marshal` gives back exactly as it was. It takes numpy's scalars for bytes.
 _PACKABLE = frozenset({float, int, bool, str, bytes, type(None)})
@@ -60,11 +60,7 @@ class PackedSample(Mapping[Hashable, Any]):
     __slots__ = ("_names", "_values")
 
     def __init__(self, x: Mapping[Any, Any]) -> None:
-        if not isinstance(x, Mapping):
-            raise TypeError(
-                f"x must be a dict of features, such as {{'length': 2.5}}, or another mapping, "
-                f"got {shown(x)} of type {type(x).__name__}"
-            )
+        x = as_dict(x)
         values = tuple(x.values())
         kinds = set(map(type, values))
         if not kinds.isdisjoint(_OF_NUMPY):

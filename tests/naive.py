@@ -1014,7 +1014,10 @@ class NaiveForest:
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
         vote: str = "mean",
+        on_mismatch: str = "raise",
     ) -> None:
+        if on_mismatch not in ("raise", "missing"):
+            raise ValueError(f"on_mismatch is {on_mismatch!r}, not 'raise' or 'missing'")
         if split_intensity not in ("unit", "range", "relevance"):
             raise ValueError(
                 f"split_intensity is {split_intensity!r}, not 'unit', 'range' or 'relevance'"
@@ -1035,6 +1038,8 @@ class NaiveForest:
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
         self.vote = vote
+        self.on_mismatch = on_mismatch
+        self.first_categories: dict[Hashable, Any] = {}  # of features that might still be numeric
         self.n_learnt = 0
         self.labels: list[Hashable] = []
         self.columns: dict[Hashable, Column] = {}
@@ -1075,6 +1080,7 @@ class NaiveForest:
         if not w > 0:
             raise ValueError(f"the weight is {w!r}, it must not be negative")
         self._check_label(y)
+        x = self.without_mismatches(x, learns=True)
         self._check_features(x)
         if y not in self.labels:
             self.labels.append(y)
@@ -1154,6 +1160,7 @@ class NaiveForest:
 
     def encode(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
         """Map the column of each known feature that is present in x to a tree's number."""
+        x = self.without_mismatches(x, learns=False)
         self._check_features(x)
         return self._encode(self.draw_in(x), tree_key)
 
@@ -1172,6 +1179,25 @@ class NaiveForest:
             for name, column in self.columns.items()
             if not is_missing(x.get(name))
         }
+
+    def without_mismatches(self, x: dict[Hashable, Any], *, learns: bool) -> dict[Hashable, Any]:
+        """Leave out values of the wrong kind, if they count as missing (DESIGN.md: kinds)."""
+        if self.on_mismatch == "raise":
+            return x
+        fitting = {}
+        for name, value in x.items():
+            if is_missing(value):
+                continue
+            if name in self.columns:
+                fits = self.columns[name].is_categorical != is_number(value)
+            else:
+                first = self.first_categories.get(name)
+                fits = is_number(value) or (first is not None and first != value)
+                if learns:
+                    self.first_categories.setdefault(name, value)
+            if fits:
+                fitting[name] = value
+        return fitting
 
     def _check_label(self, y: Hashable) -> None:
         if is_missing(y):

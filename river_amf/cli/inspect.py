@@ -14,9 +14,9 @@ from river.utils.pretty import humanize_bytes
 
 from river_amf import kernels, paths, persistence, tables
 from river_amf.dummy import OnlineDummyClassifier
-from river_amf.encoding import shown
 from river_amf.evaluation import EvaluationError
 from river_amf.forest import AMFClassifier
+from river_amf.kinds import shown
 from river_amf.persistence import FileError
 from river_amf.state import Arena
 
@@ -144,18 +144,23 @@ def _forest(model: AMFClassifier, most: int | None) -> list[str]:
 
 def _features(model: AMFClassifier, arena: Arena, most: int | None) -> _Lines:
     """Yield a table of the features."""
-    names, has_relevance = list(model._features), model.split_intensity == "relevance"
+    features, has_relevance = model._features, model.split_intensity == "relevance"
+    settled, names = list(features), [*features, *features.all_undecided]
     titles = ["feature", "kind", "categories", *(["relevance"] if has_relevance else [])]
     rows = [titles]
     for column, name in enumerate(names[:most]):
-        categories = model._features.categories(name)
-        kind, count = ("numeric", "") if categories is None else ("category", str(len(categories)))
+        categories, is_open = features.categories(name), column >= len(settled)
+        kind, count = "open" if is_open else "numeric", ""
+        if categories is not None:
+            kind, count = "category", str(len(categories))
         row = [shown(name), kind, count]
         if has_relevance:
-            row.append(f"{arena.features['relevance'][column]:.3f}")
+            row.append("" if is_open else f"{arena.features['relevance'][column]:.3f}")
         rows.append(row)
-    n_categorical = sum(model._features.is_categorical)
-    kinds = f"{len(names) - n_categorical} numeric, {n_categorical} categorical"
+    n_categorical, n_open = sum(features.is_categorical), len(names) - len(settled)
+    kinds = f"{len(settled) - n_categorical} numeric, {n_categorical} categorical"
+    if n_open:
+        kinds += f", {n_open} whose kind is open"
     yield _line("features", f"{len(names)}: {kinds}" if names else "none")
     if names:
         yield from _table(rows, (0, 1), len(names) + 1 - len(rows))

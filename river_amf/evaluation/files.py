@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import codecs
 import csv
 import gzip
@@ -23,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from river_amf.evaluation.errors import EvaluationError, text_of
+from river_amf.kinds import as_category
 
 STANDARD_INPUT = "-"
 
@@ -179,6 +181,8 @@ def open_table(path: Path, layout: Layout) -> TypedTable | CsvTable:
 def as_text(column: pd.Series) -> pd.Series:
     """Return the values as text, whole numbers without a fraction; missing ones stay missing."""
     is_known = column.notna()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.astype(object).map(as_category, na_action="ignore")
     if pd.api.types.is_float_dtype(column) and (column[is_known] % 1 == 0).all():
         column = column.astype("Int64")  # whole numbers that a missing value has made floats
     text = column.astype(object).where(is_known, np.nan)
@@ -364,15 +368,23 @@ def _without_mark(encoding: str | None) -> str:
 def _read_parquet(content: _Content) -> pd.DataFrame:
     try:
         import pyarrow as pa
+        import pyarrow.parquet as pq
     except ImportError as error:
         raise EvaluationError(
             f'reading {content.name} needs pyarrow: pip install "pyarrow>=16"'
         ) from error
     with _reading(content.name, "parquet"), content.open() as file:
+        data = io.BytesIO(file.read())
         try:
-            frame = pd.read_parquet(io.BytesIO(file.read()), engine="pyarrow")
+            frame = pd.read_parquet(data, engine="pyarrow")
+            # numbers come back as numbers, even if they were declared to be categories
+            stored = (pq.read_metadata(data).metadata or {}).get(b"ARROW:schema", b"")
+            schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(stored))) if stored else ()
         except pa.ArrowException as error:
             raise ValueError(text_of(error)) from error
+    for field_ in schema:
+        if pa.types.is_dictionary(field_.type) and field_.name in frame:
+            frame[field_.name] = frame[field_.name].astype("category")
     for column, kind in frame.dtypes.items():
         # Missing values may be None here, or pandas' NA; NaN takes their place.
         if pd.api.types.is_object_dtype(kind) or getattr(kind, "na_value", None) is pd.NA:

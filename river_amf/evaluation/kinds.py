@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from river_amf.evaluation.errors import EvaluationError
 from river_amf.evaluation.files import as_text
+from river_amf.kinds import as_category
 
 # those of pandas, which does not export them, and that of the repository of UC Irvine
 MISSING = (
@@ -76,7 +77,8 @@ def settle(column: pd.Series, known: Markers, mark: str = ".") -> tuple[pd.Serie
     in a column of text nothing changes. `mark` is the decimal mark.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        return as_text(column.astype(column.cat.categories.dtype)), None
+        # the very categories that the same column of a dataframe has
+        return column.astype(object).map(as_category, na_action="ignore"), None
     if pd.api.types.is_bool_dtype(column):
         return column, None
     if pd.api.types.is_numeric_dtype(column):

@@ -11,9 +11,9 @@ from typing import Any
 from river import metrics, utils
 from river.metrics.base import BinaryMetric, ClassificationMetric
 
-from river_amf.encoding import shown
 from river_amf.evaluation.errors import EvaluationError, suggest
 from river_amf.evaluation.streams import Label, Sample
+from river_amf.kinds import shown
 
 Kinds = Mapping[str, type[ClassificationMetric]]
 Metric = ClassificationMetric | type[ClassificationMetric] | str

@@ -10,8 +10,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.encoding import shown
-from river_amf.frames import read_vector
+from river_amf.frames import as_samples, read_vector
+from river_amf.kinds import shown
 
 _Column = nw.Series[Any] | NDArray[Any] | list[Any]
 
@@ -61,10 +61,10 @@ class Table:
     def samples(self, names: list[str] | None = None) -> Iterator[tuple[Any, ...]]:
         """Yield the rows one by one, as samples for river, or just these features if all exist."""
         if names is not None and set(names) <= set(self.X.columns):
-            yield from zip(self.X[list(dict.fromkeys(names))].iter_rows(named=True))
+            yield from zip(as_samples(self.X[list(dict.fromkeys(names))]))
             return
         for block in self.blocks(_ROWS_AT_ONCE):
-            xs, ys = block.X.iter_rows(named=True), _to_list(block.y)
+            xs, ys = as_samples(block.X), _to_list(block.y)
             if block.w is None:
                 yield from zip(xs, ys, strict=True)
             else:

@@ -13,12 +13,12 @@ from river import base
 from river.metrics import Accuracy
 from tqdm import tqdm
 
-from river_amf.encoding import shown
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described
 from river_amf.evaluation.metrics import LogLoss
 from river_amf.evaluation.prequential import TestThenTrain, every, warm_up
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.streams import Label, Sample, read_pairs
+from river_amf.kinds import shown
 
 Maker = Callable[[], base.Classifier]
 

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from river import base, datasets
 
-from river_amf.encoding import shown
 from river_amf.evaluation import kinds, targets
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
 from river_amf.evaluation.files import STANDARD_INPUT, CsvTable, Layout, TypedTable, open_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_dataset
+from river_amf.kinds import shown
 
 Label = base.typing.ClfTarget
 Features = dict[base.typing.FeatureName, Any]
@@ -281,7 +281,7 @@ def _with_label(
 def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
     """Return labels as they would be without the rows that have none."""
     if isinstance(labels.dtype, pd.CategoricalDtype):
-        return labels.astype(labels.cat.categories.dtype)
+        labels = labels.astype(labels.cat.categories.dtype)
     if not is_complete and pd.api.types.is_float_dtype(labels) and (labels % 1 == 0).all():
         return labels.astype("int64")
     return labels.infer_objects()

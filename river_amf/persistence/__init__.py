@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import IO, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from river_amf._version import __version__
-from river_amf.encoding import shown
+from river_amf.kinds import shown
 from river_amf.persistence import container, sources
 from river_amf.persistence.container import Array, Header
 from river_amf.persistence.errors import FileError
@@ -194,6 +194,12 @@ def save(model: Any, path: PathLike | Writable) -> None:
     need not support `seek`. It gets the same bytes as a file at a path. If there is an exception,
     what has been written so far stays in it.
 
+    Labels, categories and names of features come back as they were if they are str, bool, int,
+    float, None, bytes, Decimal, Fraction, UUID, numpy scalars, dates, times or durations (naive, in
+    UTC or at a fixed offset; also those of pandas), pandas' Interval, or tuples of these. Values of
+    subclasses, such as members of a `StrEnum`, are saved as what they hold. Other hashables, such
+    as members of a plain `Enum` or frozensets, can be learned, but not saved.
+
     Parameters
     ----------
     model
@@ -207,9 +213,9 @@ def save(model: Any, path: PathLike | Writable) -> None:
     OSError
         If the file cannot be written.
     TypeError
-        If the model is not from this package, if a label, category or feature name is not a str,
-        bool, int, float, None, a numpy scalar of these types, or a tuple of such values, or if
-        `path` is neither a path nor a file that is open in binary mode.
+        If the model is not from this package, if a label, category or feature name is of a type
+        that files cannot hold, or if `path` is neither a path nor a file that is open in binary
+        mode.
     ValueError
         If labels, categories and feature names together take more than 1 GiB, if more than 128 of
         them have the same hash, or if the `model_` of a scikit-learn estimator has learned other

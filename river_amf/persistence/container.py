@@ -47,12 +47,12 @@ from numpy.typing import NDArray
 
 from river_amf import layout
 from river_amf._version import __version__
-from river_amf.encoding import shown
+from river_amf.kinds import shown
 from river_amf.persistence import headers, sources
 from river_amf.persistence.errors import FileError
 from river_amf.persistence.replacement import replace
 
-FORMAT = 2
+FORMAT = 3
 LONGEST_HEADER = 2**30
 
 _HEADER = "header.json"

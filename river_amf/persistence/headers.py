@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from river_amf.encoding import shown
+from river_amf.kinds import shown
 from river_amf.persistence.errors import FileError
 
 _MOST_ENTRIES = 1000  # of one object

@@ -10,19 +10,28 @@ type and one more item:
 ["text", "..."]                    a str with surrogates, as the hexadecimal digits of its UTF-8
 ["int64", 1], ["float32", 0.5], …  a numpy scalar, by the name of its dtype
 ["str", "..."]                     an `np.str_`
+["UUID", "..."], ["date", "..."] … one of the types of `persistence.scalars`
 ================================== ================================================================
+
+A value of a subclass of str, bytes, int or float, such as a member of a `StrEnum`, is written as
+what it holds.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from river_amf.encoding import Categories, Features, Labels, is_missing, shown
+from river_amf.encoding import Categories, Features, Labels
+from river_amf.kinds import Number, is_missing, plain, shown
+from river_amf.mismatch import Mismatches
+from river_amf.persistence import scalars
 from river_amf.persistence.errors import FileError
 from river_amf.persistence.headers import Unparsed, is_array, items_of
 
@@ -39,8 +48,9 @@ _NUMPY_TYPES = {
     for name in ("bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
 }
 _SUPPORTED = (
-    "files can hold str, bool, int, float, None, numpy scalars of these types, and tuples of such "
-    f"values, nested up to {_DEEPEST} deep"
+    "files can hold str, bool, int, float, None, numpy scalars of these types, bytes, Decimal, "
+    "Fraction, UUID, dates, times and durations (naive, in UTC or at a fixed offset), pandas' "
+    f"Interval, and tuples of such values, nested up to {_DEEPEST} deep"
 )
 
 
@@ -76,11 +86,19 @@ def _to_json(value: Any, depth: int) -> Any:
         return value if math.isfinite(value) else ["float", str(value)]
     if kind is tuple and depth:
         return ["tuple", [_to_json(item, depth - 1) for item in value]]
+    if kind is pd.Interval and depth:
+        ends = [_to_json(item, depth - 1) for item in (value.left, value.right)]
+        return ["Interval", [*ends, value.closed]]
     if kind is np.str_:
         return ["str", _to_json(str.__str__(value), 0)]  # str(value) drops "\0" at the end
     if isinstance(value, np.generic) and _NUMPY_TYPES.get(value.dtype.name) is value.dtype.type:
         return [value.dtype.name, _to_json(value.item(), 0)]
-    raise _Unsupported
+    if type(plain(value)) is not kind:
+        return _to_json(plain(value), depth)
+    tagged = scalars.to_tagged(value)
+    if tagged is None:
+        raise _Unsupported
+    return tagged
 
 
 def _is_plain(text: str) -> bool:
@@ -111,6 +129,12 @@ def _from_json(item: Any, depth: int) -> Any:
         kind, content = next(parts), next(parts)
         if kind == "tuple" and depth and is_array(content):
             value: Any = tuple([_from_json(part, depth - 1) for part in items_of(content)])
+        elif kind == "Interval" and depth and is_array(content):
+            ends = [_from_json(part, depth - 1) for part in itertools.islice(items_of(content), 4)]
+            left, right, closed = ends
+            value = pd.Interval(left, right, closed)
+        elif kind in scalars.NAMES:
+            value = scalars.from_content(kind, content)
         else:
             value = _UNTAGGED[kind](content)
         if next(parts, parts) is not parts:
@@ -118,7 +142,7 @@ def _from_json(item: Any, depth: int) -> Any:
         return value
     except FileError:
         raise
-    except (KeyError, OverflowError, StopIteration, TypeError, ValueError):
+    except (ArithmeticError, KeyError, StopIteration, TypeError, ValueError):
         raise FileError(f"is damaged: {shown(item)} does not encode a value") from None
 
 
@@ -168,14 +192,12 @@ def parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameter_to_json(name: str, value: Any) -> Any:
-    try:
-        return to_json(value, name)
-    except TypeError:
-        if isinstance(value, numbers.Integral):
-            return to_json(int(value), name)
-        if isinstance(value, numbers.Real):
-            return to_json(float(value), name)
-        raise
+    is_exact = isinstance(value, int | float | np.generic)
+    if not is_exact and isinstance(value, numbers.Integral):
+        return to_json(int(value), name)
+    if not is_exact and isinstance(value, numbers.Real):
+        return to_json(float(value), name)
+    return to_json(value, name)
 
 
 def parameters_from_json(items: Any, names: Iterable[str]) -> dict[str, Any]:
@@ -239,8 +261,27 @@ def features_to_json(features: Features) -> list[list[Any]]:
     return result
 
 
-def features_from_json(items: Any, max_categories: int | None = None) -> Features:
+def undecided_to_json(features: Features) -> list[list[Any]]:
+    """Return the name of each feature whose kind is open, with the first category of it.
+
+    >>> features = Features(is_lenient=True)
+    >>> undecided_to_json(features.extended(features.check({"temp": "N/A"})))
+    [['temp', 'N/A']]
+    """
+    names = _savable(features.all_undecided, "feature name")
+    firsts = features.all_undecided.items()
+    return [
+        [name, to_json(first, f"category of feature {shown(feature)}:")]
+        for name, (feature, first) in zip(names, firsts, strict=True)
+    ]
+
+
+def features_from_json(
+    items: Any, max_categories: int | None = None, undecided: Any = None
+) -> Features:
     """Return the features in a file, or raise FileError.
+
+    With a list of what is `undecided`, values of the wrong kind count as missing.
 
     >>> list(features_from_json([["color", ["red"]], ["size", None]]))
     ['color', 'size']
@@ -276,7 +317,30 @@ def features_from_json(items: Any, max_categories: int | None = None) -> Feature
     names = _distinct(read_names(), "feature")
     by_name = {names[column]: coding for column, coding in codings.items()}
     columns = {name: column for column, name in enumerate(names)}
-    return Features.of(columns, by_name)
+    if undecided is None:
+        return Features.of(columns, by_name)
+    firsts: list[Hashable] = []
+    open_names = _distinct(_undecided_names(undecided, firsts), "feature")
+    if not columns.keys().isdisjoint(open_names):
+        raise _wrong_undecided()
+    return Features.of(columns, by_name, dict(zip(open_names, firsts, strict=True)), Mismatches())
+
+
+def _undecided_names(items: Any, firsts: list[Hashable]) -> Iterator[Hashable]:
+    """Yield the features whose kind is open and add their first categories, or raise FileError."""
+    if not is_array(items):
+        raise _wrong_undecided()
+    for item in items_of(items):
+        parts: Iterator[Any] = itertools.islice(items_of(item) if is_array(item) else [], 3)
+        pair = [*map(from_json, parts)]
+        if len(pair) != 2 or is_missing(pair[1]) or isinstance(pair[1], Number):
+            raise _wrong_undecided()
+        firsts.append(pair[1])
+        yield pair[0]
+
+
+def _wrong_undecided() -> FileError:
+    return FileError("is damaged: its features of an open kind cannot be right")
 
 
 def _wrong_codes() -> FileError:

@@ -10,9 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import frames, paths
-from river_amf.encoding import Number, as_number, is_missing, shown
 from river_amf.explanation import name
 from river_amf.forest import AMFClassifier, river_model
+from river_amf.kinds import Number, as_number, is_missing, shown
 from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import (
     Axes,
@@ -128,7 +128,7 @@ def decision_surface(
     known = [label for label in colors if label in labels]
     surface = proba[:, [labels.index(label) for label in known]]
     _draw_surface(ax, sides, surface, [colors[label] for label in known])
-    _draw_samples(ax, samples, horizontal, vertical, colors)
+    _draw_samples(ax, forest, samples, horizontal, vertical, colors)
     ax.set_xlabel(name(horizontal), parse_math=False)
     ax.set_ylabel(name(vertical), parse_math=False)
     add_legend(ax, colors, loc="best", ncols=-(-len(colors) // 10))
@@ -172,8 +172,8 @@ def _grid(
     model: Any, feature: Hashable, samples: list[Sample], resolution: int
 ) -> NDArray[np.float64]:
     """Return the values of a feature for which to predict, or raise ValueError."""
-    values = [x[feature] for x, _ in samples if not is_missing(x.get(feature))]
     forest = _forest(model)
+    values = [x[feature] for x, _ in samples if not _counts_as_missing(forest, x.get(feature))]
     is_categorical = forest is not None and forest._features.categories(feature) is not None
     if is_categorical or not all(isinstance(value, Number) for value in values):
         raise ValueError(f"feature {shown(feature)} is categorical; it must be numeric")
@@ -185,6 +185,12 @@ def _grid(
     low, high = min(numbers), max(numbers)
     margin = _MARGIN * (high - low) if high > low else 0.5
     return np.linspace(low - margin, high + margin, int(resolution))
+
+
+def _counts_as_missing(forest: AMFClassifier | None, value: Any) -> bool:
+    """Whether the value of a numeric feature counts as missing, for this forest if it is one."""
+    is_lenient = forest is not None and forest.on_mismatch == "missing"
+    return is_missing(value) or (is_lenient and not isinstance(value, Number))
 
 
 def _points(
@@ -291,6 +297,7 @@ def _draw_surface(
 
 def _draw_samples(
     ax: Axes,
+    forest: AMFClassifier | None,
     samples: list[Sample],
     horizontal: Hashable,
     vertical: Hashable,
@@ -300,7 +307,7 @@ def _draw_samples(
     points = [
         (float(x[horizontal]), float(x[vertical]), colors[y])
         for x, y in samples
-        if not is_missing(x.get(horizontal)) and not is_missing(x.get(vertical))
+        if not any(_counts_as_missing(forest, x.get(axis)) for axis in (horizontal, vertical))
     ]
     if points:
         across, up, color = zip(*points, strict=True)

@@ -46,7 +46,7 @@ class AMFClassifier(OnlineForest):
         the classes seen so far.
     loss, split_prior, max_categories, max_bytes, split_intensity, fading_factor, restart_threshold
         As in `river_amf.AMFClassifier`.
-    vote
+    vote, on_mismatch
         As in `river_amf.AMFClassifier`.
     n_jobs
         Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
@@ -114,6 +114,7 @@ class AMFClassifier(OnlineForest):
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
         vote: str = "mean",
+        on_mismatch: str = "raise",
         n_jobs: int | None = 1,
         class_weight: dict[Any, float] | str | None = None,
     ) -> None:
@@ -133,6 +134,7 @@ class AMFClassifier(OnlineForest):
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
         self.vote = vote
+        self.on_mismatch = on_mismatch
         self.n_jobs = n_jobs
         self.class_weight = class_weight
 
@@ -147,7 +149,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     ----------
     n_estimators, step, use_aggregation, dirichlet, split_pure, random_state, n_classes, loss
         As in `AMFClassifier`.
-    max_bytes, n_jobs, class_weight
+    max_bytes, on_mismatch, n_jobs, class_weight
         As in `AMFClassifier`.
     max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote
         As in `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
@@ -187,6 +189,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
         vote: str = "learned",
+        on_mismatch: str = "raise",
         n_jobs: int | None = 1,
         class_weight: dict[Any, float] | str | None = None,
     ) -> None:
@@ -207,6 +210,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,
             vote=vote,
+            on_mismatch=on_mismatch,
             n_jobs=n_jobs,
             class_weight=class_weight,
         )

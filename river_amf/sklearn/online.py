@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from river_amf import frames
-from river_amf.encoding import shown
+from river_amf.kinds import shown
 from river_amf.locks import ModelLock
 from river_amf.sklearn.saving import SavedEstimator, as_river_takes
 from river_amf.sklearn.targets import (

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from river_amf import dummy, forest
-from river_amf.encoding import shown
+from river_amf.kinds import shown
 from river_amf.locks import ModelLock
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take

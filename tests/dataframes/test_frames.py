@@ -186,16 +186,13 @@ PANDAS_COLUMNS = {
     "string": pd.Series(["red", None, "tan", ""], dtype="string"),
     "categories": pd.Series(pd.Categorical(["tan", "red", None, "tan"], ["red", "nil", "tan"])),
     "ordered categories": pd.Series(pd.Categorical([*"baab"], [*"xab"], ordered=True)),
-    "numbers as categories": pd.Series(pd.Categorical([30, 10, None, 30], [10, 20, 30])),
     "no categories": pd.Series(pd.Categorical([None] * 4)),
-    "datetime64": pd.Series(TIMES, dtype="datetime64[ns]"),
     "Decimals": objects(*DECIMALS),
     "numbers of all types": objects(1, np.float32(0.1), decimal.Decimal("0.1"), np.bool_(True)),
     "numbers with gaps": objects(10**300, None, 0.5, pd.NA),
     "booleans with gaps": objects(True, None, False, math.nan),
     "categories with gaps": objects("red", math.nan, pd.NaT, "tan"),
     "nothing": objects(None, math.nan, pd.NA, pd.NaT),
-    "dates": objects(*DATES),
     "tuples": objects((1,), (2.0,), (True,), ()),
     "enum": objects(Color.TAN, Color.RED, None, Color.TAN),
     "all sorts": objects("1", b"1", frozenset({1}), ("a", None)),
@@ -212,8 +209,6 @@ POLARS_COLUMNS = {
     "Categorical": lambda pl: pl.Series(["tan", "red", None, "tan"], dtype=pl.Categorical),
     "Enum": lambda pl: pl.Series(["tan", "red", None, "tan"], dtype=pl.Enum(["red", "no", "tan"])),
     "Binary": lambda pl: pl.Series([b"red", None, b"", b"red"]),
-    "Date": lambda pl: pl.Series(DATES),
-    "Datetime": lambda pl: pl.Series(TIMES),
     "Null": lambda pl: pl.Series([None] * 4),
 }
 
@@ -227,10 +222,7 @@ ARROW_COLUMNS = {
     "string": lambda pa: pa.array(["red", None, "tan", ""]),
     "large_string": lambda pa: pa.array(["red", None, "tan", ""], pa.large_string()),
     "dictionary": lambda pa: pa.array(["tan", "red", None, "tan"]).dictionary_encode(),
-    "dictionary of numbers": lambda pa: pa.array([30, 10, None, 30]).dictionary_encode(),
     "binary": lambda pa: pa.array([b"red", None, b"", b"red"]),
-    "date32": lambda pa: pa.array(DATES),
-    "timestamp": lambda pa: pa.array(TIMES, pa.timestamp("us")),
     "null": lambda pa: pa.nulls(4),
 }
 
@@ -259,6 +251,82 @@ def test_a_column_of_polars_is_like_its_values(make_column):
 @pytest.mark.parametrize("make_column", ARROW_COLUMNS.values(), ids=ARROW_COLUMNS)
 def test_a_column_of_arrow_is_like_its_values(make_column):
     assert_column_is_like_its_values(Arrow, make_column(pytest.importorskip("pyarrow")))
+
+
+TIMES_OF_LIBRARIES = {
+    "datetime64": lambda: pd.Series(TIMES, dtype="datetime64[ns]"),
+    "timedelta64": lambda: pd.Series([1, 2, None, 3], dtype="timedelta64[s]"),
+    "Period": lambda: pd.Series(pd.period_range("2020", periods=4, freq="M")),
+    "dates": lambda: objects(*DATES),
+    "dates as categories": lambda: objects(*DATES).astype("category"),
+    "Date": lambda: pytest.importorskip("polars").Series(DATES),
+    "Duration": lambda: pytest.importorskip("polars").Series([datetime.timedelta(1)] * 4),
+    "Time": lambda: pytest.importorskip("polars").Series([datetime.time(5)] * 4),
+    "timestamp": lambda: pytest.importorskip("pyarrow").array(TIMES),
+    "date32": lambda: pytest.importorskip("pyarrow").array(DATES),
+}
+
+
+@pytest.mark.parametrize("make_column", TIMES_OF_LIBRARIES.values(), ids=TIMES_OF_LIBRARIES)
+def test_a_column_of_dates_or_times_is_refused_with_what_to_do_instead(make_column):
+    column = make_column()
+    library = {"pandas": Pandas, "polars": Polars, "pyarrow": Arrow}[
+        type(column).__module__.partition(".")[0]
+    ]
+    X = library.frame({"length": [0.1, 0.2, 0.3, 0.4], "when": column})
+    numeric = fresh()
+    numeric.learn_one({"length": 1.0, "when": 1.0}, "x")
+    for model in (fresh(), trained(), numeric):
+        before = pickle.dumps(model)
+        with pytest.raises(ValueError, match=r"row 0: feature 'when'.*convert it to a number"):
+            model.learn_many(X, list("xyxy"))
+        assert pickle.dumps(model) == before
+
+
+NUMBERS_AS_CATEGORIES = {
+    "int": lambda: pd.Series([30, 10, None, 30], dtype="Int64").astype("category"),
+    "int, with gaps": lambda: pd.Series([30, 10, None, 30]).astype("category"),
+    "more categories than used": lambda: pd.Series(
+        pd.Categorical([30, 10, None, 30], [10, 20, 30])
+    ),
+    "ordered": lambda: pd.Series(pd.Categorical([30, 10, None, 30], ordered=True)),
+    "among text": lambda: pd.Series(pd.Categorical(objects("30", 10, None, 30))),
+    "dictionary": lambda: (
+        pytest.importorskip("pyarrow").array([30, 10, None, 30]).dictionary_encode()
+    ),
+    "dictionary in pandas": lambda: pd.Series(
+        pd.arrays.ArrowExtensionArray(
+            pytest.importorskip("pyarrow").array([30, 10, None, 30]).dictionary_encode()
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("make_column", NUMBERS_AS_CATEGORIES.values(), ids=NUMBERS_AS_CATEGORIES)
+def test_numbers_in_a_column_of_categories_are_categories_as_text(make_column):
+    column = make_column()
+    library = Pandas if isinstance(column, pd.Series) else Arrow
+    X = library.frame({"length": [0.1, 0.2, 0.3, 0.4], "code": column})
+    codes = ["30", "10", None, "30"]
+    rows = [x | {"code": code} for x, code in zip(library.rows(X), codes, strict=True)]
+    model, twin = fresh(), fresh()
+    for labels in ("xyxy", "yyxz"):
+        model.learn_many(X, list(labels))
+        learn(twin, rows, labels)
+        assert_twins(model, twin)
+    answers = library.proba(model.predict_proba_many(X))[1]
+    np.testing.assert_array_equal(answers, [[*twin.predict_proba_one(x).values()] for x in rows])
+    with pytest.raises(
+        ValueError, match=r"'code' has held categories .* the number 30; pass a str"
+    ):
+        model.predict_one({"code": 30})
+
+
+def test_a_column_of_categories_is_no_column_of_numbers():
+    model = fresh()
+    model.learn_one({"code": 30}, "x")
+    with pytest.raises(ValueError, match="row 0: feature 'code' has held numbers so far, got '30'"):
+        model.learn_many(pd.DataFrame({"code": pd.Categorical([30])}), ["x"])
 
 
 @pytest.mark.parametrize("dtype", ["int64[pyarrow]", "bool[pyarrow]", "string[pyarrow]"])

@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from losses import log_loss, losses
 from river import (
@@ -32,7 +33,7 @@ from river import (
 )
 from sklearn.linear_model import Perceptron
 
-from river_amf import AMFClassifier, baselines, evaluation
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, baselines, evaluation
 from river_amf.evaluation import (
     EvaluationError,
     compare,
@@ -333,6 +334,42 @@ def test_a_dataset_may_be_anything_that_has_samples(kind, limit):
         expected = of_river(model.clone(), SAMPLES[:limit], metrics.Accuracy())
         assert table["accuracy"][name] == expected
     assert set(table["n_samples"]) == {min(limit or 1000, 40)}
+
+
+CODED = [({"size": i % 7 / 2, "code": str(30 + i * 5 % 4)}, i * 5 % 4 > 1) for i in range(120)]
+
+
+def coded(tmp_path):
+    """Yield streams of all kinds in which the same numbers are declared to be categories."""
+    frame = pd.DataFrame([{**x, "target": y} for x, y in CODED])
+    frame["code"] = frame["code"].astype(int).astype("category")
+    X, y = frame[["size", "code"]], frame["target"]
+    yield from (frame, (X, y), (pa.Table.from_pandas(X), y.tolist()))
+    frame.to_parquet(tmp_path / "coded.parquet")
+    yield from (tmp_path / "coded.parquet", load_stream(tmp_path / "coded.parquet"))
+
+
+def test_numbers_declared_to_be_categories_are_categories_whatever_the_stream(tmp_path):
+    def late(stream):
+        metric = metrics.Accuracy()
+        return evaluation.progressive_val_score(stream, AMFClassifier(seed=1), metric, delay=3)
+
+    def watched(watch, stream, **options):
+        model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+        return watch(stream, model, 40, **options)
+
+    def all_of(stream):
+        comparison = compare(stream, {"forest": AMFClassifier(seed=1)})
+        yield comparison.table[["accuracy", "log-loss"]]
+        yield watched(evaluation.drift_history, stream).relevance
+        yield watched(evaluation.depth_history, stream)
+        yield watched(evaluation.importance_history, stream, seed=1)
+        yield pd.Series([late(stream).get()])
+
+    expected = [*all_of(CODED)]
+    for stream in coded(tmp_path):
+        for ours, theirs in zip(all_of(stream), expected, strict=True):
+            assert ours.equals(theirs)
 
 
 def test_streams_go_by_name_and_files_by_path(tmp_path):

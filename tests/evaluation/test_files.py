@@ -26,6 +26,7 @@ from river_amf.evaluation import (
     progressive_val_score,
 )
 from river_amf.evaluation.kinds import MISSING, markers, parsed
+from river_amf.evaluation.progressive import iter_samples
 from river_amf.evaluation.targets import is_quantity
 
 BANANAS = [{**x, "target": y} for x, y in datasets.Bananas().take(2000)]
@@ -350,6 +351,49 @@ def test_categories_of_parquet_are_text(write):
     stream = load_stream(write(file.getvalue(), "t.parquet"))
     assert list(stream) == [({"a": "u"}, "p"), ({"a": "v"}, "p"), ({}, "p")]
     assert stream.n_categorical == 1
+
+
+def test_categories_of_parquet_are_those_of_the_same_dataframe(write):
+    columns = {
+        "i": pd.Categorical([30, None, 10]),
+        "f": pd.Categorical([0.5, 30.0, None]),
+        "b": pd.Categorical([True, None, False]),
+        "n": pd.Categorical(pd.array([1, None, 2], "Int64")),
+        "y": [*"pqp"],
+    }
+    frame, file = pd.DataFrame(columns), io.BytesIO()
+    frame.to_parquet(file)
+    stream_path = write(file.getvalue(), "t.parquet")
+    stream = load_stream(stream_path)
+    assert [x for x, _ in stream] == [
+        {"i": "30", "f": "0.5", "b": "True", "n": "1"},
+        {"f": "30"},
+        {"i": "10", "b": "False", "n": "2"},
+    ]
+    for (x, _), (row, _) in zip(stream, iter_samples(frame), strict=True):
+        assert x == {name: value for name, value in row.items() if not pd.isna(value)}
+    assert (stream.n_numeric, stream.n_categorical) == (0, 4)
+    assert list(load_stream(stream_path, categorical=["i", "f"])) == list(stream)
+
+
+def test_dates_as_categories_are_refused_like_other_dates(write):
+    file = io.BytesIO()
+    days = pd.Series(pd.date_range("2020", periods=3))
+    pd.DataFrame({"day": days.astype("category"), "y": [*"pqp"]}).to_parquet(file)
+    path = write(file.getvalue(), "t.parquet")
+    with pytest.raises(EvaluationError, match=r"'day'.* convert it to a number"):
+        drift_history(path, AMFClassifier())
+    chosen = load_stream(path, categorical=["day"])
+    assert [x["day"][:10] for x, _ in chosen] == ["2020-01-01", "2020-01-02", "2020-01-03"]
+
+
+def test_labels_of_dtype_category_are_what_they_hold(write):
+    file = io.BytesIO()
+    labels = pd.Categorical([30, None, 10])
+    pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": labels}).to_parquet(file)
+    stream = load_stream(write(file.getvalue(), "t.parquet"))
+    assert list(stream) == [({"a": 1.0}, 30), ({"a": 3.0}, 10)]
+    assert [type(y) for _, y in stream] == [int, int]
 
 
 def test_dtypes_of_pandas_with_missing_values_are_read(write):

@@ -6,6 +6,7 @@ import itertools
 import pickle
 import random
 import time
+import warnings
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -13,7 +14,7 @@ import pandas as pd
 import pytest
 from river import base, datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing, utils
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, MismatchWarning
 from river_amf.evaluation import progressive
 from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
 
@@ -275,6 +276,15 @@ def test_categories_of_pandas():
     frame["color"] = frame["color"].astype("category")
     frame["target"] = frame["target"].astype("category")
     assert_like_river(frame, samples(), metrics.CrossEntropy, step=70, yield_predictions=True)
+
+
+def test_numbers_of_dtype_category_are_categories_in_blocks_and_row_by_row():
+    codes = [30 + i % 4 for i in range(len(LABELS))]
+    frame = pd.DataFrame(COLUMNS | {"code": codes, "target": LABELS})
+    frame["code"] = frame["code"].astype("category")
+    stream = list(samples(COLUMNS | {"code": [str(code) for code in codes]}))
+    for options in ({"step": 100}, {"step": 2}, {"step": 100, "delay": 1}):
+        assert_like_river(frame, stream, yield_predictions=True, **options)
 
 
 def test_names_of_columns_need_not_be_strings():
@@ -593,6 +603,42 @@ def test_late_labels_in_dataframes_of_all_libraries(make_frame, options, weights
     )
 
 
+def spoilt(columns, rng):
+    """Return columns with text among the numbers, and numbers among the text."""
+    dirty = {"when": 0.0, "wait": 0.0, "day": 0.0, "grade": 0.0}
+    return {
+        name: [
+            rng.choice(["N/A", "?", 3, None]) if rng.random() < dirty.get(name, 0.1) else value
+            for value in values
+        ]
+        for name, values in columns.items()
+    }
+
+
+def told_by(call, *args, **kwargs):
+    """Return what a call warns of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*args, **kwargs)
+    assert {warning.category for warning in caught} <= {MismatchWarning}
+    return [str(warning.message) for warning in caught]
+
+
+@pytest.mark.parametrize("options", [{}, *(LATE[name] for name in ("5", "both", "never"))], ids=str)
+def test_dirty_values_count_as_missing_as_in_river(options, block_sizes):
+    columns = spoilt(timed(), random.Random(6))
+    metric, expected = Recorder(True), Recorder(True)
+    model, twin = (fresh(on_mismatch="missing") for _ in range(2))
+    frame = (pd.DataFrame(columns), LABELS)
+    told = told_by(progressive_val_score, frame, model, metric, **options)
+    assert sum(block_sizes) >= len(LABELS)
+    rest = samples(columns), twin, expected
+    assert sorted(told) == sorted(told_by(evaluate.progressive_val_score, *rest, **options))
+    assert metric.seen == expected.seen
+    assert_twins(model, twin)
+    assert len(told) == len({*told}) > 1
+
+
 @pytest.mark.parametrize("step", [1, 30, 170])
 def test_the_model_has_learnt_just_as_many_late_labels_at_each_yield(step, size_of_state):
     columns = timed()
@@ -630,6 +676,8 @@ def draw(rng):
     ]:
         if rng.random() < 0.25:
             parameters[name] = rng.choice(values)
+    if rng.random() < 0.25:
+        columns, parameters["on_mismatch"] = spoilt(columns, rng), "missing"
     return columns, labels, weights, options, parameters
 
 
@@ -640,6 +688,7 @@ def content(model):
 
 
 @pytest.mark.soak
+@pytest.mark.filterwarnings("ignore::river_amf.MismatchWarning")
 @pytest.mark.parametrize("seed", range(200))
 def test_late_labels_in_random_streams_are_those_of_river(seed, monkeypatch):
     rng = random.Random(seed)

@@ -8,13 +8,15 @@ import fractions
 import math
 import pickle
 import random
-from collections import Counter, OrderedDict, defaultdict
+import types
+from collections import ChainMap, Counter, OrderedDict, UserDict, defaultdict
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from river.utils import VectorDict
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
 
@@ -30,11 +32,13 @@ INFINITE = [
     fractions.Fraction(10**400),
 ]
 UNHASHABLE = [[1.0], {"nested": 1.0}, {1.0}, bytearray(b"red"), np.array([1.0, 2.0]), ("a", [1])]
-CATEGORIES = ["1.5", "", b"red", ("a", 1), frozenset({1}), datetime.date(2020, 1, 1)]
+CATEGORIES = ["1.5", "", b"red", ("a", 1), frozenset({1})]
 NUMBERS = [0, 1.5, True, np.bool_(False), np.int8(3), decimal.Decimal("0.5"), 10**400, math.inf]
-NOT_DICTS = [None, 1.0, "size", ["size"], [("size", 1.0)]]
+NOT_DICTS = [None, 1.0, "size", ["size"], [("size", 1.0)], pd.Series({"size": 1.0})]
 COMPLEX = [1j, complex(1), np.complex128(1 + 1j), np.complex64(1)]
 TIMES = [np.timedelta64(5), np.timedelta64(5, "s"), np.datetime64("2020-01-01")]
+TIMES += [datetime.date(2020, 1, 1), datetime.datetime(2020, 1, 1, 5), datetime.time(5)]
+TIMES += [datetime.timedelta(1), pd.Timestamp("2020"), pd.Timedelta(5), pd.Period("2020")]
 MISSING_LABELS = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, decimal.Decimal("nan")]
 MISSING_LABELS += [np.ma.masked, np.datetime64("NaT"), np.timedelta64("NaT"), complex("nan")]
 UNHASHABLE_LABELS = [["a"], {"a": 1}, {"a"}, ("a", []), np.array(["a"])]
@@ -149,7 +153,7 @@ def test_a_complex_number_is_refused_whatever_its_imaginary_part(value):
 
 
 @pytest.mark.parametrize("value", TIMES, ids=short)
-def test_a_date_or_duration_of_numpy_is_refused_with_what_to_do_instead(value):
+def test_a_date_or_duration_is_refused_with_what_to_do_instead(value):
     for name in ("size", "color"):
         assert_value_refused(mixed(), ValueError, name, value)
     assert_value_refused(mixed(), ValueError, "new", value, LEARNERS)
@@ -419,11 +423,11 @@ def test_labels_that_cannot_be_compared_are_refused():
     assert_refused(model, TypeError, ["a", (np.int64(1),)], learn, {"a": (np.int64(1),)})
 
 
-# Samples that are not dicts
+# Samples that are no mappings
 
 
 @pytest.mark.parametrize("make_model", [fresh, mixed, OnlineDummyClassifier])
-def test_a_sample_that_is_no_dict_is_refused(make_model):
+def test_a_sample_that_is_no_mapping_is_refused(make_model):
     for x in NOT_DICTS:
         for call in CALLS:
             assert_refused(make_model(), TypeError, [x], call, x)
@@ -651,7 +655,7 @@ class Suit(enum.Enum):
         [("c", 1), ("h", 2), ()],
         [frozenset("c"), frozenset("h"), frozenset()],
         list(Suit),
-        [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1), datetime.date(2022, 1, 1)],
+        [pd.Interval(0, 1), pd.Interval(1, 2), pd.Interval(2, 3)],
         ["c", b"h", ("s",)],
         ["", "nan", "None"],
     ],
@@ -683,11 +687,21 @@ def test_all_kinds_of_missing_values_are_like_an_absent_key(missing):
     assert answers(present, labels) == answers(absent, labels)
 
 
-@pytest.mark.parametrize("kind", [OrderedDict, lambda x: defaultdict(float, x)])
-def test_subclasses_of_dict_are_dicts(kind):
+MAPPINGS = [OrderedDict, UserDict, VectorDict, types.MappingProxyType, ChainMap]
+MAPPINGS += [lambda x: defaultdict(float, x)]
+
+
+@pytest.mark.parametrize("kind", MAPPINGS, ids=lambda kind: kind.__name__)
+def test_any_mapping_is_a_sample(kind):
     samples = [{"v": i * i % 23, "c": "red" if i % 3 else "tan"} for i in range(200)]
+    if kind is VectorDict:  # which holds numbers only
+        samples = [{"v": x["v"], "c": len(x["c"])} for x in samples]
     labels = noisy_labels([x["v"] for x in samples], 11)
     assert answers([kind(x) for x in samples], labels) == answers(samples, labels)
+    model, dummy = mixed(), OnlineDummyClassifier()
+    assert model.debug_one(kind({"size": 1.0})) == model.debug_one({"size": 1.0})
+    dummy.learn_one(kind({"size": 1.0}), 0)
+    assert dummy.predict_proba_one(kind({"size": 1.0})) == {0: 1.0}
 
 
 NAMES = [1, "1", b"1", (1, 2), "late", Suit.CLUBS, None, 2.5]

@@ -76,6 +76,11 @@ OF_THE_FOREST = OF_THE_DUMMY | {
         "> 0 and at most 1e+300, or None",
     ),
     "vote": (["mean", "learned"], [*NOT_CHOICES, None, "Learned"], "'mean' or 'learned'"),
+    "on_mismatch": (
+        ["raise", "missing"],
+        [*NOT_CHOICES, None, "ignore"],
+        "'raise' or 'missing'",
+    ),
     "n_jobs": (
         [1, 2, 1000, -1, np.int64(3)],
         [*(v for v in NOT_INTEGERS if repr(v) != "-1"), 0, -2, None],
@@ -154,6 +159,7 @@ def test_the_defaults_are_the_documented_ones():
         "fading_factor": None,
         "restart_threshold": None,
         "vote": "mean",
+        "on_mismatch": "raise",
         "n_jobs": 1,
         "seed": None,
     }
@@ -258,6 +264,7 @@ def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
             "fading_factor": st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
             "restart_threshold": st.floats(0.0, 10.0, exclude_min=True),
             "vote": st.sampled_from(["mean", "learned"]),
+            "on_mismatch": st.sampled_from(["raise", "missing"]),
             "seed": st.integers(0, 2**70),
         },
     )

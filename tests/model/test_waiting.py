@@ -2,7 +2,11 @@
 
 import collections
 import copy
+import datetime
 import decimal
+import enum
+import fractions
+import io
 import json
 import math
 import pickle
@@ -10,10 +14,13 @@ import random
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from river import compose, preprocessing, stream
+from river.utils import VectorDict
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, PackedSample
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, MismatchWarning, PackedSample
+from river_amf.frames import as_samples, read_frame
 
 PARAMETERS = {
     "plain": lambda: AMFClassifier(n_estimators=3, seed=1),
@@ -126,6 +133,73 @@ def test_any_mapping_can_be_packed_and_nothing_else():
     for x in ([1.0], None, "a"):
         with pytest.raises(TypeError, match="x must be a dict of features, such as"):
             PackedSample(x)
+
+
+class Shade(enum.StrEnum):
+    """Text of another type."""
+
+    RED = "red"
+    TAN = "tan"
+
+
+@pytest.mark.parametrize(
+    "kind", [collections.UserDict, collections.ChainMap, VectorDict], ids=lambda kind: kind.__name__
+)
+def test_packed_mappings_teach_what_their_dicts_do(kind):
+    ours, expected = (AMFClassifier(n_estimators=3, seed=1) for _ in range(2))
+    for i in range(60):
+        x = {"a": i % 7 / 3, "b": float(i % 2)}
+        ours.learn_one(PackedSample(kind(x)), i % 3)
+        expected.learn_one(x, i % 3)
+    assert pickle.dumps(ours) == pickle.dumps(expected)
+
+
+def test_odd_values_teach_the_same_packed():
+    colors = [Shade.RED, "red", np.str_("tan"), Shade.TAN, b"tan", ("tan", 1)]
+    sizes = [decimal.Decimal("0.5"), fractions.Fraction(1, 2), np.float16(0.5), True, None]
+    ours, expected = (AMFClassifier(n_estimators=3, seed=1) for _ in range(2))
+    for i in range(60):
+        x = {"color": colors[i % 6], Shade.RED: sizes[i % 5], "b": i % 4}
+        ours.learn_one(PackedSample(x), i % 3)
+        expected.learn_one(x, i % 3)
+    assert list(ours._features) == list(expected._features) == ["b", "color", "red"]
+    assert content(ours) == content(expected)
+    when = {"when": datetime.date(2020, 1, 1)}
+    for x in (when, PackedSample(when)):
+        with pytest.raises(ValueError, match=r"feature 'when'.*convert it to a number"):
+            ours.learn_one(x, 1)
+
+
+def content(model):
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
+def test_rows_of_dataframes_teach_the_same_packed():
+    frame = pd.DataFrame({"size": [i % 7 for i in range(60)]})
+    frame["code"] = pd.Categorical([30 + i % 3 for i in range(60)])
+    labels = [i % 3 > 1 for i in range(60)]
+    ours, expected = (AMFClassifier(n_estimators=3, seed=1) for _ in range(2))
+    for x, y in zip(as_samples(read_frame(frame)), labels, strict=True):
+        ours.learn_one(PackedSample(x), y)
+    expected.learn_many(frame, labels)
+    assert content(ours) == content(expected)
+    assert list(ours._features.categories("code")) == ["30", "31", "32"]
+
+
+def test_dirty_values_may_count_as_missing_packed():
+    ours, expected = (
+        AMFClassifier(n_estimators=3, on_mismatch="missing", seed=1) for _ in range(2)
+    )
+    rows = [{"temp": "N/A" if i % 5 == 0 else i % 7, "b": i % 2} for i in range(60)]
+    for model, kind in ((ours, PackedSample), (expected, dict)):
+        with pytest.warns(MismatchWarning, match="feature 'temp'") as caught:
+            for i, x in enumerate(rows):
+                model.predict_one(kind(x))
+                model.learn_one(kind(x), i % 3)
+        assert len(caught) == 1
+    assert pickle.dumps(ours) == pickle.dumps(expected)
 
 
 def test_a_packed_sample_takes_a_seventh_of_the_memory_of_a_dict_from_json():

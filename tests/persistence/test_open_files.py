@@ -234,7 +234,7 @@ def test_a_file_that_does_not_wait_is_refused():
 def test_what_cannot_be_saved_is_found_before_anything_is_written():
     file = io.BytesIO()
     with pytest.raises(TypeError, match="cannot save label"):
-        learn(AMFClassifier(), [({"a": 1}, b"x", 1.0)]).save(file)
+        learn(AMFClassifier(), [({"a": 1}, frozenset(), 1.0)]).save(file)
     with pytest.raises(TypeError, match="cannot save the array"):
         container.write(
             file, {"river_amf": "0.1"}, {"a/b": OnlineDummyClassifier()._to_file()[1]["counts"]}

@@ -20,6 +20,9 @@ KINDS = {
     "adaptive": lambda **given: AdaptiveAMFClassifier(
         **({"n_estimators": 4, "max_nodes": 301, "seed": 7} | given)
     ),
+    "lenient": lambda **given: AMFClassifier(
+        **({"n_estimators": 4, "on_mismatch": "missing", "seed": 7} | given)
+    ),
     "bounded": lambda **given: AdaptiveAMFClassifier(
         **({"n_estimators": 4, "max_categories": 16, "max_bytes": 200_000, "seed": 7} | given)
     ),

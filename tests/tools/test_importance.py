@@ -9,12 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from river import compose, linear_model, naive_bayes, preprocessing, tree
+from river.utils import VectorDict
 
 import river_amf.sklearn
 from river_amf import (
     AdaptiveAMFClassifier,
     AMFClassifier,
+    MismatchWarning,
     OnlineDummyClassifier,
+    PackedSample,
     evaluation,
     inspection,
 )
@@ -265,6 +268,40 @@ def test_estimators_of_scikit_learn_are_measured_too():
         of_estimator.update(x, label)
         of_model.update(x, label)
     pd.testing.assert_series_equal(of_estimator.get(), of_model.get())
+
+
+@pytest.mark.parametrize("kind", [collections.UserDict, VectorDict, PackedSample])
+def test_any_mapping_is_measured(kind):
+    rows = [({"a": i % 7 / 3, "b": float(i % 2)}, i % 7 > 3) for i in range(60)]
+    model = AMFClassifier(3, seed=5)
+    for x, y in rows:
+        model.learn_one(x, y)
+    ours, expected = (PermutationImportance(model, seed=1) for _ in range(2))
+    for x, y in rows:
+        ours.update(kind(x), y)
+        expected.update(x, y)
+    pd.testing.assert_series_equal(ours.get(), expected.get())
+    with pytest.raises(TypeError, match="x must be a dict of features"):
+        ours.update([1.0], "up")
+
+
+def test_values_of_the_wrong_kind_are_measured_as_missing():
+    def measured(on_mismatch, dirty):
+        rng, model = random.Random(2), AMFClassifier(3, on_mismatch=on_mismatch, seed=5)
+        importance = PermutationImportance(model, seed=1)
+        for i in range(200):
+            x = {"a": rng.random(), "b": rng.random()}
+            y = x["a"] > 0.5
+            if i % 9 == 4:
+                x["a"] = dirty
+            importance.update(x, y)
+            model.learn_one(x, y)
+        return importance.get()
+
+    with pytest.warns(MismatchWarning, match="'a'"):
+        ours = measured("missing", "N/A")
+    pd.testing.assert_series_equal(ours, measured("raise", None))
+    assert ours["a"] > 0.1
 
 
 def test_a_sample_that_the_model_refuses_is_not_measured():

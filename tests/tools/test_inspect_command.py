@@ -1,9 +1,13 @@
 """The command `river-amf inspect`: what it says of files of all kinds, and of other files."""
 
+import datetime
+import decimal
+import fractions
 import inspect
 import pickle
 import re
 import sys
+import uuid
 from pathlib import Path
 
 import pandas as pd
@@ -161,6 +165,36 @@ def test_names_take_one_line_whatever_they_hold(inspected):
     lines = inspected(model)
     assert values(lines)["labels"] == r"1: 'up\ndown' 1"
     assert r"  'a\nb'   numeric" in lines
+
+
+def test_a_feature_whose_kind_is_open_is_listed(inspected):
+    for kind in (river_amf.AMFClassifier, river_amf.AdaptiveAMFClassifier):
+        model = kind(n_estimators=1, on_mismatch="missing", seed=1)
+        for i in range(20):
+            model.learn_one({"size": i % 7, "color": "red" if i % 2 else "tan", "temp": "N/A"}, "a")
+        lines = inspected(model)
+        told = values(lines)
+        assert told["features"] == "3: 1 numeric, 1 categorical, 1 whose kind is open"
+        assert told["parameters"] == "n_estimators=1, seed=1, on_mismatch='missing'"
+        assert "  'temp'   open" in lines
+
+
+LABELS = [b"a", decimal.Decimal("0.5"), uuid.UUID(int=1), datetime.date(2020, 1, 1)]
+LABELS += [fractions.Fraction(1, 3), pd.Timestamp("2020"), pd.Interval(0, 1), ("a", b"1")]
+
+
+def test_labels_of_all_types_that_files_hold_are_told(inspected):
+    model, dummy = (
+        river_amf.AMFClassifier(n_estimators=1, seed=1),
+        river_amf.OnlineDummyClassifier(),
+    )
+    for label in LABELS:
+        model.learn_one({"size": 1.0, "what": label if type(label) is bytes else "a"}, label)
+        dummy.learn_one({}, label)
+    expected = f"{len(LABELS)}: " + ", ".join(f"{label!r} 1" for label in LABELS)
+    assert values(inspected(model))["labels"] == expected
+    assert values(inspected(dummy))["labels"] == expected
+    assert "format 3," in values(inspected(model))["file"]
 
 
 # Other files

@@ -1,3 +1,4 @@
+import collections
 import math
 import pickle
 import re
@@ -7,9 +8,10 @@ import numpy as np
 import pytest
 import tables
 from river import preprocessing
+from river.utils import VectorDict
 from sklearn.exceptions import NotFittedError
 
-from river_amf import AMFClassifier, inspection, sklearn
+from river_amf import AMFClassifier, MismatchWarning, PackedSample, inspection, sklearn
 
 
 @pytest.fixture
@@ -209,6 +211,35 @@ def test_a_bad_sample_raises_as_in_prediction(mixed, look, has_learnt):
             look(model, x)
     with pytest.raises(TypeError, match=r"pipeline\['AMFClassifier'\]"):
         look(preprocessing.StandardScaler() | model, {"size": 1})
+
+
+def test_any_mapping_is_looked_at(mixed):
+    x = {"size": 3.0, "color": "r"}
+    for other in (collections.UserDict(x), PackedSample(x)):
+        assert inspection.path(mixed, other).equals(inspection.path(mixed, x))
+        assert inspection.weighted_depth(mixed, other).equals(inspection.weighted_depth(mixed, x))
+        assert mixed[1].predict_proba_one(other) == mixed[1].predict_proba_one(x)
+        assert mixed[1].debug_one(other) == mixed[1].debug_one(x)
+    numbers, x = AMFClassifier(n_estimators=2, seed=1), {"a": 1.0}
+    for i in range(20):
+        numbers.learn_one(VectorDict({"a": i}), i > 9)
+    assert inspection.path(numbers, VectorDict(x)).equals(inspection.path(numbers, x))
+
+
+def test_a_value_of_the_wrong_kind_is_looked_at_as_missing():
+    model = AMFClassifier(n_estimators=2, on_mismatch="missing", seed=1)
+    for i in range(40):
+        model.learn_one({"size": i % 7, "color": "rg"[i % 2], "open": "N/A"}, i % 7 > 3)
+    dirty, clean = {"size": "N/A", "color": 3, "open": "?"}, {}
+    with pytest.warns(MismatchWarning):
+        model.predict_one(dirty)
+    assert inspection.path(model, dirty).equals(inspection.path(model, clean))
+    assert set(inspection.path(model, dirty)["value"]) == {None}
+    assert inspection.weighted_depth(model, dirty).equals(inspection.weighted_depth(model, clean))
+    assert model[0].predict_proba_one(dirty) == model[0].predict_proba_one(clean)
+    assert model.debug_one(dirty) == model.debug_one(clean)
+    # a feature without a kind has no column yet
+    assert sorted(inspection.feature_importance(model).index) == ["color", "size"]
 
 
 @pytest.mark.parametrize("tree", [-1, 2])

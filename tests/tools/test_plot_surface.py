@@ -7,7 +7,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from river import datasets, dummy, naive_bayes, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, paths, plot
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, PackedSample, paths, plot
 from river_amf.plot.canvas import label_colors
 
 SAMPLES = [({1: x["1"], 2: x["2"]}, y) for x, y in datasets.Bananas().take(150)]
@@ -184,6 +184,21 @@ def test_a_sample_without_a_value_has_no_point_and_an_unknown_label_a_colour_of_
     assert sorted(legend(ax)) == ["False", "True", "new"]
     assert len({*legend(ax).values()}) == 3
     assert ax.images[0].get_array().shape == (5, 5)
+
+
+def test_a_value_of_the_wrong_kind_has_no_point_if_the_forest_takes_it_as_missing(bananas):
+    dirty = [({1: "N/A", 2: 0.5}, True), ({1: 0.5, 2: None}, True)]
+    model = learn(AMFClassifier(n_estimators=4, on_mismatch="missing", seed=1), SAMPLES)
+    ax = plot.decision_surface(model, samples=[*SAMPLES, *dirty], resolution=5)
+    expected = plot.decision_surface(bananas, samples=SAMPLES, resolution=5)
+    np.testing.assert_array_equal(ax.images[0].get_array(), expected.images[0].get_array())
+    points, expected_points = (a.collections[0].get_offsets() for a in (ax, expected))
+    np.testing.assert_array_equal(points, expected_points)
+    with pytest.raises(ValueError, match="feature 1 is categorical; it must be numeric"):
+        plot.decision_surface(bananas, samples=[*SAMPLES, *dirty], resolution=5)
+    mappings = [(PackedSample(x), y) for x, y in SAMPLES]
+    again = plot.decision_surface(bananas, samples=mappings, resolution=5)
+    np.testing.assert_array_equal(again.collections[0].get_offsets(), expected_points)
 
 
 def test_without_samples_the_surface_covers_what_the_forest_has_seen(bananas):

@@ -1,7 +1,6 @@
 """The scikit-learn estimators: bit for bit like the river classes; all of scikit-learn's checks."""
 
 import copy
-import datetime
 import inspect
 import os
 import pickle
@@ -66,7 +65,7 @@ X, Y, WEIGHTS = make_block()
 def mixed_columns(n_rows=300):
     """Columns of every kind that a dataframe may have, as lists."""
     rng = np.random.default_rng(5)
-    days = [None, datetime.datetime(2020, 1, 1), datetime.datetime(2021, 1, 1)]
+    days = [None, "2020-01-01", "2021-01-01"]
     columns = {
         "length": [None if rng.random() < 0.2 else float(v) for v in rng.normal(size=n_rows)],
         "color": [["red", "tan", None][k] for k in rng.integers(3, size=n_rows)],
@@ -252,6 +251,33 @@ def test_categorical_dtypes_are_categories():
     estimator = FOREST().fit(table, labels)
     twin = learn_rows(river_twin(estimator), rows_of(columns), labels)
     assert_same(estimator, twin, table, rows_of(columns))
+    table = table.astype({"grade": "category"})
+    rows = rows_of(columns | {"grade": [str(grade) for grade in columns["grade"]]})
+    estimator = FOREST().fit(table, labels)
+    twin = learn_rows(river_twin(estimator), rows, labels)
+    assert_same(estimator, twin, table, rows)
+
+
+def test_dates_are_refused_with_what_to_do_instead():
+    table = pd.DataFrame({"day": pd.date_range("2020", periods=4)})
+    with pytest.raises(ValueError, match=r"feature 'day'.* convert it to a number"):
+        FOREST().fit(table, [0, 1, 0, 1])
+
+
+def test_a_value_of_the_wrong_kind_may_count_as_missing():
+    table = pd.DataFrame({"temp": ["N/A", *range(50), "?"]}, dtype=object)
+    labels = [i % 50 > 25 for i in range(52)]
+    with pytest.raises(ValueError, match="feature 'temp' has held categories"):
+        FOREST().fit(table, labels)
+    estimator = FOREST(on_mismatch="missing")
+    with pytest.warns(river_amf.MismatchWarning, match="feature 'temp'") as caught:
+        estimator.fit(table, labels)
+        estimator.predict(table)
+    assert len(caught) == 1
+    twin = FOREST().fit(table.replace({"temp": ["N/A", "?"]}, None), labels)
+    np.testing.assert_array_equal(
+        estimator.predict_proba(table[1:-1]), twin.predict_proba(table[1:-1])
+    )
 
 
 def test_arrays_and_lists_of_objects_keep_their_types():
@@ -1125,6 +1151,13 @@ def test_there_are_no_importances_before_training_or_of_a_dummy():
         _ = AMFClassifier().feature_importances_
     assert not hasattr(OnlineDummyClassifier().fit(X, Y), "feature_importances_")
     assert AMFClassifier().fit([[1.0, 2.0]], ["one"]).feature_importances_.tolist() == [0.0, 0.0]
+
+
+def test_a_feature_whose_kind_is_open_has_no_importance_yet():
+    table = pd.DataFrame({"temp": ["N/A"] * 20, "size": [*range(20)]}).astype({"temp": object})
+    estimator = AMFClassifier(random_state=1, on_mismatch="missing", class_weight="balanced")
+    estimator.fit(table, [i > 9 for i in range(20)])
+    assert estimator.feature_importances_.tolist() == [0.0, 1.0]
 
 
 def skewed(n_rows=400):
