@@ -6,7 +6,6 @@ rejected leaves no trace.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 import operator
@@ -37,9 +36,9 @@ from river_amf.mismatch import (
     category_for_numbers,
     number_for_categories,
 )
+from river_amf.unrolled import dict_reader, float_check, identity_check
 
 _ENTRY_SIZE, _DICT_SIZE = 200, 512  # upper bounds, in bytes
-_LONGEST_UNROLLED = 64  # items of tuples that generated code compares
 LARGEST_WEIGHT = 1e300  # the sum of a hundred thousand of these still has a finite log-gamma
 
 
@@ -140,14 +139,26 @@ class Labels:
 
     def __init__(self) -> None:
         self.index: dict[Hashable, int] = {}
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Set up what follows from the labels and is not part of the state."""
         self._size = _TextSize()
+        self._n_read, self._read = 0, dict_reader([])
 
     def __getstate__(self) -> dict[str, Any]:
         return {"index": self.index}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.index = state["index"]
-        self._size = _TextSize()
+        self._prepare()
+
+    def proba(self, buffer: Any) -> dict[Any, float]:
+        """Return the probability of each label, given a buffer that begins with them."""
+        if self._n_read != len(self.index):
+            self._read = dict_reader(self.index)
+            self._n_read = len(self.index)  # last, as an interrupt may come in between
+        return self._read(buffer)
 
     def text_with(self, new: Iterable[Hashable]) -> int:
         """Return a bound on the bytes of the labels and their dict, once new ones are added."""
@@ -339,22 +350,6 @@ class EncodedSample:
         self.room: Any = None  # where the prediction is written
 
 
-@functools.lru_cache
-def _identity_check(length: int) -> Callable[[Any, Any], bool]:
-    """Return a function that tells whether two tuples of this length hold the same objects."""
-    # Equal objects may differ in type, and objects of other classes may claim to be equal. As no
-    # operator compares tuples by identity, this is unrolled; a loop would take three times as long.
-    if not 0 < length <= _LONGEST_UNROLLED:
-        return lambda a, b: all(map(operator.is_, a, b))
-    left, right = ([f"{side}{i}" for i in range(length)] for side in "ab")
-    same = " and ".join(f"{one} is {other}" for one, other in zip(left, right, strict=True))
-    body = f"    {', '.join(left)}, = a\n    {', '.join(right)}, = b\n    return {same}"
-    namespace: dict[str, Any] = {}
-    exec(f"def are_same(a, b):\n{body}", namespace)
-    check: Callable[[Any, Any], bool] = namespace["are_same"]
-    return check
-
-
 def _encoder(
     columns: dict[Hashable, int],
     column_codes: list[tuple[int, dict[Hashable, int]]],
@@ -369,7 +364,7 @@ def _encoder(
         pick = lambda x: (x[names[0]],)  # noqa: E731
     pack = struct.Struct(f"{n_features}d").pack_into
     are_numbers = PLAIN_NUMBERS.issuperset
-    are_same = _identity_check(n_features)
+    are_floats, are_same = float_check(n_features), identity_check(n_features)
 
     def encode_known(x: Any) -> EncodedSample | None:
         """Encode a sample in the common cases, where nothing is new; return None in all others."""
@@ -388,7 +383,7 @@ def _encoder(
                 values = list(values)
                 for column, codes in column_codes:
                     values[column] = codes[values[column]]
-            if not are_numbers(map(type, values)):
+            if not are_floats(values) and not are_numbers(map(type, values)):
                 return encode_gaps(x)
             sample.source = None
             pack(sample.buffer, 0, *values)

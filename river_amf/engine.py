@@ -279,13 +279,12 @@ class Engine:
             sample = self.features.encode_unusual(x)
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
-        proba, address = sample.room
+        buffer, address = sample.room
         while (status := predict_sample(arena.address, sample.address, address)) != DONE:
             if status == INFINITE:
                 self.features.check(x)  # raises
             kernels.compile_part(status)
-        # proba is longer than the labels where n_classes counts classes not seen yet
-        return dict(zip(self.labels.index, proba.tolist()))  # noqa: B905
+        return self.labels.proba(buffer)
 
     def encode(self, x: Any) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""

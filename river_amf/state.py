@@ -78,9 +78,9 @@ class Block:
 class Room(NamedTuple):
     """Where a prediction is written."""
 
-    proba: Array  # the forest's class probabilities
+    buffer: memoryview  # the forest's class probabilities
 
-    # The address of `proba`. Behind it are a row of probabilities for each tree, the version of the
+    # Its address. Behind the probabilities are a row of them for each tree, the version of the
     # forest at the time of the prediction, and the sample, so that learning it next can use them.
     address: int
 
@@ -159,7 +159,7 @@ class Arena:
         n_proba = (1 + self.rooms["tree"]) * self.rooms["class"]
         room = np.zeros(n_proba + 1 + self.rooms["feature"])
         room[n_proba] = -1.0  # no version
-        return Room(room[: self.rooms["class"]], room.ctypes.data)
+        return Room(room[: self.rooms["class"]].data, room.ctypes.data)
 
     def grow_nodes(self, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the room for nodes, up to `max_nodes`."""

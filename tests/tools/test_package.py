@@ -63,7 +63,7 @@ LAYERS = [
     {"encoding", "state"},
     {"locks", "workers"},
     {"mismatch"},
-    {"kinds"},
+    {"kinds", "unrolled"},
     {"kernels"},
     {"kernels.blocks", "kernels.warming"},
     {"kernels.learning"},
