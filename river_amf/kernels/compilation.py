@@ -7,6 +7,7 @@ means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
@@ -26,6 +27,7 @@ _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # for cal
 _njit_helper = functools.partial(_njit, pipeline_class=HelperCompiler, **_NO_WRAPPERS)
 
 
+_STACK = 2**26  # bytes; Numba nests deeply, and threads get half a megabyte on some systems
 _KERNELS: list[Any] = []
 _TYPES = {"int": numba.int64, "float": numba.float64}  # of arguments, by annotation
 
@@ -68,7 +70,44 @@ def cached(function: F, **options: Any) -> F:
     compiled = _njit(function, pipeline_class=KernelCompiler, no_cfunc_wrapper=True, **options)
     if not numba.config.DISABLE_JIT:
         compiled._cache = cache.KernelCache(function, CACHE_FOLDERS)
+        compiled.compile = uninterrupted(compiled.compile)
     return cast(F, compiled)
+
+
+def uninterrupted(call: F) -> F:
+    """Return a function that makes a call in a thread of its own, and waits for it."""
+    # An exception from a signal handler, such as Ctrl-C, can make Numba lose what it was about to
+    # take note of, and then it cannot compile any more. Handlers only interrupt the main thread.
+    # Who was waiting there goes on at once, and the next call waits for Numba's own lock.
+
+    @functools.wraps(call)
+    def make(*arguments: Any, **named: Any) -> Any:
+        results: list[Any] = []
+        errors: list[BaseException] = []
+        end = threading.Lock()
+        end.acquire()
+
+        def work() -> None:
+            try:
+                results.append(call(*arguments, **named))
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                end.release()
+
+        before = threading.stack_size(_STACK)
+        try:
+            threading.Thread(target=work).start()
+        except RuntimeError:  # the system has no more threads
+            return call(*arguments, **named)
+        finally:
+            threading.stack_size(before)
+        with end:
+            if errors:
+                raise errors[0]
+            return results[0]
+
+    return cast(F, make)
 
 
 def helper(function: F) -> F:

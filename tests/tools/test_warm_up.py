@@ -77,3 +77,36 @@ def test_importing_and_warming_up_is_silent_where_nothing_is_compiled(caplog):
     caplog.set_level(logging.DEBUG, "river_amf")
     river_amf.warm_up()
     assert caplog.records == []
+
+
+INTERRUPTED = """
+import itertools
+import signal
+from river_amf import AMFClassifier
+
+model = AMFClassifier(n_estimators=2, seed=1)
+for n_interrupts in itertools.count():
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        model.learn_one({"a": 1.0}, True)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        break
+    except KeyboardInterrupt:
+        continue
+model.learn_one({"a": 2.0}, False)
+print(n_interrupts > 3, 2 <= model.n_samples <= 2 + n_interrupts)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX has timers that send signals")
+def test_interrupts_do_not_keep_anything_from_being_compiled(tmp_path):
+    # Numba would lose what it was about to take note of
+    handler = "import signal\nsignal.signal(signal.SIGALRM, signal.default_int_handler)"
+    run = subprocess.run(
+        [sys.executable, "-c", handler + INTERRUPTED],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (run.stderr, run.stdout) == ("", "True True\n")
