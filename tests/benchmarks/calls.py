@@ -11,7 +11,7 @@ steps are those of `Engine.predict` and `Engine.learn`, timed one by one:
 - `enter`: into compiled code and back, as measured for a kernel that does next to nothing;
 - `trees`: in compiled code;
 - `answer`: the dict of probabilities, or the index of the label;
-- `rest`: the lock, and what leads from one step to the next.
+- `rest`: the lock, growing the arrays, and what leads from one step to the next.
 """
 
 import gc
