@@ -142,6 +142,14 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
+def _as_float(value: Any) -> float:
+    """Return a number as float, infinite if it is too large, which is reported later."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
+
+
 def _as_boolean(value: Any) -> Any:
     return _BOOLEANS.get(value.strip(), np.nan) if isinstance(value, str) else value
 
@@ -176,7 +184,7 @@ class _Kinds:
             plain = _are(numbers.Real | decimal.Decimal, rest) & ~truths
             is_boolean[~is_string] = truths
             number[~is_string] = [
-                float(value) if is_plain else np.nan
+                _as_float(value) if is_plain else np.nan
                 for value, is_plain in zip(rest, plain, strict=True)
             ]
             has_others = not (truths | plain).all()

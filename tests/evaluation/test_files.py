@@ -231,6 +231,29 @@ def test_a_header_that_is_a_row_is_told(write):
         load_stream(write("5.1,3.5,setosa\n4.9,3.0,setosa\n"))
     with pytest.raises(EvaluationError, match=r"column named '1\.0'; no_header"):
         load_stream(write("1.0,1.0,setosa\n4.9,3.0,setosa\n"))
+    with pytest.warns(UserWarning, match=r"'<=50K' in the header .* no_header"):
+        load_stream(write("39, State-gov, <=50K\n50, Private, >50K\n38, Private, <=50K\n"))
+    load_stream(write("39,gov,low\n50,gov,high\n"))  # no label of its own below
+
+
+def test_names_in_a_header_have_no_spaces_around_them(write):
+    path = write("a, target , b\n1, yes, 2\n2, no, 3\n")
+    assert next(iter(load_stream(path))) == ({"a": 1, "b": 2}, " yes")
+    assert next(iter(load_stream(path, "b"))) == ({"a": 1, "target": " yes"}, 2)
+
+
+@pytest.mark.parametrize("first", ["", '""', "Unnamed: 0"])
+def test_an_index_among_the_columns_is_told(first, write):
+    rows = "0,4,x\n1,4,y\n2,4,x\n"
+    with pytest.warns(UserWarning, match=r"numbers the rows.*index=False"):
+        load_stream(write(f"{first},a,target\n{rows}"))
+    load_stream(write(f"{first},a,target\n3,4,x\n1,4,y\n"))  # some other number
+
+
+def test_numbers_too_large_for_a_float_are_told(write):
+    digits = "1" + 400 * "0"
+    with pytest.raises(EvaluationError, match=r"row 2 of .* in 'a', or one that is too large"):
+        load_stream(write(f"a,target\n1,x\n{digits},y\n"))
 
 
 # Rows without a label
@@ -316,7 +339,9 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize("name", ["t.jsonl", "t.JSONL.gz", "t.ndjson", "t.parquet", "t.pq"])
+@pytest.mark.parametrize(
+    "name", ["t.jsonl", "t.JSONL.gz", "t.ndjson", "t.json", "t.parquet", "t.pq"]
+)
 def test_json_and_parquet_are_read_like_csv(name, write):
     if "json" in name.lower():
         data = "\n\n".join(map(json.dumps, ROWS)).encode()
@@ -429,6 +454,8 @@ def test_the_index_of_a_dataframe_in_parquet_is_no_feature(write):
         ('{"a": 1, "b": 2}\n[1]\n', "t.jsonl", {}, "line 2 .* must be a JSON object, .* got list"),
         ('{"a": 1, "b": 2}\n{"a"\n', "t.jsonl", {}, "line 2 .* is not JSON"),
         ("[" * 100_000, "t.jsonl", {}, "line 1 .* is not JSON"),
+        ('[{"a": 1}, {"a": 2}]', "t.json", {}, r"got list; .* to_json\(.* lines=True\)"),
+        ('[\n{"a": 1}\n]', "t.json", {}, r"line 1 .* is not JSON.* to_json\(.* lines=True\)"),
         ('{"a": [1], "b": 2}\n', "t.jsonl", {}, "column 'a' holds values of type list"),
         ('{"a": 1, "b": 2}\n', "t.jsonl", {"separator": ";"}, "separator is for CSV files"),
         ('{"a": 1, "b": 2}\n', "t.jsonl", {"no_header": True}, "no_header is for CSV files"),
