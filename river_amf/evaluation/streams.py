@@ -117,7 +117,8 @@ def load_stream(
     Warns
     -----
     UserWarning
-        If a tenth of the values of a column, or fewer, are text, and all others are numbers; if the
+        If a tenth of the values of a column, or fewer, are text, and all others are numbers; if all
+        values look like numbers, but are none to Python, such as "45%" and "1,234.5"; if the
         header of a CSV file seems to be a sample, because there is a number with a fraction or one
         of the labels in it; or if the first column has no name and numbers the rows.
 
@@ -293,7 +294,7 @@ def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
 
 def _settled(
     column: pd.Series, known: kinds.Markers, table: TypedTable | CsvTable
-) -> tuple[pd.Series, kinds.Mix | None]:
+) -> tuple[pd.Series, kinds.Mix | kinds.Unread | None]:
     """Return a feature as numbers, booleans or text, and what text there is among numbers."""
     if table.is_typed:
         column = column.infer_objects()

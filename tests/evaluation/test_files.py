@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -176,7 +177,11 @@ def test_commas_and_semicolons_are_told_apart(text, expected, write):
         with pytest.raises(EvaluationError, match="header but no rows"):
             load_stream(write(text))
         return
-    assert next(iter(load_stream(write(text))))[0] == expected
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert next(iter(load_stream(write(text))))[0] == expected
+    is_unread = "," in str(expected["a"]) if "a" in expected else False
+    assert ["not read as numbers" in str(each.message) for each in told] == [True] * is_unread
 
 
 def test_any_character_may_separate(write):
@@ -248,6 +253,22 @@ def test_an_index_among_the_columns_is_told(first, write):
     with pytest.warns(UserWarning, match=r"numbers the rows.*index=False"):
         load_stream(write(f"{first},a,target\n{rows}"))
     load_stream(write(f"{first},a,target\n3,4,x\n1,4,y\n"))  # some other number
+
+
+@pytest.mark.parametrize("n_rows", [30, 20_000])
+@pytest.mark.parametrize("value", ["{}%", "1.{:03},5", "$1,{:03}.50", "{} €", "-{},5", "1'{:03}"])
+def test_numbers_that_are_read_as_text_are_told(value, n_rows, write):
+    values = [value.format(i % 999) for i in range(1, n_rows)]
+    values[3:5] = ["NA", ""]
+    rows = [f'"{text}",x{i % 2}' for i, text in enumerate(values)]
+    path = write("\n".join(["a,target", *rows]))
+    with pytest.warns(UserWarning, match="column 'a': values such as .* are not read as numbers"):
+        load_stream(path)
+
+
+@pytest.mark.parametrize("values", ["1.2.3,4.5.6", "2024-01-01,2024-01-02", "a1,b2", "?,NA", "1,2"])
+def test_other_text_is_not_taken_for_numbers(values, write):
+    load_stream(write("a,target\n" + "".join(f"{v},x\n" for v in values.split(","))))
 
 
 def test_numbers_too_large_for_a_float_are_told(write):
