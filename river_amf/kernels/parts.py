@@ -2,9 +2,9 @@
 
 A part that several kernels call is compiled once instead of with each of them, and one that a
 forest does not need is not compiled for it. The addresses are in a table that all forests share
-(`layout.PART_ADDRESSES`), which has 0 for a part that has not been compiled. Before each call
-somebody has to check that, where the kernel can still be called again: it answers `UNCOMPILED`
-minus the number of the part, and Python compiles that and makes the same call again.
+(`layout.PART_ADDRESSES`), which has 0 for a part that has not been compiled. Kernels check that
+before they change anything that must not change twice, and answer `UNCOMPILED` minus the number of
+the part; then Python compiles it and makes the same call again.
 """
 
 from __future__ import annotations
