@@ -515,7 +515,7 @@ class Engine:
             """Process the rows from `start` to `stop`, which contain no new label or feature."""
             if predicts:
                 n_known[start:stop] = len(self.labels)
-            if self.arena is not None:
+            if self.arena is not None and (predicts or learns):
                 jobs, new = parameters.n_jobs, encoded.categories
                 self._run(block, start, stop, new, predicts=predicts, learns=learns, n_jobs=jobs)
 

@@ -117,3 +117,36 @@ def test_interrupts_do_not_keep_anything_from_being_compiled(tmp_path):
         text=True,
     )
     assert (run.stderr, run.stdout) == ("", "True True\n")
+
+
+FORKED = """
+import os
+import threading
+from river_amf import AMFClassifier, kernels
+
+def learn():
+    AMFClassifier(n_estimators=2, seed=1).learn_one({"a": 1.0}, True)
+
+thread = threading.Thread(target=kernels.warm_up)
+thread.start()
+while not kernels.are_in_use():
+    pass
+child = os.fork()
+learn()
+if child:
+    thread.join()
+    print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_process_forked_while_another_thread_compiles_can_compile(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-c", FORKED],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (run.stderr, run.stdout) == ("", "0\n")
