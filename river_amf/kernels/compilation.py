@@ -134,8 +134,8 @@ def _end_of_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     # A child process has only the thread that forked. If another one was compiling, Numba would
-    # wait for it there for ever. Before this, the fork has waited for calls of models (`locks`),
-    # which may have to compile something.
+    # wait for it there for ever. Before this, the fork has waited for the calls of models, which
+    # may have to compile something (`locks`).
     os.register_at_fork(
         before=_COMPILING.acquire, after_in_parent=_end_of_fork, after_in_child=_end_of_fork
     )

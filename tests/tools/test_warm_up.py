@@ -9,6 +9,7 @@ import pytest
 
 import river_amf
 from river_amf import cli
+from river_amf.evaluation.prequential import progress_bar
 from river_amf.kernels import cache
 
 # calls of all kinds, with everything that is compiled only when it is needed
@@ -56,10 +57,17 @@ def test_after_warming_up_nothing_is_compiled_any_more(tmp_path):
 
 
 def test_the_command_says_where_the_kernels_are(capsys):
+    river_amf.warm_up()  # otherwise it may have to compile them
     assert cli.main(["warm-up"]) == 0
     told = capsys.readouterr()
     assert told.out.startswith("all kernels are compiled, after ")
     assert told.err == ""
+
+
+def test_a_line_of_the_command_does_not_go_on_that_of_a_progress_bar(capsys):
+    with cli._told_of_compiling(), progress_bar(3):
+        logging.getLogger("river_amf.kernels").info("compiling")
+    assert "\rriver-amf: compiling\n" in capsys.readouterr().err
 
 
 def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, caplog):
@@ -74,6 +82,7 @@ def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, 
 
 
 def test_importing_and_warming_up_is_silent_where_nothing_is_compiled(caplog):
+    river_amf.warm_up()
     caplog.set_level(logging.DEBUG, "river_amf")
     river_amf.warm_up()
     assert caplog.records == []
