@@ -17,6 +17,7 @@ steps are those of `Engine.predict` and `Engine.learn`, timed one by one:
 import gc
 import statistics
 import time
+from collections.abc import Iterable
 
 import command
 from peers import river_forest
@@ -95,6 +96,11 @@ def steps(model, samples: list[Sample]) -> list[list[float]]:
     return [[ns / n_timed for ns in call] for call in taken]
 
 
+def as_numbers(stream: Iterable[Sample]) -> list[Sample]:
+    """Return samples with codes as numbers: river's forest takes no categories."""
+    return [({name: float(value) for name, value in x.items()}, y) for x, y in stream]
+
+
 def print_rows(name: str, cls: type, runs: list[tuple], rivers: list[list[float]]) -> None:
     """Print what the runs of a forest on a stream have shown."""
     for k, call in enumerate(("predict_proba_one", "learn_one")):
@@ -122,7 +128,7 @@ def main(argv: list[str] | None = None) -> int:
     print("| stream | forest | call | in all | encode | enter | trees | answer | rest | river |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name in names:
-        samples = [*load(name, arguments.data, ROWS)]
+        samples = as_numbers(load(name, arguments.data, ROWS))
         runs = {AMFClassifier: [], AdaptiveAMFClassifier: []}
         rivers = []
         for cls in runs:

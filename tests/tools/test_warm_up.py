@@ -57,6 +57,7 @@ def test_after_warming_up_nothing_is_compiled_any_more(tmp_path):
 
 
 def test_the_command_says_where_the_kernels_are(capsys):
+    river_amf.warm_up()  # otherwise it may have to compile them
     assert cli.main(["warm-up"]) == 0
     told = capsys.readouterr()
     assert told.out.startswith("all kernels are compiled, after ")
@@ -81,6 +82,7 @@ def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, 
 
 
 def test_importing_and_warming_up_is_silent_where_nothing_is_compiled(caplog):
+    river_amf.warm_up()
     caplog.set_level(logging.DEBUG, "river_amf")
     river_amf.warm_up()
     assert caplog.records == []
