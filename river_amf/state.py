@@ -116,14 +116,14 @@ class Arena:
         self._hold(arrays | defaults(rooms, FIELDS.keys() - arrays), rooms, handle)
 
     def _hold(self, arrays: dict[str, Array], rooms: dict[str, int], handle: Array) -> None:
-        """Set the arrays, their room along each axis, and the handle with their addresses."""
+        """Set arrays, the room along each axis, and the handle with their addresses."""
         self.__dict__.update(arrays)
-        self.arrays = tuple(arrays[name] for name in FIELDS)
+        self.arrays = tuple(self.__dict__[name] for name in FIELDS)
         self.rooms = rooms
         self.handle = handle
         self.address: int = handle.ctypes.data
         handle["parts"] = PART_ADDRESSES.ctypes.data
-        for name, array in zip(FIELDS, self.arrays, strict=True):
+        for name, array in arrays.items():
             handle[name] = array.ctypes.data
         for axis, room in rooms.items():
             handle[f"{axis}_room"] = room
@@ -131,8 +131,8 @@ class Arena:
     def _with(self, arrays: dict[str, Array], rooms: dict[str, int]) -> Arena:
         """Return an arena with some other arrays, which shares all else."""
         arena = type(self).__new__(type(self))
-        shared = dict(zip(FIELDS, self.arrays, strict=True))
-        arena._hold(shared | arrays, rooms, self.handle.copy())
+        arena.__dict__.update(self.__dict__)
+        arena._hold(arrays, rooms, self.handle.copy())
         return arena
 
     @property
