@@ -12,12 +12,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 
 from river_amf.kernels import cache
 from river_amf.kernels.libraries import HelperCompiler, KernelCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+COMPILER = global_compiler_lock  # whoever compiles holds it
 CACHE_FOLDERS = [] if numba.config.DISABLE_JIT else cache.folders(numba.config.CACHE_DIR)
 
 # Without reference counting, which only functions that allocate memory need: it would double the
@@ -27,7 +29,6 @@ _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # for cal
 _njit_helper = functools.partial(_njit, pipeline_class=HelperCompiler, **_NO_WRAPPERS)
 
 
-_STACK = 2**26  # bytes; Numba nests deeply, and threads get half a megabyte on some systems
 _KERNELS: list[Any] = []
 _TYPES = {"int": numba.int64, "float": numba.float64}  # of arguments, by annotation
 
@@ -95,13 +96,10 @@ def uninterrupted(call: F) -> F:
             finally:
                 end.release()
 
-        before = threading.stack_size(_STACK)
         try:
             threading.Thread(target=work).start()
         except RuntimeError:  # the system has no more threads
             return call(*arguments, **named)
-        finally:
-            threading.stack_size(before)
         with end:
             if errors:
                 raise errors[0]
