@@ -13,15 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.encoding import (
-    Categories,
-    Features,
-    Labels,
-    NewFeatures,
-    column_order,
-)
+from river_amf.categories import Categories
+from river_amf.encoding import Features, NewFeatures, column_order
 from river_amf.frames import Column
 from river_amf.kinds import Number, shown
+from river_amf.labels import Labels
 from river_amf.mismatch import Mismatch, category_before_numbers
 from river_amf.rows import NEVER, Mismatched, Problems, Rows, first_rows, taken
 

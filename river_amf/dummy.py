@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from river import base
 
 from river_amf import columns, frames
-from river_amf.encoding import Features, Labels, check_totals, check_weight
+from river_amf.encoding import Features
 from river_amf.kinds import check_sample, plain, shown
+from river_amf.labels import Labels
 from river_amf.locks import ModelLock
 from river_amf.parameters import (
     LEAST_DIRICHLET,
@@ -24,6 +25,7 @@ from river_amf.parameters import (
 )
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
+from river_amf.weights import check_totals, check_weight
 
 _Result = TypeVar("_Result")
 

@@ -1,34 +1,31 @@
-"""Encoding of samples and labels for the kernels: dict -> row of numbers, label <-> index.
+"""Encoding of samples for the kernels: dict -> row of numbers.
 
-Feature names and labels may be any hashable. All checks come before any change, so a sample that is
+Feature names may be any hashable. All checks come before any change, so a sample that is
 rejected leaves no trace.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import operator
 import struct
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf.categories import Categories
 from river_amf.kinds import (
     PLAIN_NUMBERS,
     as_dict,
     as_number,
-    is_hashable,
     is_missing,
     is_number,
-    is_real,
     plain,
     shown,
 )
-from river_amf.layout import LARGEST_TOTAL
 from river_amf.mismatch import (
     Mismatch,
     Mismatches,
@@ -36,10 +33,8 @@ from river_amf.mismatch import (
     category_for_numbers,
     number_for_categories,
 )
-from river_amf.unrolled import dict_reader, float_check, identity_check
-
-_ENTRY_SIZE, _DICT_SIZE = 200, 512  # upper bounds, in bytes
-LARGEST_WEIGHT = 1e300  # the sum of a hundred thousand of these still has a finite log-gamma
+from river_amf.sizes import TextSize, size_of, text_size
+from river_amf.unrolled import float_check, identity_check
 
 
 class NewFeatures(NamedTuple):
@@ -64,273 +59,12 @@ class Reading(NamedTuple):
     mismatches: list[Mismatch]  # that count as missing
 
 
-def check_weight(w: Any) -> float:
-    """Return a sample weight as a float, or raise TypeError or ValueError."""
-    if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
-        return w
-    wanted = f"w must be a finite number between 0 and {LARGEST_WEIGHT:g}"
-    if not is_real(w):
-        raise TypeError(f"{wanted}, got {shown(w)} of type {type(w).__name__}")
-    try:
-        weight = float(w)
-    except (OverflowError, ValueError):
-        weight = math.nan
-    if not 0.0 <= weight <= LARGEST_WEIGHT:
-        raise ValueError(f"{wanted}, got {shown(w)}")
-    return weight
-
-
-def check_totals(total: float, weights: Any, *, are_rows: bool = False) -> None:
-    """Raise ValueError if the sum of all weights, `total` so far, would be too large."""
-    totals = np.cumsum(np.concatenate([[total], weights]))[1:]
-    too_heavy = np.flatnonzero(~(totals <= LARGEST_TOTAL))
-    if len(too_heavy):
-        row = int(too_heavy[0])
-        raise ValueError(
-            f"{f'row {row}: ' * are_rows}with w={float(weights[row])!r}, the weights of all "
-            f"samples would sum to more than {LARGEST_TOTAL:g}; divide them by a constant"
-        )
-
-
-def _size_of(index: dict[Hashable, Any]) -> int:
-    """Return the size of a dict and its keys in bytes."""
-    return sys.getsizeof(index) + sum(map(sys.getsizeof, index))
-
-
-def text_size(value: Hashable) -> int:
-    """Return a bound on the bytes of a name, label or category and of its entry in a dict."""
-    # A plain function of the value: `sys.getsizeof` of text grows when it is encoded, as in a
-    # pickle, and that of a dict depends on its past.
-    if isinstance(value, str):
-        return _ENTRY_SIZE + (len(value) if value.isascii() else 8 * len(value))
-    return _ENTRY_SIZE + sys.getsizeof(value)
-
-
-class _TextSize:
-    """The sum of `text_size` over a dict that grows, without adding up everything each time."""
-
-    def __init__(self) -> None:
-        self._known = 0, 0  # the number of keys, and their size
-
-    def of(self, index: dict[Hashable, Any]) -> int:
-        """Return the size of a dict."""
-        n_known, size = self._known
-        if len(index) != n_known:
-            newest = itertools.islice(reversed(index), len(index) - n_known)
-            self._known = len(index), size + sum(map(text_size, newest))
-        return _DICT_SIZE + self._known[1]
-
-
 def column_order(name: Hashable) -> tuple[str, str]:
     """Return the sort key of new columns, which orders names of any type."""
     try:
         return type(name).__name__, repr(name)
     except Exception:  # as of 10**5000; such names stay in their order
         return type(name).__name__, ""
-
-
-class Labels:
-    """The labels seen so far, in order of first appearance.
-
-    >>> labels = Labels()
-    >>> labels.add("spam"), labels.add("ham"), labels.find("spam"), labels.find("other")
-    (0, 1, 0, None)
-    """
-
-    def __init__(self) -> None:
-        self.index: dict[Hashable, int] = {}
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """Set up what follows from the labels and is not part of the state."""
-        self._size = _TextSize()
-        self._n_read, self._read = 0, dict_reader([])
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"index": self.index}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.index = state["index"]
-        self._prepare()
-
-    def proba(self, buffer: Any) -> dict[Any, float]:
-        """Return the probability of each label, given a buffer that begins with them."""
-        if self._n_read != len(self.index):
-            self._read = dict_reader(self.index)
-            self._n_read = len(self.index)  # last, as an interrupt may come in between
-        return self._read(buffer)
-
-    def text_with(self, new: Iterable[Hashable]) -> int:
-        """Return a bound on the bytes of the labels and their dict, once new ones are added."""
-        return self._size.of(self.index) + sum(map(text_size, new))
-
-    def __len__(self) -> int:
-        return len(self.index)
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self.index)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the labels and the dict that holds them."""
-        return _size_of(self.index)
-
-    def find(self, label: Hashable) -> int | None:
-        """Return the index of a label (None if it is new), or raise TypeError if unhashable."""
-        try:
-            return self.index.get(plain(label))
-        except (TypeError, ValueError) as error:
-            if is_missing(label):
-                return None
-            what = f"label {shown(label)} of type {type(label).__name__}"
-            if not is_hashable(label):
-                raise TypeError(
-                    f"{what} is unhashable; pass a str, bool, int or another hashable value"
-                ) from None
-            raise TypeError(  # a Decimal and a numpy integer cannot be compared, for example
-                f"{what} cannot be compared with the labels seen so far, {shown(list(self))}: "
-                f"{error}"
-            ) from None
-
-    def check_new(self, label: Hashable, n_classes: int | None) -> None:
-        """Raise ValueError if a label that has not been seen before must not be added."""
-        if is_missing(label):
-            raise ValueError(
-                f"label {shown(label)} is missing; only samples with a label can be learned"
-            )
-        if n_classes is not None and len(self) >= n_classes:
-            raise ValueError(
-                f"label {shown(label)} would be class number {len(self) + 1}, "
-                f"but n_classes={n_classes} and the labels seen so far are {shown(list(self))}; "
-                "increase n_classes, or leave it as None"
-            )
-
-    def copy(self) -> Labels:
-        """Return labels that later changes of these do not affect."""
-        twin = type(self)()
-        twin.index = self.index.copy()
-        return twin
-
-    def add(self, label: Hashable) -> int:
-        """Return the index of a label, which is added if it is new."""
-        return self.index.setdefault(label, len(self.index))
-
-
-class Categories:
-    """The categories of a feature and their codes, with a bound on their number or without.
-
-    >>> categories = Categories(bound=2)
-    >>> for color in ("red", "tan", "red", "sky"):
-    ...     categories.add(color)
-    >>> categories.codes, categories.n_free
-    ({'red': 0, 'tan': 1, 'sky': 2}, 0)
-    >>> fewer = categories.without_rarest(np.array([1, 2, 0]))
-    >>> fewer.codes, fewer.next_code
-    ({'tan': 1, 'sky': 2}, 3)
-    """
-
-    # The kernels count the uses of a category in the slot "code modulo period". There is one slot
-    # more than the bound, so the code of a category that exceeds it is known before it arrives;
-    # then the rarest are forgotten. No code is ever given twice, as each time opens a new epoch of
-    # codes: those of an epoch are the slots that were free when it began, plus epoch * period.
-
-    def __init__(
-        self,
-        bound: int | None = None,
-        codes: dict[Hashable, int] | None = None,
-        epoch: int = 0,
-    ) -> None:
-        self.bound = bound
-        self.codes: dict[Hashable, int] = {} if codes is None else codes  # in order of arrival
-        self.epoch = epoch
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """List the codes for new categories, which follows from the others."""
-        self._ahead: Sequence[int] | NDArray[np.int64] = range(self.period or 2**53)
-        self._size = _TextSize()
-        self._n_before = 0  # the number of categories before the first of these codes
-        if self.epoch:
-            taken = np.fromiter(self.codes.values(), np.int64, len(self.codes)) % self.period
-            free = np.setdiff1d(np.arange(self.period), taken, assume_unique=True)
-            self._ahead = free + self.period * self.epoch
-            self._n_before = len(self.codes)
-
-    def __getstate__(self) -> tuple[int | None, dict[Hashable, int], int]:
-        return self.bound, self.codes, self.epoch
-
-    def __setstate__(self, state: tuple[int | None, dict[Hashable, int], int]) -> None:
-        self.bound, self.codes, self.epoch = state
-        self._prepare()
-
-    def __len__(self) -> int:
-        return len(self.codes)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the categories, of the dict that holds them, and of the codes to come."""
-        return _size_of(self.codes) + (self._ahead.nbytes if self.epoch else 0)  # type: ignore[union-attr]
-
-    def copy(self) -> Categories:
-        """Return categories that later changes of these do not affect."""
-        return type(self)(self.bound, self.codes.copy(), self.epoch)
-
-    def text_size(self, n_new: int, size_of_new: int) -> int:
-        """Return a bound on the bytes of all categories that are held at a time, with new ones."""
-        size = self._size.of(self.codes) + size_of_new
-        if self.epoch:  # else it would go up and down as categories are forgotten
-            size = size * self.period // (len(self.codes) + n_new) + 16 * self.period
-        return size
-
-    @property
-    def period(self) -> int:
-        """The number of slots, 0 without a bound."""
-        return 0 if self.bound is None else self.bound + 1
-
-    @property
-    def n_slots(self) -> int:
-        """The number of slots that have been in use, 0 without a bound."""
-        if self.bound is None:
-            return 0
-        return self.period if self.epoch else len(self.codes)
-
-    @property
-    def n_free(self) -> int:
-        """How many more categories there are codes for, before the rarest are forgotten."""
-        return len(self._ahead) - (len(self.codes) - self._n_before)
-
-    @property
-    def next_code(self) -> int:
-        """The code of the next new category; it is larger than all codes so far."""
-        return int(self._ahead[len(self.codes) - self._n_before])
-
-    def codes_ahead(self, n_codes: int) -> NDArray[np.int64]:
-        """Return the codes of the next new categories, and zeros where there are none."""
-        first = len(self.codes) - self._n_before
-        there = self._ahead[first : first + n_codes]
-        if isinstance(there, range):
-            there = np.arange(there.start, there.stop)
-        return np.pad(there, (0, n_codes - len(there)))
-
-    def add(self, category: Hashable) -> None:
-        """Add a category, unless it is known."""
-        if category not in self.codes:
-            self.codes[category] = self.next_code
-
-    def without_rarest(self, uses: NDArray[np.int64]) -> Categories:
-        """Return the categories without the rarest, and halve the counts of those that stay."""
-        # The newest has not been counted yet, and stays. Of the others, half of the bound stay; of
-        # equally frequent ones, those that arrived last. Counts are halved so that old fame fades.
-        assert self.bound is not None
-        arrived = list(self.codes)
-        slots = np.fromiter(self.codes.values(), np.int64, len(arrived)) % self.period
-        by_use = np.lexsort((np.arange(len(arrived) - 1), uses[slots[:-1]]))
-        staying = np.append(np.sort(by_use[len(by_use) - self.bound // 2 :]), len(arrived) - 1)
-        codes = {arrived[i]: self.codes[arrived[i]] for i in staying.tolist()}
-        halves = uses[slots[staying]] // 2
-        uses[:] = 0
-        uses[slots[staying]] = halves
-        return Categories(self.bound, codes, self.epoch + 1)
 
 
 class EncodedSample:
@@ -460,7 +194,7 @@ class Features:
 
     def _prepare(self) -> None:
         """Set up the encoder, which follows from the columns and is not part of the state."""
-        self._size = _TextSize()
+        self._size = TextSize()
         self._sample = EncodedSample(len(self))
         codes = [(self._columns[name], known.codes) for name, known in self._categories.items()]
         self.encode_known = _encoder(self._columns, codes, self._sample)
@@ -495,8 +229,8 @@ class Features:
     def nbytes(self) -> int:
         """Bytes of the names and categories, their dicts, and an encoded sample."""
         categories = sum(known.nbytes for known in self._categories.values())
-        undecided = _size_of(self._undecided) + sum(map(sys.getsizeof, self._undecided.values()))
-        return _size_of(self._columns) + categories + undecided + self._sample.values.nbytes
+        undecided = size_of(self._undecided) + sum(map(sys.getsizeof, self._undecided.values()))
+        return size_of(self._columns) + categories + undecided + self._sample.values.nbytes
 
     def growing(self, new: Iterable[tuple[Hashable, Hashable]]) -> Iterator[tuple[int, int]]:
         """Yield bounds on bytes and slots as new categories are added, the first before any."""

@@ -33,10 +33,11 @@ from river_amf.columns import (
     encode_to_predict,
     part_of,
 )
-from river_amf.encoding import EncodedSample, Features, Labels, NewFeatures, check_totals
+from river_amf.encoding import EncodedSample, Features, NewFeatures
 from river_amf.frames import Column
 from river_amf.kernels import DONE, INFINITE, RELEASED, TOO_HEAVY, learn_sample, predict_sample
 from river_amf.kinds import as_dict, plain
+from river_amf.labels import Labels
 from river_amf.locks import ModelLock
 from river_amf.persistence import soundness
 from river_amf.rows import NEVER
@@ -52,6 +53,7 @@ from river_amf.settings import (
     settings_of,
 )
 from river_amf.state import Arena, Block
+from river_amf.weights import check_totals
 from river_amf.workers import Workers
 
 _LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # bounds of the factor by which the room for nodes grows
@@ -515,7 +517,7 @@ class Engine:
             """Process the rows from `start` to `stop`, which contain no new label or feature."""
             if predicts:
                 n_known[start:stop] = len(self.labels)
-            if self.arena is not None:
+            if self.arena is not None and (predicts or learns):
                 jobs, new = parameters.n_jobs, encoded.categories
                 self._run(block, start, stop, new, predicts=predicts, learns=learns, n_jobs=jobs)
 

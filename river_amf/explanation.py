@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels, paths, state, tables
-from river_amf.encoding import Features, Labels
+from river_amf.encoding import Features
 from river_amf.kinds import shown
+from river_amf.labels import Labels
 
 FEW_TREES = 3  # up to this many trees, all paths are shown
 _MOST_LABELS = 5  # maximum numbers of labels in a table, of counts in a text,

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from river import base
 
 from river_amf import explanation, frames, paths, state
-from river_amf.encoding import Features, Labels, check_weight
+from river_amf.encoding import Features
 from river_amf.engine import BlockAnswers, Engine
 from river_amf.kinds import shown
+from river_amf.labels import Labels
 from river_amf.parameters import (
     LEAST_DIRICHLET,
     MOST_CLASSES,
@@ -33,6 +34,7 @@ from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
 from river_amf.settings import bound_of, check_bytes
 from river_amf.trees import Ensemble
+from river_amf.weights import check_weight
 
 _Result = TypeVar("_Result")
 

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf.encoding import LARGEST_WEIGHT, check_weight
 from river_amf.kinds import (
     PLAIN_NUMBERS,
     Number,
@@ -21,6 +20,7 @@ from river_amf.kinds import (
     plain,
     shown,
 )
+from river_amf.weights import LARGEST_WEIGHT, check_weight
 
 # Types whose values are equal only if they are the same in every respect.
 _ALIKE = frozenset({str, bytes, type(None)})

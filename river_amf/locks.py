@@ -37,8 +37,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from river_amf.kernels.compilation import COMPILER
-
 Result = TypeVar("Result")
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 20e-6, 1e-3  # seconds between two looks at a lock that is taken
@@ -194,21 +192,16 @@ def _take_all() -> None:
             if time.monotonic() > deadline:
                 break
             time.sleep(_SHORTEST_PAUSE)
-    # Nor would the child ever get Numba's lock from a thread that compiles. Calls that are in the
-    # middle of a model may wait for this one, so it comes last.
-    COMPILER.acquire()
 
 
 def _release_all() -> None:
     """After a fork, in the parent: let the other threads go on."""
-    with suppress(RuntimeError):  # an exception from a signal handler came before it was taken
-        COMPILER.release()
     while _taken:
         lock = _taken[-1]
         lock.owner = None
         lock.token = None
         _taken.pop()
-    with suppress(RuntimeError):
+    with suppress(RuntimeError):  # an exception from a signal handler came before it was taken
         _forking.release()
 
 

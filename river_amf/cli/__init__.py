@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from river import datasets
+from tqdm import tqdm
 
 import river_amf
 from river_amf import _startup, evaluation
@@ -115,8 +116,9 @@ def _told_of_compiling() -> Iterator[None]:
 
 class _OnStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
-        """Print a message as a line of the command."""
-        _startup.tell(f"river-amf: {record.getMessage()}")
+        """Print a message as a line of the command, above a progress bar."""
+        with tqdm.external_write_mode(file=sys.stderr):
+            _startup.tell(f"river-amf: {record.getMessage()}")
 
 
 def _drop_unwritten() -> None:

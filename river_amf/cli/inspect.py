@@ -49,6 +49,10 @@ def run(arguments: argparse.Namespace) -> int:
         contents = persistence.contents(arguments.file)
     except (FileError, ImportError, MemoryError) as error:
         raise EvaluationError(str(error)) from None
+    except OSError as error:
+        raise EvaluationError(
+            f"cannot read {arguments.file!r}: {error.strerror or error}"
+        ) from None
     print(f"{os.path.basename(arguments.file)}: {contents.kind}")
     for line in describe(contents, most=None if arguments.all else _MOST):
         print(line)

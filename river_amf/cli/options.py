@@ -52,7 +52,8 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         type=names,
         metavar="A,B",
         help="texts that stand for a missing value in columns of numbers (default: those of pandas,"
-        " such as NA, nan and null, and ?); an empty field always does",
+        " such as NA, nan and null, and ?); an empty field always does; --missing=-9,-99 if the"
+        " first begins with a minus",
     )
     add(
         "--separator",

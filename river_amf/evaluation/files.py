@@ -34,7 +34,10 @@ _SAMPLE = 2**16  # bytes after the header to find the separator in
 _SAMPLE_ROWS = 100
 _SEPARATORS = ",;\t"
 
-_SUFFIXES = {".parquet": "parquet", ".pq": "parquet", ".jsonl": "JSON", ".ndjson": "JSON"}
+_SUFFIXES = {
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".json"), "JSON"),
+}
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class TypedTable:
         """Names of the columns."""
         return [str(column) for column in self.frame.columns]
 
-    def oddities(self) -> list[str]:
+    def oddities(self, frame: pd.DataFrame, *, is_last_target: bool) -> list[str]:
         """Return nothing: a column has a name and a type."""
         return []
 
@@ -119,15 +122,33 @@ class CsvTable:
     options: dict[str, Any] = field(repr=False)
     is_typed: bool = False
 
-    def oddities(self) -> list[str]:
-        """Return a line if the first row is hardly a header: it has a number with a fraction."""
-        for column in self.columns if self.options["header"] == 0 else ():
-            if re.fullmatch(r"[-+]?\d*\.\d+", column):
-                return [
-                    f"{self.name}: {column!r} in the header looks like a value; no_header"
-                    " (--no-header) reads the first row as a sample"
-                ]
-        return []
+    def oddities(self, frame: pd.DataFrame, *, is_last_target: bool) -> list[str]:
+        """Return a line if the header is hardly one, and one if the first column is an index.
+
+        A header is hardly one if it has a number with a fraction, or a label above the labels.
+        """
+        if self.options["header"] is None:
+            return []
+        first, last, lines = self.columns[0], self.columns[-1], []
+        values = [column for column in self.columns if re.fullmatch(r"[-+]?\d*\.\d+", column)]
+        if (
+            is_last_target
+            and not last.isdigit()
+            and (frame[last].astype(str).str.strip() == last).any()
+        ):
+            values.append(last)
+        if values:
+            lines.append(
+                f"{self.name}: {values[0]!r} in the header looks like a value; no_header"
+                " (--no-header) reads the first row as a sample"
+            )
+        is_nameless = first in ("", "Unnamed: 0") and pd.api.types.is_integer_dtype(frame[first])
+        if is_nameless and (frame[first].diff()[1:] > 0).all():
+            lines.append(
+                f"{self.name}: the first column has no name and numbers the rows, which may give"
+                " the labels away; pandas leaves it out with to_csv(path, index=False)"
+            )
+        return lines
 
     def read(self, target: str, categorical: Sequence[str], limit: int | None) -> pd.DataFrame:
         """Return the rows, or so many that `limit` of them have a label."""
@@ -207,8 +228,9 @@ def _of_pipe(data: bytes) -> tuple[_Content, str]:
     content = _Content("standard input", data, data.startswith(b"\x1f\x8b"))
     with content.open() as file:
         start = file.read(64).lstrip()
-    kind = "parquet" if start.startswith(b"PAR1") else "JSON" if start.startswith(b"{") else "CSV"
-    return content, kind
+    if start.startswith(b"PAR1"):
+        return content, "parquet"
+    return content, "JSON" if re.match(rb"\{|\[\s*\{", start) else "CSV"
 
 
 @contextmanager
@@ -247,6 +269,7 @@ def _open_csv(content: _Content, layout: Layout) -> CsvTable:
         raise _too_wide(content.name, n_columns)
     options: dict[str, Any] = {"sep": separator, "encoding": layout.encoding, "decimal": decimal}
     first = _parse(content, header=None, nrows=1, dtype=str, **options).fillna("").iloc[0].tolist()
+    first = [name.strip() for name in first]
     columns = [str(i) for i in range(len(first))] if layout.no_header else first
     _check_columns(columns, separator, layout, content.name)
     options |= {"names": columns, "header": None if layout.no_header else 0}
@@ -337,6 +360,7 @@ def _too_wide(name: str, n_columns: int) -> EvaluationError:
 def _read_lines(content: _Content, encoding: str | None) -> pd.DataFrame:
     """Read a JSON object per line; what a line lacks is missing."""
     rows: list[dict[str, Any]] = []
+    advice = "; pandas writes such lines with to_json(path, orient='records', lines=True)"
     with (
         _reading(content.name, "JSON", encoding),
         content.open() as file,
@@ -348,11 +372,13 @@ def _read_lines(content: _Content, encoding: str | None) -> pd.DataFrame:
             try:
                 row = json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise EvaluationError(f"line {n} of {content.name} is not JSON: {error}") from error
+                raise EvaluationError(
+                    f"line {n} of {content.name} is not JSON: {error}{advice * (n == 1)}"
+                ) from error
             if not isinstance(row, dict):
                 raise EvaluationError(
                     f"line {n} of {content.name} must be a JSON object, such as"
-                    f' {{"size": 1.5, "target": "yes"}}, got {type(row).__name__}'
+                    f' {{"size": 1.5, "target": "yes"}}, got {type(row).__name__}{advice}'
                 )
             rows.append(row)
     frame = pd.DataFrame(rows, dtype=object)

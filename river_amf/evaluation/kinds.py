@@ -25,6 +25,8 @@ _BOOLEANS = {
     **dict.fromkeys(("True", "TRUE", "true"), True),
     **dict.fromkeys(("False", "FALSE", "false"), False),
 }
+# digits, perhaps in groups of three, perhaps with a fraction or a sign of percent or money
+_LIKE_NUMBERS = r"[-+]?[$€£]?(\d+|\d{1,3}([.,'\u00a0]\d{3})+)([.,]\d+)?\s?[%$€£]?"
 _FEW = 0.1  # of the values: a column with no more text than that is probably one of numbers
 _DRAWN = 1000  # values of a long column that show what it is,
 _MOST = 0.5  # if more of them than that are text
@@ -70,7 +72,24 @@ class Mix:
         )
 
 
-def settle(column: pd.Series, known: Markers, mark: str = ".") -> tuple[pd.Series, Mix | None]:
+@dataclass(frozen=True)
+class Unread:
+    """One of the values of a column of text that look like numbers, each of them."""
+
+    example: str
+
+    def described(self, column: str, name: str) -> str:
+        """Return a line that says so of a column of a file."""
+        return (
+            f"{name}: column {column!r}: values such as {self.example!r} are not read as numbers,"
+            " so all of them are categories; take out what groups the digits and signs of percent"
+            " or money, and write fractions with a point"
+        )
+
+
+def settle(
+    column: pd.Series, known: Markers, mark: str = "."
+) -> tuple[pd.Series, Mix | Unread | None]:
     """Return a column as numbers, booleans or text, and what text there is among numbers.
 
     In a column whose other values are all numbers, or all booleans, markers become missing values;
@@ -89,9 +108,11 @@ def settle(column: pd.Series, known: Markers, mark: str = ".") -> tuple[pd.Serie
     return _settle_mixed(column, known, mark)
 
 
-def _settle_mixed(column: pd.Series, known: Markers, mark: str) -> tuple[pd.Series, Mix | None]:
+def _settle_mixed(
+    column: pd.Series, known: Markers, mark: str
+) -> tuple[pd.Series, Mix | Unread | None]:
     if _is_surely_text(column, known, mark):
-        return column, None
+        return column, _unread(column.iloc[:_DRAWN], known)
     codes, values = _distinct(column)
     kinds = _Kinds.of(values, known, mark)
     if kinds.has_others:
@@ -103,7 +124,11 @@ def _settle_mixed(column: pd.Series, known: Markers, mark: str) -> tuple[pd.Seri
     if n_text or bool(n_numbers) == bool(n_booleans):
         n_values = n_text + n_numbers + n_booleans
         is_mix = 0 < n_text <= _FEW * n_values
-        mix = Mix(n_text, n_values, str(values[kinds.is_text.argmax()])) if is_mix else None
+        mix: Mix | Unread | None = None
+        if is_mix:
+            mix = Mix(n_text, n_values, str(values[kinds.is_text.argmax()]))
+        elif n_text and kinds.all_texts:
+            mix = _unread(values, known)
         return (column if kinds.all_texts else as_text(column)), mix
     # The last element is that of code -1, a missing value.
     if n_numbers:
@@ -111,6 +136,16 @@ def _settle_mixed(column: pd.Series, known: Markers, mark: str) -> tuple[pd.Seri
     else:
         found = np.array([*map(_as_boolean, values), np.nan], dtype=object)
     return pd.Series(found[codes], column.index, name=column.name), None
+
+
+def _unread(texts: pd.Series, known: Markers) -> Unread | None:
+    """Return one of the texts if all of them, but for markers, look like numbers to people."""
+    texts = texts.dropna().astype("str")
+    texts = texts[~known.are(texts)]
+    if not len(texts) or not texts.str.strip().str.fullmatch(_LIKE_NUMBERS).all():
+        return None
+    is_plain = ~np.isnan(parsed(texts))
+    return Unread(str(texts[~is_plain].iloc[0])) if not is_plain.all() else None
 
 
 def _is_surely_text(column: pd.Series, known: Markers, mark: str) -> bool:
@@ -140,6 +175,14 @@ def _is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _as_float(value: Any) -> float:
+    """Return a number as float, infinite if it is too large, which is reported later."""
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf
 
 
 def _as_boolean(value: Any) -> Any:
@@ -176,7 +219,7 @@ class _Kinds:
             plain = _are(numbers.Real | decimal.Decimal, rest) & ~truths
             is_boolean[~is_string] = truths
             number[~is_string] = [
-                float(value) if is_plain else np.nan
+                _as_float(value) if is_plain else np.nan
                 for value, is_plain in zip(rest, plain, strict=True)
             ]
             has_others = not (truths | plain).all()

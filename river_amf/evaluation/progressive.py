@@ -52,11 +52,11 @@ def progressive_val_score(
     dataset
         A dataframe of shape (n_samples, n_features + 1) from pandas, polars, pyarrow or any other
         library that narwhals supports, with the labels in the column `target` if there is one and
-        otherwise in the last column; a tuple `(X, y)` or `(X, y, w)` of a dataframe of shape
-        (n_samples, n_features), the labels and the sample weights, both of shape (n_samples,), as
-        series, arrays or lists; or anything that river accepts, such as an iterable of pairs
-        `(x, y)` or triples `(x, y, {"w": w})`; or the name of a stream or the path of a file, as in
-        `load_stream`.
+        otherwise in the last column; a tuple `(X, y)` or `(X, y, w)` of a dataframe or array of
+        shape (n_samples, n_features), the labels and the sample weights, both of shape
+        (n_samples,), as series, arrays or lists; or anything that river accepts, such as an
+        iterable of pairs `(x, y)` or triples `(x, y, {"w": w})`; or the name of a stream or the
+        path of a file, as in `load_stream`.
     model
         The model to evaluate. It learns the samples.
     metric
@@ -88,9 +88,10 @@ def progressive_val_score(
     TypeError
         If a dataframe is lazy, or if the labels or weights are not a series, array or list.
     ValueError
-        If a dataframe has no feature besides the label, if the lengths of X, y and w differ, or if
-        the metric does not suit the model. For an invalid row, the model's own error is raised
-        before any row of its block is learned.
+        If a dataframe has no feature besides the label, or if its label column is hardly one, as it
+        has fractions or more than 200 distinct numbers in its first 1000 rows (pass `(X, y)` if it
+        is); if the lengths of X, y and w differ, or if the metric does not suit the model. For an
+        invalid row, the model's own error is raised before any row of its block is learned.
 
     Notes
     -----

@@ -8,8 +8,10 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from river_amf.evaluation import kinds, targets
 from river_amf.frames import as_samples, read_vector
 from river_amf.kinds import shown
 
@@ -73,8 +75,13 @@ class Table:
 
 
 def read_table(dataset: Any) -> Table | None:
-    """Return the table for a dataframe or a tuple with one, or None for anything else."""
+    """Return the table for a dataframe or a tuple with one, or None for anything else.
+
+    In a tuple, a two-dimensional array will do; its columns are named 0, 1, 2 and so on.
+    """
     parts = dataset if isinstance(dataset, tuple) else (dataset,)
+    if isinstance(dataset, tuple) and parts and isinstance(parts[0], np.ndarray):
+        parts = (_framed(parts[0]), *parts[1:])
     frame = nw.from_native(parts[0], pass_through=True) if parts else None
     if isinstance(frame, nw.LazyFrame):
         raise TypeError(
@@ -94,6 +101,13 @@ def read_table(dataset: Any) -> Table | None:
     return Table(frame, y, None if w is None else _as_column("w", w, len(frame)))
 
 
+def _framed(X: NDArray[Any]) -> pd.DataFrame:
+    """Return an array of rows as a dataframe, or raise."""
+    if X.ndim != 2:
+        raise ValueError(f"X must be a dataframe or a two-dimensional array, got shape {X.shape}")
+    return pd.DataFrame(X).infer_objects()
+
+
 def _split_label(frame: nw.DataFrame[Any]) -> Table:
     """Split the labels off a dataframe: the column `target`, or else the last one."""
     names = frame.columns
@@ -103,6 +117,13 @@ def _split_label(frame: nw.DataFrame[Any]) -> Table:
             f"got the columns {shown(names)}; pass (X, y) if the labels are elsewhere"
         )
     label = names.index("target") if "target" in names else len(names) - 1
+    first = pd.Series(frame[: targets.ROWS, label].to_list()).dropna()
+    if targets.is_quantity(first, kinds.markers(None)):
+        raise ValueError(
+            f"{first.nunique()} distinct labels in {len(first)} rows: is {shown(names[label])} the"
+            f" target? They are numbers such as {first.iloc[0]}; pass (X, y), with this column or"
+            " another as y"
+        )
     # By position and in a list, because pandas column names need not be strings.
     return Table(frame.drop([names[label]]), frame[:, label], None)
 

@@ -117,8 +117,10 @@ def load_stream(
     Warns
     -----
     UserWarning
-        If a tenth of the values of a column, or fewer, are text, and all others are numbers; or if
-        there is a number with a fraction in the header of a CSV file.
+        If a tenth of the values of a column, or fewer, are text, and all others are numbers; if all
+        values look like numbers, but are none to Python, such as "45%" and "1,234.5"; if the
+        header of a CSV file seems to be a sample, because there is a number with a fraction or one
+        of the labels in it; or if the first column has no name and numbers the rows.
 
     Raises
     ------
@@ -223,7 +225,7 @@ def _load_file(
     rows = table.read(chosen, categorical, limit)
     frame, n_unlabeled = _with_label(rows, chosen, limit, name)
     frame[chosen] = _labels(frame[chosen], is_complete=not n_unlabeled)
-    oddities = table.oddities()
+    oddities = table.oddities(frame, is_last_target=target is None and chosen == columns[-1])
     for column in features:
         before = frame[column]
         after, mix = (before, None) if column in categorical else _settled(before, known, table)
@@ -270,7 +272,10 @@ def _with_label(
         raise EvaluationError(f"{name} has a header but no rows")
     is_labeled = frame[target].notna().to_numpy(dtype=bool)
     if not is_labeled.any():
-        raise EvaluationError(f"no row of {name} has a label: its column {target!r} is empty")
+        raise EvaluationError(
+            f"no row of {name} has a label: its column {target!r} is empty; target (--target) names"
+            " another"
+        )
     if limit is not None:
         is_labeled = is_labeled[: int(np.searchsorted(is_labeled.cumsum(), limit)) + 1]
         frame = frame[: len(is_labeled)]
@@ -289,7 +294,7 @@ def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
 
 def _settled(
     column: pd.Series, known: kinds.Markers, table: TypedTable | CsvTable
-) -> tuple[pd.Series, kinds.Mix | None]:
+) -> tuple[pd.Series, kinds.Mix | kinds.Unread | None]:
     """Return a feature as numbers, booleans or text, and what text there is among numbers."""
     if table.is_typed:
         column = column.infer_objects()
@@ -316,7 +321,10 @@ def _check_finite(frame: pd.DataFrame, name: str) -> None:
         is_infinite = np.isinf(frame[column].to_numpy())
         if is_infinite.any():
             row = frame.index[is_infinite.argmax()] + 1
-            raise EvaluationError(f"row {row} of {name} has an infinite value in {column!r}")
+            raise EvaluationError(
+                f"row {row} of {name} has an infinite value in {column!r}, or one that is too large"
+                " for float64"
+            )
 
 
 def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:

@@ -78,6 +78,7 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
     forest, samples = forest_of(arena), samples_of(block)
     at, learns = samples.handle, samples.handle["learns"]
     settings = forest.settings[0]
+    takes_votes = at["predicts"] or (learns and hears_trees(settings))
     for t in range(first, end):
         for i in range(samples.next_samples[t], stop):
             samples.next_samples[t] = i
@@ -87,7 +88,7 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
                 key = forest.trees[t]["key"]
                 n_features = settings["n_features"]
                 code_row(forest.is_categorical, n_features, key, samples.clipped[i - start], x)
-            if at["predicts"] or hears_trees(settings):
+            if takes_votes:
                 take_vote(forest, t, x, samples.votes[t, i - start])
             weight = samples.weights[i]
             if learns and weight > 0.0:

@@ -7,19 +7,19 @@ means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import numba
-from numba.core.compiler_lock import global_compiler_lock
 
 from river_amf.kernels import cache
 from river_amf.kernels.libraries import HelperCompiler, KernelCompiler
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-COMPILER = global_compiler_lock  # whoever compiles holds it
 CACHE_FOLDERS = [] if numba.config.DISABLE_JIT else cache.folders(numba.config.CACHE_DIR)
 
 # Without reference counting, which only functions that allocate memory need: it would double the
@@ -28,6 +28,7 @@ _njit = functools.partial(numba.njit, error_model="numpy", _nrt=False)
 _NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}  # for calls from Python or C
 _njit_helper = functools.partial(_njit, pipeline_class=HelperCompiler, **_NO_WRAPPERS)
 
+_COMPILING = threading.RLock()  # held by whoever compiles, and by a fork
 
 _KERNELS: list[Any] = []
 _TYPES = {"int": numba.int64, "float": numba.float64}  # of arguments, by annotation
@@ -79,33 +80,65 @@ def uninterrupted(call: F) -> F:
     """Return a function that makes a call in a thread of its own, and waits for it."""
     # An exception from a signal handler, such as Ctrl-C, can make Numba lose what it was about to
     # take note of, and then it cannot compile any more. Handlers only interrupt the main thread.
-    # Who was waiting there goes on at once, and the next call waits for Numba's own lock.
+    # Who was waiting there goes on at once, and the next call waits for the thread to end.
 
     @functools.wraps(call)
     def make(*arguments: Any, **named: Any) -> Any:
-        results: list[Any] = []
-        errors: list[BaseException] = []
-        end = threading.Lock()
-        end.acquire()
-
-        def work() -> None:
+        compiler = _Compiler(functools.partial(call, *arguments, **named))
+        if isinstance(threading.current_thread(), _Compiler):  # of a kernel that calls this one
+            compiler.run()
+        else:
             try:
-                results.append(call(*arguments, **named))
-            except BaseException as error:
-                errors.append(error)
-            finally:
-                end.release()
-
-        try:
-            threading.Thread(target=work).start()
-        except RuntimeError:  # the system has no more threads
-            return call(*arguments, **named)
-        with end:
-            if errors:
-                raise errors[0]
-            return results[0]
+                compiler.start()
+            except RuntimeError:  # the system has no more threads
+                compiler.run()
+        return compiler.answer()
 
     return cast(F, make)
+
+
+class _Compiler(threading.Thread):
+    """A thread that makes a call."""
+
+    def __init__(self, call: Callable[[], Any]) -> None:
+        super().__init__()
+        self._call = call
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._end = threading.Lock()
+        self._end.acquire()
+
+    def run(self) -> None:
+        """Make the call."""
+        try:
+            with _COMPILING:
+                self._result = self._call()
+        except BaseException as error:
+            self._error = error
+        finally:
+            self._end.release()
+
+    def answer(self) -> Any:
+        """Wait for the call, and return its result or raise its error."""
+        with self._end:
+            if self._error is not None:
+                raise self._error
+            return self._result
+
+
+def _end_of_fork() -> None:
+    """After a fork, let others compile."""
+    with suppress(RuntimeError):  # a signal has ended the wait for `_COMPILING`
+        _COMPILING.release()
+
+
+if hasattr(os, "register_at_fork"):
+    # A child process has only the thread that forked. If another one was compiling, Numba would
+    # wait for it there for ever. Before this, the fork has waited for calls of models (`locks`),
+    # which may have to compile something.
+    os.register_at_fork(
+        before=_COMPILING.acquire, after_in_parent=_end_of_fork, after_in_child=_end_of_fork
+    )
 
 
 def helper(function: F) -> F:

@@ -23,7 +23,14 @@ from river_amf.kernels.compilation import hot, quick_kernel, view
 from river_amf.kernels.expansion import expand_leaf
 from river_amf.kernels.growth import add_leaf, descend, insert_parent
 from river_amf.kernels.intensity import clip_outliers, update_intensity
-from river_amf.kernels.parts import INTEGER, NUMBER, ROW, part
+from river_amf.kernels.parts import (
+    INTEGER,
+    LIST_ROW_AND_THIN,
+    NUMBER,
+    RELEASE_ROWS,
+    ROW,
+    part,
+)
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.room import count_ready, hears_trees, lack_to_predict
 from river_amf.kernels.store import (
@@ -37,7 +44,7 @@ from river_amf.kernels.store import (
     release_rows,
     store_row,
 )
-from river_amf.kernels.structure import is_spent, keeps_samples, longest_list
+from river_amf.kernels.structure import is_spent, keeps_samples, longest_list, splits_left
 from river_amf.kernels.views import tree_of
 from river_amf.kernels.voting import (
     copy_votes,
@@ -47,9 +54,7 @@ from river_amf.kernels.voting import (
     pool_votes,
     take_vote,
 )
-from river_amf.layout import LARGEST_TOTAL, PARTS
-
-LIST_ROW_AND_THIN = PARTS.index("list_row_and_thin")
+from river_amf.layout import LARGEST_TOTAL
 
 
 @hot
@@ -103,6 +108,8 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
                     return UNCOMPILED - LIST_ROW_AND_THIN
                 else:
                     list_row_and_thin(forest, tree, leaf, row)
+            elif forest.parts[RELEASE_ROWS] == 0 and splits_left(settings, state) <= node["n_rows"]:
+                return UNCOMPILED - RELEASE_ROWS  # the budget may be spent
             else:
                 changed = leaf
                 lack, leaf, log_growth = expand_leaf(forest, tree, leaf, row)

@@ -3,7 +3,10 @@
 Numba compiles every function on its own: it links in the functions that this one calls, optimizes
 the whole, and generates machine code. Of a helper that only other compiled code calls, nothing of
 that is needed, as its caller does it all again. Here, helpers stay as they come from Numba; a
-kernel links in all that it needs at once, and is optimized once.
+kernel links in all that it needs at once, and then is optimized.
+
+This builds on internals of Numba, which differ between its versions: `tests/tools/test_warm_up.py`
+fails where they no longer fit.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager
 
-# Passes of Numba for closures, array expressions and the like, a tenth of the time.
+# Passes of Numba for closures, array expressions and the like, a twentieth of the time.
 _UNUSED = {
     "DeadBranchPrune",
     "FindLiterallyCalls",
@@ -39,12 +42,6 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         for each in (library, *getattr(library, "not_linked", ())):
             if not any(each is other for other in self._linking_libraries):
                 super().add_linking_library(each)
-
-    def _optimize_final_module(self) -> None:
-        """Optimize once."""
-        # Numba's first round is for reference counting, of which there is none here.
-        manager, builder = self._codegen._module_pass_manager()
-        manager.run(self._final_module, builder)
 
 
 class HelperLibrary(KernelLibrary):

@@ -2,9 +2,9 @@
 
 A part that several kernels call is compiled once instead of with each of them, and one that a
 forest does not need is not compiled for it. The addresses are in a table that all forests share
-(`layout.PART_ADDRESSES`), which has 0 for a part that has not been compiled. Kernels check
-that before they change anything, and answer `UNCOMPILED` minus the number of the part; then Python
-compiles it and makes the same call again.
+(`layout.PART_ADDRESSES`), which has 0 for a part that has not been compiled. Kernels check that
+before they change anything that must not change twice, and answer `UNCOMPILED` minus the number of
+the part; then Python compiles it and makes the same call again.
 """
 
 from __future__ import annotations
@@ -28,6 +28,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 INTEGER, NUMBER, NO_VALUE = types.int64, types.float64, types.none
 ROW = types.Array(types.float64, 1, "C")
 VOTES = types.Array(types.float64, 3, "C")
+
+# The numbers of the parts.
+LEARN_TREE = PARTS.index("learn_tree")
+EXPAND_LEAF = PARTS.index("expand_leaf")
+WEIGH_FADED_CELL = PARTS.index("weigh_faded_cell")
+LIST_ROW_AND_THIN = PARTS.index("list_row_and_thin")
+RELEASE_ROWS = PARTS.index("release_rows")
+BOUND_ROWS = PARTS.index("bound_rows")
+UPDATE_INTENSITY = PARTS.index("update_intensity")
+WEIGH_FEATURES = PARTS.index("weigh_features")
+TAKE_VOTE = PARTS.index("take_vote")
+POOL_VOTES = PARTS.index("pool_votes")
+LEARN_VOTE = PARTS.index("learn_vote")
+JUDGE_TREE = PARTS.index("judge_tree")
 
 _PARTS: dict[str, tuple[Any, tuple[Any, ...]]] = {}
 

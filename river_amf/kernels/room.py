@@ -10,25 +10,24 @@ from __future__ import annotations
 from river_amf.kernels.answers import BOXES_FULL, NODES_FULL, NOTHING, STORE_FULL, UNCOMPILED
 from river_amf.kernels.arrays import Forest, Record, forest_of
 from river_amf.kernels.compilation import hot, quick_kernel
+from river_amf.kernels.parts import (
+    BOUND_ROWS,
+    EXPAND_LEAF,
+    JUDGE_TREE,
+    LEARN_TREE,
+    LEARN_VOTE,
+    POOL_VOTES,
+    RELEASE_ROWS,
+    TAKE_VOTE,
+    UPDATE_INTENSITY,
+    WEIGH_FADED_CELL,
+    WEIGH_FEATURES,
+)
 from river_amf.kernels.store import count_late, is_keeping_rows
-from river_amf.kernels.structure import longest_list, splits_left
-from river_amf.layout import PARTS
+from river_amf.kernels.structure import splits_left
 
 READY_SPLITS = 16
 FEW_SAMPLES = 64  # a lack of room does not make a chunk smaller than this
-
-
-LEARN_TREE = PARTS.index("learn_tree")
-EXPAND_LEAF = PARTS.index("expand_leaf")
-WEIGH_FADED_CELL = PARTS.index("weigh_faded_cell")
-RELEASE_ROWS = PARTS.index("release_rows")
-BOUND_ROWS = PARTS.index("bound_rows")
-UPDATE_INTENSITY = PARTS.index("update_intensity")
-WEIGH_FEATURES = PARTS.index("weigh_features")
-TAKE_VOTE = PARTS.index("take_vote")
-POOL_VOTES = PARTS.index("pool_votes")
-LEARN_VOTE = PARTS.index("learn_vote")
-JUDGE_TREE = PARTS.index("judge_tree")
 
 
 @hot
@@ -92,7 +91,7 @@ def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
     """Which room a tree lacks for a number of splits, or for those that its budget still allows."""
     settings, state = forest.settings[0], forest.trees[t]
     n_left = splits_left(settings, state)
-    if forest.parts[RELEASE_ROWS] == 0 and n_left <= n_splits + longest_list(settings):
+    if forest.parts[RELEASE_ROWS] == 0 and n_left <= n_splits:
         return UNCOMPILED - RELEASE_ROWS  # the budget may be spent
     wanted = min(n_splits, n_left)
     return lack_of_room(settings, state, wanted, forest.nodes.shape[1], forest.boxes.shape[1])

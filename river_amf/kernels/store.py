@@ -26,13 +26,11 @@ from river_amf.kernels.arrays import (
 )
 from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.compilation import allocating, allocating_kernel, helper, hot, kernel
-from river_amf.kernels.parts import INTEGER, NO_VALUE, part
+from river_amf.kernels.parts import BOUND_ROWS, INTEGER, NO_VALUE, RELEASE_ROWS, part
 from river_amf.kernels.random_numbers import LOW_WORD, coded, mixed
 from river_amf.kernels.structure import add_box, box_of, is_spent, keeps_samples, splits_late
 from river_amf.kernels.views import tree_of
-from river_amf.layout import PARTS
 
-BOUND_ROWS, RELEASE_ROWS = PARTS.index("bound_rows"), PARTS.index("release_rows")
 RAREST = 32  # the number of bits that decide which samples stay in a list that grows too long
 
 

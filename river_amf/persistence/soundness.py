@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.encoding import LARGEST_WEIGHT
 from river_amf.kernels import NONE, UNLISTED
 from river_amf.layout import COPIED, FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
 from river_amf.persistence.errors import FileError
 from river_amf.state import defaults
+from river_amf.weights import LARGEST_WEIGHT
 
 Array = NDArray[Any]
 Record = Any

@@ -28,8 +28,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.encoding import Categories, Features, Labels
+from river_amf.categories import Categories
+from river_amf.encoding import Features
 from river_amf.kinds import Number, is_missing, plain, shown
+from river_amf.labels import Labels
 from river_amf.mismatch import Mismatches
 from river_amf.persistence import scalars
 from river_amf.persistence.errors import FileError

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from river import base
 
 from river_amf.explanation import name
+from river_amf.inspection import feature_importance
 from river_amf.parameters import integer
 from river_amf.plot.canvas import COLORS, Axes, new_axes
 from river_amf.plot.lines import draw_features
@@ -13,7 +17,7 @@ from river_amf.plot.lines import draw_features
 _BAR = 0.7  # width of a bar, where the next one is 1 away
 
 
-def importance(importance: pd.Series, ax: Axes | None = None, n_features: int = 20) -> Axes:
+def importance(importance: pd.Series | Any, ax: Axes | None = None, n_features: int = 20) -> Axes:
     """Draw the importance of each feature as a bar, the most important one on top.
 
     Parameters
@@ -21,7 +25,8 @@ def importance(importance: pd.Series, ax: Axes | None = None, n_features: int = 
     importance
         Importances by feature: a column of `inspection.feature_importance`, the result of
         `inspection.feature_relevance`, or that of `inspection.PermutationImportance.get`. Features
-        whose importance is NaN are left out.
+        whose importance is NaN are left out. Of a forest, or an estimator of `river_amf.sklearn`,
+        the column `impurity` is drawn.
     ax
         Axes to draw on; by default those of a new figure.
     n_features
@@ -35,7 +40,8 @@ def importance(importance: pd.Series, ax: Axes | None = None, n_features: int = 
     Raises
     ------
     TypeError
-        If `importance` is not a pandas Series, or `ax` is not a matplotlib Axes.
+        If `importance` is neither a pandas Series nor such a model, or `ax` is not a matplotlib
+        Axes.
     ValueError
         If there is nothing to draw, or `n_features` is not an integer >= 1.
 
@@ -53,12 +59,14 @@ def importance(importance: pd.Series, ax: Axes | None = None, n_features: int = 
     ('noise', 'impurity')
     """
     integer(1)("n_features", n_features)
+    if hasattr(importance, "get_params") or isinstance(importance, base.Base):
+        importance = feature_importance(importance)["impurity"]
     if not isinstance(importance, pd.Series):
         hint = ""
         if isinstance(importance, pd.DataFrame):
             hint = "; choose a column, such as table['impurity']"
         raise TypeError(
-            "importance must be a pandas Series from the inspection module, got "
+            "importance must be a pandas Series from the inspection module, or a forest, got "
             f"{type(importance).__name__}{hint}"
         )
     known = importance.dropna()

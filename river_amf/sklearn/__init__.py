@@ -54,7 +54,8 @@ class AMFClassifier(OnlineForest):
     class_weight
         Dict from class to the weight of its rows, by default 1; or `"balanced"` for weights
         n_samples / (n_classes * n_samples_of_the_class), which only `fit` can know. `partial_fit`
-        multiplies these weights by `sample_weight`.
+        multiplies these weights by `sample_weight`. Rows of weight 0 are not learned, so
+        `classes_` may lack their label.
 
     Attributes
     ----------

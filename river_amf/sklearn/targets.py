@@ -15,11 +15,11 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_non_negative
 
-from river_amf.encoding import LARGEST_WEIGHT
 from river_amf.frames import unmasked
 from river_amf.kinds import shown
 from river_amf.parameters import integer
 from river_amf.persistence import soundness
+from river_amf.weights import LARGEST_WEIGHT
 
 _LARGEST_TEXTS = 2**28  # bytes of an array of texts that needs no reason
 _LARGEST_DRAW = np.iinfo(np.int32).max  # upper bound of a seed drawn from a RandomState

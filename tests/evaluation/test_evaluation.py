@@ -116,7 +116,8 @@ def test_default_target_is_the_column_target_else_the_last(tmp_path):
 
 
 def test_byte_order_mark_short_rows_and_an_unnamed_column(tmp_path):
-    stream = load_stream(write(tmp_path, b"\xef\xbb\xbf,target,a\r\n0,x,1\r\n1,y\r\n"))
+    with pytest.warns(UserWarning, match="first column has no name and numbers the rows"):
+        stream = load_stream(write(tmp_path, b"\xef\xbb\xbf,target,a\r\n0,x,1\r\n1,y\r\n"))
     assert list(stream) == [({"": 0, "a": 1}, "x"), ({"": 1}, "y")]
 
 

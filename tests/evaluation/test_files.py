@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -176,7 +177,11 @@ def test_commas_and_semicolons_are_told_apart(text, expected, write):
         with pytest.raises(EvaluationError, match="header but no rows"):
             load_stream(write(text))
         return
-    assert next(iter(load_stream(write(text))))[0] == expected
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert next(iter(load_stream(write(text))))[0] == expected
+    is_unread = "," in str(expected["a"]) if "a" in expected else False
+    assert ["not read as numbers" in str(each.message) for each in told] == [True] * is_unread
 
 
 def test_any_character_may_separate(write):
@@ -231,6 +236,45 @@ def test_a_header_that_is_a_row_is_told(write):
         load_stream(write("5.1,3.5,setosa\n4.9,3.0,setosa\n"))
     with pytest.raises(EvaluationError, match=r"column named '1\.0'; no_header"):
         load_stream(write("1.0,1.0,setosa\n4.9,3.0,setosa\n"))
+    with pytest.warns(UserWarning, match=r"'<=50K' in the header .* no_header"):
+        load_stream(write("39, State-gov, <=50K\n50, Private, >50K\n38, Private, <=50K\n"))
+    load_stream(write("39,gov,low\n50,gov,high\n"))  # no label of its own below
+
+
+def test_names_in_a_header_have_no_spaces_around_them(write):
+    path = write("a, target , b\n1, yes, 2\n2, no, 3\n")
+    assert next(iter(load_stream(path))) == ({"a": 1, "b": 2}, " yes")
+    assert next(iter(load_stream(path, "b"))) == ({"a": 1, "target": " yes"}, 2)
+
+
+@pytest.mark.parametrize("first", ["", '""', "Unnamed: 0"])
+def test_an_index_among_the_columns_is_told(first, write):
+    rows = "0,4,x\n1,4,y\n2,4,x\n"
+    with pytest.warns(UserWarning, match=r"numbers the rows.*index=False"):
+        load_stream(write(f"{first},a,target\n{rows}"))
+    load_stream(write(f"{first},a,target\n3,4,x\n1,4,y\n"))  # some other number
+
+
+@pytest.mark.parametrize("n_rows", [30, 20_000])
+@pytest.mark.parametrize("value", ["{}%", "1.{:03},5", "$1,{:03}.50", "{} €", "-{},5", "1'{:03}"])
+def test_numbers_that_are_read_as_text_are_told(value, n_rows, write):
+    values = [value.format(i % 999) for i in range(1, n_rows)]
+    values[3:5] = ["NA", ""]
+    rows = [f'"{text}",x{i % 2}' for i, text in enumerate(values)]
+    path = write("\n".join(["a,target", *rows]))
+    with pytest.warns(UserWarning, match="column 'a': values such as .* are not read as numbers"):
+        load_stream(path)
+
+
+@pytest.mark.parametrize("values", ["1.2.3,4.5.6", "2024-01-01,2024-01-02", "a1,b2", "?,NA", "1,2"])
+def test_other_text_is_not_taken_for_numbers(values, write):
+    load_stream(write("a,target\n" + "".join(f"{v},x\n" for v in values.split(","))))
+
+
+def test_numbers_too_large_for_a_float_are_told(write):
+    digits = "1" + 400 * "0"
+    with pytest.raises(EvaluationError, match=r"row 2 of .* in 'a', or one that is too large"):
+        load_stream(write(f"a,target\n1,x\n{digits},y\n"))
 
 
 # Rows without a label
@@ -316,7 +360,9 @@ EXPECTED = [
 ]
 
 
-@pytest.mark.parametrize("name", ["t.jsonl", "t.JSONL.gz", "t.ndjson", "t.parquet", "t.pq"])
+@pytest.mark.parametrize(
+    "name", ["t.jsonl", "t.JSONL.gz", "t.ndjson", "t.json", "t.parquet", "t.pq"]
+)
 def test_json_and_parquet_are_read_like_csv(name, write):
     if "json" in name.lower():
         data = "\n\n".join(map(json.dumps, ROWS)).encode()
@@ -429,6 +475,8 @@ def test_the_index_of_a_dataframe_in_parquet_is_no_feature(write):
         ('{"a": 1, "b": 2}\n[1]\n', "t.jsonl", {}, "line 2 .* must be a JSON object, .* got list"),
         ('{"a": 1, "b": 2}\n{"a"\n', "t.jsonl", {}, "line 2 .* is not JSON"),
         ("[" * 100_000, "t.jsonl", {}, "line 1 .* is not JSON"),
+        ('[{"a": 1}, {"a": 2}]', "t.json", {}, r"got list; .* to_json\(.* lines=True\)"),
+        ('[\n{"a": 1}\n]', "t.json", {}, r"line 1 .* is not JSON.* to_json\(.* lines=True\)"),
         ('{"a": [1], "b": 2}\n', "t.jsonl", {}, "column 'a' holds values of type list"),
         ('{"a": 1, "b": 2}\n', "t.jsonl", {"separator": ";"}, "separator is for CSV files"),
         ('{"a": 1, "b": 2}\n', "t.jsonl", {"no_header": True}, "no_header is for CSV files"),

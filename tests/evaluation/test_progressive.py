@@ -15,7 +15,7 @@ import pytest
 from river import base, datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing, utils
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, MismatchWarning
-from river_amf.evaluation import progressive
+from river_amf.evaluation import compare, drift_history, progressive
 from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
 
 N_BLOCK = 100  # rows
@@ -947,3 +947,42 @@ def test_labels_and_weights_in_whatever_learn_many_takes():
     ):
         metric = progressive_val_score((X, y, w), fresh(), metrics.CrossEntropy())
         assert metric.get() == expected.get()
+
+
+# What is taken for a table
+
+
+def test_an_array_of_rows_is_a_table_with_numbered_columns():
+    columns, y = bundled(datasets.Bananas(), 300)
+    X = pd.DataFrame(columns).set_axis([0, 1], axis="columns")
+    results = []
+    for rows in (X, X.to_numpy(), X.to_numpy().astype(object)):
+        model = AMFClassifier(n_estimators=2, seed=1)
+        metric = progressive_val_score((rows, np.array(y)), model, metrics.LogLoss())
+        comparison = compare((rows, y), {"forest": model.clone()})
+        row = comparison.table.iloc[0]
+        results.append((metric.get(), model.predict_proba_one({0: 0.5, 1: 0.5}), row["accuracy"]))
+        assert row["n_samples"] == 300
+    assert results[0] == results[1] == results[2]
+    with pytest.raises(ValueError, match=r"dataframe or a two-dimensional array, got shape \(4,\)"):
+        progressive_val_score((np.zeros(4), y[:4]), AMFClassifier(), metrics.Accuracy())
+
+
+@libraries
+@pytest.mark.parametrize("name", ["price", "target"])
+def test_a_last_column_that_is_a_quantity_is_asked_about(make_frame, name):
+    columns = {"a": [*range(300)], name: [i + 0.5 for i in range(300)]}
+    frame, model = make_frame(columns), AMFClassifier(n_estimators=2, seed=1)
+    question = f"300 distinct labels in 300 rows: is '{name}' the target.* such as 0.5; pass .X, y."
+    with pytest.raises(ValueError, match=question):
+        progressive_val_score(frame, model, metrics.Accuracy())
+    with pytest.raises(ValueError, match=question):
+        compare(frame, ["majority"])
+    whole = make_frame({**columns, name: [*range(300)]})
+    with pytest.raises(ValueError, match="300 distinct labels"):
+        drift_history(whole, model)
+    assert model.n_samples == 0
+    few = make_frame({**columns, name: [i % 200 for i in range(300)]})
+    assert progressive_val_score(few, model, metrics.Accuracy()).get() < 0.1
+    pair = (whole[["a"]] if make_frame is pd.DataFrame else whole.select(["a"]), [*range(300)])
+    assert progressive_val_score(pair, model.clone(), metrics.Accuracy()).get() == 0.0

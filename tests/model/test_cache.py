@@ -18,7 +18,7 @@ import numba
 import pytest
 
 import river_amf
-from river_amf.kernels import cache
+from river_amf.kernels import cache, compilation
 
 PACKAGE = Path(river_amf.__file__).parent
 NUMBER = naive.category_number(3, 0, 7)
@@ -266,6 +266,20 @@ def test_a_damaged_file_is_compiled_anew_and_replaced(suffix, damage, compiled, 
     file.write_bytes(damage(file.read_bytes()))
     assert (compiled(), compiled()) == (0, 1)
     assert len([*tmp_path.iterdir()]) == 2
+
+
+@with_numba
+def test_a_kernel_may_call_a_kernel(tmp_path):
+    # the first is compiled in a thread, which must not wait for another one to compile the second
+    @compilation.kernel
+    def double(x: int) -> int:
+        return x + x
+
+    @compilation.kernel
+    def double_twice(x: int) -> int:
+        return double(double(x))
+
+    assert double_twice(3) == 12
 
 
 @with_numba

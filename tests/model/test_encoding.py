@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_amf.encoding import Features, Labels, check_weight
+from river_amf.encoding import Features
 from river_amf.kinds import as_number, is_missing
+from river_amf.labels import Labels
+from river_amf.weights import check_weight
 
 ALL_MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT]
 ALL_MISSING += [np.datetime64("NaT", "s"), np.timedelta64("NaT"), decimal.Decimal("nan")]

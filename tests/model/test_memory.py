@@ -18,7 +18,7 @@ from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, pruning
 from river_amf.budget import Limits
-from river_amf.encoding import Categories
+from river_amf.categories import Categories
 
 
 def forest(**parameters):

@@ -10,6 +10,10 @@ import sys
 
 import pytest
 
+from river_amf import AMFClassifier
+from river_amf.kernels import parts as kernel_parts
+from river_amf.layout import PARTS
+
 USE = """
 import json
 import pickle
@@ -37,6 +41,9 @@ elif calls == "predict":
 elif calls == "predict_many":
     model = pickle.loads(sys.stdin.buffer.read())
     model.predict_many(pd.DataFrame(xs))
+elif calls == "new label":
+    model = pickle.loads(sys.stdin.buffer.read())
+    model.learn_many(pd.DataFrame(xs[:1]), ["new"])
 print(sorted(name for name, address in zip(PARTS, PART_ADDRESSES) if address))
 if calls == "pickle":
     for x, y in zip(xs, ys):
@@ -105,3 +112,39 @@ def test_a_forest_that_only_predicts_compiles_no_more(kind, calls):
     assert none == set()
     parts = {"take_vote", "pool_votes"} if kind == "adaptive" else {"take_vote"}
     assert run({}, calls, 100, model)[0] == parts
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["plain", "adaptive"])
+def test_a_block_that_begins_with_a_new_label_compiles_what_it_needs(kind):
+    # its first row is neither predicted nor learned before its label is known
+    parameters, _, parts = KINDS[kind]
+    _, model = run(parameters, "pickle", 100)
+    assert run({}, "new label", 100, model)[0] == parts
+
+
+LOADED = """
+import sys
+import river_amf
+model = river_amf.load(sys.argv[1])
+model.learn_one({"a": 0.0}, "y")
+print(model._arena.trees["n_nodes"].tolist())
+"""
+
+
+@pytest.mark.slow
+def test_lists_longer_than_today_s_spend_the_budget(tmp_path):
+    # as they may be in a file of another release; the newcomer takes more than 540 splits
+    model = AMFClassifier(n_estimators=1, max_nodes=1081, seed=1)
+    model.learn_one({"a": 1.0}, "x")
+    model._arena.settings["longest_list"] = 10_000
+    for exponent in range(-1000, 1000):
+        model.learn_one({"a": 2.0**exponent}, "x")
+    path = tmp_path / "model.amf"
+    model.save(path)
+    done = subprocess.run([sys.executable, "-c", LOADED, path], capture_output=True, text=True)
+    assert (done.stderr, done.stdout) == ("", "[1081]\n")
+
+
+def test_each_part_has_its_number():
+    assert all(getattr(kernel_parts, name.upper()) == PARTS.index(name) for name in PARTS)

@@ -29,6 +29,8 @@ from subjects import (
     saved,
 )
 
+from river_amf.kernels.compilation import uninterrupted
+
 LATE = 20.0  # seconds within which a child has to be done
 SOUND, CORRUPT = 0, 7
 
@@ -209,5 +211,7 @@ def forks_beside_compiling(rng: random.Random, seconds: float) -> None:
 
 
 def _compile() -> None:
-    """Compile something."""
-    assert numba.njit(lambda number: number + 1)(1) == 2
+    """Compile something, as kernels are compiled."""
+    function = numba.njit(lambda number: number + 1)
+    uninterrupted(function.compile)((numba.int64,))
+    assert function(1) == 2

@@ -17,6 +17,7 @@ BENCHMARKS = ROOT / "tests" / "benchmarks"
 SHARED = ROOT.parent / "shared" / "data"
 
 SCRIPTS = (
+    "calls",
     "costs",
     "defaults",
     "drift",

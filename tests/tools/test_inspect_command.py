@@ -240,8 +240,9 @@ def test_foreign_and_damaged_files_take_one_line(tmp_path, capsys):
 
 
 def test_files_that_cannot_be_read(tmp_path, capsys):
-    assert "No such file or directory" in refusal(tmp_path / "none.amf", capsys)
-    assert "Is a directory" in refusal(tmp_path, capsys)
+    path = tmp_path / "none.amf"
+    assert refusal(path, capsys) == f"cannot read {str(path)!r}: No such file or directory"
+    assert refusal(tmp_path, capsys) == f"cannot read {str(tmp_path)!r}: Is a directory"
 
 
 def test_an_estimator_without_scikit_learn_is_refused_with_what_to_do(

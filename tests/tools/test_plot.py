@@ -7,8 +7,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from river.preprocessing import StandardScaler
 
-from river_amf import AMFClassifier, evaluation, plot
+from river_amf import AMFClassifier, evaluation, inspection, plot
 from river_amf.evaluation import Comparison, DriftHistory
 from river_amf.plot import canvas, lines
 
@@ -476,6 +477,23 @@ def test_importances_are_bars_with_the_largest_on_top():
     assert heights == sorted(heights) and bottom > top
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("impurity", "")
     ax.figure.canvas.draw()
+
+
+@pytest.mark.parametrize("of_scikit_learn", [False, True])
+def test_a_forest_has_bars_of_its_impurity(of_scikit_learn):
+    X, y = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0, 1.0]}), [0, 0, 1, 1]
+    if of_scikit_learn:
+        estimators = pytest.importorskip("river_amf.sklearn")
+        model = estimators.AMFClassifier(random_state=1).fit(X, y)
+    else:
+        model = AMFClassifier(seed=1)
+        model.learn_many(X, y)
+    expected = inspection.feature_importance(model)["impurity"].sort_values(ascending=False)
+    ax = plot.importance(model)
+    assert [bar.get_width() for bar in ax.patches] == expected.tolist()
+    assert ax.get_xlabel() == "impurity"
+    with pytest.raises(TypeError, match="for a pipeline, pass its last step"):
+        plot.importance(StandardScaler() | AMFClassifier())
 
 
 def test_only_the_most_important_features_have_bars():

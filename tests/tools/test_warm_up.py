@@ -9,6 +9,7 @@ import pytest
 
 import river_amf
 from river_amf import cli
+from river_amf.evaluation.prequential import progress_bar
 from river_amf.kernels import cache
 
 # calls of all kinds, with everything that is compiled only when it is needed
@@ -62,6 +63,12 @@ def test_the_command_says_where_the_kernels_are(capsys):
     assert told.err == ""
 
 
+def test_a_line_of_the_command_does_not_go_on_that_of_a_progress_bar(capsys):
+    with cli._told_of_compiling(), progress_bar(3):
+        logging.getLogger("river_amf.kernels").info("compiling")
+    assert "\rriver-amf: compiling\n" in capsys.readouterr().err
+
+
 def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, caplog):
     monkeypatch.setattr(cache, "_is_told", False)
     caplog.set_level(logging.DEBUG, "river_amf.kernels")
@@ -110,3 +117,36 @@ def test_interrupts_do_not_keep_anything_from_being_compiled(tmp_path):
         text=True,
     )
     assert (run.stderr, run.stdout) == ("", "True True\n")
+
+
+FORKED = """
+import os
+import threading
+from river_amf import AMFClassifier, kernels
+
+def learn():
+    AMFClassifier(n_estimators=2, seed=1).learn_one({"a": 1.0}, True)
+
+thread = threading.Thread(target=kernels.warm_up)
+thread.start()
+while not kernels.are_in_use():
+    pass
+child = os.fork()
+learn()
+if child:
+    thread.join()
+    print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_process_forked_while_another_thread_compiles_can_compile(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-c", FORKED],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (run.stderr, run.stdout) == ("", "0\n")
