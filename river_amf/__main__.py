@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from typing import NoReturn
@@ -26,6 +27,8 @@ def run() -> NoReturn:
     except KeyboardInterrupt:  # between the lines above
         status = _startup.INTERRUPTED
         signal.signal(signal.SIGINT, at_once)
+    if is_ours and status == _startup.INTERRUPTED:
+        os._exit(status)  # without waiting for a kernel that is still being compiled
     sys.exit(status)
 
 

@@ -29,10 +29,12 @@ All other calls use `run`, `run_alone` and `read`, which wait for their turn.
 from __future__ import annotations
 
 import os
+import threading
 import time
 import weakref
 from _thread import get_ident
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
@@ -167,12 +169,14 @@ class ModelLock:
 # ------------------------------------------------------------------------------------------- fork
 
 _locks: weakref.WeakSet[ModelLock] = weakref.WeakSet()
-_taken: list[ModelLock] = []  # by the fork that is under way
+_forking = threading.RLock()  # one thread at a time: what follows is of the fork that is under way
+_taken: list[ModelLock] = []
 
 
 def _take_all() -> None:
     """Before a fork: wait until no other thread is in the middle of changing a model."""
     # A child process has only the thread that forked; others would never end their calls there.
+    _forking.acquire()
     deadline = time.monotonic() + _LONGEST_WAIT
     _taken.clear()
     for lock in sorted(_locks, key=lambda lock: lock.rank):
@@ -182,8 +186,8 @@ def _take_all() -> None:
             except AttributeError:
                 pass
             else:
-                lock.owner = get_ident()
                 _taken.append(lock)
+                lock.owner = get_ident()
                 break
             if time.monotonic() > deadline:
                 break
@@ -193,9 +197,12 @@ def _take_all() -> None:
 def _release_all() -> None:
     """After a fork, in the parent: let the other threads go on."""
     while _taken:
-        lock = _taken.pop()
+        lock = _taken[-1]
         lock.owner = None
         lock.token = None
+        _taken.pop()
+    with suppress(RuntimeError):  # an exception from a signal handler came before it was taken
+        _forking.release()
 
 
 def _release_in_child() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import numba
 import pandas as pd
 from subjects import (
     KINDS,
@@ -27,6 +28,8 @@ from subjects import (
     samples,
     saved,
 )
+
+from river_amf.kernels.compilation import uninterrupted
 
 LATE = 20.0  # seconds within which a child has to be done
 SOUND, CORRUPT = 0, 7
@@ -65,10 +68,18 @@ def _use_and_exit(model: Any, seed: int) -> None:
 
 
 def _by_fork(model: Any, seed: int) -> int:
-    """Fork, and return how the child ended."""
+    """Fork, use a model in the child, and return how that ended."""
+    return _ending_of(lambda: _in_child(model, seed))
+
+
+def _ending_of(call: Callable[[], int | None]) -> int:
+    """Fork, and return how a child ended that makes a call; None is a good end."""
     child = os.fork()
     if child == 0:
-        os._exit(_in_child(model, seed))
+        try:
+            os._exit(call() or SOUND)
+        finally:
+            os._exit(CORRUPT)
     end = time.monotonic() + LATE
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)
@@ -153,3 +164,54 @@ def forks_beside_reading(rng: random.Random, seconds: float) -> None:
         partial(pickle.dumps, model),
     ]
     _fork_beside(rng, seconds, model, rng.choice(calls))
+
+
+def forks_in_two_threads(rng: random.Random, seconds: float) -> None:
+    """Fork in two threads at once beside one that learns: it goes on, and so do all children."""
+    model = _begun(rng)
+    over, codes = threading.Event(), []
+
+    def fork() -> None:
+        while not over.is_set():
+            codes.append(_by_fork(model, 1))
+
+    threads = [threading.Thread(target=fork, daemon=True) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end or len(codes) < 4:  # it hangs if the model is not released
+        learn(model, samples(rng, 5))
+    over.set()
+    for thread in threads:
+        thread.join()
+    assert {*codes} == {SOUND}, codes
+    n_learnt(model)
+    check_sound(model, rng)
+
+
+def forks_beside_compiling(rng: random.Random, seconds: float) -> None:
+    """Fork while a thread compiles: the child can compile too."""
+    over = threading.Event()
+
+    def compile_more() -> None:
+        while not over.is_set():
+            _compile()
+
+    thread = threading.Thread(target=compile_more, daemon=True)
+    thread.start()
+    end = time.monotonic() + seconds
+    try:
+        while time.monotonic() < end:
+            time.sleep(rng.random() * 0.1)
+            code = _ending_of(_compile)
+            assert code == SOUND, f"a child that compiles ended with {code}"
+    finally:
+        over.set()
+        thread.join()
+
+
+def _compile() -> None:
+    """Compile something, as kernels are compiled."""
+    function = numba.njit(lambda number: number + 1)
+    uninterrupted(function.compile)((numba.int64,))
+    assert function(1) == 2

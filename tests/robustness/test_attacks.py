@@ -41,7 +41,12 @@ FAMILIES = {
         "handlers_beside_threads",
         "labels_that_meddle",
     ],
-    "forks": ["forks_beside_learning", "forks_beside_reading"],
+    "forks": [
+        "forks_beside_learning",
+        "forks_beside_reading",
+        "forks_in_two_threads",
+        "forks_beside_compiling",
+    ],
 }
 ATTACKS = [f"{family}.{name}" for family, names in FAMILIES.items() for name in names]
 LONG = ["threads.medley", "threads.dummies", "threads.estimators"]

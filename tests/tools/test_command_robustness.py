@@ -55,6 +55,27 @@ def test_ctrl_c_during_the_imports_is_one_line(with_module):
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
 
+LINGERING = """
+import sys, threading
+sys.argv[:] = ["river-amf"]
+from river_amf import __main__ as process
+
+def interrupt():
+    threading.Thread(target=threading.Event().wait).start()
+    return 130
+
+process.main = interrupt
+process.run()
+"""
+
+
+@unix
+@pytest.mark.slow
+def test_the_command_does_not_wait_for_what_is_compiled_in_a_thread():
+    done = subprocess.run([sys.executable, "-c", LINGERING], timeout=60)
+    assert done.returncode == 130
+
+
 @pytest.mark.slow
 def test_an_import_that_fails_is_one_line(with_module):
     done = with_module("raise ImportError('needs\\nanother numpy')")
