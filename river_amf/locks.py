@@ -178,7 +178,6 @@ def _take_all() -> None:
     # A child process has only the thread that forked; others would never end their calls there.
     _forking.acquire()
     deadline = time.monotonic() + _LONGEST_WAIT
-    _taken.clear()
     for lock in sorted(_locks, key=lambda lock: lock.rank):
         while lock.owner != get_ident():
             try:
@@ -217,6 +216,6 @@ def _release_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_take_all, after_in_parent=_release_all, after_in_child=_release_in_child
-    )
+    os.register_at_fork(before=_take_all)
+    for _ in range(2):  # the second goes on where a signal handler has broken the first one off
+        os.register_at_fork(after_in_parent=_release_all, after_in_child=_release_in_child)

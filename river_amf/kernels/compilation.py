@@ -136,9 +136,9 @@ if hasattr(os, "register_at_fork"):
     # A child process has only the thread that forked. If another one was compiling, Numba would
     # wait for it there for ever. Before this, the fork has waited for calls of models (`locks`),
     # which may have to compile something.
-    os.register_at_fork(
-        before=_COMPILING.acquire, after_in_parent=_end_of_fork, after_in_child=_end_of_fork
-    )
+    os.register_at_fork(before=_COMPILING.acquire)
+    for _ in range(2):  # in case a signal handler breaks the first one off
+        os.register_at_fork(after_in_parent=_end_of_fork, after_in_child=_end_of_fork)
 
 
 def helper(function: F) -> F:

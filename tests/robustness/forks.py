@@ -10,6 +10,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -215,3 +216,36 @@ def _compile() -> None:
     function = numba.njit(lambda number: number + 1)
     uninterrupted(function.compile)((numba.int64,))
     assert function(1) == 2
+
+
+def forks_broken_off(rng: random.Random, seconds: float) -> None:
+    """Break forks off by a signal at any time: other threads go on with the models."""
+    models = [_begun(rng) for _ in range(8)]
+    (question,) = PROBES[:1]
+    attacker = os.getpid()
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    sys.unraisablehook = lambda told: None  # Python reports what breaks a hook off, and goes on
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 2e-3))
+            os.fork()
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        except KeyboardInterrupt:
+            pass
+        if os.getpid() != attacker:
+            os._exit(SOUND)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        with suppress(ChildProcessError):
+            os.waitpid(-1, 0)
+        threads = [
+            threading.Thread(target=model.predict_proba_one, args=(question,), daemon=True)
+            for model in models
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(LATE)
+            assert not thread.is_alive(), "a model is still taken by a fork that is over"
+    for model in models:
+        check_sound(model, rng)

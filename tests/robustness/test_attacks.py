@@ -46,6 +46,7 @@ FAMILIES = {
         "forks_beside_reading",
         "forks_in_two_threads",
         "forks_beside_compiling",
+        "forks_broken_off",
     ],
 }
 ATTACKS = [f"{family}.{name}" for family, names in FAMILIES.items() for name in names]
