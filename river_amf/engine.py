@@ -282,10 +282,10 @@ class Engine:
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
         buffer, address = sample.room
-        while (status := predict_sample(arena.address, sample.address, address)) != DONE:
-            if status == INFINITE:
-                self.features.check(x)  # raises
+        while (status := predict_sample(arena.address, sample.address, address)) < 0:
             kernels.compile_part(status)
+        if status == INFINITE:
+            self.features.check(x)  # raises
         return self.labels.proba(buffer)
 
     def encode(self, x: Any) -> NDArray[np.float64] | None:

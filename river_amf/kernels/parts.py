@@ -64,7 +64,7 @@ def _caller(name: str, returns: Any, arguments: tuple[Any, ...]) -> Callable[...
     """Return what kernels call in place of a part."""
 
     def call(*values: Any) -> Any:
-        raise NotImplementedError(f"{name} can be called by compiled code only")
+        raise TypeError(f"{name} can be called by compiled code only")
 
     class _Template(AbstractTemplate):  # type: ignore[misc]
         key = call
