@@ -232,8 +232,8 @@ PARTS = (
     "learn_vote",
     "judge_tree",
     "standardise",
-    "hear_voice",
-    "teach_voice",
+    "use_voice",
+    "use_voices",
 )
 PART_ADDRESSES = np.zeros(len(PARTS), np.int64)
 

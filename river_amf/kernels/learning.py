@@ -16,7 +16,6 @@ from river_amf.kernels.arrays import (
     Record,
     Tree,
     forest_of,
-    inputs_of,
     output_of,
     sample_of,
 )
@@ -34,7 +33,6 @@ from river_amf.kernels.parts import (
 )
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.room import count_ready, hears_trees, lack_to_predict
-from river_amf.kernels.standardisation import standardise
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -48,7 +46,7 @@ from river_amf.kernels.store import (
 )
 from river_amf.kernels.structure import is_spent, keeps_samples, longest_list, splits_left
 from river_amf.kernels.views import tree_of
-from river_amf.kernels.voices import copy_inputs, hear_voices, teach_voices
+from river_amf.kernels.voices import HEARD, LEARN, PREDICT, UNHEARD, use_voices
 from river_amf.kernels.voting import (
     copy_votes,
     judge_tree,
@@ -144,8 +142,7 @@ def learn_sample(arena: int, sample: int, label: int, weight: float, output: int
     )
     if has_votes:
         copy_votes(votes, forest.votes)
-        copy_inputs(inputs_of(output, forest)[1], forest.inputs)
-    return learn_in_forest(forest, handle, first_tree, values, label, weight, has_votes)
+    return learn_in_forest(forest, handle, first_tree, values, label, weight, output, has_votes)
 
 
 @view
@@ -156,6 +153,7 @@ def learn_in_forest(
     sample: Array,
     label: int,
     weight: float,
+    output: int,
     has_votes: bool,
 ) -> int:
     """Do the work of learn_sample; `has_votes` says whether the trees' votes are known already."""
@@ -174,10 +172,9 @@ def learn_in_forest(
         if n_ready < 0:
             return n_ready
         clip_outliers(forest, sample[0], n_features, sample[1])
-        for pace in range(len(forest.standards)):
-            standardise(forest, pace, sample[1], True, forest.standardised[pace])
-        if not has_votes:
-            hear_voices(forest, sample[1], forest.standardised, forest.inputs, forest.votes)
+        if len(forest.voices) > 0:
+            stage = HEARD if has_votes else UNHEARD
+            use_voices(forest, sample[1], output, stage, label, weight)
         update_intensity(forest, sample[0], label, weight)
         if keeps_rows:
             store_row(forest, sample[1], label, weight)
@@ -199,7 +196,8 @@ def learn_in_forest(
     handle["next_tree"] = NONE
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
-        teach_voices(forest, sample[1], forest.inputs, forest.votes, label, weight)
+        if len(forest.voices) > 0:
+            use_voices(forest, sample[1], output, LEARN, label, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
     check_rows(forest)
@@ -231,10 +229,8 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     if not settings["learns_vote"]:
         mean_votes(settings, votes, 0, proba)
         return DONE
-    standardised, inputs = inputs_of(output, forest)
-    for pace in range(len(forest.standards)):
-        standardise(forest, pace, values[1], False, standardised[pace])
-    hear_voices(forest, values[1], standardised, inputs, votes)
+    if len(forest.voices) > 0:
+        use_voices(forest, values[1], output, PREDICT, NONE, 0.0)
     pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
         seen[1 + j] = values[0, j]
