@@ -10,19 +10,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-try:
-    from river_amf.voices import draw_directions, draw_phases
-except ImportError:
-
-    def draw_directions(key: int, column: int, n: int) -> np.ndarray:
-        """Draw the directions of a column."""
-        return np.random.default_rng([key, column]).standard_normal(n)
-
-    def draw_phases(key: int, n: int) -> np.ndarray:
-        """Draw the phases."""
-        return np.random.default_rng(key).uniform(0, 2 * np.pi, n)
+from river_amf.draws import draw_directions, draw_phases
 
 # -------------------------------------------------------------------------------------------------
 # Constants, which might still be tuned
