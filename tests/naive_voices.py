@@ -20,7 +20,7 @@ from river_amf.draws import draw_directions, draw_phases
 SLOW, FAST = 0.001, 0.03  # rates of the two paces
 LARGEST_INPUT = 4.0
 LEAST_VARIANCE = 1e-28  # in squares of the mean: with less, a feature is constant
-SILENT = 1e-100  # smaller means and variances become 0, before they are too small for float64
+SILENT = 1e-290  # smaller means and variances become 0, before they are too small for float64
 TRUSTED = 20  # after so many values, one of them may not be too far from the mean
 FARTHEST = 10.0  # in standard deviations
 LARGEST_DEVIATION = 1e150  # its square is still finite
@@ -34,7 +34,7 @@ FEW_FEATURES = 8  # with more, the directions become shorter
 # learning
 FADING = 0.999  # of the sums of squared gradients
 LEAST_SQUARES = 1e-100
-LEAST_GRADIENT = 1e-4  # labels with a smaller one take no step
+LEAST_GRADIENT = 0.01  # labels with a smaller one take no step
 LINEAR_STEP, COSINE_STEP = 0.3, 0.1
 N_SLOTS = 64  # for the categories of a feature
 

@@ -107,12 +107,11 @@ def check_same_voices(model, reference):
     """Compare the linear voices: their standards, weights, squares and weights in the vote."""
     arena = model._arena
     assert len(arena.voices) == len(reference.voices.voices)
-    for p, standards in enumerate(
-        list(reference.voices.standards.values())[: len(arena.standards)]
-    ):
+    paces = reference.voices.standards.values()  # of which a single voice hears the first
+    for of_pace, standards in zip(arena.standards, paces, strict=False):
         for j, standard in standards.items():
             expected = (standard.n, standard.mean, standard.variance)
-            assert arena.standards[p, j].item() == pytest.approx(expected, rel=1e-12)
+            assert of_pace[j].item() == pytest.approx(expected, rel=1e-12)
     categorical = [j for j in range(len(arena.is_categorical)) if arena.is_categorical[j]]
     for v, voice in enumerate(reference.voices.voices):
         assert arena.voices["vote_weight"][v] == pytest.approx(voice.vote_weight, abs=1e-12)

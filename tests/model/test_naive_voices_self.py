@@ -95,14 +95,11 @@ def test_a_feature_that_was_constant_for_long_is_heard_once_it_varies():
     assert standard.z(1.0) == 4.0
 
 
-@pytest.mark.parametrize("rate", [pytest.param(SLOW, marks=pytest.mark.slow), FAST])
-def test_means_and_variances_of_a_silent_feature_become_zero(rate):
-    standard = standard_of([1.0, 3.0, 2.0] * 10, rate)
-    for _ in range(math.ceil(240 / rate)):
-        standard.add(0.0)
+def test_means_and_variances_of_a_silent_feature_become_zero():
+    standard = standard_of([1.0, 3.0, 2.0] * 10 + [0.0] * 23_000, FAST)
     assert (standard.mean, standard.variance) == (0.0, 0.0)
     standard.add(2.0)
-    assert standard.mean == pytest.approx(2 * rate)
+    assert standard.mean == pytest.approx(2 * FAST)
     assert standard.z(2.0) == 4.0
 
 
