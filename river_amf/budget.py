@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from river_amf.layout import FIELDS, SETTINGS, Array, lengths_of_classes, shapes
+from river_amf.layout import FIELDS, SETTINGS, WORD, Array, lengths_of_classes, shapes
 from river_amf.state import rounded, slot_room
 
 _SHARE_OF_ROWS = 1 / 16  # of nodes and samples together; with more, accuracy was lower
@@ -21,6 +21,7 @@ _LEAST_INTERVAL, _MOST_INTERVAL = 16, 1024
 _LEAST_TEXT = 1024
 _NO_LIMIT = 2**31 - 1
 _BYTES_A_CATEGORY = 4096  # one category of a feature is known per so many bytes
+_SHARE_OF_WORDS = 1 / 4  # of all bytes, half for the text of the words and half for their arrays
 
 
 class Known(NamedTuple):
@@ -74,11 +75,24 @@ def most_categories(max_bytes: int) -> int:
     return max(16, max_bytes // _BYTES_A_CATEGORY)
 
 
+def bytes_of_words(settings: Array, max_bytes: int) -> int:
+    """Return how many bytes there are for words, half for their text and half for their arrays."""
+    return int(_SHARE_OF_WORDS * max_bytes) if settings["n_words"][0] else 0
+
+
+def most_words(settings: Array, max_bytes: int) -> int:
+    """Return how many words may be known, given the number of classes."""
+    n_sums = 3 if settings["hears_words"][0] else 1
+    a_word = WORD.itemsize + 8 * n_sums * rounded(int(settings["n_classes"][0]))
+    return max(bytes_of_words(settings, max_bytes) // (2 * a_word) - 1, 1)
+
+
 def limits_of(
     settings: Array, n_trees: int, max_bytes: int, max_nodes: int | None, known: Known
 ) -> Limits:
     """Return the limits of a forest with these settings that knows so much (rounded)."""
     flags = tuple(bool(settings[name][0]) for name in ("relevance", "fades", "split_pure"))
+    max_bytes -= bytes_of_words(settings, max_bytes)
     return _limits(flags, n_trees, max_bytes, max_nodes, known)
 
 
@@ -87,7 +101,8 @@ def least_bytes(settings: Array, n_trees: int, n_classes: int) -> int:
     flags = tuple(bool(settings[name][0]) for name in ("relevance", "fades", "split_pure"))
     known = Known(1, n_classes, 0, 0, _LEAST_TEXT)
     costs = _costs(flags[0], flags[1], n_trees, known)
-    return costs.empty + costs.node + (0 if flags[2] else _LEAST_ROWS) * costs.row
+    least = costs.empty + costs.node + (0 if flags[2] else _LEAST_ROWS) * costs.row
+    return math.ceil(least / (1 - _SHARE_OF_WORDS)) if settings["n_words"][0] else least
 
 
 @functools.lru_cache(maxsize=64)
@@ -117,6 +132,8 @@ def _costs(relevance: bool, fades: bool, n_trees: int, known: Known) -> _Costs:
         "node": 0,
         "box": 0,
         "row": 0,
+        "word": 0,
+        "spoken": 0,
     }
     empty = _bytes_of(lengths)
     node = _bytes_of(lengths | {"node": 1, "box": 1}) - empty

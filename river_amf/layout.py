@@ -42,6 +42,9 @@ SETTINGS = np.dtype(
         ("n_slots", "i8"),
         ("max_rows", "i8"),  # most samples in the store, checked whenever `interval` more have been
         ("interval", "i8"),  # stored; 0 if there is no limit
+        ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
+        ("max_columns", "i8"),  # most features if there are words
+        ("hears_words", "i8"),  # whether the learned vote hears the voice of the words
     ],
     align=True,
 )
@@ -52,6 +55,8 @@ COUNTERS = np.dtype(
         ("n_rows", "i8"),  # rows in use in the store of samples
         ("n_stored", "i8"),  # samples ever stored
         ("newest_weight", "f8"),  # weight of the next sample in the statistics of relevance
+        ("n_chosen", "i8"),  # words that have been chosen for a column and wait for it
+        ("words_vote", "f8"),  # weight of the voice of the words in a learned vote
     ],
     align=True,
 )
@@ -112,6 +117,19 @@ FEATURE = np.dtype(
     align=True,
 )
 
+# One record per word (a numeric feature of which an absent one is 0), by its slot. Slot 0 is for the
+# constant 1.
+WORD = np.dtype(
+    [
+        ("uses", "i8"),  # samples with the word, halved whenever others are forgotten
+        ("column", "i8"),  # 1 + the column that trees see it in; 0 for none, or CHOSEN
+        ("weight", "f8"),  # sum of the samples' weights, each at most 1
+        ("squares", "f8"),  # weighted sum of the squares of its values
+    ],
+    align=True,
+)
+CHOSEN = -1  # for a column, which it will have before the next sample
+
 # What the store keeps of a sample besides its row of values.
 SAMPLE = np.dtype(
     [
@@ -147,8 +165,12 @@ class Field(NamedTuple):
 
 # The axes of variable length. `moment` is the classes with relevance, otherwise empty; `faded` is
 # the classes plus two with fading, otherwise empty; `counted` is the categorical features with a
-# bound on their categories, otherwise empty.
-AXES = ("tree", "feature", "class", "moment", "faded", "counted", "slot", "node", "box", "row")
+# bound on their categories, otherwise empty; `spoken` is the words if the vote hears them, otherwise
+# empty.
+AXES = (
+    *("tree", "feature", "class", "moment", "faded", "counted", "slot", "node", "box", "row"),
+    *("word", "spoken"),
+)
 UNDEFINED = {"node", "box"}  # for speed, room on these is not filled until a kernel adds an entry
 
 # The arrays of a forest. To the kernels they are attributes of a view (`kernels.views`).
@@ -165,6 +187,10 @@ FIELDS = {
     "buckets": Field(np.float64, ("feature", N_BUCKETS, "moment")),
     "uses": Field(np.int64, ("counted", "slot")),
     "bias": Field(np.float64, ("class",)),
+    "words": Field(WORD, ("word",)),
+    "word_sums": Field(np.float64, ("word", "class")),  # weighted sums of values
+    "word_weights": Field(np.float64, ("spoken", "class")),
+    "word_squares": Field(np.float64, ("spoken", "class"), 1.0),  # of gradients
     "trees": Field(TREE, ("tree",)),
     "nodes": Field(NODE, ("tree", "node")),
     "counts": Field(np.float64, ("tree", "node", "class")),
@@ -194,6 +220,9 @@ PARTS = (
     "pool_votes",
     "learn_vote",
     "judge_tree",
+    "hear_words",
+    "teach_words",
+    "count_words",
 )
 PART_ADDRESSES = np.zeros(len(PARTS), np.int64)
 
@@ -259,9 +288,16 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
     }
 
 
+def lengths_of_words(settings: Array, n_words: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the number of words."""
+    return {"word": n_words, "spoken": n_words if settings["hears_words"][0] else 0}
+
+
 def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, int]:
     """Return the length of each axis that is in use, without room to grow."""
-    return lengths_of_classes(settings, int(settings["n_classes"][0])) | {
+    lengths = lengths_of_classes(settings, int(settings["n_classes"][0]))
+    lengths |= lengths_of_words(settings, int(settings["n_words"][0]))
+    return lengths | {
         "tree": len(trees),
         "feature": int(settings["n_features"][0]),
         "counted": int(settings["n_counted"][0]),

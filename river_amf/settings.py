@@ -13,6 +13,7 @@ from river_amf.budget import Known, Limits
 from river_amf.encoding import Features
 from river_amf.parameters import automatic_dirichlet
 from river_amf.state import Arena
+from river_amf.words import Bounds
 
 # The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
 # Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
@@ -37,6 +38,9 @@ class Parameters(Protocol):
     max_nodes: int | None
     max_categories: int | None
     max_bytes: int | None
+    absent: str
+    max_columns: int
+    max_vocabulary: int | None
     split_intensity: str
     fading_factor: float | None
     restart_threshold: float | None
@@ -56,7 +60,9 @@ def begin(parameters: Parameters) -> Arena:
     trees["root"] = kernels.NONE
     trees["faded_share"] = 0.5
     trees["vote_weight"] = 1.0 / n_trees
-    return Arena(settings_of(parameters, parameters.n_classes or 1), trees)
+    arena = Arena(settings_of(parameters, parameters.n_classes or 1), trees)
+    arena.counters["words_vote"] = kernels.FIRST_VOTE_OF_WORDS if has_words(parameters) else 0.0
+    return arena
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
@@ -80,7 +86,31 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["relevance"] = parameters.split_intensity == "relevance"
     settings["restart_threshold"] = parameters.restart_threshold or 0.0
     settings["learns_vote"] = parameters.vote == "learned"
+    settings["n_words"] = has_words(parameters)
+    settings["max_columns"] = most_columns(parameters)
+    settings["hears_words"] = has_words(parameters) and parameters.vote == "learned"
     return settings
+
+
+def has_words(parameters: Parameters) -> bool:
+    """Whether an absent number counts as 0, so that numeric features are words."""
+    return parameters.absent == "zero"
+
+
+def most_columns(parameters: Parameters) -> int:
+    """Return how many features the trees may see if there are words."""
+    # Words with columns are never forgotten, and make up half of all words at most.
+    most = parameters.max_vocabulary
+    return parameters.max_columns if most is None else min(parameters.max_columns, most // 2)
+
+
+def bounds_of_words(parameters: Parameters, settings: NDArray[Any]) -> Bounds:
+    """Return how many words there may be, given the number of classes."""
+    if parameters.max_bytes is None:
+        return Bounds(parameters.max_vocabulary)
+    most = budget.most_words(settings, parameters.max_bytes)
+    n_text = budget.bytes_of_words(settings, parameters.max_bytes) // 2
+    return Bounds(min(most, parameters.max_vocabulary or most), n_text)
 
 
 def bound_of(parameters: Parameters) -> int | None:

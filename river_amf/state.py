@@ -30,11 +30,13 @@ from river_amf.layout import (
     Array,
     lengths_in_use,
     lengths_of_classes,
+    lengths_of_words,
     shapes,
 )
 
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
+_FIRST_WORDS = 64
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
 _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
@@ -101,6 +103,7 @@ class Arena:
         rooms = lengths_of_classes(settings, int(settings["n_classes"][0]))
         rooms |= {"tree": len(trees), "feature": 0, "node": capacity, "box": capacity, "row": 0}
         rooms |= {"counted": 0, "slot": 0}
+        rooms |= lengths_of_words(settings, int(settings["n_words"][0]))
         counters = np.zeros(1, COUNTERS)
         counters["newest_weight"] = 1.0
         given = {"settings": settings, "counters": counters, "trees": trees}
@@ -178,6 +181,14 @@ class Arena:
         if n_slots <= self.rooms["slot"]:
             return self
         return self.resized(slot=slot_room(n_slots, int(self.settings["period"][0])))
+
+    def with_words(self, n_words: int, most: int | None) -> Arena:
+        """Return an arena with room for a number of words, of which there will be `most`."""
+        if n_words <= self.rooms["word"]:
+            return self
+        room = max(n_words + n_words // 2, _FIRST_WORDS)
+        room = room if most is None else max(min(room, most), n_words)
+        return self.resized(**lengths_of_words(self.settings, room))
 
     def replacing(self, **arrays: Array) -> Arena:
         """Return an arena with some other arrays of the same shapes."""

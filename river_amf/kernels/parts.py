@@ -27,6 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 INTEGER, NUMBER, NO_VALUE = types.int64, types.float64, types.none
 ROW = types.Array(types.float64, 1, "C")
+MATRIX = types.Array(types.float64, 2, "C")
 VOTES = types.Array(types.float64, 3, "C")
 
 # The numbers of the parts.
@@ -42,6 +43,9 @@ TAKE_VOTE = PARTS.index("take_vote")
 POOL_VOTES = PARTS.index("pool_votes")
 LEARN_VOTE = PARTS.index("learn_vote")
 JUDGE_TREE = PARTS.index("judge_tree")
+HEAR_WORDS = PARTS.index("hear_words")
+TEACH_WORDS = PARTS.index("teach_words")
+COUNT_WORDS = PARTS.index("count_words")
 
 _PARTS: dict[str, tuple[Any, tuple[Any, ...]]] = {}
 

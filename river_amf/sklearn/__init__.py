@@ -111,6 +111,9 @@ class AMFClassifier(OnlineForest):
         split_prior: float = 0.5,
         max_categories: int | None = None,
         max_bytes: int | None = None,
+        absent: str = "missing",
+        max_columns: int = 100,
+        max_vocabulary: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
@@ -131,6 +134,9 @@ class AMFClassifier(OnlineForest):
         self.split_prior = split_prior
         self.max_categories = max_categories
         self.max_bytes = max_bytes
+        self.absent = absent
+        self.max_columns = max_columns
+        self.max_vocabulary = max_vocabulary
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
@@ -186,6 +192,9 @@ class AdaptiveAMFClassifier(AMFClassifier):
         split_prior: float = 0.7,
         max_categories: int | None = 5000,
         max_bytes: int | None = None,
+        absent: str = "missing",
+        max_columns: int = 100,
+        max_vocabulary: int | None = None,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
@@ -207,6 +216,9 @@ class AdaptiveAMFClassifier(AMFClassifier):
             split_prior=split_prior,
             max_categories=max_categories,
             max_bytes=max_bytes,
+            absent=absent,
+            max_columns=max_columns,
+            max_vocabulary=max_vocabulary,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,
