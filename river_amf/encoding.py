@@ -282,6 +282,13 @@ class Features:
         """Whether a feature has a kind."""
         return name in self._columns
 
+    def among(self, names: Iterable[Hashable]) -> Features:
+        """Return features that know those of the names that have a kind, to check columns by."""
+        known = [name for name in names if self.is_known(name)]
+        columns = {name: column for column, name in enumerate(known)}
+        categories = {name: self._categories[name] for name in known if name in self._categories}
+        return Features.of(columns, categories, self._undecided, self.mismatches)
+
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
         return self._columns.get(name)

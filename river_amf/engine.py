@@ -40,7 +40,7 @@ from river_amf.kinds import as_dict, plain
 from river_amf.labels import Labels
 from river_amf.locks import ModelLock
 from river_amf.persistence import soundness
-from river_amf.rows import NEVER
+from river_amf.rows import NEVER, Problems
 from river_amf.settings import (
     NO_LIMIT,
     Parameters,
@@ -56,6 +56,7 @@ from river_amf.settings import (
     settings_of,
 )
 from river_amf.sparse import SparseFeatures
+from river_amf.sparse_rows import SparseRows, check_rows
 from river_amf.state import Arena, Block
 from river_amf.weights import check_totals
 from river_amf.workers import Workers
@@ -289,14 +290,18 @@ class Engine:
             sample = self.features.encode_known(x)
         if sample is None:
             sample = self.features.encode_unusual(x)
+        if self._predict_encoded(arena, sample) == INFINITE:
+            self.features.check(x)  # raises
+        return self.labels.proba(sample.room.buffer)
+
+    def _predict_encoded(self, arena: Arena, sample: EncodedSample) -> int:
+        """Write the prediction for a sample to its room; return the answer of the kernel."""
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
-        buffer, address = sample.room
+        address = sample.room.address
         while (status := predict_sample(arena.address, sample.address, address)) < 0:
             kernels.compile_part(status)
-        if status == INFINITE:
-            self.features.check(x)  # raises
-        return self.labels.proba(buffer)
+        return status
 
     def encode(self, x: Any) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""
@@ -488,6 +493,52 @@ class Engine:
         self._go_on(status, sample, label, weight)
 
     # Blocks of samples
+
+    def predict_rows(self, table: SparseRows) -> Probabilities:
+        """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
+        # Others may predict meanwhile, so this takes room of its own.
+        arena, features, n_labels = self.arena, self.features, len(self.labels)
+        proba = np.zeros((table.n_rows, n_labels))
+        sample = features.new_sample() if isinstance(features, SparseFeatures) else None
+        problems = Problems()
+        for row, x in enumerate(table.samples()):
+            if sample is None or arena is None:
+                problems.try_at(row, features.check, x)
+            else:
+                problems.try_at(row, features.encode_into, x, sample)  # type: ignore[attr-defined]
+            problems.raise_first()
+            if sample is not None and arena is not None:
+                self._predict_encoded(arena, sample)
+                proba[row] = sample.room.buffer[:n_labels]
+        return proba
+
+    def learn_rows(
+        self,
+        table: SparseRows,
+        labels: Column,
+        weights: NDArray[np.float64],
+        parameters: Parameters,
+        predicts: bool,
+    ) -> BlockAnswers:
+        """Learn rows one by one; if `predicts`, predict each one before it is learned."""
+        self.settle()
+        features = self._features_for(parameters)
+        check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
+        check_totals(self.total_weight, weights, are_rows=True)
+        n_known = np.zeros(table.n_rows, np.int64)
+        answers: list[list[float]] = []
+        problems = Problems()
+        for row, x in enumerate(table.samples()):
+            if predicts:
+                n_known[row] = len(self.labels)
+                answers.append(list(self.predict(x).values()))
+            label, weight = labels.at(row), float(weights[row])
+            problems.try_at(row, self.learn, x, label, weight, parameters)
+            problems.raise_first()
+        proba = np.zeros((table.n_rows, len(self.labels)))
+        for row, answer in enumerate(answers):
+            proba[row, : len(answer)] = answer
+        return BlockAnswers(proba, n_known, list(self.labels))
 
     def predict_block(self, table: list[Column], n_rows: int, n_jobs: int) -> Probabilities:
         """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""

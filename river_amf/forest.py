@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import explanation, frames, paths, state
+from river_amf import explanation, frames, paths, sparse_rows, state
 from river_amf.encoding import Features
 from river_amf.engine import BlockAnswers, Engine
 from river_amf.kinds import shown
@@ -620,8 +620,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         0    1.0
         1    1.0
         """
-        frame = frames.read_frame(X)
-        proba = self._predict_block(frame)
+        frame = self._frame_of(X)
+        proba = self._predict_block(X)
         return frames.proba_frame(frame, self._labels_of(proba), proba)
 
     def predict_many(self, X: Any) -> Any:
@@ -652,8 +652,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         >>> model.predict_many(pd.DataFrame({"length": [2.0, 3.0]})).tolist()
         ['short', 'short']
         """
-        frame = frames.read_frame(X)
-        proba = self._predict_block(frame)
+        frame = self._frame_of(X)
+        proba = self._predict_block(X)
         codes = proba.argmax(axis=1) if proba.shape[1] else None
         return frames.label_series(frame, self._labels_of(proba), codes)
 
@@ -691,14 +691,23 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         >>> bool(proba["short"][2] > proba["long"][2])
         True
         """
-        frame = frames.read_frame(X)
+        frame = self._frame_of(X)
         frames.check_column_names(frame, self._labels, y)
-        proba, n_known, labels = self._test_then_train(frame, y, w)
+        proba, n_known, labels = self._test_then_train(X, y, w)
         proba[n_known == 0] = np.nan
         return frames.proba_frame(frame, labels, proba)
 
-    def _predict_block(self, frame: Any) -> NDArray[np.float64]:
+    def _frame_of(self, X: Any) -> Any:
+        """Return X as a dataframe, or what stands for a sparse matrix; raise TypeError."""
+        if self.absent == "missing":
+            sparse_rows.refuse_matrix(X)
+        return sparse_rows.frame_of(X)
+
+    def _predict_block(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
+        frame = self._frame_of(X)
+        if self.absent == "zero":
+            return self._read(self._engine.predict_rows, sparse_rows.read_rows(X))
         table = frames.read_columns(frame)
         return self._read(self._engine.predict_block, table, len(frame), self.n_jobs)
 
@@ -712,12 +721,14 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
 
     def _learn_block(self, X: Any, y: Any, w: Any, *, predicts: bool) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
-        frame = frames.read_frame(X)
+        frame = self._frame_of(X)
         weights = frames.read_weights(w, len(frame))
         labels = frames.read_labels(y, len(frame))
-        table = frames.read_columns(frame)
+        rest = labels, weights, self, predicts
         engine = self._engine
-        return engine.lock.run_alone(engine.learn_block, table, labels, weights, self, predicts)
+        if self.absent == "zero":
+            return engine.lock.run_alone(engine.learn_rows, sparse_rows.read_rows(X), *rest)
+        return engine.lock.run_alone(engine.learn_block, frames.read_columns(frame), *rest)
 
 
 class AdaptiveAMFClassifier(AMFClassifier):

@@ -23,7 +23,7 @@ from river_amf.encoding import (
     Reading,
     column_order,
 )
-from river_amf.kinds import PLAIN_NUMBERS, as_dict, is_real
+from river_amf.kinds import PLAIN_NUMBERS, as_dict, is_zero
 from river_amf.mismatch import Mismatch, Mismatches
 from river_amf.vocabulary import Vocabulary
 
@@ -189,7 +189,7 @@ class SparseFeatures(Features):
 
     def _items(self, x: Any) -> Iterator[tuple[Hashable, Any]]:
         """Yield the features of a sample that are not 0, with their values."""
-        return ((name, value) for name, value in as_dict(x).items() if not _is_zero(value))
+        return ((name, value) for name, value in as_dict(x).items() if not is_zero(value))
 
     def read(self, x: Any) -> Reading:
         """Check a sample; return what is new in it, and its values as they will be encoded."""
@@ -258,11 +258,3 @@ class SparseFeatures(Features):
                 words.append((slot, number))
         sample.hold(values, words)
         return sample
-
-
-def _is_zero(value: Any) -> bool:
-    """Whether a value is the number 0, which is the same as an absent one."""
-    try:
-        return is_real(value) and bool(value == 0)
-    except ArithmeticError:  # a signaling NaN
-        return False
