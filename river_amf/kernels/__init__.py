@@ -54,7 +54,7 @@ from river_amf.kernels.store import compact_rows, keep_few_rows
 from river_amf.kernels.tracing import VISIT, category_number, hull_of_leaf, trace_sample
 from river_amf.kernels.voting import VOTE_FLOOR
 from river_amf.kernels.warming import are_in_use, warm_up
-from river_amf.kernels.words import FIRST_VOTE_OF_WORDS
+from river_amf.kernels.words import FIRST_VOTE as FIRST_VOTE_OF_WORDS
 
 __all__ = [
     "BOXES_FULL",

@@ -14,13 +14,16 @@ from river_amf.kernels.parts import (
     BOUND_ROWS,
     COUNT_WORDS,
     EXPAND_LEAF,
+    HEAR_VOICE,
     HEAR_WORDS,
     JUDGE_TREE,
     LEARN_TREE,
     LEARN_VOTE,
     POOL_VOTES,
     RELEASE_ROWS,
+    STANDARDISE,
     TAKE_VOTE,
+    TEACH_VOICE,
     TEACH_WORDS,
     UPDATE_INTENSITY,
     WEIGH_FADED_CELL,
@@ -49,6 +52,11 @@ def lack_to_predict(forest: Forest) -> int:
         return UNCOMPILED - POOL_VOTES
     if parts[HEAR_WORDS] == 0 and forest.settings[0]["hears_words"]:
         return UNCOMPILED - HEAR_WORDS
+    if len(forest.voices) > 0:
+        if parts[STANDARDISE] == 0:
+            return UNCOMPILED - STANDARDISE
+        if parts[HEAR_VOICE] == 0:
+            return UNCOMPILED - HEAR_VOICE
     return NOTHING
 
 
@@ -68,6 +76,8 @@ def lack_to_learn(forest: Forest) -> int:
         return UNCOMPILED - WEIGH_FEATURES
     if parts[LEARN_VOTE] == 0 and settings["learns_vote"]:
         return UNCOMPILED - LEARN_VOTE
+    if parts[TEACH_VOICE] == 0 and len(forest.voices) > 0:
+        return UNCOMPILED - TEACH_VOICE
     if parts[JUDGE_TREE] == 0 and settings["restart_threshold"] > 0.0:
         return UNCOMPILED - JUDGE_TREE
     if parts[COUNT_WORDS] == 0 and settings["n_words"] > 0:

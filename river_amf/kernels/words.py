@@ -16,14 +16,13 @@ from river_amf.kernels.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.compilation import hot, view
 from river_amf.kernels.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
 from river_amf.kernels.views import array_at
+from river_amf.kernels.voices import TINY_ERROR, log_softmax
 from river_amf.layout import CHOSEN
 
 CONSTANT = 0  # the slot of the constant 1
 
 STEP = 0.1
-TINY_ERROR = 1e-4  # labels whose probability is off by less take no step
-VOTE_FLOOR = -7.0  # of the logarithms that the voice votes with
-FIRST_VOTE_OF_WORDS, RATE_OF_WORDS = 0.1, 0.005  # of its weight in a learned vote
+FIRST_VOTE = 0.1  # weight of the voice in a learned vote before it has been heard
 LARGEST_INPUT = 10.0  # inputs are clipped to it
 
 LARGEST_VALUE = 1e140  # so that sums of squares stay finite
@@ -61,22 +60,7 @@ def hear_words(forest: Forest, words: Array, vote: Array) -> None:
         value = input_of(forest.words[slot], words[i, 1])
         for c in range(n_labels):
             vote[c] += forest.word_weights[slot, c] * value
-    largest = -math.inf
-    for c in range(n_labels):
-        largest = max(largest, vote[c])
-    total = 0.0
-    for c in range(n_labels):
-        total += math.exp(vote[c] - largest)
-    offset = largest + math.log(total)
-    for c in range(n_labels):
-        vote[c] -= offset
-
-
-@hot
-def floor_vote(settings: Record, vote: Array) -> None:
-    """Bound what the voice of the words votes with."""
-    for c in range(settings["n_labels"]):
-        vote[c] = max(vote[c], VOTE_FLOOR)
+    log_softmax(vote, n_labels)
 
 
 @part(NO_VALUE, FOREST, MATRIX, ROW, INTEGER, NUMBER)
