@@ -19,7 +19,7 @@ from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
 VOICE_FLOOR = -7.0  # of the logarithms of a voice; that of the trees is about the same
-WORDS_RATE = 0.005  # of that of the words
+WORDS_RATE = 0.1  # of that of the words
 VOICE_RATE = 0.005
 BIAS_RATE = 0.02
 

@@ -22,7 +22,7 @@ from river_amf.layout import CHOSEN
 CONSTANT = 0  # the slot of the constant 1
 
 STEP = 0.1
-FIRST_VOTE = 0.1  # weight of the voice in a learned vote before it has been heard
+FIRST_VOTE = 0.5  # weight of the voice in a learned vote before it has been heard
 LARGEST_INPUT = 10.0  # inputs are clipped to it
 
 LARGEST_VALUE = 1e140  # so that sums of squares stay finite
