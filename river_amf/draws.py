@@ -20,7 +20,8 @@ def draw_phases(key: int, n: int = N_COSINES) -> Numbers:
     >>> draw_phases(1, 2).round(3).tolist()
     [1.907, 5.333]
     """
-    return 2.0 * np.pi * _uniform(key, 0, n)
+    phases: Numbers = 2.0 * np.pi * _uniform(key, 0, n)
+    return phases
 
 
 def draw_directions(key: int, column: int, n: int = N_COSINES) -> Numbers:
@@ -31,11 +32,13 @@ def draw_directions(key: int, column: int, n: int = N_COSINES) -> Numbers:
     """
     # by the transform of Box and Muller
     radius = np.sqrt(-2.0 * np.log1p(-_uniform(key, 2 * column + 1, n)))
-    return radius * np.cos(2.0 * np.pi * _uniform(key, 2 * column + 2, n))
+    directions: Numbers = radius * np.cos(2.0 * np.pi * _uniform(key, 2 * column + 2, n))
+    return directions
 
 
 def _uniform(key: int, number: int, n: int) -> Numbers:
     """Return numbers from [0, 1); each number of a sequence gives others."""
     # raw bits, because numpy may change how it makes floats of them
     bits = np.random.Philox(key=[int(key), number]).random_raw(n)
-    return (bits >> np.uint64(11)) * 2.0**-53
+    fractions: Numbers = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return fractions

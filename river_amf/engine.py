@@ -793,7 +793,7 @@ def _to_check(arena: Arena) -> int:
 
 
 def _run_voters(arena: Arena, block: Block, start: int, stop: int, first: int, end: int) -> int:
-    """Run a chunk through some trees and voices, keeping alive what compiled code knows by its address."""
+    """Run a chunk through some trees and voices, keeping alive what kernels know by address."""
     return kernels.run_chunk(arena.address, block.address, start, stop, first, end)
 
 

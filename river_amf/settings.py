@@ -84,7 +84,9 @@ def n_voices_of(parameters: Parameters) -> int:
             f"linear={parameters.linear!r} needs vote='learned', which weighs the linear models "
             f"against the trees; got vote={parameters.vote!r}"
         )
-    return {None: 0, "logistic": 1, "cosines": 3, "auto": 3}[parameters.linear]
+    # Cosines tell nothing of words.
+    automatic = 1 if has_words(parameters) else 3
+    return {None: 0, "logistic": 1, "cosines": 3, "auto": automatic}[parameters.linear]
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:

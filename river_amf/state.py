@@ -90,9 +90,9 @@ class Room(NamedTuple):
 
     buffer: memoryview  # the forest's class probabilities
 
-    # Its address. Behind the probabilities are a row of them for each tree and voice, the version of
-    # the forest at the time of the prediction, the sample, and what the voices make of it, so that
-    # learning it next can use them.
+    # Its address. Behind the probabilities are a row of them for each tree and voice, the version
+    # of the forest at the time of the prediction, the sample, and what the voices make of it, so
+    # that learning it next can use them.
     address: int
 
 
@@ -339,7 +339,7 @@ class Arena:
 
 def _keys_of_draws(voices: Array) -> list[int]:
     """Return the keys of the voices that hear cosines, which are all but the first one."""
-    return voices["key"][1:].tolist()
+    return [int(key) for key in voices["key"][1:]]
 
 
 def rounded(number: int) -> int:

@@ -1,10 +1,10 @@
 """The kernels that Python calls for a block of samples, which is processed in chunks.
 
-First, open_chunk does what concerns all trees. Then run_chunk takes each tree, and then each voice,
-through all samples of the chunk, in any number of threads. Finally, close_chunk combines the trees' predictions. This
-way, a tree and the chunk stay in the CPU cache. The record of the block says whether it is to be
-predicted, learned, or both, and how far a chunk has come, so that one that was interrupted can be
-finished.
+First, open_chunk does what concerns all trees and voices. Then run_chunk takes each of them through
+all samples of the chunk, in any number of threads. Finally, close_chunk combines their predictions.
+This way, a tree and the chunk stay in the CPU cache. The record of the block says whether it is to
+be predicted, learned, or both, and how far a chunk has come, so that one that was interrupted can
+be finished.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.learning import learn_tree
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.room import hears_trees, lack_to_learn, lack_to_predict, tree_lacks
+from river_amf.kernels.standardisation import standardise
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -23,7 +24,6 @@ from river_amf.kernels.store import (
     is_keeping_rows,
     store_row,
 )
-from river_amf.kernels.standardisation import standardise
 from river_amf.kernels.views import tree_of
 from river_amf.kernels.voices import hear_voice, pace_of, teach_voice
 from river_amf.kernels.voting import (
@@ -77,7 +77,7 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
 
 @kernel
 def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: int) -> int:
-    """Predict and learn the samples of a chunk with each tree or voice from `first` to `end` - 1."""
+    """Predict and learn the samples of a chunk with the trees and voices from `first` on."""
     # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
     # also after memory has run out.
     forest, samples = forest_of(arena), samples_of(block)

@@ -34,6 +34,7 @@ from river_amf.kernels.parts import (
 )
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.room import count_ready, hears_trees, lack_to_predict
+from river_amf.kernels.standardisation import standardise
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -45,7 +46,6 @@ from river_amf.kernels.store import (
     release_rows,
     store_row,
 )
-from river_amf.kernels.standardisation import standardise
 from river_amf.kernels.structure import is_spent, keeps_samples, longest_list, splits_left
 from river_amf.kernels.views import tree_of
 from river_amf.kernels.voices import copy_inputs, hear_voices, teach_voices

@@ -18,7 +18,7 @@ FEW_VALUES = 20  # after these, an outlier is drawn in before it is counted, to
 LARGEST_STEP = 10.0  # so many standard deviations
 LARGEST_DEVIATION = 1e150  # its square is finite
 LEAST_VARIANCE = 1e-28  # of the square of the mean; below that the feature is a constant
-NEGLIGIBLE = 1e-100  # means and variances that fade become 0 there, as subnormal numbers are slow
+NEGLIGIBLE = 1e-290  # means and variances that fade become 0 there, as subnormal numbers are slow
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, INTEGER, ROW)

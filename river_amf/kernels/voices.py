@@ -19,7 +19,7 @@ LOGISTIC = 0  # the voice that hears the features
 STEP, COSINE_STEP = 0.3, 0.1
 KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
 LEAST_SQUARES = 1e-100
-TINY_ERROR = 1e-4  # labels whose probability is off by less take no step
+TINY_ERROR = 0.01  # labels whose probability is off by less take no step
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, ROW, MATRIX, ROW)

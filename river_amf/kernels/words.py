@@ -16,12 +16,13 @@ from river_amf.kernels.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.compilation import hot, view
 from river_amf.kernels.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
 from river_amf.kernels.views import array_at
-from river_amf.kernels.voices import TINY_ERROR, log_softmax
+from river_amf.kernels.voices import log_softmax
 from river_amf.layout import CHOSEN
 
 CONSTANT = 0  # the slot of the constant 1
 
 STEP = 0.1
+TINY_ERROR = 1e-4  # labels whose probability is off by less take no step
 FIRST_VOTE = 0.5  # weight of the voice in a learned vote before it has been heard
 LARGEST_INPUT = 10.0  # inputs are clipped to it
 
