@@ -165,6 +165,10 @@ class Engine:
             whole = soundness.whole(arrays, own)
             soundness.demand(whole["trees"].shape == (parameters.n_estimators,), "number of trees")
             soundness.check(whole, features.next_codes)
+            if isinstance(features, SparseFeatures):
+                are_words = [features.coding(word) is None for word in features.vocabulary.slots]
+                soundness.demand(all(are_words), "words, which are categories")
+                soundness.check_words(whole, features.columns_by_slot)
             engine.arena = Arena.of(whole)
             if limits is not None:
                 engine.arena = pruning.within(engine.arena, limits)

@@ -32,7 +32,8 @@ from river_amf.parameters import (
 )
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
-from river_amf.settings import bound_of, check_together
+from river_amf.settings import bound_of, check_together, has_words, most_columns
+from river_amf.sparse import SparseFeatures
 from river_amf.trees import Ensemble
 from river_amf.weights import check_weight
 
@@ -379,6 +380,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         }
         if self._features.all_undecided:
             header["undecided"] = values.undecided_to_json(self._features)
+        if self._features.vocabulary is not None:
+            header["words"] = values.words_to_json(self._features.vocabulary)
         if self._arena is not None:
             arrays = self._arena.used_arrays()
             del arrays["settings"], arrays["is_categorical"]
@@ -395,6 +398,10 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         if model.on_mismatch == "missing" and arrays:  # an untrained one has no features of its own
             undecided = take(header, "undecided", [])
         features = values.features_from_json(items, bound_of(model), undecided)
+        if has_words(model) and arrays:
+            n_slots = len(arrays["words"]) if "words" in arrays else 1
+            vocabulary = values.words_from_json(take(header, "words", [[], []]), n_slots)
+            features = SparseFeatures.of_file(features, vocabulary, most_columns(model))
         soundness.demand(not header, f"entries {shown([*header])}")
         model._engine = Engine.of(model, features, labels, arrays)
         return model

@@ -125,8 +125,8 @@ def has_words(parameters: Parameters) -> bool:
 def most_columns(parameters: Parameters) -> int:
     """Return how many features the trees may see if there are words."""
     # Words with columns are never forgotten, and make up half of all words at most.
-    most = parameters.max_vocabulary
-    return parameters.max_columns if most is None else min(parameters.max_columns, most // 2)
+    bound = parameters.max_vocabulary
+    return min(int(parameters.max_columns), NO_LIMIT if bound is None else int(bound) // 2)
 
 
 def bounds_of_words(parameters: Parameters, settings: NDArray[Any]) -> Bounds:

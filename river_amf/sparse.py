@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from river_amf.categories import Categories
 from river_amf.encoding import (
@@ -139,6 +140,17 @@ class SparseFeatures(Features):
         features._prepare()
         return features
 
+    @classmethod
+    def of_file(
+        cls, features: Features, vocabulary: Vocabulary, max_columns: int
+    ) -> SparseFeatures:
+        """Return the features of a file with its words."""
+        # A word and its column share one name, or a pickle would tell that there were two.
+        names = {word: word for word in vocabulary.slots}
+        columns = {names.get(name, name): column for name, column in features._columns.items()}
+        rest = features._categories, features._undecided, features.mismatches
+        return cls.of_words(vocabulary, max_columns, columns, *rest)
+
     def _with(
         self,
         columns: dict[Hashable, int],
@@ -147,6 +159,18 @@ class SparseFeatures(Features):
     ) -> SparseFeatures:
         rest = columns, categories, undecided, self.mismatches
         return SparseFeatures.of_words(self.vocabulary, self.max_columns, *rest)
+
+    @property
+    def columns_by_slot(self) -> NDArray[np.int64]:
+        """1 + the column of the word in each slot, 0 if it has none, and -1 if the slot is free."""
+        # Only in a damaged file there are columns of words that have no slot.
+        slots = self.vocabulary.slots
+        columns = np.full(self.vocabulary.n_slots, -1)
+        columns[[0, *slots.values()]] = 0
+        for name, column in self._columns.items():
+            if name not in self._categories:
+                columns[slots.get(name, 0)] = 1 + column
+        return columns
 
     def with_vocabulary(self, vocabulary: Vocabulary) -> SparseFeatures:
         """Return features with other words."""
