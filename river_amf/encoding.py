@@ -278,6 +278,11 @@ class Features:
                 n_slots = max(n_slots, min(known.n_slots + 1, known.period))
         return n_slots
 
+    @property
+    def names(self) -> list[Hashable]:
+        """The features that have a kind."""
+        return list(self._columns)
+
     def is_known(self, name: Hashable) -> bool:
         """Whether a feature has a kind."""
         return name in self._columns

@@ -268,8 +268,9 @@ class Engine:
             if label is None or any(new) or has_chosen:
                 self._learn_new(features, arena, row, y, label, new, weight, parameters)
                 return
-            sample = self.features.place(row)
-        arena: Arena = self.arena  # type: ignore[assignment]
+            sample = features.place(row)
+        arena = self.arena
+        assert arena is not None  # the label is known
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
         self.unfinished = sample

@@ -119,7 +119,7 @@ FEATURE = np.dtype(
     align=True,
 )
 
-# One record per word (a numeric feature of which an absent one is 0), by its slot. Slot 0 is for the
+# One record per word, which is a numeric feature of which an absent one is 0. Slot 0 is for the
 # constant 1.
 WORD = np.dtype(
     [

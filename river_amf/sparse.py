@@ -117,6 +117,8 @@ class SparseFeatures(Features):
     ['good']
     """
 
+    vocabulary: Vocabulary
+
     def __init__(self, max_columns: int, *, is_lenient: bool = False) -> None:
         self.max_columns = max_columns
         self.vocabulary = Vocabulary()
@@ -206,6 +208,11 @@ class SparseFeatures(Features):
     def nbytes(self) -> int:
         """Bytes of the names and categories, their dicts, the words, and an encoded sample."""
         return super().nbytes + self.vocabulary.nbytes
+
+    @property
+    def names(self) -> list[Hashable]:
+        """The features that have a kind."""
+        return [*(self._columns | self.vocabulary.slots)]
 
     def is_known(self, name: Hashable) -> bool:
         """Whether a feature has a kind."""

@@ -21,7 +21,7 @@ from river_amf.encoding import Features
 from river_amf.frames import Column
 from river_amf.kinds import is_zero, plain, shown
 from river_amf.labels import Labels
-from river_amf.rows import Problems
+from river_amf.rows import Problems, taken
 
 
 class SparseRows(NamedTuple):
@@ -59,13 +59,16 @@ def is_matrix(X: Any) -> bool:
 
 def frame_of(X: Any) -> nw.DataFrame[Any]:
     """Return a dataframe that says how predictions for X are returned."""
-    if not is_matrix(X):
+    if not is_matrix(X) and not isinstance(X, SparseRows):
         return frames.read_frame(X)
-    return frames.read_frame(pd.DataFrame(index=pd.RangeIndex(X.shape[0])))
+    n_rows = X.n_rows if isinstance(X, SparseRows) else X.shape[0]
+    return frames.read_frame(pd.DataFrame(index=pd.RangeIndex(n_rows)))
 
 
 def read_rows(X: Any) -> SparseRows:
     """Read a dataframe or sparse matrix, or raise TypeError or ValueError."""
+    if isinstance(X, SparseRows):
+        return X
     return _read_matrix(X) if is_matrix(X) else _read_frame(frames.read_frame(X))
 
 
@@ -101,15 +104,15 @@ def _read_frame(frame: nw.DataFrame[Any]) -> SparseRows:
         sparse = [k for k, dtype in enumerate(native.dtypes) if _is_sparse(dtype)]
         for k in sparse:
             values = native.iloc[:, k].array
-            where = values.sp_index.to_int_index().indices  # type: ignore[union-attr]
-            add(plain(native.columns[k]), where, values.sp_values)  # type: ignore[union-attr]
+            where = values.sp_index.to_int_index().indices
+            add(plain(native.columns[k]), where, values.sp_values)
         if sparse:
             others = [k for k in range(native.shape[1]) if k not in set(sparse)]
             dense = frames.read_frame(native.iloc[:, others])
     for column in frames.read_columns(dense):
         if column.numbers is None:
-            is_code = np.array([not is_zero(value) for value in column.values], bool)
-            codes = np.where(is_code[column.codes], column.codes, -1) if len(is_code) else column.codes
+            kept = [-1 if is_zero(value) else u for u, value in enumerate(column.values)]
+            codes = taken(np.array(kept, np.int64), column.codes, -1).astype(np.int64)
             coded.append(column._replace(codes=codes))
         else:
             where = np.flatnonzero(column.numbers)

@@ -65,9 +65,7 @@ def with_new(
     return features, arena.with_words(max(n_slots, features.vocabulary.n_slots), most), taken
 
 
-def _without_rarest(
-    features: SparseFeatures, arena: Arena
-) -> tuple[SparseFeatures, Arena]:
+def _without_rarest(features: SparseFeatures, arena: Arena) -> tuple[SparseFeatures, Arena]:
     """Return features and arena with half of the words, those used most and those with columns."""
     # Uses are halved, so that old fame fades.
     before = features.vocabulary

@@ -16,13 +16,12 @@ from river_amf.kernels.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.compilation import hot, view
 from river_amf.kernels.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
 from river_amf.kernels.views import array_at
-from river_amf.kernels.voices import log_softmax
+from river_amf.kernels.voices import TINY_ERROR, log_softmax
 from river_amf.layout import CHOSEN
 
 CONSTANT = 0  # the slot of the constant 1
 
 STEP = 0.1
-TINY_ERROR = 1e-4  # labels whose probability is off by less take no step
 FIRST_VOTE = 0.5  # weight of the voice in a learned vote before it has been heard
 LARGEST_INPUT = 10.0  # inputs are clipped to it
 
@@ -119,8 +118,8 @@ def count_word(forest: Forest, slot: int, value: float, label: int, trust: float
 @hot
 def is_telling(forest: Forest, slot: int) -> bool:
     """Whether a word is an ordinary number, or goes with the label as it hardly does by chance."""
-    # n eta^2, with the share eta^2 of the value's variance that lies between the labels, is Pearson's
-    # chi^2 if the word is there or not. By chance it is about k, plus or minus sqrt(2 k).
+    # n eta^2, where eta^2 is the share of the value's variance that lies between the labels, is
+    # Pearson's chi^2 if a word is there or not. By chance it is about k, plus or minus sqrt(2 k).
     word, n = forest.words[slot], forest.words[CONSTANT]["weight"]
     if n >= LEAST_SAMPLES and word["weight"] >= COMMON * n:
         return True
