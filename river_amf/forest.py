@@ -57,9 +57,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     labels may appear and disappear at any time. Values of subclasses of str, bytes, int and float,
     such as members of a `StrEnum`, count as what they hold.
 
-    Text as a sparse bag of words is a poor fit: an absent word means zero, not unknown, and boxes
-    do not work well in thousands of dimensions. Hash the words to about a hundred columns, or use
-    multinomial naive Bayes.
+    For text as a bag of words use `AdaptiveAMFClassifier(absent="zero")`: an absent word is not
+    unknown, it is 0, and a linear model hears all words of which the trees see the best.
 
     Parameters
     ----------
@@ -97,10 +96,28 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     max_bytes
         Maximum of `memory_usage`, in bytes. Besides `max_nodes`, it limits the nodes per tree, the
         samples that pure cells keep, and the categories of each feature, to one per 4096 bytes (but
-        at least 16). When new features, labels or categories leave less room, trees lose the nodes
+        at least 16); with `absent="zero"` words take up to a quarter of it. When new features, labels or categories leave less room, trees lose the nodes
         with the fewest samples. The results are the same for single samples and blocks. The limit
         is exceeded only if trees of a single node with all these features, labels and categories
         need more; if not even an empty forest fits, `ValueError` is raised. `None` means no limit.
+    absent
+        What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
+        as bags of words. With `"zero"`, an absent number is 0, and a 0 is the same as an absent
+        one; None and NaN are missing; an absent category is missing too. A sample takes time by the
+        features that it has. Each numeric feature is a word in a vocabulary. The trees see it once
+        it tells of the label, or is in half of the samples: it gets a column, for ever, while there
+        are fewer than `max_columns`. With `linear`, a logistic regression hears all words. Blocks
+        are learned and predicted row by row, without threads.
+    max_columns
+        Maximum number of features that the trees see with `absent="zero"`. A word gets a column
+        after the sample with which it has been in at least 5 and Pearson's chi-squared (for counts,
+        n times the correlation ratio) exceeds k + 11 sqrt(k), with k one less than the number of
+        labels. A categorical feature gets one at once; it is ignored if there is none left.
+    max_vocabulary
+        Maximum number of words, >= 2, that the forest remembers with `absent="zero"`. When there
+        are more, the half that is used least is forgotten, but for those with columns, of which
+        there are at most half as many. A forgotten word that returns counts as new. `None` means no
+        limit.
     split_intensity
         How readily each feature is split. `"range"` divides by the feature's range so far, so that
         its scale does not matter. `"relevance"` also multiplies by how informative the feature has
@@ -179,6 +196,17 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     'apple'
     >>> sorted(model.predict_proba_one({"size": None}))
     ['apple', 'melon']
+
+    Texts are bags of words, in which an absent word is 0:
+
+    >>> from river import feature_extraction
+    >>> from river_amf import AdaptiveAMFClassifier
+    >>> forest = AdaptiveAMFClassifier(absent="zero", seed=1)
+    >>> model = feature_extraction.BagOfWords() | forest
+    >>> for text, label in [("free offer", "spam"), ("see you", "ham")] * 10:
+    ...     model.learn_one(text, label)
+    >>> model.predict_one("an offer")
+    'spam'
 
     References
     ----------
@@ -340,7 +368,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     def memory_usage(self) -> int:
         """Memory used by the model, in bytes, including room to grow.
 
-        It covers the arrays of the trees and the feature names, labels and categories seen so far.
+        It covers the arrays of the trees and the feature names, labels, categories and words seen
+        so far.
 
         Examples
         --------
@@ -413,7 +442,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         ----------
         x
             Features, as a dict or another mapping from name to number or category. None, NaN and
-            absent keys count as missing.
+            absent keys count as missing, but see `absent`.
         y
             Label: any hashable except None and NaN.
         w
@@ -466,7 +495,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         ----------
         x
             Features, as in `learn_one`. Unknown features are ignored, and absent ones count as
-            missing.
+            missing, but see `absent`.
         kwargs
             Ignored; accepted for compatibility with river.
 
@@ -583,7 +612,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
             DataFrame of shape (n_samples, n_features), from pandas, polars, pyarrow or another
             library that narwhals supports. Each column is a feature; None, NaN, NA and NaT count as
             missing. In a column of dtype category (or Categorical, Enum, dictionary), numbers are
-            categories, the same ones as their text: 30 and 30.0 as `"30"`.
+            categories, the same ones as their text: 30 and 30.0 as `"30"`. With `absent="zero"`
+            also a sparse matrix of scipy, whose columns are the features 0, 1, ...
         y
             Labels: a series, array or list of length n_samples.
         w
@@ -620,9 +650,9 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         Returns
         -------
         DataFrame of shape (n_samples, n_labels)
-            From the same library as `X`, with one column per label, named after it (after its str,
-            where column names must be text), and with the index of `X`, if it has one. There are no
-            columns before the first sample.
+            From the same library as `X` (for a sparse matrix, from pandas), with one column per
+            label, named after it (after its str, where column names must be text), and with the
+            index of `X`, if it has one. There are no columns before the first sample.
 
         Raises
         ------
@@ -655,8 +685,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         Returns
         -------
         Series of length n_samples
-            The predicted labels, as a series from the same library as `X`. All are None before the
-            first sample.
+            The predicted labels, as a series from the same library as `X` (for a sparse matrix,
+            from pandas). All are None before the first sample.
 
         Raises
         ------
@@ -764,7 +794,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     Parameters
     ----------
     n_estimators, step, use_aggregation, dirichlet, split_pure, seed, n_classes, loss, max_bytes,
-    on_mismatch, n_jobs
+    absent, max_columns, max_vocabulary, on_mismatch, n_jobs
         As in `AMFClassifier`.
     max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote,
     linear

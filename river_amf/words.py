@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from river_amf import events
+from river_amf.encoding import column_order
 from river_amf.layout import CHOSEN, FIELDS
 from river_amf.sizes import text_size
 from river_amf.sparse import SparseFeatures
@@ -38,12 +39,14 @@ def with_columns(features: SparseFeatures, arena: Arena) -> tuple[SparseFeatures
     """Return features and arena in which the chosen words have columns, for ever."""
     # To older nodes and rows these are features that they have never seen, which is the engine's
     # work, as for any new feature.
-    chosen = np.flatnonzero(arena.words["column"] == CHOSEN)
+    slots = np.flatnonzero(arena.words["column"] == CHOSEN).tolist()
+    by_word = dict(zip(features.vocabulary.words_at(slots), slots, strict=True))
+    chosen = sorted(by_word, key=column_order)
     words, counters = arena.words.copy(), arena.counters.copy()
-    words["column"][chosen] = 1 + len(features) + np.arange(len(chosen))
+    for column, word in enumerate(chosen, start=len(features)):
+        words["column"][by_word[word]] = 1 + column
     counters["n_chosen"] = 0
-    features = features.with_columns(features.vocabulary.words_at(chosen.tolist()))
-    return features, arena.replacing(words=words, counters=counters)
+    return features.with_columns(chosen), arena.replacing(words=words, counters=counters)
 
 
 def with_new(

@@ -30,7 +30,7 @@ FEW_USES = 20.0  # after these, an outlier is drawn in before it is counted, to 
 
 LEAST_USES = 5.0  # of a word that gets a column because it tells of the label
 SURPRISE = 11.0  # and by how many square roots of its degrees of freedom it has to exceed chance
-COMMON = 0.9  # the share of samples in which a word is an ordinary number,
+COMMON = 0.5  # the share of samples in which a word is an ordinary number,
 LEAST_SAMPLES = 20.0  # after so many samples
 
 

@@ -46,6 +46,11 @@ class AMFClassifier(OnlineForest):
         the classes seen so far.
     loss, split_prior, max_categories, max_bytes, split_intensity, fading_factor, restart_threshold
         As in `river_amf.AMFClassifier`.
+    absent
+        `"missing"`, or `"zero"`, as in `river_amf.AMFClassifier`: a 0 says nothing then, and X may
+        be a sparse matrix.
+    max_columns, max_vocabulary
+        As in `river_amf.AMFClassifier`.
     vote, linear, on_mismatch
         As in `river_amf.AMFClassifier`.
     n_jobs
