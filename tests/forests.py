@@ -27,6 +27,8 @@ VARIANTS = {
     "few bytes": {"max_bytes": 250_000},
     "adaptive, few bytes": {"kind": AdaptiveAMFClassifier, "max_bytes": 1_000_000},
     "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
+    "words": {"kind": AdaptiveAMFClassifier, "absent": "zero"},
+    "few words": {"absent": "zero", "max_vocabulary": 4, "split_intensity": "relevance"},
 }
 variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
 

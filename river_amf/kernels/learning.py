@@ -57,6 +57,7 @@ from river_amf.kernels.voting import (
     pool_votes,
     take_vote,
 )
+from river_amf.kernels.words import count_words, hear_words, teach_words, words_of
 from river_amf.layout import LARGEST_TOTAL
 
 
@@ -128,24 +129,27 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
 def learn_sample(arena: int, sample: int, label: int, weight: float, output: int) -> int:
     """Learn a sample in every tree; return one of `answers`, such as which room ran out."""
     # `arena` is the address of its handle, and `sample` that of (3, n_features) values: the encoded
-    # sample, room for it without outliers, and room for one tree's coding of it. `output` is that
+    # sample, room for it without outliers, and room for one tree's coding of it; and of its words,
+    # if there are any (`sparse.SparseSample`). `output` is that
     # of predict_sample, which may have predicted this very sample. If room or memory runs out, the
     # same call continues where this one stopped, once there is more (handle["next_tree"]).
     forest = forest_of(arena)
     handle = forest.handle
-    values = sample_of(sample, forest.settings[0]["n_features"])
+    settings = forest.settings[0]
+    values = sample_of(sample, settings["n_features"])
+    words = words_of(sample, settings["n_features"], settings["n_words"] > 0)
     _, votes, seen = output_of(output, forest)
     first_tree = handle["next_tree"]
     has_votes = (
         first_tree == NONE
-        and forest.settings[0]["learns_vote"]
+        and settings["learns_vote"]
         and seen[0] == handle["version"]
         and is_same(values[0], seen[1:])
     )
     if has_votes:
         copy_votes(votes, forest.votes)
         copy_inputs(inputs_of(output, forest)[1], forest.inputs)
-    return learn_in_forest(forest, handle, first_tree, values, label, weight, has_votes)
+    return learn_in_forest(forest, handle, first_tree, values, words, label, weight, has_votes)
 
 
 @view
@@ -154,6 +158,7 @@ def learn_in_forest(
     handle: Record,
     first_tree: int,
     sample: Array,
+    words: Array,
     label: int,
     weight: float,
     has_votes: bool,
@@ -181,6 +186,8 @@ def learn_in_forest(
         update_intensity(forest, sample[0], label, weight)
         if keeps_rows:
             store_row(forest, sample[1], label, weight)
+        if settings["hears_words"]:
+            hear_words(forest, words, forest.votes[len(forest.votes) - 1, 0])
         handle["version"] += 1
         handle["label"], handle["weight"] = label, weight
     row = counters["n_rows"] - 1
@@ -200,6 +207,10 @@ def learn_in_forest(
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
         teach_voices(forest, sample[1], forest.inputs, forest.votes, label, weight)
+    if settings["hears_words"]:
+        teach_words(forest, words, forest.votes[len(forest.votes) - 1, 0], label, weight)
+    if settings["n_words"] > 0:
+        count_words(forest, words, label, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
     check_rows(forest)
@@ -235,6 +246,9 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     for pace in range(len(forest.standards)):
         standardise(forest, pace, values[1], False, standardised[pace])
     hear_voices(forest, values[1], standardised, inputs, votes)
+    if settings["hears_words"]:
+        words = words_of(sample, settings["n_features"], True)
+        hear_words(forest, words, votes[len(votes) - 1, 0])
     pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
         seen[1 + j] = values[0, j]

@@ -46,6 +46,9 @@ JUDGE_TREE = PARTS.index("judge_tree")
 STANDARDISE = PARTS.index("standardise")
 HEAR_VOICE = PARTS.index("hear_voice")
 TEACH_VOICE = PARTS.index("teach_voice")
+HEAR_WORDS = PARTS.index("hear_words")
+TEACH_WORDS = PARTS.index("teach_words")
+COUNT_WORDS = PARTS.index("count_words")
 
 _PARTS: dict[str, tuple[Any, tuple[Any, ...]]] = {}
 

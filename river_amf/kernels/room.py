@@ -12,8 +12,10 @@ from river_amf.kernels.arrays import Forest, Record, forest_of
 from river_amf.kernels.compilation import hot, quick_kernel
 from river_amf.kernels.parts import (
     BOUND_ROWS,
+    COUNT_WORDS,
     EXPAND_LEAF,
     HEAR_VOICE,
+    HEAR_WORDS,
     JUDGE_TREE,
     LEARN_TREE,
     LEARN_VOTE,
@@ -22,6 +24,7 @@ from river_amf.kernels.parts import (
     STANDARDISE,
     TAKE_VOTE,
     TEACH_VOICE,
+    TEACH_WORDS,
     UPDATE_INTENSITY,
     WEIGH_FADED_CELL,
     WEIGH_FEATURES,
@@ -47,6 +50,8 @@ def lack_to_predict(forest: Forest) -> int:
         return UNCOMPILED - TAKE_VOTE
     if parts[POOL_VOTES] == 0 and forest.settings[0]["learns_vote"]:
         return UNCOMPILED - POOL_VOTES
+    if parts[HEAR_WORDS] == 0 and forest.settings[0]["hears_words"]:
+        return UNCOMPILED - HEAR_WORDS
     if len(forest.voices) > 0:
         if parts[STANDARDISE] == 0:
             return UNCOMPILED - STANDARDISE
@@ -75,6 +80,10 @@ def lack_to_learn(forest: Forest) -> int:
         return UNCOMPILED - TEACH_VOICE
     if parts[JUDGE_TREE] == 0 and settings["restart_threshold"] > 0.0:
         return UNCOMPILED - JUDGE_TREE
+    if parts[COUNT_WORDS] == 0 and settings["n_words"] > 0:
+        return UNCOMPILED - COUNT_WORDS
+    if parts[TEACH_WORDS] == 0 and settings["hears_words"]:
+        return UNCOMPILED - TEACH_WORDS
     if settings["interval"] > 0 and (parts[BOUND_ROWS] == 0 or parts[RELEASE_ROWS] == 0):
         return UNCOMPILED - (BOUND_ROWS if parts[BOUND_ROWS] == 0 else RELEASE_ROWS)
     if hears_trees(settings):
