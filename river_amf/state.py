@@ -34,11 +34,13 @@ from river_amf.layout import (
     lengths_of_classes,
     lengths_of_features,
     lengths_of_voices,
+    lengths_of_words,
     shapes,
 )
 
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
+_FIRST_WORDS = 64
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
 _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
@@ -109,6 +111,7 @@ class Arena:
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
         rooms = lengths_of_classes(settings, int(settings["n_classes"][0]))
         rooms |= lengths_of_features(settings, 0, 0) | lengths_of_voices(settings, len(trees))
+        rooms |= lengths_of_words(settings, int(settings["n_words"][0]))
         rooms |= {"counted": 0, "slot": 0, "node": capacity, "box": capacity, "row": 0}
         counters = np.zeros(1, COUNTERS)
         counters["newest_weight"] = 1.0
@@ -122,7 +125,8 @@ class Arena:
             rooms.update(_named_lengths(name, array))
         handle = np.zeros(1, HANDLE)
         handle["next_tree"] = -1
-        rooms["voter"] = rooms["tree"] + rooms["voice"]
+        hears_words = bool(arrays["settings"]["hears_words"][0])
+        rooms["voter"] = rooms["tree"] + rooms["voice"] + hears_words
         arrays = arrays | defaults(rooms, FIELDS.keys() - arrays)
         n_features = int(arrays["settings"]["n_features"][0])
         for draw, key in enumerate(_keys_of_draws(arrays["voices"])):
@@ -195,6 +199,14 @@ class Arena:
         if n_slots <= self.rooms["slot"]:
             return self
         return self.resized(slot=slot_room(n_slots, int(self.settings["period"][0])))
+
+    def with_words(self, n_words: int, most: int | None) -> Arena:
+        """Return an arena with room for a number of words, of which there will be `most`."""
+        if n_words <= self.rooms["word"]:
+            return self
+        room = max(n_words + n_words // 2, _FIRST_WORDS)
+        room = room if most is None else max(min(room, most), n_words)
+        return self.resized(**lengths_of_words(self.settings, room))
 
     def replacing(self, **arrays: Array) -> Arena:
         """Return an arena with some other arrays of the same shapes."""
@@ -273,7 +285,8 @@ class Arena:
         """Return the lengths of axes that have to change for a number of features and classes."""
         # A small forest gets exactly what it needs. A larger one gets half as much again, because
         # otherwise a stream that keeps adding features or labels would take quadratic time.
-        is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
+        grown = self.counts, self.boxes, self.voice_weights, self.directions
+        is_small = sum(array.nbytes for array in grown) <= _SMALL
         rooms: dict[str, int] = {}
         if n_features > self.rooms["feature"]:
             is_exact = is_small or self.settings["n_features"][0] == 0

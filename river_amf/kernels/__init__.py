@@ -11,6 +11,7 @@ From the lowest layer to the highest:
 - `store`, `room`: the samples that pure leaves keep, and room for new nodes and samples;
 - `growth`, `expansion`: how trees grow, by extension and in pure cells;
 - `aggregation`, `voices`, `voting`: the average over prunings, linear models, and their vote;
+- `words`, `hearing`: features of which an absent one is 0; what all voices do with a sample;
 - `tracing`: the path of one sample and the like, for explanations;
 - `learning`, `blocks`: the kernels that Python calls, for one sample and for a block;
 - `warming`: compiling everything beforehand.
@@ -54,11 +55,13 @@ from river_amf.kernels.store import compact_rows, keep_few_rows
 from river_amf.kernels.tracing import VISIT, category_number, hull_of_leaf, trace_sample
 from river_amf.kernels.voting import VOTE_FLOOR
 from river_amf.kernels.warming import are_in_use, warm_up
+from river_amf.kernels.words import FIRST_VOTE as FIRST_VOTE_OF_WORDS
 
 __all__ = [
     "BOXES_FULL",
     "CLOSED",
     "DONE",
+    "FIRST_VOTE_OF_WORDS",
     "INFINITE",
     "LARGEST_FLOAT",
     "LARGEST_NEWEST",

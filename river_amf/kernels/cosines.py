@@ -10,7 +10,7 @@ import math
 
 from river_amf.kernels.arrays import Array, Forest
 from river_amf.kernels.compilation import hot
-from river_amf.kernels.standardisation import SLOW, score
+from river_amf.kernels.standardisation import NEGLIGIBLE, SLOW, score
 from river_amf.layout import N_COSINES
 
 SCALE = 0.5  # of the standardised distances
@@ -51,4 +51,5 @@ def count_cosines(forest: Forest, draw: int, cosines: Array, n_before: int) -> N
     for k in range(N_COSINES):
         deviation = cosines[k] - mean[k]
         mean[k] += share * deviation
-        variance[k] = (1.0 - share) * (variance[k] + share * deviation * deviation)
+        square = (1.0 - share) * (variance[k] + share * deviation * deviation)
+        variance[k] = square if square > NEGLIGIBLE else 0.0

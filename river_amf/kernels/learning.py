@@ -22,6 +22,7 @@ from river_amf.kernels.arrays import (
 from river_amf.kernels.compilation import hot, quick_kernel, view
 from river_amf.kernels.expansion import expand_leaf
 from river_amf.kernels.growth import add_leaf, descend, insert_parent
+from river_amf.kernels.hearing import HEARD, LEARN, PREDICT, UNHEARD, use_voices
 from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.parts import (
     INTEGER,
@@ -32,7 +33,7 @@ from river_amf.kernels.parts import (
     part,
 )
 from river_amf.kernels.random_numbers import code_row
-from river_amf.kernels.room import count_ready, hears_trees, lack_to_predict
+from river_amf.kernels.room import count_ready, has_voices, hears_trees, lack_to_predict
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -46,7 +47,6 @@ from river_amf.kernels.store import (
 )
 from river_amf.kernels.structure import is_spent, keeps_samples, longest_list, splits_left
 from river_amf.kernels.views import tree_of
-from river_amf.kernels.voices import HEARD, LEARN, PREDICT, UNHEARD, use_voices
 from river_amf.kernels.voting import (
     copy_votes,
     judge_tree,
@@ -126,23 +126,27 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
 def learn_sample(arena: int, sample: int, label: int, weight: float, output: int) -> int:
     """Learn a sample in every tree; return one of `answers`, such as which room ran out."""
     # `arena` is the address of its handle, and `sample` that of (3, n_features) values: the encoded
-    # sample, room for it without outliers, and room for one tree's coding of it. `output` is that
+    # sample, room for it without outliers, and room for one tree's coding of it; and of its words,
+    # if there are any (`sparse.SparseSample`). `output` is that
     # of predict_sample, which may have predicted this very sample. If room or memory runs out, the
     # same call continues where this one stopped, once there is more (handle["next_tree"]).
     forest = forest_of(arena)
     handle = forest.handle
-    values = sample_of(sample, forest.settings[0]["n_features"])
+    settings = forest.settings[0]
+    values = sample_of(sample, settings["n_features"])
     _, votes, seen = output_of(output, forest)
     first_tree = handle["next_tree"]
     has_votes = (
         first_tree == NONE
-        and forest.settings[0]["learns_vote"]
+        and settings["learns_vote"]
         and seen[0] == handle["version"]
         and is_same(values[0], seen[1:])
     )
     if has_votes:
         copy_votes(votes, forest.votes)
-    return learn_in_forest(forest, handle, first_tree, values, label, weight, output, has_votes)
+    return learn_in_forest(
+        forest, handle, first_tree, sample, values, label, weight, output, has_votes
+    )
 
 
 @view
@@ -150,6 +154,7 @@ def learn_in_forest(
     forest: Forest,
     handle: Record,
     first_tree: int,
+    address: int,
     sample: Array,
     label: int,
     weight: float,
@@ -172,9 +177,9 @@ def learn_in_forest(
         if n_ready < 0:
             return n_ready
         clip_outliers(forest, sample[0], n_features, sample[1])
-        if len(forest.voices) > 0:
+        if has_voices(settings):
             stage = HEARD if has_votes else UNHEARD
-            use_voices(forest, sample[1], output, stage, label, weight)
+            use_voices(forest, address, output, stage, label, weight)
         update_intensity(forest, sample[0], label, weight)
         if keeps_rows:
             store_row(forest, sample[1], label, weight)
@@ -196,8 +201,8 @@ def learn_in_forest(
     handle["next_tree"] = NONE
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
-        if len(forest.voices) > 0:
-            use_voices(forest, sample[1], output, LEARN, label, weight)
+    if has_voices(settings):
+        use_voices(forest, address, output, LEARN, label, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
     check_rows(forest)
@@ -229,8 +234,8 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     if not settings["learns_vote"]:
         mean_votes(settings, votes, 0, proba)
         return DONE
-    if len(forest.voices) > 0:
-        use_voices(forest, values[1], output, PREDICT, NONE, 0.0)
+    if has_voices(settings):
+        use_voices(forest, sample, output, PREDICT, NONE, 0.0)
     pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
         seen[1 + j] = values[0, j]

@@ -46,6 +46,9 @@ JUDGE_TREE = PARTS.index("judge_tree")
 STANDARDISE = PARTS.index("standardise")
 USE_VOICE = PARTS.index("use_voice")
 USE_VOICES = PARTS.index("use_voices")
+HEAR_WORDS = PARTS.index("hear_words")
+TEACH_WORDS = PARTS.index("teach_words")
+COUNT_WORDS = PARTS.index("count_words")
 
 _PARTS: dict[str, tuple[Any, tuple[Any, ...]]] = {}
 

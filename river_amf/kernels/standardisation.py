@@ -43,7 +43,8 @@ def standardise(forest: Forest, pace: int, x: Array, learns: int, out: Array) ->
         deviation = value - mean
         limit = LARGEST_DEVIATION
         if n_values > FEW_VALUES and variance > least:
-            limit = LARGEST_STEP * math.sqrt(variance)
+            step = LARGEST_STEP * math.sqrt(variance)
+            limit = step if step < limit else limit
         deviation = deviation if deviation < limit else limit
         deviation = deviation if deviation > -limit else -limit
         share = 1.0 / (n_values + 1)

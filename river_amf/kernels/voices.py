@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.arrays import FOREST, NONE, Array, Forest, inputs_of, output_of
+from river_amf.kernels.arrays import FOREST, NONE, Array, Forest
 from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.cosines import count_cosines, take_cosines
 from river_amf.kernels.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
-from river_amf.kernels.standardisation import standardise
 from river_amf.layout import N_CODES, N_COSINES
 
 LOGISTIC = 0  # the voice that hears the features
@@ -21,33 +20,6 @@ STEP, COSINE_STEP = 0.3, 0.1
 KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
 LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
-
-
-PREDICT, UNHEARD, HEARD, LEARN = 0, 1, 2, 3  # what to do with a single sample
-
-
-@part(NO_VALUE, FOREST, ROW, INTEGER, INTEGER, INTEGER, NUMBER)
-def use_voices(
-    forest: Forest, x: Array, output: int, stage: int, label: int, weight: float
-) -> None:
-    """Predict a single sample with all voices, or learn it in two steps: before and after trees."""
-    # A prediction is written to `output`, a `state.Room`. To learn the sample, its inputs and votes
-    # are put into the forest's own arrays first. If it has been heard, they are in the room.
-    standardised, inputs, votes = forest.standardised, forest.inputs, forest.votes
-    if stage == PREDICT:
-        votes, (standardised, inputs) = output_of(output, forest)[1], inputs_of(output, forest)
-    elif stage == HEARD:
-        _, heard = inputs_of(output, forest)
-        for v in range(len(heard)):
-            for i in range(heard.shape[2]):
-                inputs[v, 0, i] = heard[v, 0, i]
-                inputs[v, 1, i] = heard[v, 1, i]
-    for pace in range(len(standardised) if stage != LEARN else 0):
-        standardise(forest, pace, x, stage != PREDICT, standardised[pace])
-    for v in range(len(inputs) if stage != HEARD else 0):
-        z, vote = standardised[pace_of(v)], votes[len(forest.trees) + v, 0]
-        label_now = label if stage == LEARN else NONE
-        use_voice(forest, v, x, z, inputs[v], vote, stage != LEARN, label_now, weight)
 
 
 @hot
