@@ -63,7 +63,7 @@ LAYERS = [
     {"encoding", "state"},
     {"locks", "workers"},
     {"categories", "labels", "mismatch", "weights"},
-    {"kinds", "sizes", "unrolled"},
+    {"kinds", "scaling", "sizes", "unrolled"},
     {"kernels"},
     {"kernels.blocks", "kernels.warming"},
     {"kernels.learning"},
