@@ -96,10 +96,11 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     max_bytes
         Maximum of `memory_usage`, in bytes. Besides `max_nodes`, it limits the nodes per tree, the
         samples that pure cells keep, and the categories of each feature, to one per 4096 bytes (but
-        at least 16); with `absent="zero"` words take up to a quarter of it. When new features, labels or categories leave less room, trees lose the nodes
-        with the fewest samples. The results are the same for single samples and blocks. The limit
-        is exceeded only if trees of a single node with all these features, labels and categories
-        need more; if not even an empty forest fits, `ValueError` is raised. `None` means no limit.
+        at least 16); with `absent="zero"` words take up to a quarter of it. When new features,
+        labels or categories leave less room, trees lose the nodes with the fewest samples. The
+        results are the same for single samples and blocks. The limit is exceeded only if trees of a
+        single node with all these features, labels and categories need more; if not even an empty
+        forest fits, `ValueError` is raised. `None` means no limit.
     absent
         What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
         as bags of words. With `"zero"`, an absent number is 0, and a 0 is the same as an absent
