@@ -258,8 +258,8 @@ PARTS = (
     "teach_words",
     "count_words",
     "standardise",
-    "hear_voice",
-    "teach_voice",
+    "use_voice",
+    "use_voices",
 )
 PART_ADDRESSES = np.zeros(len(PARTS), np.int64)
 

@@ -285,7 +285,8 @@ class Arena:
         """Return the lengths of axes that have to change for a number of features and classes."""
         # A small forest gets exactly what it needs. A larger one gets half as much again, because
         # otherwise a stream that keeps adding features or labels would take quadratic time.
-        is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
+        grown = self.counts, self.boxes, self.voice_weights, self.directions
+        is_small = sum(array.nbytes for array in grown) <= _SMALL
         rooms: dict[str, int] = {}
         if n_features > self.rooms["feature"]:
             is_exact = is_small or self.settings["n_features"][0] == 0

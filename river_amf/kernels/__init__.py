@@ -11,7 +11,7 @@ From the lowest layer to the highest:
 - `store`, `room`: the samples that pure leaves keep, and room for new nodes and samples;
 - `growth`, `expansion`: how trees grow, by extension and in pure cells;
 - `aggregation`, `voices`, `voting`: the average over prunings, linear models, and their vote;
-- `words`: features of which an absent one is 0;
+- `words`, `hearing`: features of which an absent one is 0; what all voices do with a sample;
 - `tracing`: the path of one sample and the like, for explanations;
 - `learning`, `blocks`: the kernels that Python calls, for one sample and for a block;
 - `warming`: compiling everything beforehand.

@@ -16,13 +16,13 @@ from river_amf.kernels.arrays import (
     Record,
     Tree,
     forest_of,
-    inputs_of,
     output_of,
     sample_of,
 )
 from river_amf.kernels.compilation import hot, quick_kernel, view
 from river_amf.kernels.expansion import expand_leaf
 from river_amf.kernels.growth import add_leaf, descend, insert_parent
+from river_amf.kernels.hearing import HEARD, LEARN, PREDICT, UNHEARD, use_voices
 from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.parts import (
     INTEGER,
@@ -33,8 +33,7 @@ from river_amf.kernels.parts import (
     part,
 )
 from river_amf.kernels.random_numbers import code_row
-from river_amf.kernels.room import count_ready, hears_trees, lack_to_predict
-from river_amf.kernels.standardisation import standardise
+from river_amf.kernels.room import count_ready, has_voices, hears_trees, lack_to_predict
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -48,7 +47,6 @@ from river_amf.kernels.store import (
 )
 from river_amf.kernels.structure import is_spent, keeps_samples, longest_list, splits_left
 from river_amf.kernels.views import tree_of
-from river_amf.kernels.voices import copy_inputs, hear_voices, teach_voices
 from river_amf.kernels.voting import (
     copy_votes,
     judge_tree,
@@ -57,7 +55,6 @@ from river_amf.kernels.voting import (
     pool_votes,
     take_vote,
 )
-from river_amf.kernels.words import count_words, hear_words, teach_words, words_of
 from river_amf.layout import LARGEST_TOTAL
 
 
@@ -137,7 +134,6 @@ def learn_sample(arena: int, sample: int, label: int, weight: float, output: int
     handle = forest.handle
     settings = forest.settings[0]
     values = sample_of(sample, settings["n_features"])
-    words = words_of(sample, settings["n_features"], settings["n_words"] > 0)
     _, votes, seen = output_of(output, forest)
     first_tree = handle["next_tree"]
     has_votes = (
@@ -148,8 +144,9 @@ def learn_sample(arena: int, sample: int, label: int, weight: float, output: int
     )
     if has_votes:
         copy_votes(votes, forest.votes)
-        copy_inputs(inputs_of(output, forest)[1], forest.inputs)
-    return learn_in_forest(forest, handle, first_tree, values, words, label, weight, has_votes)
+    return learn_in_forest(
+        forest, handle, first_tree, sample, values, label, weight, output, has_votes
+    )
 
 
 @view
@@ -157,10 +154,11 @@ def learn_in_forest(
     forest: Forest,
     handle: Record,
     first_tree: int,
+    address: int,
     sample: Array,
-    words: Array,
     label: int,
     weight: float,
+    output: int,
     has_votes: bool,
 ) -> int:
     """Do the work of learn_sample; `has_votes` says whether the trees' votes are known already."""
@@ -179,15 +177,12 @@ def learn_in_forest(
         if n_ready < 0:
             return n_ready
         clip_outliers(forest, sample[0], n_features, sample[1])
-        for pace in range(len(forest.standards)):
-            standardise(forest, pace, sample[1], True, forest.standardised[pace])
-        if not has_votes:
-            hear_voices(forest, sample[1], forest.standardised, forest.inputs, forest.votes)
+        if has_voices(settings):
+            stage = HEARD if has_votes else UNHEARD
+            use_voices(forest, address, output, stage, label, weight)
         update_intensity(forest, sample[0], label, weight)
         if keeps_rows:
             store_row(forest, sample[1], label, weight)
-        if settings["hears_words"]:
-            hear_words(forest, words, forest.votes[len(forest.votes) - 1, 0])
         handle["version"] += 1
         handle["label"], handle["weight"] = label, weight
     row = counters["n_rows"] - 1
@@ -206,11 +201,8 @@ def learn_in_forest(
     handle["next_tree"] = NONE
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
-        teach_voices(forest, sample[1], forest.inputs, forest.votes, label, weight)
-    if settings["hears_words"]:
-        teach_words(forest, words, forest.votes[len(forest.votes) - 1, 0], label, weight)
-    if settings["n_words"] > 0:
-        count_words(forest, words, label, weight)
+    if has_voices(settings):
+        use_voices(forest, address, output, LEARN, label, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
     check_rows(forest)
@@ -242,13 +234,8 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     if not settings["learns_vote"]:
         mean_votes(settings, votes, 0, proba)
         return DONE
-    standardised, inputs = inputs_of(output, forest)
-    for pace in range(len(forest.standards)):
-        standardise(forest, pace, values[1], False, standardised[pace])
-    hear_voices(forest, values[1], standardised, inputs, votes)
-    if settings["hears_words"]:
-        words = words_of(sample, settings["n_features"], True)
-        hear_words(forest, words, votes[len(votes) - 1, 0])
+    if has_voices(settings):
+        use_voices(forest, sample, output, PREDICT, NONE, 0.0)
     pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
         seen[1 + j] = values[0, j]

@@ -20,7 +20,7 @@ VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes log
 VOTE_RATE = 0.002
 VOICE_FLOOR = -7.0  # of the logarithms of a voice; that of the trees is about the same
 WORDS_RATE = 0.1  # of that of the words
-VOICE_RATE = 0.005
+VOICE_RATE = 0.01
 BIAS_RATE = 0.02
 
 RECENT_RATE = 0.02  # of the running mean of a tree's recent losses

@@ -69,6 +69,7 @@ LAYERS = [
     {"kernels"},
     {"kernels.blocks", "kernels.warming"},
     {"kernels.learning"},
+    {"kernels.hearing"},
     {"kernels.expansion", "kernels.growth", "kernels.voting"},
     {"kernels.aggregation", "kernels.room", "kernels.tracing", "kernels.words"},
     {"kernels.voices"},
