@@ -89,6 +89,11 @@ class EncodedSample:
         """Bytes of the values."""
         return self.values.nbytes
 
+    @property
+    def words(self) -> NDArray[np.float64]:
+        """The slots and values of its words, of shape (n_words, 2): none."""
+        return np.empty((0, 2))
+
 
 def _encoder(
     columns: dict[Hashable, int],

@@ -58,6 +58,7 @@ from river_amf.settings import (
 from river_amf.sparse import SparseFeatures
 from river_amf.sparse_rows import SparseRows, check_rows
 from river_amf.state import Arena, Block
+from river_amf.voices import Heard
 from river_amf.weights import check_totals
 from river_amf.workers import Workers
 
@@ -309,6 +310,16 @@ class Engine:
         while (status := predict_sample(arena.address, sample.address, address)) < 0:
             kernels.compile_part(status)
         return status
+
+    def listen(self, x: Any) -> Heard | None:
+        """Return what is heard of a sample, or None before the first; raise if it is not valid."""
+        self.predict(x)
+        if self.arena is None:
+            return None
+        sample = self.features.encode(x)
+        self._predict_encoded(self.arena, sample)
+        arrays = sample.values[0], sample.words, *self.arena.heard_in(sample.room)
+        return Heard(*(array.copy() for array in arrays))
 
     def encode(self, x: Any) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""

@@ -541,7 +541,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         the sample down a tree. For each node on the path it lists the share that the node takes of
         the remaining mass, the resulting mass in the tree's prediction, the node's own probability
         of the predicted label, its samples and label counts, and the condition at its split that
-        the sample meets.
+        the sample meets. For linear models, it lists their predictions and the inputs that tell the
+        two most probable labels apart.
 
         Parameters
         ----------
@@ -554,7 +555,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         Returns
         -------
         str
-            The explanation. `inspection.path` returns the path as a table.
+            The explanation. `inspection.path` returns the path as a table, and
+            `inspection.linear_weights` the weights of linear models.
 
         Raises
         ------
@@ -592,10 +594,10 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         proba = self.predict_proba_one(x)
         if tree is not None:
             tree = paths.check_tree(self.n_estimators, tree)
-        row = self._encode(x)
-        if self._arena is None or row is None:
+        heard = self._engine.lock.run(self._engine.listen, x)
+        if self._arena is None or heard is None:
             return "No sample has been learned yet, so there is no prediction to explain."
-        return explanation.explain(self._arena, self._features, self._labels, row, proba, tree)
+        return explanation.explain(self._arena, self._features, self._labels, heard, proba, tree)
 
     def _encode(self, x: dict[Any, Any]) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""

@@ -54,6 +54,12 @@ class SparseSample(EncodedSample):
         """Bytes of the values and words."""
         return self._all.nbytes
 
+    @property
+    def words(self) -> NDArray[np.float64]:
+        """The slots and values of its words, of shape (n_words, 2)."""
+        start = 3 * self._n_features
+        return self._all[start + 1 :][: 2 * int(self._all[start])].reshape(-1, 2)
+
     def hold(self, row: Sequence[float], words: Words) -> None:
         """Hold a row of values, and words in any order."""
         start = 3 * self._n_features

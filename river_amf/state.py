@@ -94,6 +94,7 @@ class Room(NamedTuple):
     # of the forest at the time of the prediction, the sample, and what the voices make of it, so
     # that learning it next can use them.
     address: int
+    values: Array  # all of this
 
 
 class Arena:
@@ -180,7 +181,17 @@ class Arena:
         n_heard = self.standardised.size + self.inputs.size
         room = np.zeros(n_proba + 1 + self.rooms["feature"] + n_heard)
         room[n_proba] = -1.0  # no version
-        return Room(room[: self.rooms["class"]].data, room.ctypes.data)
+        return Room(room[: self.rooms["class"]].data, room.ctypes.data, room)
+
+    def heard_in(self, room: Room) -> tuple[Array, Array]:
+        """Return the votes (voters, classes) and standardised samples (paces, features) in a room.
+
+        They are those of the sample that was predicted last.
+        """
+        n_voters, n_classes = self.rooms["voter"], self.rooms["class"]
+        votes, rest = np.split(room.values[n_classes:], [n_voters * n_classes])
+        standardised = rest[1 + self.rooms["feature"] :][: self.standardised.size]
+        return votes.reshape(n_voters, n_classes), standardised.reshape(self.standardised.shape)
 
     def grow_nodes(self, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the room for nodes, up to `max_nodes`."""

@@ -53,9 +53,10 @@ from river_amf.kernels.parts import compile_part
 from river_amf.kernels.room import ready_samples
 from river_amf.kernels.store import compact_rows, keep_few_rows
 from river_amf.kernels.tracing import VISIT, category_number, hull_of_leaf, trace_sample
-from river_amf.kernels.voting import VOTE_FLOOR
+from river_amf.kernels.voting import VOICE_FLOOR, VOTE_FLOOR
 from river_amf.kernels.warming import are_in_use, warm_up
 from river_amf.kernels.words import FIRST_VOTE as FIRST_VOTE_OF_WORDS
+from river_amf.kernels.words import LARGEST_INPUT as LARGEST_INPUT_OF_WORDS
 
 __all__ = [
     "BOXES_FULL",
@@ -64,6 +65,7 @@ __all__ = [
     "FIRST_VOTE_OF_WORDS",
     "INFINITE",
     "LARGEST_FLOAT",
+    "LARGEST_INPUT_OF_WORDS",
     "LARGEST_NEWEST",
     "LARGEST_ODDS",
     "LOG_SCALE",
@@ -78,6 +80,7 @@ __all__ = [
     "UNLISTED",
     "UNOPENED",
     "VISIT",
+    "VOICE_FLOOR",
     "VOTE_FLOOR",
     "are_in_use",
     "category_number",

@@ -8,14 +8,16 @@ import copy
 import math
 import pickle
 import random
+import statistics
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 from forests import STREAM
+from test_naive import pair
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 
 PARAMETERS = {
     "logistic": {"vote": "learned", "linear": "logistic"},
@@ -211,11 +213,42 @@ def test_the_fast_pace_says_what_is_high_compared_with_the_last_samples():
 def test_a_voice_that_is_wrong_loses_its_say():
     rng = random.Random(6)
     model = made(vote="learned", linear="logistic", n_classes=2)
+    vote_weights = []
     for _ in range(3000):
         x = {"a": rng.random(), "b": rng.random()}
         model.learn_one(x, (x["a"] > 0.5) ^ (x["b"] > 0.5))
         model._arena.voice_weights[0, :, 1:3] = [[3.0, -3.0], [-3.0, 3.0]]
-    assert abs(model._arena.voices["vote_weight"][0]) < 0.05  # it starts at 0.1
+        vote_weights.append(model._arena.voices["vote_weight"][0])
+    assert abs(statistics.fmean(vote_weights[1000:])) < 0.05  # it starts at 0.1
+
+
+def test_linear_weights_are_those_of_the_reference():
+    parameters = {"vote": "learned", "linear": "cosines", "max_categories": 3}
+    model, reference = pair(**parameters)
+    for i in range(100):
+        x = {"size": i * 7 % 31, "color": "rgbyo"[i * 3 % 5], 7: i % 2 if i > 30 else None}
+        for forest in (model, reference):
+            forest.learn_one(x, "abc"[i % 7 % 3])
+    table = inspection.linear_weights(model)
+    assert " ".join(table.columns) == "voice feature category label weight"
+    for column in table.columns:
+        assert f"`{column}`" in inspection.linear_weights.__doc__
+    assert set(table.voice) == {"logistic"}
+    weights = reference.voices.voices[0].weights
+    names = [("intercept", None, None)]
+    for name, column in reference.columns.items():
+        if column.is_categorical:
+            names += [((column.index, code % 64), name, c) for c, code in column.codes.items()]
+        else:
+            names.append((column.index, name, None))
+    rows = zip(*(table[name] for name in table.columns), strict=True)
+    for key, feature, category in names:
+        for c, label in enumerate(reference.labels):
+            _, *found, weight = next(rows)
+            assert found == [feature, category, label]
+            assert weight == pytest.approx(weights[c, key], abs=1e-11)
+    assert not [*rows]
+    assert table.weight.abs().min() > 0
 
 
 # The limits of floats
