@@ -119,7 +119,7 @@ class SparseFeatures(Features):
     """The words and columns of a forest to which an absent number is 0.
 
     >>> features = SparseFeatures(max_columns=2)
-    >>> features.new_words(features.read({"good": 1, "sky": 0, "tone": "dry"}).row)
+    >>> features.new_words(features.read({"good": 1, "sky": 0}).row)
     ['good']
     """
 
