@@ -41,7 +41,7 @@ N_SLOTS = 64  # for the categories of a feature
 # vote
 LEAST_LOG_P = -7.0
 FIRST_WEIGHT = 0.1
-VOICE_RATE = 0.005
+VOICE_RATE = 0.01
 
 
 def clipped(value: float, largest: float) -> float:
