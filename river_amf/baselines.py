@@ -3,8 +3,8 @@
 Each takes the same input as the forests: dicts of numbers, booleans and categories. Values may be
 missing (key absent, None or NaN), features may appear and disappear, and labels need not be known
 in advance. None of the models is implemented here: they are river's own, or scikit-learn's by way
-of `river.compat`, behind river's scalers and encoders where they cannot use numbers or categories
-as they are.
+of `river.compat`, behind scalers and encoders where they cannot use numbers or categories as they
+are.
 
 `classifiers` returns the models by name, and `DESCRIPTIONS` describes each in a few words.
 `SIX_MAILS` holds the features of six e-mails and whether each is spam (`"yes"` or `"no"`), and
@@ -21,6 +21,19 @@ majority: yes
 knn: yes
 hoeffding-gini: yes
 amf: yes
+
+They take bags of words as well, from `BagOfWords`, `TFIDF` or `FeatureHasher`, alone or in a union
+with other features. What is scaled is scaled by kind (`river_amf.scaling.Scaler`): numbers that
+more than half of the samples have are standardised, and the mean stands for those that are missing;
+of all others, such as words, the absent ones are zeros. To `"amf"` and `"adaptive"` with their
+default parameters an absent word is missing.
+
+>>> from river.feature_extraction import BagOfWords
+>>> model = BagOfWords() | baselines.classifiers()["logistic"]()
+>>> for text, label in [("good news", True), ("bad news", False), ("good", True), ("bad", False)]:
+...     model.learn_one(text, label)
+>>> model.predict_one("good idea"), model.predict_one("bad idea")
+(True, False)
 
 River's trees and their ensembles sort the labels, so for them strings and numbers cannot both be
 labels of one stream. An infinite number raises `ValueError` in all models that look at features.
@@ -51,6 +64,7 @@ from river_amf.dummy import OnlineDummyClassifier
 from river_amf.encoding import column_order
 from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.kinds import Number, as_number, is_missing, is_number, plain
+from river_amf.scaling import Scaler
 
 __all__ = ["DESCRIPTIONS", "QUESTION", "SIX_MAILS", "classifiers"]
 
@@ -114,13 +128,16 @@ def _bins(x: Features) -> Features:
 
 
 def _words(x: Features) -> Features:
-    """Count the words of each text, and take nonnegative numbers as counts."""
+    """Count the words of each text, and take numbers as counts, negative ones as counts apart."""
     words = Counter(
         f"{name}={word}"
         for name, text in _categories(x).items()
         for word in str(text).lower().split()
     )
-    counts = {name: count for name, count in _numbers(x).items() if count >= 0.0}
+    counts = {
+        name if count >= 0.0 else (name, "negative"): abs(count)
+        for name, count in _numbers(x).items()
+    }
     return counts | words
 
 
@@ -150,7 +167,7 @@ def _each(numbers: list[Any], categories: list[Any]) -> compose.TransformerUnion
 def _scaled() -> compose.TransformerUnion:
     """Scale numbers and one-hot encode categories."""
     one_hot = preprocessing.OneHotEncoder(drop_zeros=True)
-    return _each([preprocessing.StandardScaler()], [one_hot])
+    return _each([Scaler()], [one_hot])
 
 
 # The models
@@ -176,7 +193,7 @@ def _gaussian_nb(_: int | None) -> base.Classifier:
     # code that is constant for a label varies.
     codes = _each([], [preprocessing.OrdinalEncoder()])
     model = naive_bayes.GaussianNB()  # type: ignore[no-untyped-call]
-    return _pipeline(codes, preprocessing.StandardScaler(), model)
+    return _pipeline(codes, Scaler(), model)
 
 
 def _multinomial() -> base.Classifier:
@@ -187,7 +204,7 @@ def _multinomial() -> base.Classifier:
 def _categorical_nb(_: int | None) -> base.Classifier:
     # River does not have it, but up to smoothing it is the same as multinomial naive Bayes on
     # one-hot encoded categories.
-    binned = _each([preprocessing.StandardScaler(), _bins], [])
+    binned = _each([Scaler(), _bins], [])
     one_hot = preprocessing.OneHotEncoder(drop_zeros=True)
     return _pipeline(binned, one_hot, _multinomial())
 

@@ -370,12 +370,8 @@ class Engine:
         new_words: list[Hashable] = []
         if isinstance(features, SparseFeatures):
             arena = begin(parameters) if arena is None else arena
-            new_words = features.new_words(row)
             bounds = bounds_of_words(parameters, arena.settings)
-            features, arena, taken = words.with_new(features, arena, new_words, bounds)
-            ignored = set(new_words).difference(taken)
-            row = {name: number for name, number in row.items() if name not in ignored}
-            new_words = taken
+            features, arena, row, new_words = words.with_new(features, arena, row, bounds)
         sample = features.place(row)
         new_labels = [y] if label is None else []
         index = len(self.labels) if label is None else label

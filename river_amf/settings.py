@@ -59,16 +59,15 @@ def begin(parameters: Parameters) -> Arena:
     n_trees = parameters.n_estimators
     n_voices = n_voices_of(parameters)
     sequence = np.random.SeedSequence(parameters.seed)
-    words = sequence.generate_state(2 * n_trees + n_voices, np.uint64)
-    keys = words[2 * n_trees :]
-    words = words[: 2 * n_trees]
+    numbers = sequence.generate_state(2 * n_trees + n_voices, np.uint64)
+    of_trees, of_voices = numbers[: 2 * n_trees], numbers[2 * n_trees :]
     trees = np.zeros(n_trees, layout.TREE)
-    trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
+    trees["random_state"], trees["key"] = of_trees[::2], of_trees[1::2] >> np.uint64(32)
     trees["root"] = kernels.NONE
     trees["faded_share"] = 0.5
     trees["vote_weight"] = 1.0 / n_trees
     voices = np.zeros(n_voices, layout.VOICE)
-    voices["key"], voices["vote_weight"] = keys, VOICE_WEIGHT
+    voices["key"], voices["vote_weight"] = of_voices, VOICE_WEIGHT
     arena = Arena(settings_of(parameters, parameters.n_classes or 1), trees, voices)
     arena.counters["words_vote"] = kernels.FIRST_VOTE_OF_WORDS if has_words(parameters) else 0.0
     return arena

@@ -50,22 +50,36 @@ def with_columns(features: SparseFeatures, arena: Arena) -> tuple[SparseFeatures
 
 
 def with_new(
-    features: SparseFeatures, arena: Arena, new: list[Hashable], bounds: Bounds
-) -> tuple[SparseFeatures, Arena, list[Hashable]]:
-    """Return features and arena with room for new words, and those of them that are taken in.
+    features: SparseFeatures, arena: Arena, row: dict[Hashable, float], bounds: Bounds
+) -> tuple[SparseFeatures, Arena, dict[Hashable, float], list[Hashable]]:
+    """Return features and arena with room for the new words of a sample that has been read.
 
-    If there are too many, half of the words are forgotten. New ones beyond the bound, as of a
-    single sample with more words than that, are ignored.
+    Further the sample without the words that are ignored, and those of its words that are new. If
+    there are too many words, half of them are forgotten; those of the sample come back as new. It
+    may have more words than the bound; then some are ignored.
     """
+    new = features.new_words(row)
     if bounds.n_text is not None:
-        new = [word for word in new if text_size(word) <= _LONGEST_SHARE * bounds.n_text]
+        longest = _LONGEST_SHARE * bounds.n_text
+        new = [word for word in new if text_size(word) <= longest]
+        row = _without(row, features, new)
     taken = features.vocabulary.fitting(new, *bounds)
     if len(taken) < len(new):
         features, arena = _without_rarest(features, arena)
-        taken = features.vocabulary.fitting(new, *bounds)
+        taken = features.vocabulary.fitting(features.new_words(row), *bounds)
+        row = _without(row, features, taken)
     n_slots = 1 + max(features.vocabulary.ahead(len(taken)), default=0)
     most = None if bounds.n_words is None else 1 + bounds.n_words
-    return features, arena.with_words(max(n_slots, features.vocabulary.n_slots), most), taken
+    arena = arena.with_words(max(n_slots, features.vocabulary.n_slots), most)
+    return features, arena, row, taken
+
+
+def _without(
+    row: dict[Hashable, float], features: SparseFeatures, taken: list[Hashable]
+) -> dict[Hashable, float]:
+    """Return a sample without the new words that are not among those taken."""
+    ignored = set(features.new_words(row)).difference(taken)
+    return {name: number for name, number in row.items() if name not in ignored}
 
 
 def _without_rarest(features: SparseFeatures, arena: Arena) -> tuple[SparseFeatures, Arena]:

@@ -112,8 +112,8 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
     for v in range(max(first - n_trees, 0), end - n_trees):
         inputs, standardised = samples.inputs[v], samples.standardised[pace_of(v)]
         for i in range(samples.next_samples[n_trees + v], stop):
-            is_learned = learns and samples.weights[i] > 0.0
-            label, weight = samples.labels[i] if is_learned else NONE, samples.weights[i]
+            weight = samples.weights[i]
+            label = samples.labels[i] if learns and weight > 0.0 else NONE
             x, vote = samples.clipped[i - start], samples.votes[n_trees + v, i - start]
             use_voice(forest, v, x, standardised[i - start], inputs, vote, True, label, weight)
         samples.next_samples[n_trees + v] = stop

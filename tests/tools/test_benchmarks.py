@@ -32,6 +32,7 @@ SCRIPTS = (
     "start_up",
     "trees",
     "voices",
+    "words",
 )
 STREAMS = (
     "elec2",
@@ -316,7 +317,7 @@ def test_all_streams_are_listed(status, capsys):
         assert len(origin.checksum) == 64
 
 
-@pytest.mark.parametrize("name", ["origins", "soak"])
+@pytest.mark.parametrize("name", ["origins", "soak", "tweets"])
 def test_examples_in_docstrings(name):
     results = doctest.testmod(module(name))
     assert results.attempted > 0
@@ -402,6 +403,23 @@ def test_a_short_soak(status, capsys, monkeypatch):
     assert [int(row[3]) for row in rows] == [2, 3, 3, 4, 4, 5, 5, 5, 5, 5]
 
 
+def test_bags_of_words(status, capsys):
+    words = "--streams tweets --models river:multinomial-nb,dummy --samples 400 --seeds 1,2"
+    assert status("words", *words.split()) == 0
+    _, _, *rows = capsys.readouterr().out.splitlines()
+    accuracy = {row.split("|")[2].strip(): float(row.split("|")[3]) for row in rows}
+    assert list(accuracy) == ["river:multinomial-nb", "dummy"]
+    assert accuracy["river:multinomial-nb"] > accuracy["dummy"] + 0.1
+
+
+def test_tweets_are_those_of_their_seed():
+    tweets = module("tweets").tweets
+    assert tweets(20, 3) == tweets(50, 3)[:20] != tweets(20, 4)
+    made = tweets(1000)
+    assert 0.4 < sum(tweet.positive for tweet in made) / len(made) < 0.6
+    assert {len(tweet.text.split()) for tweet in made} <= set(range(8, 18))
+
+
 def test_a_stream_that_cannot_be_read(tmp_path, status, capsys):
     (tmp_path / "elec2.csv.gz").write_text("this is not gzip")
     assert status("outliers", "--streams", "elec2", "--data", tmp_path) == 1
@@ -431,6 +449,8 @@ def test_a_stream_that_cannot_be_read(tmp_path, status, capsys):
         "speed --csv /no/such/folder/speed.csv",
         "speed --yardstick /no/such/folder",
         "speed --nothing",
+        "words --models nothing",
+        "words --samples 0",
     ],
 )
 def test_bad_arguments_are_one_line(words, status, capsys):

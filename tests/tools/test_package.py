@@ -73,7 +73,7 @@ LAYERS = [
     {"encoding", "state"},
     {"locks", "workers"},
     {"categories", "labels", "mismatch", "vocabulary", "weights"},
-    {"draws", "kinds", "sizes", "unrolled"},
+    {"draws", "kinds", "scaling", "sizes", "unrolled"},
     {"kernels"},
     {"kernels.blocks", "kernels.warming"},
     {"kernels.learning"},

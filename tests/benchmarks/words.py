@@ -1,0 +1,142 @@
+"""Classifiers on bags of words: accuracy, log-loss, time and memory. Prints Markdown.
+
+    python tests/benchmarks/words.py                              # what suits words
+    python tests/benchmarks/words.py --models adaptive,arf,knn --seeds 1
+
+Test-then-train on dicts that hold the counts of the words that are there, and nothing else; they
+are made before, by river's `BagOfWords`. Microseconds are of processor time, to predict and learn
+one such dict, and memory is that of the model at the end (river leaves out the weights of its
+linear models); means over the seeds. The streams:
+
+- `tweets`: 5 000 generated ones of about twelve words, as `tweets.py` makes them from the seed;
+- `spam`: the 499 words of the e-mails of `origins.py`, each there or not;
+- `sms`: river's `SMSSpam`, if it has been downloaded.
+
+A model whose name begins with `river:` has nothing between itself and the counts. The others are
+the baselines; ours take `absent="zero"`.
+"""
+
+import functools
+import inspect
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import command
+import runs
+import streams
+import tweets
+from river import datasets, linear_model, multiclass, naive_bayes
+from river.base import Classifier
+from river.feature_extraction import BagOfWords
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, baselines
+from river_amf.evaluation.streams import Sample
+
+STREAMS = ("tweets", "spam", "sms")
+RIVER: dict[str, Callable[[], Classifier]] = {
+    "river:logistic": linear_model.LogisticRegression,
+    "river:perceptron": lambda: multiclass.OneVsRestClassifier(linear_model.Perceptron()),
+    "river:multinomial-nb": naive_bayes.MultinomialNB,
+    "river:complement-nb": naive_bayes.ComplementNB,
+    "river:bernoulli-nb": naive_bayes.BernoulliNB,
+}
+OURS = {"amf": AMFClassifier, "adaptive": AdaptiveAMFClassifier}
+MODELS = (*RIVER, *baselines.DESCRIPTIONS)
+SUITED = (*RIVER, "logistic", "perceptron", "multinomial-nb", *OURS)
+
+
+class Figures(NamedTuple):
+    """Of a model on a stream."""
+
+    accuracy: float
+    log_loss: float
+    us: float  # of processor time, to predict and learn a sample
+    mb: float  # of 10^6 bytes
+
+
+def make_model(name: str, seed: int) -> Classifier:
+    """Make a model; to ours an absent word is a zero."""
+    if name in RIVER:
+        return RIVER[name]()
+    if name in OURS:
+        zero = {"absent": "zero"} if "absent" in inspect.signature(OURS[name]).parameters else {}
+        return OURS[name](**zero, seed=seed)
+    return baselines.classifiers(seed)[name]()
+
+
+@functools.cache
+def load(name: str, data: Path, seed: int) -> list[Sample]:
+    """Return bags of words with their labels, which are booleans."""
+    bag = BagOfWords()
+    if name == "tweets":
+        return [(bag.transform_one(text), label) for text, label in tweets.tweets(seed=seed)]
+    if name == "sms":
+        return [(bag.transform_one(x["body"]), y) for x, y in datasets.SMSSpam()]
+    counts = streams.load(name, data)
+    return [({word: count for word, count in x.items() if count}, y == 1) for x, y in counts]
+
+
+def available(names: list[str], data: Path) -> list[str]:
+    """Return the streams that are there; one line on stderr is about each other one."""
+    there = []
+    for name in names:
+        if name == "sms" and not datasets.SMSSpam().is_downloaded:
+            command.say("left out: sms (to get it: river.datasets.SMSSpam().download())")
+        elif name != "spam" or streams.available([name], data):
+            there.append(name)
+    return there
+
+
+def run(model_name: str, samples: list[Sample], seed: int) -> Figures:
+    """Run a model along a stream."""
+    runs.walk(make_model(model_name, seed), samples[: runs.WARM_UP], float("inf"))
+    model = make_model(model_name, seed)
+    tally, seconds = runs.walk(model, samples, float("inf"))
+    scores = tally.scores.total()
+    return Figures(
+        accuracy=scores["accuracy"],
+        log_loss=scores["log_loss"],
+        us=1e6 * seconds / len(samples),
+        mb=model._raw_memory_usage / 1e6,
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the table; returns the exit status."""
+    parser = command.make_parser(__doc__)
+    command.add_streams(parser, STREAMS)
+    parser.add_argument(
+        "--models",
+        type=command.names("model", MODELS),
+        default=list(SUITED),
+        metavar="NAME,NAME",
+        help=f"run these (default: {', '.join(SUITED)}; there are also the other baselines)",
+    )
+    parser.add_argument(
+        "--seeds", type=command.wholes, default=[1, 2, 3], metavar="1,2", help="default: 1,2,3"
+    )
+    parser.add_argument(
+        "--samples", type=command.whole, metavar="N", help="the first of a stream (default: all)"
+    )
+    arguments = parser.parse_args(argv)
+    names = available(arguments.streams, arguments.data)
+    if not names:
+        return 1
+    print("| stream | model | accuracy | log-loss | us per sample | memory, MB |")
+    print("|---|---|---|---|---|---|")
+    for stream in names:
+        for model in arguments.models:
+            figures = [
+                run(model, load(stream, arguments.data, seed)[: arguments.samples], seed)
+                for seed in arguments.seeds
+            ]
+            accuracy, log_loss, us, mb = map(statistics.mean, zip(*figures, strict=True))
+            cells = f"{accuracy:.4f} | {log_loss:.4f} | {us:.1f} | {mb:.1f}"
+            print(f"| {stream} | {model} | {cells} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,173 @@
+"""The baselines on bags of words: as good as river's own models there, alone and in unions."""
+
+import copy
+import functools
+import pickle
+import random
+
+import pytest
+from river import linear_model, multiclass, naive_bayes, neighbors
+from river.compose import FuncTransformer
+from river.feature_extraction import TFIDF, BagOfWords
+from river.preprocessing import FeatureHasher, StandardScaler
+from tweets import tweets
+
+from river_amf import baselines
+from river_amf.scaling import Scaler
+
+
+def as_categories(x):
+    return {(name, round(count)): 1 for name, count in x.items()}
+
+
+# River's, with nothing between them and the counts. River has no categorical naive Bayes, which is
+# the multinomial one of words if each of their counts is a word of its own.
+PLAIN = {
+    "knn": lambda: neighbors.KNNClassifier(10, neighbors.LazySearch(window_size=1000)),
+    "gaussian-nb": naive_bayes.GaussianNB,
+    "categorical-nb": lambda: FuncTransformer(as_categories) | naive_bayes.MultinomialNB(),
+    "multinomial-nb": naive_bayes.MultinomialNB,
+    "perceptron": lambda: multiclass.OneVsRestClassifier(linear_model.Perceptron()),
+    "logistic": lambda: multiclass.OneVsRestClassifier(linear_model.LogisticRegression()),
+}
+LATER = {"knn", "categorical-nb"}  # on TF-IDF they catch up after some thousand tweets
+UNSIGNED = {"categorical-nb", "multinomial-nb"}  # river's, which take counts alone
+
+
+@functools.cache
+def bags(kind, n_tweets=500):
+    """Return tweets as dicts, with their labels."""
+    encode = {
+        "counts": BagOfWords(),
+        "pairs": BagOfWords(ngram_range=(1, 2)),
+        "tfidf": TFIDF(),
+        "hashes": BagOfWords() | FeatureHasher(seed=1),
+        "hashes of counts": BagOfWords() | FeatureHasher(seed=1, alternate_sign=False),
+    }[kind]
+    samples = []
+    for text, label in tweets(n_tweets):
+        samples.append((encode.transform_one(text), label))
+        encode.learn_one(text)
+    return samples
+
+
+def make(name):
+    return baselines.classifiers(1)[name]()
+
+
+def accuracy(model, samples):
+    hits = 0
+    for x, y in samples:
+        hits += model.predict_one(x) == y
+        model.learn_one(x, y)
+    return hits / len(samples)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["counts", "pairs", "tfidf", "hashes"])
+@pytest.mark.parametrize("name", PLAIN)
+def test_as_good_as_river_s_own(name, kind):
+    samples, river_s = bags(kind), bags(kind)
+    if kind == "hashes" and name in UNSIGNED:
+        river_s = bags("hashes of counts")
+    if kind == "tfidf" and name in LATER:
+        samples = river_s = bags(kind, 2000)
+    assert accuracy(make(name), samples) > accuracy(PLAIN[name](), river_s) - 0.01
+
+
+@pytest.mark.slow
+def test_the_network_reads_words():
+    assert accuracy(make("mlp"), bags("counts")[:300]) > 0.72
+
+
+def with_others(samples):
+    """Add a number that tells of the label, with gaps, and a category that does."""
+    rng = random.Random(1)
+    for x, y in samples:
+        length = rng.gauss(1000.0 + 30.0 * y, 30.0) if rng.random() < 0.8 else None
+        source = rng.choice(["web", "phone"] if y else ["web", "phone", "script"])
+        yield x | {"length": length, "source": source}, y
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["knn", "categorical-nb", "perceptron", "logistic"])
+def test_numbers_and_categories_are_heard_beside_words(name):
+    both = accuracy(make(name), [*with_others(bags("counts"))])
+    assert both > accuracy(make(name), bags("counts")) - 0.01
+    assert both > accuracy(make(name), [*with_others(({}, y) for _, y in bags("counts"))]) + 0.05
+
+
+@pytest.mark.parametrize("name", ["knn", "perceptron", "logistic"])
+def test_a_word_says_something_by_being_there(name):
+    model = make(name)
+    texts = ["good news", "bad news", "good game", "bad day"]
+    for number in range(40):
+        model.learn_one(dict.fromkeys(texts[number % 4].split(), 1), number % 2 == 0)
+    assert model.predict_one({"good": 1, "weather": 1}) is True
+    assert model.predict_one({"bad": 1, "weather": 1}) is False
+
+
+# The scaler
+
+
+def scaled(samples, x):
+    scaler = Scaler()
+    for sample in samples:
+        scaler.learn_one(sample)
+    return scaler.transform_one(x)
+
+
+def test_numbers_of_all_samples_are_standardised_as_river_does():
+    rng = random.Random(1)
+    ours, river_s = Scaler(), StandardScaler()
+    for number in range(50):
+        x = {"a": rng.gauss(1e6, 3.0), "b": rng.random(), "c": float(rng.randint(0, 3))}
+        for scaler in (ours, river_s):
+            scaler.learn_one(x)
+        if number > 10:
+            assert ours.transform_one(x) == pytest.approx(river_s.transform_one(x), abs=1e-9)
+
+
+def test_a_gap_leaves_a_common_number_common():
+    samples = [{"a": float(number)} if number % 3 else {} for number in range(1, 100)]
+    present = [x["a"] for x in samples if x]
+    mean = sum(present) / len(present)
+    assert scaled(samples, {"a": mean})["a"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_counts_of_words_stay_as_they_are():
+    samples = [{"a": 1.0}, {}, {}, {"a": 2.0}, {}, {"b": -1.0}, {}, {}]
+    assert scaled(samples, {"a": 1.0, "b": 2.0}) == {"a": 1.0, "b": 2.0}
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 1024.0])
+def test_what_is_rare_and_no_count_is_divided_by_its_size(unit):
+    samples = [{"a": 3.5 * unit}, {}, {}, {"a": -0.5 * unit}, {}, {}]
+    assert scaled(samples, {"a": 5.0 * unit})["a"] == pytest.approx(2.0)  # by (12.5 / 2)^0.5
+    assert scaled([{"a": 500.0}, {}, {}], {"a": 1000.0}) == {"a": 2.0}
+
+
+def test_what_is_new_keeps_its_sign_and_constants_are_finite():
+    x = {"a": 5.5, "b": -3.0, "c": 0.0}
+    assert scaled([], x) == {"a": 1.0, "b": -1.0, "c": 0.0}
+    assert scaled([x] * 5, x) == {"a": 1.0, "b": -3.0, "c": 0.0}
+
+
+def test_a_number_that_comes_late_is_common_soon():
+    samples = [{}] * 1000 + [{"a": 10.0}, {"a": 12.0}, {"a": 11.0}]
+    assert scaled(samples, {"a": 11.0})["a"] == pytest.approx(0.0)
+
+
+def test_scaling_learns_nothing_and_copies_go_on():
+    scaler = Scaler()
+    for x, _ in bags("tfidf")[:50]:
+        scaler.learn_one(x)
+    before = pickle.dumps(scaler)
+    scaler.transform_one({"new": 1.0, "word0": 0.5})
+    assert pickle.dumps(scaler) == before
+    twin = pickle.loads(before)
+    for x, _ in bags("tfidf")[50:60]:
+        scaler.learn_one(x)
+        twin.learn_one(x)
+        assert twin.transform_one(x) == copy.deepcopy(scaler).transform_one(x)
+    assert scaler.clone().transform_one({"word0": 0.5}) == {"word0": 1.0}
