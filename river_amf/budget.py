@@ -12,7 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from river_amf.layout import FIELDS, SETTINGS, Array, lengths_of_classes, shapes
+from river_amf.layout import (
+    FIELDS,
+    SETTINGS,
+    Array,
+    lengths_of_classes,
+    lengths_of_features,
+    lengths_of_voices,
+    shapes,
+)
 from river_amf.state import rounded, slot_room
 
 _SHARE_OF_ROWS = 1 / 16  # of nodes and samples together; with more, accuracy was lower
@@ -27,6 +35,7 @@ class Known(NamedTuple):
     """What a forest knows, as numbers of things, each rounded up to what there is room for."""
 
     n_features: int
+    n_categorical: int
     n_classes: int
     n_counted: int  # features whose categories are counted, and slots to count them in
     n_slots: int
@@ -37,6 +46,7 @@ class Known(NamedTuple):
         slots = slot_room(self.n_slots, most_slots)
         return Known(
             rounded(self.n_features),
+            rounded(self.n_categorical),
             rounded(self.n_classes) if n_given is None else self.n_classes,
             rounded(self.n_counted),
             slots,
@@ -45,8 +55,11 @@ class Known(NamedTuple):
 
     def rooms(self, settings: Array) -> dict[str, int]:
         """Return the lengths of axes that hold so much."""
-        axes = {"feature": self.n_features, "counted": self.n_counted, "slot": self.n_slots}
-        return axes | lengths_of_classes(settings, self.n_classes)
+        return (
+            {"counted": self.n_counted, "slot": self.n_slots}
+            | lengths_of_features(settings, self.n_features, self.n_categorical)
+            | lengths_of_classes(settings, self.n_classes)
+        )
 
 
 class Limits(NamedTuple):
@@ -55,6 +68,15 @@ class Limits(NamedTuple):
     max_nodes: int  # per tree
     max_rows: int  # samples in the store
     interval: int  # number of stored samples after which the store is checked
+
+
+class _Kind(NamedTuple):
+    """The settings of a forest on which the size of its arrays depends."""
+
+    relevance: int
+    fades: int
+    split_pure: int
+    n_voices: int
 
 
 class _Costs(NamedTuple):
@@ -78,26 +100,27 @@ def limits_of(
     settings: Array, n_trees: int, max_bytes: int, max_nodes: int | None, known: Known
 ) -> Limits:
     """Return the limits of a forest with these settings that knows so much (rounded)."""
-    flags = tuple(bool(settings[name][0]) for name in ("relevance", "fades", "split_pure"))
-    return _limits(flags, n_trees, max_bytes, max_nodes, known)
+    return _limits(_kind_of(settings), n_trees, max_bytes, max_nodes, known)
 
 
 def least_bytes(settings: Array, n_trees: int, n_classes: int) -> int:
     """Return what an empty forest takes, with one feature and so many classes."""
-    flags = tuple(bool(settings[name][0]) for name in ("relevance", "fades", "split_pure"))
-    known = Known(1, n_classes, 0, 0, _LEAST_TEXT)
-    costs = _costs(flags[0], flags[1], n_trees, known)
-    return costs.empty + costs.node + (0 if flags[2] else _LEAST_ROWS) * costs.row
+    kind = _kind_of(settings)
+    costs = _costs(kind, n_trees, Known(1, 0, n_classes, 0, 0, _LEAST_TEXT))
+    return costs.empty + costs.node + (0 if kind.split_pure else _LEAST_ROWS) * costs.row
+
+
+def _kind_of(settings: Array) -> _Kind:
+    return _Kind(*(int(settings[name][0]) for name in _Kind._fields))
 
 
 @functools.lru_cache(maxsize=64)
 def _limits(
-    flags: tuple[bool, ...], n_trees: int, max_bytes: int, max_nodes: int | None, known: Known
+    kind: _Kind, n_trees: int, max_bytes: int, max_nodes: int | None, known: Known
 ) -> Limits:
-    relevance, fades, split_pure = flags
-    costs = _costs(relevance, fades, n_trees, known)
+    costs = _costs(kind, n_trees, known)
     left = max(max_bytes - costs.empty, 0)
-    of_rows = 0 if split_pure else max(int(left * _SHARE_OF_ROWS), _LEAST_ROWS * costs.row)
+    of_rows = 0 if kind.split_pure else max(int(left * _SHARE_OF_ROWS), _LEAST_ROWS * costs.row)
     n_nodes = max((left - of_rows) // costs.node, 1)
     n_nodes = min(n_nodes, max_nodes or _NO_LIMIT, _NO_LIMIT)
     n_rows = max((left - n_nodes * costs.node) // costs.row, _LEAST_ROWS)
@@ -106,18 +129,12 @@ def _limits(
 
 
 @functools.lru_cache(maxsize=64)
-def _costs(relevance: bool, fades: bool, n_trees: int, known: Known) -> _Costs:
+def _costs(kind: _Kind, n_trees: int, known: Known) -> _Costs:
     settings = np.zeros(1, SETTINGS)
-    settings["relevance"], settings["fades"] = relevance, fades
-    lengths = lengths_of_classes(settings, known.n_classes) | {
-        "tree": n_trees,
-        "feature": known.n_features,
-        "counted": known.n_counted,
-        "slot": known.n_slots,
-        "node": 0,
-        "box": 0,
-        "row": 0,
-    }
+    for name, value in kind._asdict().items():
+        settings[name] = value
+    lengths = known.rooms(settings) | lengths_of_voices(settings, n_trees)
+    lengths |= {"node": 0, "box": 0, "row": 0}
     empty = _bytes_of(lengths)
     node = _bytes_of(lengths | {"node": 1, "box": 1}) - empty
     row = _bytes_of(lengths | {"row": 1}) - empty

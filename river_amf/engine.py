@@ -134,6 +134,7 @@ class Engine:
             settings = settings_of(parameters, n_classes)
             settings["n_labels"] = len(labels)
             settings["n_features"] = len(features)
+            settings["n_numeric"] = len(features) - sum(features.is_categorical)
             settings["has_categories"] = any(features.is_categorical)
             if settings["period"][0]:
                 settings["n_counted"] = sum(features.is_categorical)
@@ -172,9 +173,10 @@ class Engine:
             settings = arrays["settings"] = arrays["settings"].copy()
             settings["use_aggregation"] = aggregated
             if trees is not None:
-                settings["learns_vote"] = False
+                settings["learns_vote"], settings["n_voices"] = False, 0
                 of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
                 arrays |= {name: arrays[name][trees] for name in of_trees}
+                arrays |= self.arena.silenced()
             twin.arena = Arena.of(arrays)
         return twin
 
@@ -574,7 +576,7 @@ class Engine:
             return
         arena: Arena = self.arena  # type: ignore[assignment]
         block.prepare(arena, stop - start, predicts=predicts, learns=learns)
-        n_threads = min(len(arena.trees), _n_cores() if n_jobs == -1 else n_jobs)
+        n_threads = min(arena.rooms["voter"], _n_cores() if n_jobs == -1 else n_jobs)
         n_threads = n_threads if stop - start >= _WORTH_THREADS else 1
         done = start
         while done < stop:
@@ -612,11 +614,11 @@ class Engine:
         while block.stage == kernels.OPEN:
             arena: Arena = self.arena  # type: ignore[assignment]
             where = (arena.address, block.address, start, stop)
-            n_trees = len(arena.trees)
-            cuts = [n_trees * k // n_threads for k in range(n_threads + 1)]
+            n_voters = arena.rooms["voter"]
+            cuts = [n_voters * k // n_threads for k in range(n_threads + 1)]
             workers = Workers(
                 [
-                    functools.partial(_run_trees, arena, block, start, stop, first, end)
+                    functools.partial(_run_voters, arena, block, start, stop, first, end)
                     for first, end in itertools.pairwise(cuts)
                 ]
             )
@@ -698,8 +700,8 @@ def _to_check(arena: Arena) -> int:
 # ------------------------------------------------------------------------------------------ blocks
 
 
-def _run_trees(arena: Arena, block: Block, start: int, stop: int, first: int, end: int) -> int:
-    """Run a chunk through some trees, keeping alive what compiled code knows by its address."""
+def _run_voters(arena: Arena, block: Block, start: int, stop: int, first: int, end: int) -> int:
+    """Run a chunk through some trees and voices, keeping alive what kernels know by address."""
     return kernels.run_chunk(arena.address, block.address, start, stop, first, end)
 
 

@@ -32,7 +32,7 @@ from river_amf.parameters import (
 )
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
-from river_amf.settings import bound_of, check_bytes
+from river_amf.settings import bound_of, check_together
 from river_amf.trees import Ensemble
 from river_amf.weights import check_weight
 
@@ -120,6 +120,11 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         `"mean"` averages the trees, as in the paper. `"learned"` multiplies powers of their
         probabilities: a logarithmic opinion pool[^5], whose weights for trees and labels follow the
         gradient of the log-loss, one step per sample.
+    linear
+        Linear models that a learned vote hears beside the trees, each with a weight of its own.
+        `"logistic"` is a logistic regression on the standardised features and the categories[^6].
+        `"cosines"` adds two on 100 random cosines of the features each[^7], one of them compared
+        with the recent past. `"auto"` means `"cosines"` with `vote="learned"`, else `None`: none.
     on_mismatch
         What to do with a value of the wrong kind, a number for a categorical feature or the
         reverse: `"raise"` an error, or take it as `"missing"` and give one `MismatchWarning` for
@@ -190,6 +195,11 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
           annotated bibliography. Statistical Science, 1(1), 114-135. The weights are learned online
           as in Mattern, C. (2013). Linear and geometric mixtures - analysis. Data Compression
           Conference.
+    [^6]: With the step sizes of Duchi, J., Hazan, E., & Singer, Y. (2011). Adaptive subgradient
+          methods for online learning and stochastic optimization. Journal of Machine Learning
+          Research, 12, 2121-2159, except that squared gradients fade.
+    [^7]: Rahimi, A., & Recht, B. (2007). Random features for large-scale kernel machines. Advances
+          in Neural Information Processing Systems, 20.
 
     """
 
@@ -210,6 +220,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         "fading_factor": positive(below=1, optional=True),
         "restart_threshold": positive(optional=True),
         "vote": one_of("mean", "learned"),
+        "linear": one_of(None, "logistic", "cosines", "auto"),
         "on_mismatch": one_of("raise", "missing"),
         "n_jobs": cores,
         "seed": integer(0, math.inf, optional=True),
@@ -235,6 +246,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
         vote: str = "mean",
+        linear: str | None = None,
         on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:
@@ -254,9 +266,10 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
         self.vote = vote
+        self.linear = linear
         self.on_mismatch = on_mismatch
         self.n_jobs = n_jobs
-        check_bytes(self)
+        check_together(self)
         self._engine = Engine()
 
     @property
@@ -726,7 +739,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
     n_estimators, step, use_aggregation, dirichlet, split_pure, seed, n_classes, loss, max_bytes,
     on_mismatch, n_jobs
         As in `AMFClassifier`.
-    max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote
+    max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote,
+    linear
         As in `AMFClassifier`, with other defaults.
 
     Notes
@@ -783,6 +797,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
         vote: str = "learned",
+        linear: str | None = "auto",
         on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:
@@ -803,6 +818,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,
             vote=vote,
+            linear=linear,
             on_mismatch=on_mismatch,
             n_jobs=n_jobs,
         )

@@ -27,6 +27,8 @@ SETTINGS = np.dtype(
         ("n_classes", "i8"),  # classes that the prior counts
         ("n_labels", "i8"),  # labels seen so far, at most n_classes
         ("n_features", "i8"),
+        ("n_numeric", "i8"),  # of these
+        ("n_voices", "i8"),
         ("longest_list", "i8"),  # maximum number of samples that a pure leaf keeps
         ("max_nodes", "i8"),
         ("use_aggregation", "i8"),
@@ -112,6 +114,19 @@ FEATURE = np.dtype(
     align=True,
 )
 
+# One record per pace and feature: the running mean and variance that standardise its values.
+STANDARD = np.dtype([("n_values", "i8"), ("mean", "f8"), ("variance", "f8")], align=True)
+
+# One record per voice: a linear model that a learned vote hears beside the trees.
+VOICE = np.dtype(
+    [
+        ("key", "u8"),  # of its random numbers
+        ("vote_weight", "f8"),
+        ("n_learned", "i8"),  # samples in the statistics of its cosines
+    ],
+    align=True,
+)
+
 # What the store keeps of a sample besides its row of values.
 SAMPLE = np.dtype(
     [
@@ -128,6 +143,10 @@ FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
 
 N_RECENT = 64  # number of values that a feature's range is judged by
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
+
+N_COSINES = 100  # inputs of a voice that hears cosines of the features
+N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
+MOST_VOICES = 3
 
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
@@ -147,8 +166,15 @@ class Field(NamedTuple):
 
 # The axes of variable length. `moment` is the classes with relevance, otherwise empty; `faded` is
 # the classes plus two with fading, otherwise empty; `counted` is the categorical features with a
-# bound on their categories, otherwise empty.
-AXES = ("tree", "feature", "class", "moment", "faded", "counted", "slot", "node", "box", "row")
+# bound on their categories, otherwise empty. Without voices all of these are empty: `pace`, at
+# which features are standardised; `draw` of cosines; `voiced`, the classes; `input`, an intercept
+# and the features or cosines; `onehot`, the categorical features. `voter` is trees and voices.
+AXES_OF_VOICES = ("voice", "pace", "draw", "voiced", "input", "onehot")
+AXES = (
+    *("tree", "voter", "feature", "class", "moment", "faded", "counted", "slot"),
+    *AXES_OF_VOICES,
+    *("node", "box", "row"),
+)
 UNDEFINED = {"node", "box"}  # for speed, room on these is not filled until a kernel adds an entry
 
 # The arrays of a forest. To the kernels they are attributes of a view (`kernels.views`).
@@ -165,6 +191,13 @@ FIELDS = {
     "buckets": Field(np.float64, ("feature", N_BUCKETS, "moment")),
     "uses": Field(np.int64, ("counted", "slot")),
     "bias": Field(np.float64, ("class",)),
+    "standards": Field(STANDARD, ("pace", "feature")),
+    "voices": Field(VOICE, ("voice",)),
+    "voice_weights": Field(np.float64, ("voice", "voiced", "input")),
+    "voice_squares": Field(np.float64, ("voice", "voiced", "input"), 1.0),
+    "category_weights": Field(np.float64, ("onehot", N_CODES, "voiced")),
+    "category_squares": Field(np.float64, ("onehot", N_CODES, "voiced"), 1.0),
+    "cosines": Field(np.float64, ("draw", 2, N_COSINES)),
     "trees": Field(TREE, ("tree",)),
     "nodes": Field(NODE, ("tree", "node")),
     "counts": Field(np.float64, ("tree", "node", "class")),
@@ -173,7 +206,11 @@ FIELDS = {
     "rows": Field(np.float64, ("row", "feature"), np.nan),
     "samples": Field(SAMPLE, ("row",)),
     "links": Field(np.int32, ("tree", "row")),
-    "votes": Field(np.float64, ("tree", 1, "class"), is_copied=False),
+    "phases": Field(np.float64, ("draw", N_COSINES), is_copied=False),
+    "directions": Field(np.float64, ("draw", "feature", N_COSINES), is_copied=False),
+    "standardised": Field(np.float64, ("pace", "feature"), is_copied=False),
+    "inputs": Field(np.float64, ("voice", 2, "input"), is_copied=False),
+    "votes": Field(np.float64, ("voter", 1, "class"), is_copied=False),
     "pooled": Field(np.float64, ("class",), is_copied=False),
     "pure": Field(np.float64, (N_PURE, 3), np.nan, is_copied=False),
 }
@@ -194,6 +231,9 @@ PARTS = (
     "pool_votes",
     "learn_vote",
     "judge_tree",
+    "standardise",
+    "hear_voice",
+    "teach_voice",
 )
 PART_ADDRESSES = np.zeros(len(PARTS), np.int64)
 
@@ -220,14 +260,19 @@ BLOCK_FIELDS = {
     "labels": Field(np.int64, ("sample",)),
     "weights": Field(np.float64, ("sample",)),
     "proba": Field(np.float64, ("sample", "label")),
-    "votes": Field(np.float64, ("tree", "chunk", "class")),
+    "votes": Field(np.float64, ("voter", "chunk", "class")),
     "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
     "intensities": Field(np.float64, ("chunk", "feature")),  # when each sample is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
-    "next_samples": Field(np.int64, ("tree",)),  # where each tree resumes
+    "standardised": Field(np.float64, ("pace", "chunk", "feature")),
+    "inputs": Field(np.float64, ("voice", 2, "input")),  # one sample, as each voice hears it
+    "next_samples": Field(np.int64, ("voter",)),  # where each tree or voice resumes
 }
-BLOCK_AXES = ("sample", "column", "label", "chunk", "tree", "feature", "class")
+BLOCK_AXES = (
+    *("sample", "column", "label", "chunk", "tree", "feature", "class"),
+    *("voter", "voice", "pace", "input"),
+)
 BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_FIELDS]
     + [(f"{axis}_room", "i8") for axis in BLOCK_AXES]
@@ -256,17 +301,48 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
         "class": n_classes,
         "moment": n_classes if settings["relevance"][0] else 0,
         "faded": FADED_COUNTS + n_classes if settings["fades"][0] else 0,
+        "voiced": n_classes if settings["n_voices"][0] else 0,
+    }
+
+
+def lengths_of_features(settings: Array, n_features: int, n_categorical: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the features, but for their categories."""
+    n_voices = settings["n_voices"][0]
+    n_inputs = max(n_features, N_COSINES if n_voices > 1 else 0)
+    return {
+        "feature": n_features,
+        "input": 1 + n_inputs if n_voices else 0,
+        "onehot": n_categorical if n_voices else 0,
+    }
+
+
+def lengths_of_voices(settings: Array, n_trees: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the trees and voices."""
+    # The first voice hears the features at the first pace, any other one cosines at its own pace.
+    n_voices = int(settings["n_voices"][0])
+    n_draws = max(n_voices - 1, 0)
+    return {
+        "tree": n_trees,
+        "voter": n_trees + n_voices,
+        "voice": n_voices,
+        "pace": max(n_draws, min(n_voices, 1)),
+        "draw": n_draws,
     }
 
 
 def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, int]:
     """Return the length of each axis that is in use, without room to grow."""
-    return lengths_of_classes(settings, int(settings["n_classes"][0])) | {
-        "tree": len(trees),
-        "feature": int(settings["n_features"][0]),
-        "counted": int(settings["n_counted"][0]),
-        "slot": int(settings["n_slots"][0]),
-        "node": int(trees["n_nodes"].max()),
-        "box": int(trees["n_boxes"].max()),
-        "row": int(counters["n_rows"][0]),
-    }
+    n_features = int(settings["n_features"][0])
+    n_categorical = n_features - int(settings["n_numeric"][0])
+    return (
+        lengths_of_classes(settings, int(settings["n_classes"][0]))
+        | lengths_of_features(settings, n_features, n_categorical)
+        | lengths_of_voices(settings, len(trees))
+        | {
+            "counted": int(settings["n_counted"][0]),
+            "slot": int(settings["n_slots"][0]),
+            "node": int(trees["n_nodes"].max()),
+            "box": int(trees["n_boxes"].max()),
+            "row": int(counters["n_rows"][0]),
+        }
+    )

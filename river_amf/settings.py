@@ -21,6 +21,8 @@ LONGEST_LIST = 2048
 SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
 
 
+VOICE_WEIGHT = 0.1  # of a voice in the vote, at first
+
 NO_LIMIT = 2**31 - 1  # 32-bit links
 
 
@@ -41,6 +43,7 @@ class Parameters(Protocol):
     fading_factor: float | None
     restart_threshold: float | None
     vote: str
+    linear: str | None
     on_mismatch: str
     n_jobs: int
     seed: int | None
@@ -48,15 +51,34 @@ class Parameters(Protocol):
 
 def begin(parameters: Parameters) -> Arena:
     """Return the arena of a forest that has not learned any samples."""
-    check_bytes(parameters)
+    check_together(parameters)
     n_trees = parameters.n_estimators
-    words = np.random.SeedSequence(parameters.seed).generate_state(2 * n_trees, np.uint64)
+    n_voices = n_voices_of(parameters)
+    sequence = np.random.SeedSequence(parameters.seed)
+    words = sequence.generate_state(2 * n_trees + n_voices, np.uint64)
+    keys = words[2 * n_trees :]
+    words = words[: 2 * n_trees]
     trees = np.zeros(n_trees, layout.TREE)
     trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
     trees["root"] = kernels.NONE
     trees["faded_share"] = 0.5
     trees["vote_weight"] = 1.0 / n_trees
-    return Arena(settings_of(parameters, parameters.n_classes or 1), trees)
+    voices = np.zeros(n_voices, layout.VOICE)
+    voices["key"], voices["vote_weight"] = keys, VOICE_WEIGHT
+    return Arena(settings_of(parameters, parameters.n_classes or 1), trees, voices)
+
+
+def n_voices_of(parameters: Parameters) -> int:
+    """Return how many linear models are heard beside the trees, or raise ValueError."""
+    # First the one on the features, then those on cosines.
+    if parameters.linear is not None and parameters.vote != "learned":
+        if parameters.linear == "auto":
+            return 0
+        raise ValueError(
+            f"linear={parameters.linear!r} needs vote='learned', which weighs the linear models "
+            f"against the trees; got vote={parameters.vote!r}"
+        )
+    return {None: 0, "logistic": 1, "cosines": 3, "auto": 3}[parameters.linear]
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
@@ -80,6 +102,7 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["relevance"] = parameters.split_intensity == "relevance"
     settings["restart_threshold"] = parameters.restart_threshold or 0.0
     settings["learns_vote"] = parameters.vote == "learned"
+    settings["n_voices"] = n_voices_of(parameters)
     return settings
 
 
@@ -93,7 +116,13 @@ def bound_of(parameters: Parameters) -> int | None:
     return None if min(bounds) == NO_LIMIT else min(bounds)
 
 
-def check_bytes(parameters: Parameters) -> None:
+def check_together(parameters: Parameters) -> None:
+    """Raise ValueError for parameters that are valid alone, but not together."""
+    n_voices_of(parameters)
+    _check_bytes(parameters)
+
+
+def _check_bytes(parameters: Parameters) -> None:
     """Raise ValueError if not even an empty forest fits into `max_bytes`."""
     if parameters.max_bytes is None:
         return
@@ -118,7 +147,8 @@ def known_of(
     """Return what a forest knows, rounded up."""
     period = int(settings["period"][0])
     n_counted = sum(features.is_categorical) if period else 0
-    known = Known(len(features), n_classes, n_counted, n_slots, text)
+    n_categorical = sum(features.is_categorical)
+    known = Known(len(features), n_categorical, n_classes, n_counted, n_slots, text)
     return known.rounded(period, parameters.n_classes)
 
 

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from river_amf.draws import draw_directions, draw_phases
 from river_amf.layout import (
+    AXES_OF_VOICES,
     BLOCK,
     BLOCK_FIELDS,
     COPIED,
@@ -30,6 +32,8 @@ from river_amf.layout import (
     Array,
     lengths_in_use,
     lengths_of_classes,
+    lengths_of_features,
+    lengths_of_voices,
     shapes,
 )
 
@@ -52,21 +56,25 @@ class Block:
 
     def prepare(self, arena: Arena, n_samples: int, *, predicts: bool, learns: bool) -> None:
         """Make room to process `n_samples` samples in chunks, given the size of the arena."""
-        n_trees, n_classes = len(arena.trees), int(arena.settings["n_classes"][0])
-        n_features = int(arena.settings["n_features"][0])
-        bytes_a_sample = 8 * (n_trees * n_classes + 2 * n_features + 1)
+        rooms = arena.rooms
+        n_trees, n_features, n_paces = rooms["tree"], rooms["feature"], rooms["pace"]
+        n_voters, n_classes = rooms["voter"], rooms["class"]
+        bytes_a_sample = 8 * (n_voters * n_classes + (2 + n_paces) * n_features + 1)
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
-        self.votes = np.empty((n_trees, self.chunk, n_classes))
+        self.votes = np.empty((n_voters, self.chunk, n_classes))
         self.clipped = np.empty((self.chunk, n_features))
         self.intensities = np.empty((self.chunk, n_features))
         self.rows = np.empty(self.chunk, np.int64)
         self.coded = np.empty((n_trees, n_features))
-        self.next_samples = np.empty(n_trees, np.int64)
+        self.standardised = np.empty((n_paces, self.chunk, n_features))
+        self.inputs = np.zeros(arena.inputs.shape)
+        self.next_samples = np.empty(n_voters, np.int64)
         for name, field in BLOCK_FIELDS.items():
             array = getattr(self, name)
             self.record[name] = array.ctypes.data
             for axis, length in zip(field.axes, array.shape, strict=True):
-                self.record[f"{axis}_room"] = length
+                if isinstance(axis, str):
+                    self.record[f"{axis}_room"] = length
         self.record["predicts"], self.record["learns"] = predicts, learns
 
     @property
@@ -80,8 +88,9 @@ class Room(NamedTuple):
 
     buffer: memoryview  # the forest's class probabilities
 
-    # Its address. Behind the probabilities are a row of them for each tree, the version of the
-    # forest at the time of the prediction, and the sample, so that learning it next can use them.
+    # Its address. Behind the probabilities are a row of them for each tree and voice, the version
+    # of the forest at the time of the prediction, the sample, and what the voices make of it, so
+    # that learning it next can use them.
     address: int
 
 
@@ -96,14 +105,14 @@ class Arena:
 
         def __getattr__(self, name: str) -> Array: ...
 
-    def __init__(self, settings: Array, trees: Array) -> None:
+    def __init__(self, settings: Array, trees: Array, voices: Array) -> None:
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
         rooms = lengths_of_classes(settings, int(settings["n_classes"][0]))
-        rooms |= {"tree": len(trees), "feature": 0, "node": capacity, "box": capacity, "row": 0}
-        rooms |= {"counted": 0, "slot": 0}
+        rooms |= lengths_of_features(settings, 0, 0) | lengths_of_voices(settings, len(trees))
+        rooms |= {"counted": 0, "slot": 0, "node": capacity, "box": capacity, "row": 0}
         counters = np.zeros(1, COUNTERS)
         counters["newest_weight"] = 1.0
-        given = {"settings": settings, "counters": counters, "trees": trees}
+        given = {"settings": settings, "counters": counters, "trees": trees, "voices": voices}
         self._begin(given | defaults(rooms, FIELDS.keys() - given))
 
     def _begin(self, arrays: dict[str, Array]) -> None:
@@ -113,7 +122,14 @@ class Arena:
             rooms.update(_named_lengths(name, array))
         handle = np.zeros(1, HANDLE)
         handle["next_tree"] = -1
-        self._hold(arrays | defaults(rooms, FIELDS.keys() - arrays), rooms, handle)
+        rooms["voter"] = rooms["tree"] + rooms["voice"]
+        arrays = arrays | defaults(rooms, FIELDS.keys() - arrays)
+        n_features = int(arrays["settings"]["n_features"][0])
+        for draw, key in enumerate(_keys_of_draws(arrays["voices"])):
+            arrays["phases"][draw] = draw_phases(key)
+            for j in range(n_features):
+                arrays["directions"][draw, j] = draw_directions(key, j)
+        self._hold(arrays, rooms, handle)
 
     def _hold(self, arrays: dict[str, Array], rooms: dict[str, int], handle: Array) -> None:
         """Set arrays, the room along each axis, and the handle with their addresses."""
@@ -156,8 +172,9 @@ class Arena:
 
     def new_room(self) -> Room:
         """Return room for a prediction, valid for as long as `rooms` is the same object."""
-        n_proba = (1 + self.rooms["tree"]) * self.rooms["class"]
-        room = np.zeros(n_proba + 1 + self.rooms["feature"])
+        n_proba = (1 + self.rooms["voter"]) * self.rooms["class"]
+        n_heard = self.standardised.size + self.inputs.size
+        room = np.zeros(n_proba + 1 + self.rooms["feature"] + n_heard)
         room[n_proba] = -1.0  # no version
         return Room(room[: self.rooms["class"]].data, room.ctypes.data)
 
@@ -182,6 +199,12 @@ class Arena:
     def replacing(self, **arrays: Array) -> Arena:
         """Return an arena with some other arrays of the same shapes."""
         return self._with(arrays, self.rooms)
+
+    def silenced(self) -> dict[str, Array]:
+        """Return what the arrays of the voices are if there are none."""
+        rooms = self.rooms | dict.fromkeys(AXES_OF_VOICES, 0)
+        names = [name for name in COPIED if not set(AXES_OF_VOICES).isdisjoint(FIELDS[name].axes)]
+        return defaults(rooms, names)
 
     def fit_rows(self) -> Arena:
         """Return an arena whose store of samples has room to grow beyond the rows in use."""
@@ -222,7 +245,7 @@ class Arena:
         n_counted = sum(is_categorical) if settings["period"][0] else 0
         if rooms is None:
             n_classes = max(n_labels, int(settings["n_classes"][0]))
-            rooms = self._enough(n_features, n_counted, n_classes)
+            rooms = self._enough(n_features, sum(is_categorical), n_counted, n_classes)
         arrays = {name: getattr(self, name).copy() for name in ("is_categorical", "intensity")}
         arrays |= self._resized_arrays(rooms) | {"settings": settings}
         if n_labels > settings["n_classes"][0]:
@@ -233,13 +256,20 @@ class Arena:
         by_range = ~arrays["is_categorical"][new].astype(bool) & bool(settings["range_intensity"])
         arrays["intensity"][new] = np.where(by_range, 0.0, 1.0)
         settings["n_features"], settings["n_labels"] = n_features, n_labels
+        settings["n_numeric"] = n_features - sum(is_categorical)
         settings["has_categories"] = any(is_categorical)
         settings["n_counted"] = n_counted
+        arrays.setdefault("directions", self.directions.copy())
+        for draw, key in enumerate(_keys_of_draws(self.voices)):
+            for j in range(new.start, n_features):
+                arrays["directions"][draw, j] = draw_directions(key, j)
         arena = self._with(arrays, self.rooms | rooms)
         arena.handle["version"] += 1
         return arena
 
-    def _enough(self, n_features: int, n_counted: int, n_classes: int) -> dict[str, int]:
+    def _enough(
+        self, n_features: int, n_categorical: int, n_counted: int, n_classes: int
+    ) -> dict[str, int]:
         """Return the lengths of axes that have to change for a number of features and classes."""
         # A small forest gets exactly what it needs. A larger one gets half as much again, because
         # otherwise a stream that keeps adding features or labels would take quadratic time.
@@ -247,7 +277,10 @@ class Arena:
         rooms: dict[str, int] = {}
         if n_features > self.rooms["feature"]:
             is_exact = is_small or self.settings["n_features"][0] == 0
-            rooms["feature"] = n_features if is_exact else n_features + n_features // 2
+            room = n_features if is_exact else n_features + n_features // 2
+            rooms |= lengths_of_features(self.settings, room, self.rooms["onehot"])
+        if n_categorical > self.rooms["onehot"] and self.settings["n_voices"][0]:
+            rooms["onehot"] = rounded(n_categorical)
         if n_counted > self.rooms["counted"]:
             rooms["counted"] = rounded(n_counted)
         if n_classes > self.rooms["class"]:
@@ -290,6 +323,11 @@ class Arena:
         for name, array in state.items():
             arrays[name][...] = array
         self._begin(arrays)
+
+
+def _keys_of_draws(voices: Array) -> list[int]:
+    """Return the keys of the voices that hear cosines, which are all but the first one."""
+    return [int(key) for key in voices["key"][1:]]
 
 
 def rounded(number: int) -> int:

@@ -5,11 +5,12 @@ From the lowest layer to the highest:
 - `cache`, `libraries`, `compilation`: how functions are compiled, and where the result is cached;
 - `views`, `arrays`: how kernels see the arrays;
 - `answers`, `parts`: what kernels return, and what is compiled only when it is needed;
+- `standardisation`, `cosines`: features as linear models hear them;
 - `random_numbers`, `boxes`, `intensity`: the building blocks of the Mondrian process;
 - `estimates`, `structure`: what nodes predict, and how they are linked;
 - `store`, `room`: the samples that pure leaves keep, and room for new nodes and samples;
 - `growth`, `expansion`: how trees grow, by extension and in pure cells;
-- `aggregation`, `voting`: the average over prunings, and over trees;
+- `aggregation`, `voices`, `voting`: the average over prunings, linear models, and their vote;
 - `tracing`: the path of one sample and the like, for explanations;
 - `learning`, `blocks`: the kernels that Python calls, for one sample and for a block;
 - `warming`: compiling everything beforehand.

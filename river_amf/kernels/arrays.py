@@ -48,14 +48,28 @@ def sample_of(address: int, width: int) -> Array:
 @hot
 def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
     """The arrays of `state.Room`: the forest's probabilities, the votes, and the sample seen."""
-    # The votes are (trees, 1, classes). The sample comes after the version of the forest.
-    n_trees, width = len(forest.trees), forest.counts.shape[2]
+    # The votes are (voters, 1, classes). The sample comes after the version of the forest.
+    n_voters, width = forest.votes.shape[0], forest.votes.shape[2]
     votes = address + 8 * width
-    seen = votes + 8 * n_trees * width
+    seen = votes + 8 * n_voters * width
     return (
         array_at(address, (width,), np.float64),
-        array_at(votes, (n_trees, 1, width), np.float64),
+        array_at(votes, (n_voters, 1, width), np.float64),
         array_at(seen, (1 + len(forest.intensity),), np.float64),
+    )
+
+
+@hot
+def inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
+    """More arrays of `state.Room`: the standardised sample, and the inputs of the voices."""
+    n_voters, width = forest.votes.shape[0], forest.votes.shape[2]
+    n_paces, n_features = forest.standardised.shape
+    standardised = address + 8 * ((1 + n_voters) * width + 1 + n_features)
+    inputs = standardised + 8 * n_paces * n_features
+    shape = forest.inputs.shape
+    return (
+        array_at(standardised, (n_paces, n_features), np.float64),
+        array_at(inputs, (shape[0], shape[1], shape[2]), np.float64),
     )
 
 

@@ -1,10 +1,10 @@
 """The kernels that Python calls for a block of samples, which is processed in chunks.
 
-First, open_chunk does what concerns all trees. Then run_chunk takes each tree through all samples
-of the chunk, in any number of threads. Finally, close_chunk combines the trees' predictions. This
-way, a tree and the chunk stay in the CPU cache. The record of the block says whether it is to be
-predicted, learned, or both, and how far a chunk has come, so that one that was interrupted can be
-finished.
+First, open_chunk does what concerns all trees and voices. Then run_chunk takes each of them through
+all samples of the chunk, in any number of threads. Finally, close_chunk combines their predictions.
+This way, a tree and the chunk stay in the CPU cache. The record of the block says whether it is to
+be predicted, learned, or both, and how far a chunk has come, so that one that was interrupted can
+be finished.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.learning import learn_tree
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.room import hears_trees, lack_to_learn, lack_to_predict, tree_lacks
+from river_amf.kernels.standardisation import standardise
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -24,6 +25,7 @@ from river_amf.kernels.store import (
     store_row,
 )
 from river_amf.kernels.views import tree_of
+from river_amf.kernels.voices import hear_voice, pace_of, teach_voice
 from river_amf.kernels.voting import (
     judge_tree,
     learn_vote,
@@ -49,13 +51,16 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
         return lack
     n_late = count_late(settings, forest.trees)
     keeps_rows = is_keeping_rows(settings, forest.trees, n_late)
-    for t in range(len(forest.trees)):
+    for t in range(len(samples.next_samples)):
         samples.next_samples[t] = start
     n_features = settings["n_features"]
     for i in range(start, stop):
         x = samples.clipped[i - start]
         clip_outliers(forest, samples.values[i], n_features, x)
-        if learns and samples.weights[i] > 0.0:
+        is_learned = learns and samples.weights[i] > 0.0
+        for pace in range(len(forest.standards)):
+            standardise(forest, pace, x, is_learned, samples.standardised[pace, i - start])
+        if is_learned:
             update_intensity(forest, samples.values[i], samples.labels[i], samples.weights[i])
             row = NONE
             if keeps_rows:
@@ -72,14 +77,15 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
 
 @kernel
 def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: int) -> int:
-    """Predict and learn the samples of a chunk with each tree from `first` to `end` - 1."""
+    """Predict and learn the samples of a chunk with the trees and voices from `first` on."""
     # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
     # also after memory has run out.
     forest, samples = forest_of(arena), samples_of(block)
     at, learns = samples.handle, samples.handle["learns"]
     settings = forest.settings[0]
     takes_votes = at["predicts"] or (learns and hears_trees(settings))
-    for t in range(first, end):
+    n_trees = len(forest.trees)
+    for t in range(first, min(end, n_trees)):
         for i in range(samples.next_samples[t], stop):
             samples.next_samples[t] = i
             x = samples.clipped[i - start]
@@ -103,6 +109,15 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
                     vote = samples.votes[t, i - start, samples.labels[i]]
                     judge_tree(forest, t, vote, weight)
         samples.next_samples[t] = stop
+    for v in range(max(first - n_trees, 0), end - n_trees):
+        for i in range(samples.next_samples[n_trees + v], stop):
+            x, inputs = samples.clipped[i - start], samples.inputs[v]
+            vote = samples.votes[n_trees + v, i - start]
+            hear_voice(forest, v, x, samples.standardised[pace_of(v), i - start], inputs, vote)
+            if learns and samples.weights[i] > 0.0:
+                label, weight = samples.labels[i], samples.weights[i]
+                teach_voice(forest, v, x, inputs, vote, label, weight)
+        samples.next_samples[n_trees + v] = stop
     return DONE
 
 

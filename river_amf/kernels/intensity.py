@@ -13,6 +13,7 @@ import math
 from river_amf.kernels.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, part
+from river_amf.kernels.standardisation import forget_standards
 from river_amf.layout import N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
@@ -146,6 +147,7 @@ def forget_feature(forest: Forest, j: int) -> None:
     feature["explained"] = 0.0
     feature["n_used"] = 0.0
     feature["relevance"] = 0.0
+    forget_standards(forest, j)
     for c in range(forest.moments.shape[1]):
         forest.moments[j, c, 0] = 0.0
         forest.moments[j, c, 1] = 0.0

@@ -16,6 +16,7 @@ from river_amf.kernels.arrays import (
     Record,
     Tree,
     forest_of,
+    inputs_of,
     output_of,
     sample_of,
 )
@@ -33,6 +34,7 @@ from river_amf.kernels.parts import (
 )
 from river_amf.kernels.random_numbers import code_row
 from river_amf.kernels.room import count_ready, hears_trees, lack_to_predict
+from river_amf.kernels.standardisation import standardise
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -46,6 +48,7 @@ from river_amf.kernels.store import (
 )
 from river_amf.kernels.structure import is_spent, keeps_samples, longest_list, splits_left
 from river_amf.kernels.views import tree_of
+from river_amf.kernels.voices import copy_inputs, hear_voices, teach_voices
 from river_amf.kernels.voting import (
     copy_votes,
     judge_tree,
@@ -141,6 +144,7 @@ def learn_sample(arena: int, sample: int, label: int, weight: float, output: int
     )
     if has_votes:
         copy_votes(votes, forest.votes)
+        copy_inputs(inputs_of(output, forest)[1], forest.inputs)
     return learn_in_forest(forest, handle, first_tree, values, label, weight, has_votes)
 
 
@@ -170,6 +174,10 @@ def learn_in_forest(
         if n_ready < 0:
             return n_ready
         clip_outliers(forest, sample[0], n_features, sample[1])
+        for pace in range(len(forest.standards)):
+            standardise(forest, pace, sample[1], True, forest.standardised[pace])
+        if not has_votes:
+            hear_voices(forest, sample[1], forest.standardised, forest.inputs, forest.votes)
         update_intensity(forest, sample[0], label, weight)
         if keeps_rows:
             store_row(forest, sample[1], label, weight)
@@ -191,6 +199,7 @@ def learn_in_forest(
     handle["next_tree"] = NONE
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
+        teach_voices(forest, sample[1], forest.inputs, forest.votes, label, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
     check_rows(forest)
@@ -222,6 +231,10 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     if not settings["learns_vote"]:
         mean_votes(settings, votes, 0, proba)
         return DONE
+    standardised, inputs = inputs_of(output, forest)
+    for pace in range(len(forest.standards)):
+        standardise(forest, pace, values[1], False, standardised[pace])
+    hear_voices(forest, values[1], standardised, inputs, votes)
     pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
         seen[1 + j] = values[0, j]

@@ -27,6 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 INTEGER, NUMBER, NO_VALUE = types.int64, types.float64, types.none
 ROW = types.Array(types.float64, 1, "C")
+MATRIX = types.Array(types.float64, 2, "C")
 VOTES = types.Array(types.float64, 3, "C")
 
 # The numbers of the parts.
@@ -42,6 +43,9 @@ TAKE_VOTE = PARTS.index("take_vote")
 POOL_VOTES = PARTS.index("pool_votes")
 LEARN_VOTE = PARTS.index("learn_vote")
 JUDGE_TREE = PARTS.index("judge_tree")
+STANDARDISE = PARTS.index("standardise")
+HEAR_VOICE = PARTS.index("hear_voice")
+TEACH_VOICE = PARTS.index("teach_voice")
 
 _PARTS: dict[str, tuple[Any, tuple[Any, ...]]] = {}
 

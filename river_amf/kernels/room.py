@@ -13,12 +13,15 @@ from river_amf.kernels.compilation import hot, quick_kernel
 from river_amf.kernels.parts import (
     BOUND_ROWS,
     EXPAND_LEAF,
+    HEAR_VOICE,
     JUDGE_TREE,
     LEARN_TREE,
     LEARN_VOTE,
     POOL_VOTES,
     RELEASE_ROWS,
+    STANDARDISE,
     TAKE_VOTE,
+    TEACH_VOICE,
     UPDATE_INTENSITY,
     WEIGH_FADED_CELL,
     WEIGH_FEATURES,
@@ -44,6 +47,11 @@ def lack_to_predict(forest: Forest) -> int:
         return UNCOMPILED - TAKE_VOTE
     if parts[POOL_VOTES] == 0 and forest.settings[0]["learns_vote"]:
         return UNCOMPILED - POOL_VOTES
+    if len(forest.voices) > 0:
+        if parts[STANDARDISE] == 0:
+            return UNCOMPILED - STANDARDISE
+        if parts[HEAR_VOICE] == 0:
+            return UNCOMPILED - HEAR_VOICE
     return NOTHING
 
 
@@ -63,6 +71,8 @@ def lack_to_learn(forest: Forest) -> int:
         return UNCOMPILED - WEIGH_FEATURES
     if parts[LEARN_VOTE] == 0 and settings["learns_vote"]:
         return UNCOMPILED - LEARN_VOTE
+    if parts[TEACH_VOICE] == 0 and len(forest.voices) > 0:
+        return UNCOMPILED - TEACH_VOICE
     if parts[JUDGE_TREE] == 0 and settings["restart_threshold"] > 0.0:
         return UNCOMPILED - JUDGE_TREE
     if settings["interval"] > 0 and (parts[BOUND_ROWS] == 0 or parts[RELEASE_ROWS] == 0):

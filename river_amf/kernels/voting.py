@@ -2,8 +2,9 @@
 
 A learned vote is a logarithmic opinion pool (Genest, Zidek, 1986) whose weights follow the gradient
 of the logarithmic loss, as in the geometric mixing of Mattern (2013): with weights v_t for tree t
-and beta_c for class c, log P(c) = beta_c + sum_t v_t log(p_t(c) + 0.001) + const. An array of
-votes is (trees, samples, classes); for a learned vote it holds logarithms.
+and beta_c for class c, log P(c) = beta_c + sum_t v_t log(p_t(c) + 0.001) + const. The voices of
+`voices` enter with the logarithms of their own probabilities, cut off at -7. An array of votes is
+(voters, samples, classes), trees first; for a learned vote it holds logarithms.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
+VOICE_FLOOR = -7.0  # of the logarithms of a voice; that of the trees is about the same
+VOICE_RATE = 0.005
 BIAS_RATE = 0.02
 
 RECENT_RATE = 0.02  # of the running mean of a tree's recent losses
@@ -60,12 +63,15 @@ def normalise(proba: Array, n_labels: int) -> None:
 @part(NO_VALUE, FOREST, VOTES, INTEGER, ROW)
 def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
     """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
-    n_labels = forest.settings[0]["n_labels"]
+    n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
     largest = -math.inf
     for c in range(n_labels):
         log_p = forest.bias[c]
-        for t in range(len(forest.trees)):
+        for t in range(n_trees):
             log_p += forest.trees[t]["vote_weight"] * votes[t, i, c]
+        for v in range(len(forest.voices)):
+            heard = max(votes[n_trees + v, i, c], VOICE_FLOOR)
+            log_p += forest.voices[v]["vote_weight"] * heard
         proba[c] = log_p
         largest = max(largest, log_p)
     for c in range(n_labels):
@@ -76,15 +82,20 @@ def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
 @part(NO_VALUE, FOREST, VOTES, INTEGER, INTEGER, NUMBER)
 def learn_vote(forest: Forest, votes: Array, i: int, label: int, weight: float) -> None:
     """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
-    n_labels = forest.settings[0]["n_labels"]
+    n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
     proba = forest.pooled
     pool_votes(forest, votes, i, proba)
     trust = min(weight, 1.0)
-    for t in range(len(forest.trees)):
+    for t in range(n_trees):
         gradient = votes[t, i, label]
         for c in range(n_labels):
             gradient -= proba[c] * votes[t, i, c]
         forest.trees[t]["vote_weight"] += VOTE_RATE * trust * gradient
+    for v in range(len(forest.voices)):
+        gradient = max(votes[n_trees + v, i, label], VOICE_FLOOR)
+        for c in range(n_labels):
+            gradient -= proba[c] * max(votes[n_trees + v, i, c], VOICE_FLOOR)
+        forest.voices[v]["vote_weight"] += VOICE_RATE * trust * gradient
     for c in range(n_labels):
         forest.bias[c] -= BIAS_RATE * trust * proba[c]
     forest.bias[label] += BIAS_RATE * trust

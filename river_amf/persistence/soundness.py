@@ -128,6 +128,7 @@ def check(arrays: dict[str, Array], next_codes: list[int | None]) -> None:
     _check_shapes(arrays)
     _check_trees(arrays)
     _check_features(arrays)
+    _check_voices(arrays)
     _check_rows(arrays, next_codes)
     for t in range(len(arrays["trees"])):
         tree = arrays["trees"][t]
@@ -183,6 +184,22 @@ def _check_features(arrays: dict[str, Array]) -> None:
     demand(lies(arrays["buckets"], 0, _ANY), "buckets of features")
     demand(_are_ranges(arrays["ranges"], _ANY), "ranges")
     demand(_are_ranges(arrays["limits"], np.inf), "limits of outliers")
+
+
+def _check_voices(arrays: dict[str, Array]) -> None:
+    standards, voices, cosines = arrays["standards"], arrays["voices"], arrays["cosines"]
+    demand(lies(standards["n_values"], 0, _LARGEST_COUNT), "numbers of standardised values")
+    demand(lies(standards["mean"], -_ANY, _ANY), "means of features")
+    demand(lies(standards["variance"], 0, _ANY), "variances of features")
+    demand(lies(voices["vote_weight"], -_FACTOR, _FACTOR), "votes of linear models")
+    demand(lies(voices["n_learned"], 0, _LARGEST_COUNT), "samples of linear models")
+    for name in ("voice_weights", "category_weights"):
+        demand(lies(arrays[name], -_FACTOR, _FACTOR), "weights of linear models")
+    for name in ("voice_squares", "category_squares"):
+        is_sound = (arrays[name] > 0).all() and lies(arrays[name], 0, _FACTOR)
+        demand(is_sound, "squared gradients of linear models")
+    demand(lies(cosines[:, 0], -1, 1), "means of cosines")
+    demand(lies(cosines[:, 1], 0, 1), "variances of cosines")
 
 
 def _are_ranges(ends: Array, largest: float) -> bool:

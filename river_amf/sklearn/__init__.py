@@ -46,7 +46,7 @@ class AMFClassifier(OnlineForest):
         the classes seen so far.
     loss, split_prior, max_categories, max_bytes, split_intensity, fading_factor, restart_threshold
         As in `river_amf.AMFClassifier`.
-    vote, on_mismatch
+    vote, linear, on_mismatch
         As in `river_amf.AMFClassifier`.
     n_jobs
         Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
@@ -115,6 +115,7 @@ class AMFClassifier(OnlineForest):
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
         vote: str = "mean",
+        linear: str | None = None,
         on_mismatch: str = "raise",
         n_jobs: int | None = 1,
         class_weight: dict[Any, float] | str | None = None,
@@ -135,6 +136,7 @@ class AMFClassifier(OnlineForest):
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
         self.vote = vote
+        self.linear = linear
         self.on_mismatch = on_mismatch
         self.n_jobs = n_jobs
         self.class_weight = class_weight
@@ -152,7 +154,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
         As in `AMFClassifier`.
     max_bytes, on_mismatch, n_jobs, class_weight
         As in `AMFClassifier`.
-    max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote
+    max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote,
+    linear
         As in `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
 
     Examples
@@ -190,6 +193,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
         vote: str = "learned",
+        linear: str | None = "auto",
         on_mismatch: str = "raise",
         n_jobs: int | None = 1,
         class_weight: dict[Any, float] | str | None = None,
@@ -211,6 +215,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,
             vote=vote,
+            linear=linear,
             on_mismatch=on_mismatch,
             n_jobs=n_jobs,
             class_weight=class_weight,

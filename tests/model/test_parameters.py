@@ -76,6 +76,11 @@ OF_THE_FOREST = OF_THE_DUMMY | {
         "> 0 and at most 1e+300, or None",
     ),
     "vote": (["mean", "learned"], [*NOT_CHOICES, None, "Learned"], "'mean' or 'learned'"),
+    "linear": (
+        [None, "auto"],
+        [*NOT_CHOICES, "Logistic", "none"],
+        "None or 'logistic' or 'cosines' or 'auto'",
+    ),
     "on_mismatch": (
         ["raise", "missing"],
         [*NOT_CHOICES, None, "ignore"],
@@ -159,6 +164,7 @@ def test_the_defaults_are_the_documented_ones():
         "fading_factor": None,
         "restart_threshold": None,
         "vote": "mean",
+        "linear": None,
         "on_mismatch": "raise",
         "n_jobs": 1,
         "seed": None,
@@ -172,6 +178,7 @@ def test_the_defaults_are_the_documented_ones():
         "fading_factor": 0.45,
         "restart_threshold": 4.0,
         "vote": "learned",
+        "linear": "auto",
     }
     assert OnlineDummyClassifier()._get_params() == {"n_classes": None, "dirichlet": None}
 
@@ -264,6 +271,7 @@ def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
             "fading_factor": st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
             "restart_threshold": st.floats(0.0, 10.0, exclude_min=True),
             "vote": st.sampled_from(["mean", "learned"]),
+            "linear": st.sampled_from([None, "auto"]),
             "on_mismatch": st.sampled_from(["raise", "missing"]),
             "seed": st.integers(0, 2**70),
         },
@@ -436,11 +444,33 @@ CHANGES = [
     {"seed": 43},
     {"max_bytes": 60_000},
 ]
+CHANGES_OF_A_VOTE = [{"linear": "logistic"}, {"linear": "cosines"}]
 
 
 def test_every_parameter_changes_predictions():
     plain = answers(trained())
     assert [change for change in CHANGES if answers(trained(**change)) == plain] == []
+    learned = answers(trained(vote="learned"))
+    for change in CHANGES_OF_A_VOTE:
+        assert answers(trained(vote="learned", **change)) != learned
+
+
+def test_linear_models_need_a_learned_vote():
+    for linear in ("logistic", "cosines"):
+        with pytest.raises(ValueError, match=f"linear='{linear}' needs vote='learned'.*'mean'"):
+            AMFClassifier(linear=linear)
+    model = AMFClassifier(linear="logistic", vote="learned")
+    model.vote = "mean"
+    with pytest.raises(ValueError, match="needs vote='learned'"):
+        model.learn_one({"a": 1.0}, True)
+    assert model._arena is None
+
+
+def test_linear_models_are_heard_where_they_can_be():
+    mean = trained(AdaptiveAMFClassifier, vote="mean")
+    assert answers(mean) == answers(trained(AdaptiveAMFClassifier, vote="mean", linear=None))
+    assert len(mean._arena.voices) == 0
+    assert len(trained(AdaptiveAMFClassifier)._arena.voices) == 3
 
 
 @pytest.mark.parametrize("change", CHANGES[:5], ids=str)

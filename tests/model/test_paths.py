@@ -176,7 +176,8 @@ def test_the_nodes_on_the_paths_mix_to_the_prediction(parameters):
 
 
 def test_they_do_with_all_that_adapts():
-    model = learn(AdaptiveAMFClassifier(n_estimators=4, seed=1, restart_threshold=1.0), stream(800))
+    model = AdaptiveAMFClassifier(n_estimators=4, seed=1, restart_threshold=1.0, linear=None)
+    model = learn(model, stream(800))
     model = learn(model, ((x, {"a": "b", "b": "c", "c": "a"}[y]) for x, y in stream(800)))
     assert_walks_explain(model, QUESTIONS)
 

@@ -75,7 +75,7 @@ def test_it_tells_what_each_tree_predicts(n_classes):
 
 
 def test_it_tells_the_weights_of_a_learned_vote():
-    model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1))
+    model = make(AdaptiveAMFClassifier(n_estimators=2, linear=None, seed=1))
     title, header, *rows = sections(model.debug_one(X))["Trees"]
     assert "bias + sum of weight x log(p + 0.001)" in title
     labels = [text.strip("'") for text in cells([header])[0][2:-1]]
