@@ -15,10 +15,12 @@ import numpy as np
 from river_amf.layout import (
     FIELDS,
     SETTINGS,
+    WORD,
     Array,
     lengths_of_classes,
     lengths_of_features,
     lengths_of_voices,
+    lengths_of_words,
     shapes,
 )
 from river_amf.state import rounded, slot_room
@@ -29,6 +31,7 @@ _LEAST_INTERVAL, _MOST_INTERVAL = 16, 1024
 _LEAST_TEXT = 1024
 _NO_LIMIT = 2**31 - 1
 _BYTES_A_CATEGORY = 4096  # one category of a feature is known per so many bytes
+_SHARE_OF_WORDS = 1 / 4  # of all bytes, half for the text of the words and half for their arrays
 
 
 class Known(NamedTuple):
@@ -77,6 +80,7 @@ class _Kind(NamedTuple):
     fades: int
     split_pure: int
     n_voices: int
+    hears_words: int
 
 
 class _Costs(NamedTuple):
@@ -96,10 +100,23 @@ def most_categories(max_bytes: int) -> int:
     return max(16, max_bytes // _BYTES_A_CATEGORY)
 
 
+def bytes_of_words(settings: Array, max_bytes: int) -> int:
+    """Return how many bytes there are for words, half for their text and half for their arrays."""
+    return int(_SHARE_OF_WORDS * max_bytes) if settings["n_words"][0] else 0
+
+
+def most_words(settings: Array, max_bytes: int) -> int:
+    """Return how many words may be known, given the number of classes."""
+    n_sums = 3 if settings["hears_words"][0] else 1
+    a_word = WORD.itemsize + 8 * n_sums * rounded(int(settings["n_classes"][0]))
+    return max(bytes_of_words(settings, max_bytes) // (2 * a_word) - 1, 1)
+
+
 def limits_of(
     settings: Array, n_trees: int, max_bytes: int, max_nodes: int | None, known: Known
 ) -> Limits:
     """Return the limits of a forest with these settings that knows so much (rounded)."""
+    max_bytes -= bytes_of_words(settings, max_bytes)
     return _limits(_kind_of(settings), n_trees, max_bytes, max_nodes, known)
 
 
@@ -107,7 +124,8 @@ def least_bytes(settings: Array, n_trees: int, n_classes: int) -> int:
     """Return what an empty forest takes, with one feature and so many classes."""
     kind = _kind_of(settings)
     costs = _costs(kind, n_trees, Known(1, 0, n_classes, 0, 0, _LEAST_TEXT))
-    return costs.empty + costs.node + (0 if kind.split_pure else _LEAST_ROWS) * costs.row
+    least = costs.empty + costs.node + (0 if kind.split_pure else _LEAST_ROWS) * costs.row
+    return math.ceil(least / (1 - _SHARE_OF_WORDS)) if settings["n_words"][0] else least
 
 
 def _kind_of(settings: Array) -> _Kind:
@@ -134,7 +152,7 @@ def _costs(kind: _Kind, n_trees: int, known: Known) -> _Costs:
     for name, value in kind._asdict().items():
         settings[name] = value
     lengths = known.rooms(settings) | lengths_of_voices(settings, n_trees)
-    lengths |= {"node": 0, "box": 0, "row": 0}
+    lengths |= lengths_of_words(settings, 0) | {"node": 0, "box": 0, "row": 0}
     empty = _bytes_of(lengths)
     node = _bytes_of(lengths | {"node": 1, "box": 1}) - empty
     row = _bytes_of(lengths | {"row": 1}) - empty

@@ -87,11 +87,12 @@ def encode_to_learn(
     known_labels: Labels,
     n_classes: int | None,
     max_categories: int | None = None,
+    problems: Problems | None = None,
 ) -> EncodedBlock:
     """Check and encode a block for learning, where rows of weight 0 will not be learned."""
     # Up to the row where a feature would hold too many categories: then the rarest are forgotten,
-    # and those depend on what has been learned by then.
-    problems, mismatches = Problems(), Mismatched()
+    # and those depend on what has been learned by then. `problems` may hold some already.
+    problems, mismatches = problems or Problems(), Mismatched()
     is_learnt = weights > 0.0
     found = _find_labels(labels, known_labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}

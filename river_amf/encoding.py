@@ -35,6 +35,7 @@ from river_amf.mismatch import (
 )
 from river_amf.sizes import TextSize, size_of, text_size
 from river_amf.unrolled import float_check, identity_check
+from river_amf.vocabulary import Vocabulary
 
 
 class NewFeatures(NamedTuple):
@@ -82,6 +83,16 @@ class EncodedSample:
         self.picked: Any = None
         self.fits: Any = None  # the `Arena.rooms` that `room` was made for
         self.room: Any = None  # where the prediction is written
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values."""
+        return self.values.nbytes
+
+    @property
+    def words(self) -> NDArray[np.float64]:
+        """The slots and values of its words, of shape (n_words, 2): none."""
+        return np.empty((0, 2))
 
 
 def _encoder(
@@ -167,6 +178,8 @@ class Features:
     # forgotten, make a new object, which the engine puts in the place of the old one in one step;
     # it shares the codes of the other features.
 
+    vocabulary: Vocabulary | None = None  # of words, where absent numbers are 0 (see `sparse`)
+
     def __init__(self, *, is_lenient: bool = False) -> None:
         self._columns: dict[Hashable, int] = {}
         self._categories: dict[Hashable, Categories] = {}  # for categorical features only
@@ -191,6 +204,15 @@ class Features:
         features.mismatches = mismatches
         features._prepare()
         return features
+
+    def _with(
+        self,
+        columns: dict[Hashable, int],
+        categories: dict[Hashable, Categories],
+        undecided: dict[Hashable, Hashable],
+    ) -> Features:
+        """Return features with other columns and categories that are else as these are."""
+        return Features.of(columns, categories, undecided, self.mismatches)
 
     def _prepare(self) -> None:
         """Set up the encoder, which follows from the columns and is not part of the state."""
@@ -230,7 +252,7 @@ class Features:
         """Bytes of the names and categories, their dicts, and an encoded sample."""
         categories = sum(known.nbytes for known in self._categories.values())
         undecided = size_of(self._undecided) + sum(map(sys.getsizeof, self._undecided.values()))
-        return size_of(self._columns) + categories + undecided + self._sample.values.nbytes
+        return size_of(self._columns) + categories + undecided + self._sample.nbytes
 
     def growing(self, new: Iterable[tuple[Hashable, Hashable]]) -> Iterator[tuple[int, int]]:
         """Yield bounds on bytes and slots as new categories are added, the first before any."""
@@ -260,6 +282,22 @@ class Features:
             if category not in known.codes:
                 n_slots = max(n_slots, min(known.n_slots + 1, known.period))
         return n_slots
+
+    @property
+    def names(self) -> list[Hashable]:
+        """The features that have a kind."""
+        return list(self._columns)
+
+    def is_known(self, name: Hashable) -> bool:
+        """Whether a feature has a kind."""
+        return name in self._columns
+
+    def among(self, names: Iterable[Hashable]) -> Features:
+        """Return features that know those of the names that have a kind, to check columns by."""
+        known = [name for name in names if self.is_known(name)]
+        columns = {name: column for column, name in enumerate(known)}
+        categories = {name: self._categories[name] for name in known if name in self._categories}
+        return Features.of(columns, categories, self._undecided, self.mismatches)
 
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
@@ -363,6 +401,10 @@ class Features:
         """Return the first category of a feature whose kind is open, if there has been one."""
         return [self._undecided[name]] if name in self._undecided else []
 
+    def _items(self, x: Any) -> Iterable[tuple[Hashable, Any]]:
+        """Return the features of a sample that may say something, with their values."""
+        return as_dict(x).items()
+
     def check(self, x: Any) -> NewFeatures:
         """Check a sample and return what is new in it, or raise TypeError or ValueError."""
         return self.read(x).new
@@ -373,9 +415,9 @@ class Features:
         new = NewFeatures.none()
         row: dict[Hashable, float] = {}
         mismatches: list[Mismatch] = []
-        for name, value in as_dict(x).items():
+        for name, value in self._items(x):
             known = self._categories.get(name)
-            if name in self._columns:
+            if self.is_known(name):
                 row[name] = code = self.encode_value(name, value, mismatches)
                 if known is not None and code == known.next_code:
                     new.categories.append((name, plain(value)))
@@ -428,7 +470,7 @@ class Features:
                 known[name].add(category)
         undecided = self._undecided | dict(new.undecided)
         undecided = {name: first for name, first in undecided.items() if name not in kinds}
-        return type(self).of(columns, known, undecided, self.mismatches)
+        return self._with(columns, known, undecided)
 
     def add_category(self, name: Hashable, category: Hashable) -> None:
         """Give a category of a known feature the next code, unless it has one."""
@@ -461,5 +503,4 @@ class Features:
             known.add(category)
             row = list(categories).index(name)
             categories[name] = known.without_rarest(uses[row])
-        features = type(self).of(self._columns, categories, self._undecided, self.mismatches)
-        return features, uses
+        return self._with(self._columns, categories, self._undecided), uses

@@ -18,13 +18,13 @@ import functools
 import itertools
 import math
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import columns, events, kernels, layout, pruning
+from river_amf import columns, events, kernels, layout, pruning, words
 from river_amf.budget import Limits
 from river_amf.columns import (
     EncodedBlock,
@@ -40,19 +40,25 @@ from river_amf.kinds import as_dict, plain
 from river_amf.labels import Labels
 from river_amf.locks import ModelLock
 from river_amf.persistence import soundness
-from river_amf.rows import NEVER
+from river_amf.rows import NEVER, Problems
 from river_amf.settings import (
     NO_LIMIT,
     Parameters,
     are_in_effect,
     begin,
     bound_of,
+    bounds_of_words,
     dirichlet_of,
+    has_words,
     known_of,
     limits_of,
+    most_columns,
     settings_of,
 )
+from river_amf.sparse import SparseFeatures
+from river_amf.sparse_rows import SparseRows, check_rows
 from river_amf.state import Arena, Block
+from river_amf.voices import Heard
 from river_amf.weights import check_totals
 from river_amf.workers import Workers
 
@@ -83,6 +89,7 @@ class Arrival(NamedTuple):
     sample: EncodedSample
     label: int
     weight: float
+    words: Sequence[Hashable]
 
 
 class Admitted(NamedTuple):
@@ -136,6 +143,8 @@ class Engine:
             settings["n_features"] = len(features)
             settings["n_numeric"] = len(features) - sum(features.is_categorical)
             settings["has_categories"] = any(features.is_categorical)
+            if features.vocabulary is not None:
+                settings["n_words"] = features.vocabulary.n_slots
             if settings["period"][0]:
                 settings["n_counted"] = sum(features.is_categorical)
                 settings["n_slots"] = features.n_slots
@@ -157,6 +166,10 @@ class Engine:
             whole = soundness.whole(arrays, own)
             soundness.demand(whole["trees"].shape == (parameters.n_estimators,), "number of trees")
             soundness.check(whole, features.next_codes)
+            if isinstance(features, SparseFeatures):
+                are_words = [features.coding(word) is None for word in features.vocabulary.slots]
+                soundness.demand(all(are_words), "words, which are categories")
+                soundness.check_words(whole, features.columns_by_slot)
             engine.arena = Arena.of(whole)
             if limits is not None:
                 engine.arena = pruning.within(engine.arena, limits)
@@ -238,8 +251,11 @@ class Engine:
             label = self.labels.index.get(y)
         except TypeError:
             label = self.labels.find(y)  # raises
-        if sample is None or label is None or weight == 0.0:
-            features = self._features_for(parameters)
+        has_chosen = self.features.vocabulary is not None and self._has_chosen()
+        if sample is None or label is None or weight == 0.0 or has_chosen:
+            features, arena = self._features_for(parameters), self.arena
+            if has_chosen and weight > 0.0:
+                features, arena = words.with_columns(features, arena)  # type: ignore[arg-type]
             new, row, mismatches = features.read(x)
             if label is None:
                 y = plain(y)
@@ -247,14 +263,15 @@ class Engine:
             if label is None:
                 self.labels.check_new(y, parameters.n_classes)
             if weight == 0.0:  # it settles the kind of no feature
-                features.tell(m for m in mismatches if features.column(m.feature) is not None)
+                features.tell(m for m in mismatches if features.is_known(m.feature))
                 return
             features.tell(mismatches)
-            if label is None or any(new):
-                self._learn_new(features, row, y, label, new, weight, parameters)
+            if label is None or any(new) or has_chosen:
+                self._learn_new(features, arena, row, y, label, new, weight, parameters)
                 return
-            sample = self.features.place(row)
-        arena: Arena = self.arena  # type: ignore[assignment]
+            sample = features.place(row)
+        arena = self.arena
+        assert arena is not None  # the label is known
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
         self.unfinished = sample
@@ -281,14 +298,28 @@ class Engine:
             sample = self.features.encode_known(x)
         if sample is None:
             sample = self.features.encode_unusual(x)
+        if self._predict_encoded(arena, sample) == INFINITE:
+            self.features.check(x)  # raises
+        return self.labels.proba(sample.room.buffer)
+
+    def _predict_encoded(self, arena: Arena, sample: EncodedSample) -> int:
+        """Write the prediction for a sample to its room; return the answer of the kernel."""
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
-        buffer, address = sample.room
+        address = sample.room.address
         while (status := predict_sample(arena.address, sample.address, address)) < 0:
             kernels.compile_part(status)
-        if status == INFINITE:
-            self.features.check(x)  # raises
-        return self.labels.proba(buffer)
+        return status
+
+    def listen(self, x: Any) -> Heard | None:
+        """Return what is heard of a sample, or None before the first; raise if it is not valid."""
+        self.predict(x)
+        if self.arena is None:
+            return None
+        sample = self.features.encode(x)
+        self._predict_encoded(self.arena, sample)
+        arrays = sample.values[0], sample.words, *self.arena.heard_in(sample.room)
+        return Heard(*(array.copy() for array in arrays))
 
     def encode(self, x: Any) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""
@@ -311,13 +342,21 @@ class Engine:
 
     def _features_for(self, parameters: Parameters) -> Features:
         """Return the features, which follow the parameters before the first sample."""
-        if self.arena is None and parameters.on_mismatch == "missing":
-            return Features(is_lenient=True)
-        return self.features
+        if self.arena is not None:
+            return self.features
+        is_lenient = parameters.on_mismatch == "missing"
+        if has_words(parameters):
+            return SparseFeatures(most_columns(parameters), is_lenient=is_lenient)
+        return Features(is_lenient=True) if is_lenient else self.features
+
+    def _has_chosen(self) -> bool:
+        """Whether some words are to have a column from the next sample on."""
+        return self.arena is not None and bool(self.arena.counters["n_chosen"][0])
 
     def _learn_new(
         self,
         features: Features,
+        arena: Arena | None,
         row: dict[Hashable, float],
         y: Hashable,
         label: int | None,
@@ -328,10 +367,16 @@ class Engine:
         """Learn a checked sample with a new label, features or categories."""
         features = features.extended(new, bound_of(parameters))
         categories = [NewCategory(0, *pair) for pair in new.categories]
+        new_words: list[Hashable] = []
+        if isinstance(features, SparseFeatures):
+            arena = begin(parameters) if arena is None else arena
+            bounds = bounds_of_words(parameters, arena.settings)
+            features, arena, row, new_words = words.with_new(features, arena, row, bounds)
         sample = features.place(row)
         new_labels = [y] if label is None else []
         index = len(self.labels) if label is None else label
-        self._admit(features, new_labels, categories, sample, index, weight, parameters)
+        rest = sample, index, weight, parameters
+        self._admit(features, new_labels, categories, *rest, arena, new_words)
 
     def _admit(
         self,
@@ -342,11 +387,15 @@ class Engine:
         label: int,
         weight: float,
         parameters: Parameters,
+        arena: Arena | None = None,
+        new_words: Sequence[Hashable] = (),
     ) -> None:
         """Take in what is new in a sample, at most one label among it, and learn the sample."""
+        # `arena` has room for the new words.
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
             check_totals(self.total_weight, [weight])
-        arena = begin(parameters) if self.arena is None else self.arena
+        if arena is None:
+            arena = begin(parameters) if self.arena is None else self.arena
         new = [(name, category) for _, name, category in categories]
         n_labels = len(self.labels) + len(new_labels)
         n_classes = int(arena.settings["n_classes"][0])
@@ -374,8 +423,10 @@ class Engine:
         before = self.features, self.arena, len(self.labels)
         codes = [self.features.categories(name) or {} for _, name, _ in categories]
         n_categories = [len(each) for each in codes]
+        vocabulary = self.features.vocabulary
+        n_words = 0 if vocabulary is None else len(vocabulary)
         self.unfinished = Arrival(
-            features, new_labels, categories, arena, needs_odds, sample, label, weight
+            features, new_labels, categories, arena, needs_odds, sample, label, weight, new_words
         )
         try:
             self._finish()
@@ -386,8 +437,11 @@ class Engine:
                 for each, n_known in zip(codes, n_categories, strict=True):
                     while len(each) > n_known:
                         each.popitem()
+                if vocabulary is not None:
+                    vocabulary.cut(n_words)
                 if self.arena is not None:
                     self.arena.settings["n_slots"] = self.features.n_slots
+                    self.arena.settings["n_words"] = 0 if vocabulary is None else vocabulary.n_slots
                 self.unfinished = None
             raise
         events.arrived(self.features, before[0], new_labels, len(self.labels))
@@ -422,6 +476,10 @@ class Engine:
                 self.labels.add(label)
             if left.categories:
                 left.arena.settings["n_slots"] = self.features.n_slots
+            if self.features.vocabulary is not None:
+                for word in left.words:
+                    self.features.vocabulary.add(word)
+                left.arena.settings["n_words"] = self.features.vocabulary.n_slots
             self.arena = left.arena
             if left.needs_odds:
                 kernels.recompute_all_odds(left.arena.address)
@@ -449,6 +507,52 @@ class Engine:
         self._go_on(status, sample, label, weight)
 
     # Blocks of samples
+
+    def predict_rows(self, table: SparseRows) -> Probabilities:
+        """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
+        # Others may predict meanwhile, so this takes room of its own.
+        arena, features, n_labels = self.arena, self.features, len(self.labels)
+        proba = np.zeros((table.n_rows, n_labels))
+        sample = features.new_sample() if isinstance(features, SparseFeatures) else None
+        problems = Problems()
+        for row, x in enumerate(table.samples()):
+            if sample is None or arena is None:
+                problems.try_at(row, features.check, x)
+            else:
+                problems.try_at(row, features.encode_into, x, sample)  # type: ignore[attr-defined]
+            problems.raise_first()
+            if sample is not None and arena is not None:
+                self._predict_encoded(arena, sample)
+                proba[row] = sample.room.buffer[:n_labels]
+        return proba
+
+    def learn_rows(
+        self,
+        table: SparseRows,
+        labels: Column,
+        weights: NDArray[np.float64],
+        parameters: Parameters,
+        predicts: bool,
+    ) -> BlockAnswers:
+        """Learn rows one by one; if `predicts`, predict each one before it is learned."""
+        self.settle()
+        features = self._features_for(parameters)
+        check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
+        check_totals(self.total_weight, weights, are_rows=True)
+        n_known = np.zeros(table.n_rows, np.int64)
+        answers: list[list[float]] = []
+        problems = Problems()
+        for row, x in enumerate(table.samples()):
+            if predicts:
+                n_known[row] = len(self.labels)
+                answers.append(list(self.predict(x).values()))
+            label, weight = labels.at(row), float(weights[row])
+            problems.try_at(row, self.learn, x, label, weight, parameters)
+            problems.raise_first()
+        proba = np.zeros((table.n_rows, len(self.labels)))
+        for row, answer in enumerate(answers):
+            proba[row, : len(answer)] = answer
+        return BlockAnswers(proba, n_known, list(self.labels))
 
     def predict_block(self, table: list[Column], n_rows: int, n_jobs: int) -> Probabilities:
         """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""

@@ -48,6 +48,13 @@ def forgot(features: Features, before: Features, names: Iterable[Hashable]) -> N
             )
 
 
+def forgot_words(n_forgotten: int, n_kept: int) -> None:
+    """Tell of words that are forgotten."""
+    _logger.info(
+        "the %d rarest words are forgotten, %d are kept (max_vocabulary)", n_forgotten, n_kept
+    )
+
+
 def cut(before: Arena, arena: Arena) -> None:
     """Tell of trees that have been cut to new limits."""
     n_before, n_nodes = int(before.trees["n_nodes"].sum()), int(arena.trees["n_nodes"].sum())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels, paths, state, tables
+from river_amf import kernels, paths, state, tables, voices
 from river_amf.encoding import Features
 from river_amf.kinds import shown
 from river_amf.labels import Labels
@@ -18,6 +18,7 @@ FEW_TREES = 3  # up to this many trees, all paths are shown
 _MOST_LABELS = 5  # maximum numbers of labels in a table, of counts in a text,
 _MOST_COUNTS = 4
 _MOST_CATEGORIES = 3  # and of categories in a rule
+_MOST_INPUTS = 8  # of linear models that are listed
 _WIDEST = 24  # maximum number of characters of a name, a label or a category
 _INDENT = "  "
 
@@ -26,15 +27,19 @@ def explain(
     arena: state.Arena,
     features: Features,
     labels: Labels,
-    values: NDArray[np.float64],
+    heard: voices.Heard,
     proba: dict[Hashable, float],
     tree: int | None,
 ) -> str:
-    """Explain the prediction `proba` for an encoded sample (n_features,), as `debug_one` does."""
-    n_trees = len(arena.trees)
+    """Explain the prediction `proba` for what is heard of a sample, as `debug_one` does."""
+    n_trees, values = len(arena.trees), heard.values
     few = n_trees <= FEW_TREES
     chosen = ([*range(n_trees)] if few else [0]) if tree is None else [tree]
     parts = [_prediction(proba), _votes(arena, list(labels), values, proba)]
+    if voices.names(arena):
+        parts.append(_voices(arena, list(labels), heard, proba))
+        if len(proba) > 1:
+            parts.append(_inputs(arena, features, list(labels), heard, proba))
     parts += [_path(arena, features, list(labels), values, proba, t) for t in chosen]
     if len(chosen) < n_trees:
         parts.append(
@@ -179,6 +184,59 @@ def _votes(
     if settings["n_labels"] < settings["n_classes"]:
         title += "; classes not seen yet share the rest"
     return f"{title}\n{_table([header, *rows])}"
+
+
+def _voices(
+    arena: state.Arena, labels: list[Hashable], heard: voices.Heard, proba: dict[Hashable, float]
+) -> str:
+    """Return each linear model's prediction, and its weight in the vote."""
+    names, best = voices.names(arena), _most_probable(proba)
+    of_voices = np.exp(heard.votes[len(arena.trees) :])[:, [labels.index(label) for label in best]]
+    rows = [
+        [voice, f"{weight:.4f}", *(f"{p:.4f}" for p in of_voice)]
+        for voice, weight, of_voice in zip(
+            names, voices.vote_weights(arena), of_voices, strict=True
+        )
+    ]
+    least = f"{kernels.VOICE_FLOOR:g}"
+    title = f"Linear models (each adds weight x log(p), where log(p) is at least {least})"
+    return f"{title}\n{_table([['model', 'weight', *map(short, best)], *rows], left=(0,))}"
+
+
+def _inputs(
+    arena: state.Arena,
+    features: Features,
+    labels: list[Hashable],
+    heard: voices.Heard,
+    proba: dict[Hashable, float],
+) -> str:
+    """Return the inputs that tell the two most probable labels apart, the strongest first."""
+    first, second = _most_probable(proba)[:2]
+    found = []
+    for source, value in voices.inputs_of(arena, features, heard):
+        weight = source.weights[labels.index(first)] - source.weights[labels.index(second)]
+        found.append((float(weight) * value, value, float(weight), source))
+    found.sort(key=lambda row: -abs(row[0]))
+    rows = [
+        [source.voice, _input_name(features, source), *(f"{v:.4f}" for v in (value, weight, part))]
+        for part, value, weight, source in found[:_MOST_INPUTS]
+    ]
+    if len(found) > _MOST_INPUTS:
+        rest = math.fsum(part for part, *_ in found[_MOST_INPUTS:])
+        rows.append(["", f"{len(found) - _MOST_INPUTS} others", "", "", f"{rest:.4f}"])
+    title = f"What linear models hear (weights: of {short(first)} less those of {short(second)})"
+    header = ["model", "feature", "input", "weight", "product"]
+    return f"{title}\n{_table([header, *rows], left=(0, 1))}"
+
+
+def _input_name(features: Features, source: voices.Input) -> str:
+    """Return the name of an input: a feature, with its category if it has any."""
+    if source.feature is None:
+        return "(constant)"
+    if features.categories(source.feature) is None:
+        return name(source.feature)
+    category = "a new category" if source.category is None else short(source.category)
+    return f"{name(source.feature)} = {category}"
 
 
 def _path(

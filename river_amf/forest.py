@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import explanation, frames, paths, state
+from river_amf import explanation, frames, paths, sparse_rows, state
 from river_amf.encoding import Features
 from river_amf.engine import BlockAnswers, Engine
 from river_amf.kinds import shown
@@ -32,7 +32,8 @@ from river_amf.parameters import (
 )
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
-from river_amf.settings import bound_of, check_together
+from river_amf.settings import bound_of, check_together, has_words, most_columns
+from river_amf.sparse import SparseFeatures
 from river_amf.trees import Ensemble
 from river_amf.weights import check_weight
 
@@ -56,9 +57,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     labels may appear and disappear at any time. Values of subclasses of str, bytes, int and float,
     such as members of a `StrEnum`, count as what they hold.
 
-    Text as a sparse bag of words is a poor fit: an absent word means zero, not unknown, and boxes
-    do not work well in thousands of dimensions. Hash the words to about a hundred columns, or use
-    multinomial naive Bayes.
+    For text as a bag of words use `AdaptiveAMFClassifier(absent="zero")`: an absent word is not
+    unknown, it is 0, and a linear model hears all words of which the trees see the best.
 
     Parameters
     ----------
@@ -96,10 +96,29 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     max_bytes
         Maximum of `memory_usage`, in bytes. Besides `max_nodes`, it limits the nodes per tree, the
         samples that pure cells keep, and the categories of each feature, to one per 4096 bytes (but
-        at least 16). When new features, labels or categories leave less room, trees lose the nodes
-        with the fewest samples. The results are the same for single samples and blocks. The limit
-        is exceeded only if trees of a single node with all these features, labels and categories
-        need more; if not even an empty forest fits, `ValueError` is raised. `None` means no limit.
+        at least 16); with `absent="zero"` words take up to a quarter of it. When new features,
+        labels or categories leave less room, trees lose the nodes with the fewest samples. The
+        results are the same for single samples and blocks. The limit is exceeded only if trees of a
+        single node with all these features, labels and categories need more; if not even an empty
+        forest fits, `ValueError` is raised. `None` means no limit.
+    absent
+        What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
+        as bags of words. With `"zero"`, an absent number is 0, and a 0 is the same as an absent
+        one; None and NaN are missing; an absent category is missing too. A sample takes time by the
+        features that it has. Each numeric feature is a word in a vocabulary. The trees see it once
+        it tells of the label, or is in half of the samples: it gets a column, for ever, while there
+        are fewer than `max_columns`. With `linear`, a logistic regression hears all words. Blocks
+        are learned and predicted row by row, without threads.
+    max_columns
+        Maximum number of features that the trees see with `absent="zero"`. A word gets a column
+        after the sample with which it has been in at least 5 and Pearson's chi-squared (for counts,
+        n times the correlation ratio) exceeds k + 11 sqrt(k), with k one less than the number of
+        labels. A categorical feature gets one at once; it is ignored if there is none left.
+    max_vocabulary
+        Maximum number of words, >= 2, that the forest remembers with `absent="zero"`. When there
+        are more, the half that is used least is forgotten, but for those with columns, of which
+        there are at most half as many. A forgotten word that returns counts as new. `None` means no
+        limit.
     split_intensity
         How readily each feature is split. `"range"` divides by the feature's range so far, so that
         its scale does not matter. `"relevance"` also multiplies by how informative the feature has
@@ -179,6 +198,17 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     >>> sorted(model.predict_proba_one({"size": None}))
     ['apple', 'melon']
 
+    Texts are bags of words, in which an absent word is 0:
+
+    >>> from river import feature_extraction
+    >>> from river_amf import AdaptiveAMFClassifier
+    >>> forest = AdaptiveAMFClassifier(absent="zero", seed=1)
+    >>> model = feature_extraction.BagOfWords() | forest
+    >>> for text, label in [("free offer", "spam"), ("see you", "ham")] * 10:
+    ...     model.learn_one(text, label)
+    >>> model.predict_one("an offer")
+    'spam'
+
     References
     ----------
     [^1]: Mourtada, J., Gaïffas, S., & Scornet, E. (2021). AMF: Aggregated Mondrian Forests for
@@ -216,6 +246,9 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         "max_nodes": integer(1, optional=True),
         "max_categories": integer(1, optional=True),
         "max_bytes": integer(1, optional=True),
+        "absent": one_of("missing", "zero"),
+        "max_columns": integer(1),
+        "max_vocabulary": integer(2, optional=True),
         "split_intensity": one_of("range", "relevance", "unit"),
         "fading_factor": positive(below=1, optional=True),
         "restart_threshold": positive(optional=True),
@@ -242,6 +275,9 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         split_prior: float = 0.5,
         max_categories: int | None = None,
         max_bytes: int | None = None,
+        absent: str = "missing",
+        max_columns: int = 60,
+        max_vocabulary: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
@@ -262,6 +298,9 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         self.split_prior = split_prior
         self.max_categories = max_categories
         self.max_bytes = max_bytes
+        self.absent = absent
+        self.max_columns = max_columns
+        self.max_vocabulary = max_vocabulary
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
@@ -330,7 +369,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
     def memory_usage(self) -> int:
         """Memory used by the model, in bytes, including room to grow.
 
-        It covers the arrays of the trees and the feature names, labels and categories seen so far.
+        It covers the arrays of the trees and the feature names, labels, categories and words seen
+        so far.
 
         Examples
         --------
@@ -370,6 +410,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         }
         if self._features.all_undecided:
             header["undecided"] = values.undecided_to_json(self._features)
+        if self._features.vocabulary is not None:
+            header["words"] = values.words_to_json(self._features.vocabulary)
         if self._arena is not None:
             arrays = self._arena.used_arrays()
             del arrays["settings"], arrays["is_categorical"]
@@ -386,6 +428,10 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         if model.on_mismatch == "missing" and arrays:  # an untrained one has no features of its own
             undecided = take(header, "undecided", [])
         features = values.features_from_json(items, bound_of(model), undecided)
+        if has_words(model) and arrays:
+            n_slots = len(arrays["words"]) if "words" in arrays else 1
+            vocabulary = values.words_from_json(take(header, "words", [[], []]), n_slots)
+            features = SparseFeatures.of_file(features, vocabulary, most_columns(model))
         soundness.demand(not header, f"entries {shown([*header])}")
         model._engine = Engine.of(model, features, labels, arrays)
         return model
@@ -397,7 +443,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         ----------
         x
             Features, as a dict or another mapping from name to number or category. None, NaN and
-            absent keys count as missing.
+            absent keys count as missing, but see `absent`.
         y
             Label: any hashable except None and NaN.
         w
@@ -450,7 +496,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         ----------
         x
             Features, as in `learn_one`. Unknown features are ignored, and absent ones count as
-            missing.
+            missing, but see `absent`.
         kwargs
             Ignored; accepted for compatibility with river.
 
@@ -495,7 +541,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         the sample down a tree. For each node on the path it lists the share that the node takes of
         the remaining mass, the resulting mass in the tree's prediction, the node's own probability
         of the predicted label, its samples and label counts, and the condition at its split that
-        the sample meets.
+        the sample meets. For linear models, it lists their predictions and the inputs that tell the
+        two most probable labels apart.
 
         Parameters
         ----------
@@ -508,7 +555,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         Returns
         -------
         str
-            The explanation. `inspection.path` returns the path as a table.
+            The explanation. `inspection.path` returns the path as a table, and
+            `inspection.linear_weights` the weights of linear models.
 
         Raises
         ------
@@ -546,10 +594,10 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         proba = self.predict_proba_one(x)
         if tree is not None:
             tree = paths.check_tree(self.n_estimators, tree)
-        row = self._encode(x)
-        if self._arena is None or row is None:
+        heard = self._engine.lock.run(self._engine.listen, x)
+        if self._arena is None or heard is None:
             return "No sample has been learned yet, so there is no prediction to explain."
-        return explanation.explain(self._arena, self._features, self._labels, row, proba, tree)
+        return explanation.explain(self._arena, self._features, self._labels, heard, proba, tree)
 
     def _encode(self, x: dict[Any, Any]) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""
@@ -567,7 +615,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
             DataFrame of shape (n_samples, n_features), from pandas, polars, pyarrow or another
             library that narwhals supports. Each column is a feature; None, NaN, NA and NaT count as
             missing. In a column of dtype category (or Categorical, Enum, dictionary), numbers are
-            categories, the same ones as their text: 30 and 30.0 as `"30"`.
+            categories, the same ones as their text: 30 and 30.0 as `"30"`. With `absent="zero"`
+            also a sparse matrix of scipy, whose columns are the features 0, 1, ...
         y
             Labels: a series, array or list of length n_samples.
         w
@@ -604,9 +653,9 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         Returns
         -------
         DataFrame of shape (n_samples, n_labels)
-            From the same library as `X`, with one column per label, named after it (after its str,
-            where column names must be text), and with the index of `X`, if it has one. There are no
-            columns before the first sample.
+            From the same library as `X` (for a sparse matrix, from pandas), with one column per
+            label, named after it (after its str, where column names must be text), and with the
+            index of `X`, if it has one. There are no columns before the first sample.
 
         Raises
         ------
@@ -624,8 +673,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         0    1.0
         1    1.0
         """
-        frame = frames.read_frame(X)
-        proba = self._predict_block(frame)
+        frame = self._frame_of(X)
+        proba = self._predict_block(X)
         return frames.proba_frame(frame, self._labels_of(proba), proba)
 
     def predict_many(self, X: Any) -> Any:
@@ -639,8 +688,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         Returns
         -------
         Series of length n_samples
-            The predicted labels, as a series from the same library as `X`. All are None before the
-            first sample.
+            The predicted labels, as a series from the same library as `X` (for a sparse matrix,
+            from pandas). All are None before the first sample.
 
         Raises
         ------
@@ -656,8 +705,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         >>> model.predict_many(pd.DataFrame({"length": [2.0, 3.0]})).tolist()
         ['short', 'short']
         """
-        frame = frames.read_frame(X)
-        proba = self._predict_block(frame)
+        frame = self._frame_of(X)
+        proba = self._predict_block(X)
         codes = proba.argmax(axis=1) if proba.shape[1] else None
         return frames.label_series(frame, self._labels_of(proba), codes)
 
@@ -695,14 +744,23 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         >>> bool(proba["short"][2] > proba["long"][2])
         True
         """
-        frame = frames.read_frame(X)
+        frame = self._frame_of(X)
         frames.check_column_names(frame, self._labels, y)
-        proba, n_known, labels = self._test_then_train(frame, y, w)
+        proba, n_known, labels = self._test_then_train(X, y, w)
         proba[n_known == 0] = np.nan
         return frames.proba_frame(frame, labels, proba)
 
-    def _predict_block(self, frame: Any) -> NDArray[np.float64]:
+    def _frame_of(self, X: Any) -> Any:
+        """Return X as a dataframe, or what stands for a sparse matrix; raise TypeError."""
+        if self.absent == "missing":
+            sparse_rows.refuse_matrix(X)
+        return sparse_rows.frame_of(X)
+
+    def _predict_block(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
+        frame = self._frame_of(X)
+        if self.absent == "zero":
+            return self._read(self._engine.predict_rows, sparse_rows.read_rows(X))
         table = frames.read_columns(frame)
         return self._read(self._engine.predict_block, table, len(frame), self.n_jobs)
 
@@ -716,12 +774,14 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
 
     def _learn_block(self, X: Any, y: Any, w: Any, *, predicts: bool) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
-        frame = frames.read_frame(X)
+        frame = self._frame_of(X)
         weights = frames.read_weights(w, len(frame))
         labels = frames.read_labels(y, len(frame))
-        table = frames.read_columns(frame)
+        rest = labels, weights, self, predicts
         engine = self._engine
-        return engine.lock.run_alone(engine.learn_block, table, labels, weights, self, predicts)
+        if self.absent == "zero":
+            return engine.lock.run_alone(engine.learn_rows, sparse_rows.read_rows(X), *rest)
+        return engine.lock.run_alone(engine.learn_block, frames.read_columns(frame), *rest)
 
 
 class AdaptiveAMFClassifier(AMFClassifier):
@@ -737,7 +797,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     Parameters
     ----------
     n_estimators, step, use_aggregation, dirichlet, split_pure, seed, n_classes, loss, max_bytes,
-    on_mismatch, n_jobs
+    absent, max_columns, max_vocabulary, on_mismatch, n_jobs
         As in `AMFClassifier`.
     max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote,
     linear
@@ -793,6 +853,9 @@ class AdaptiveAMFClassifier(AMFClassifier):
         split_prior: float = 0.7,
         max_categories: int | None = 5000,
         max_bytes: int | None = None,
+        absent: str = "missing",
+        max_columns: int = 60,
+        max_vocabulary: int | None = None,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
@@ -814,6 +877,9 @@ class AdaptiveAMFClassifier(AMFClassifier):
             split_prior=split_prior,
             max_categories=max_categories,
             max_bytes=max_bytes,
+            absent=absent,
+            max_columns=max_columns,
+            max_vocabulary=max_vocabulary,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,

@@ -1,4 +1,4 @@
-"""The inside of a forest as tables: nodes, paths, depths and the importance of features."""
+"""The inside of a forest as tables: nodes, paths, depths, weights, and what features are worth."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from river_amf import kernels, paths, state
 from river_amf.encoding import Features
 from river_amf.forest import AMFClassifier, forest_of
 from river_amf.importance import feature_importance, feature_relevance
+from river_amf.linear import linear_weights
 from river_amf.permutation import PermutationImportance
 
 __all__ = [
     "PermutationImportance",
     "feature_importance",
     "feature_relevance",
+    "linear_weights",
     "node_table",
     "path",
     "weighted_depth",

@@ -138,6 +138,14 @@ def is_real(value: Any) -> bool:
     return isinstance(value, _REAL) and not isinstance(value, np.timedelta64)
 
 
+def is_zero(value: Any) -> bool:
+    """Whether a value is the number 0."""
+    try:
+        return is_real(value) and bool(value == 0)
+    except ArithmeticError:  # a signaling NaN
+        return False
+
+
 def as_number(name: Hashable, value: Any) -> float:
     """Convert a number to float, or raise ValueError if it is not real and finite in float64."""
     number: float | None = None

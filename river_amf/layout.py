@@ -44,6 +44,9 @@ SETTINGS = np.dtype(
         ("n_slots", "i8"),
         ("max_rows", "i8"),  # most samples in the store, checked whenever `interval` more have been
         ("interval", "i8"),  # stored; 0 if there is no limit
+        ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
+        ("max_columns", "i8"),  # most features if there are words
+        ("hears_words", "i8"),  # whether the learned vote hears the voice of the words
     ],
     align=True,
 )
@@ -54,6 +57,8 @@ COUNTERS = np.dtype(
         ("n_rows", "i8"),  # rows in use in the store of samples
         ("n_stored", "i8"),  # samples ever stored
         ("newest_weight", "f8"),  # weight of the next sample in the statistics of relevance
+        ("n_chosen", "i8"),  # words that have been chosen for a column and wait for it
+        ("words_vote", "f8"),  # weight of the voice of the words in a learned vote
     ],
     align=True,
 )
@@ -114,6 +119,19 @@ FEATURE = np.dtype(
     align=True,
 )
 
+# One record per word, which is a numeric feature of which an absent one is 0. Slot 0 is for the
+# constant 1.
+WORD = np.dtype(
+    [
+        ("uses", "i8"),  # samples with the word, halved whenever others are forgotten
+        ("column", "i8"),  # 1 + the column that trees see it in; 0 for none, or CHOSEN
+        ("weight", "f8"),  # sum of the samples' weights, each at most 1
+        ("squares", "f8"),  # weighted sum of the squares of its values
+    ],
+    align=True,
+)
+CHOSEN = -1  # for a column, which it will have before the next sample
+
 # One record per pace and feature: the running mean and variance that standardise its values.
 STANDARD = np.dtype([("n_values", "i8"), ("mean", "f8"), ("variance", "f8")], align=True)
 
@@ -168,12 +186,13 @@ class Field(NamedTuple):
 # the classes plus two with fading, otherwise empty; `counted` is the categorical features with a
 # bound on their categories, otherwise empty. Without voices all of these are empty: `pace`, at
 # which features are standardised; `draw` of cosines; `voiced`, the classes; `input`, an intercept
-# and the features or cosines; `onehot`, the categorical features. `voter` is trees and voices.
+# and the features or cosines; `onehot`, the categorical features. `voter` is trees and voices, that
+# of the words included; `spoken` is the words if there is such a voice, otherwise empty.
 AXES_OF_VOICES = ("voice", "pace", "draw", "voiced", "input", "onehot")
 AXES = (
     *("tree", "voter", "feature", "class", "moment", "faded", "counted", "slot"),
     *AXES_OF_VOICES,
-    *("node", "box", "row"),
+    *("word", "spoken", "node", "box", "row"),
 )
 UNDEFINED = {"node", "box"}  # for speed, room on these is not filled until a kernel adds an entry
 
@@ -191,6 +210,10 @@ FIELDS = {
     "buckets": Field(np.float64, ("feature", N_BUCKETS, "moment")),
     "uses": Field(np.int64, ("counted", "slot")),
     "bias": Field(np.float64, ("class",)),
+    "words": Field(WORD, ("word",)),
+    "word_sums": Field(np.float64, ("word", "class")),  # weighted sums of values
+    "word_weights": Field(np.float64, ("spoken", "class")),
+    "word_squares": Field(np.float64, ("spoken", "class"), 1.0),  # of gradients
     "standards": Field(STANDARD, ("pace", "feature")),
     "voices": Field(VOICE, ("voice",)),
     "voice_weights": Field(np.float64, ("voice", "voiced", "input")),
@@ -231,9 +254,12 @@ PARTS = (
     "pool_votes",
     "learn_vote",
     "judge_tree",
+    "hear_words",
+    "teach_words",
+    "count_words",
     "standardise",
-    "hear_voice",
-    "teach_voice",
+    "use_voice",
+    "use_voices",
 )
 PART_ADDRESSES = np.zeros(len(PARTS), np.int64)
 
@@ -323,11 +349,16 @@ def lengths_of_voices(settings: Array, n_trees: int) -> dict[str, int]:
     n_draws = max(n_voices - 1, 0)
     return {
         "tree": n_trees,
-        "voter": n_trees + n_voices,
+        "voter": n_trees + n_voices + int(settings["hears_words"][0]),
         "voice": n_voices,
         "pace": max(n_draws, min(n_voices, 1)),
         "draw": n_draws,
     }
+
+
+def lengths_of_words(settings: Array, n_words: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the number of words."""
+    return {"word": n_words, "spoken": n_words if settings["hears_words"][0] else 0}
 
 
 def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, int]:
@@ -338,6 +369,7 @@ def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, 
         lengths_of_classes(settings, int(settings["n_classes"][0]))
         | lengths_of_features(settings, n_features, n_categorical)
         | lengths_of_voices(settings, len(trees))
+        | lengths_of_words(settings, int(settings["n_words"][0]))
         | {
             "counted": int(settings["n_counted"][0]),
             "slot": int(settings["n_slots"][0]),

@@ -13,6 +13,7 @@ from river_amf.budget import Known, Limits
 from river_amf.encoding import Features
 from river_amf.parameters import automatic_dirichlet
 from river_amf.state import Arena
+from river_amf.words import Bounds
 
 # The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
 # Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
@@ -39,6 +40,9 @@ class Parameters(Protocol):
     max_nodes: int | None
     max_categories: int | None
     max_bytes: int | None
+    absent: str
+    max_columns: int
+    max_vocabulary: int | None
     split_intensity: str
     fading_factor: float | None
     restart_threshold: float | None
@@ -55,17 +59,18 @@ def begin(parameters: Parameters) -> Arena:
     n_trees = parameters.n_estimators
     n_voices = n_voices_of(parameters)
     sequence = np.random.SeedSequence(parameters.seed)
-    words = sequence.generate_state(2 * n_trees + n_voices, np.uint64)
-    keys = words[2 * n_trees :]
-    words = words[: 2 * n_trees]
+    numbers = sequence.generate_state(2 * n_trees + n_voices, np.uint64)
+    of_trees, of_voices = numbers[: 2 * n_trees], numbers[2 * n_trees :]
     trees = np.zeros(n_trees, layout.TREE)
-    trees["random_state"], trees["key"] = words[::2], words[1::2] >> np.uint64(32)
+    trees["random_state"], trees["key"] = of_trees[::2], of_trees[1::2] >> np.uint64(32)
     trees["root"] = kernels.NONE
     trees["faded_share"] = 0.5
     trees["vote_weight"] = 1.0 / n_trees
     voices = np.zeros(n_voices, layout.VOICE)
-    voices["key"], voices["vote_weight"] = keys, VOICE_WEIGHT
-    return Arena(settings_of(parameters, parameters.n_classes or 1), trees, voices)
+    voices["key"], voices["vote_weight"] = of_voices, VOICE_WEIGHT
+    arena = Arena(settings_of(parameters, parameters.n_classes or 1), trees, voices)
+    arena.counters["words_vote"] = kernels.FIRST_VOTE_OF_WORDS if has_words(parameters) else 0.0
+    return arena
 
 
 def n_voices_of(parameters: Parameters) -> int:
@@ -78,7 +83,9 @@ def n_voices_of(parameters: Parameters) -> int:
             f"linear={parameters.linear!r} needs vote='learned', which weighs the linear models "
             f"against the trees; got vote={parameters.vote!r}"
         )
-    return {None: 0, "logistic": 1, "cosines": 3, "auto": 3}[parameters.linear]
+    # Cosines tell nothing of words.
+    automatic = 1 if has_words(parameters) else 3
+    return {None: 0, "logistic": 1, "cosines": 3, "auto": automatic}[parameters.linear]
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
@@ -103,7 +110,31 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["restart_threshold"] = parameters.restart_threshold or 0.0
     settings["learns_vote"] = parameters.vote == "learned"
     settings["n_voices"] = n_voices_of(parameters)
+    settings["n_words"] = has_words(parameters)
+    settings["max_columns"] = most_columns(parameters)
+    settings["hears_words"] = has_words(parameters) and n_voices_of(parameters) > 0
     return settings
+
+
+def has_words(parameters: Parameters) -> bool:
+    """Whether an absent number counts as 0, so that numeric features are words."""
+    return parameters.absent == "zero"
+
+
+def most_columns(parameters: Parameters) -> int:
+    """Return how many features the trees may see if there are words."""
+    # Words with columns are never forgotten, and make up half of all words at most.
+    bound = parameters.max_vocabulary
+    return min(int(parameters.max_columns), NO_LIMIT if bound is None else int(bound) // 2)
+
+
+def bounds_of_words(parameters: Parameters, settings: NDArray[Any]) -> Bounds:
+    """Return how many words there may be, given the number of classes."""
+    if parameters.max_bytes is None:
+        return Bounds(parameters.max_vocabulary)
+    most = budget.most_words(settings, parameters.max_bytes)
+    n_text = budget.bytes_of_words(settings, parameters.max_bytes) // 2
+    return Bounds(min(most, parameters.max_vocabulary or most), n_text)
 
 
 def bound_of(parameters: Parameters) -> int | None:

@@ -34,11 +34,13 @@ from river_amf.layout import (
     lengths_of_classes,
     lengths_of_features,
     lengths_of_voices,
+    lengths_of_words,
     shapes,
 )
 
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
+_FIRST_WORDS = 64
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
 _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
@@ -92,6 +94,7 @@ class Room(NamedTuple):
     # of the forest at the time of the prediction, the sample, and what the voices make of it, so
     # that learning it next can use them.
     address: int
+    values: Array  # all of this
 
 
 class Arena:
@@ -109,6 +112,7 @@ class Arena:
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
         rooms = lengths_of_classes(settings, int(settings["n_classes"][0]))
         rooms |= lengths_of_features(settings, 0, 0) | lengths_of_voices(settings, len(trees))
+        rooms |= lengths_of_words(settings, int(settings["n_words"][0]))
         rooms |= {"counted": 0, "slot": 0, "node": capacity, "box": capacity, "row": 0}
         counters = np.zeros(1, COUNTERS)
         counters["newest_weight"] = 1.0
@@ -122,7 +126,8 @@ class Arena:
             rooms.update(_named_lengths(name, array))
         handle = np.zeros(1, HANDLE)
         handle["next_tree"] = -1
-        rooms["voter"] = rooms["tree"] + rooms["voice"]
+        hears_words = bool(arrays["settings"]["hears_words"][0])
+        rooms["voter"] = rooms["tree"] + rooms["voice"] + hears_words
         arrays = arrays | defaults(rooms, FIELDS.keys() - arrays)
         n_features = int(arrays["settings"]["n_features"][0])
         for draw, key in enumerate(_keys_of_draws(arrays["voices"])):
@@ -176,7 +181,17 @@ class Arena:
         n_heard = self.standardised.size + self.inputs.size
         room = np.zeros(n_proba + 1 + self.rooms["feature"] + n_heard)
         room[n_proba] = -1.0  # no version
-        return Room(room[: self.rooms["class"]].data, room.ctypes.data)
+        return Room(room[: self.rooms["class"]].data, room.ctypes.data, room)
+
+    def heard_in(self, room: Room) -> tuple[Array, Array]:
+        """Return the votes (voters, classes) and standardised samples (paces, features) in a room.
+
+        They are those of the sample that was predicted last.
+        """
+        n_voters, n_classes = self.rooms["voter"], self.rooms["class"]
+        votes, rest = np.split(room.values[n_classes:], [n_voters * n_classes])
+        standardised = rest[1 + self.rooms["feature"] :][: self.standardised.size]
+        return votes.reshape(n_voters, n_classes), standardised.reshape(self.standardised.shape)
 
     def grow_nodes(self, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the room for nodes, up to `max_nodes`."""
@@ -195,6 +210,14 @@ class Arena:
         if n_slots <= self.rooms["slot"]:
             return self
         return self.resized(slot=slot_room(n_slots, int(self.settings["period"][0])))
+
+    def with_words(self, n_words: int, most: int | None) -> Arena:
+        """Return an arena with room for a number of words, of which there will be `most`."""
+        if n_words <= self.rooms["word"]:
+            return self
+        room = max(n_words + n_words // 2, _FIRST_WORDS)
+        room = room if most is None else max(min(room, most), n_words)
+        return self.resized(**lengths_of_words(self.settings, room))
 
     def replacing(self, **arrays: Array) -> Arena:
         """Return an arena with some other arrays of the same shapes."""
@@ -273,7 +296,8 @@ class Arena:
         """Return the lengths of axes that have to change for a number of features and classes."""
         # A small forest gets exactly what it needs. A larger one gets half as much again, because
         # otherwise a stream that keeps adding features or labels would take quadratic time.
-        is_small = self.counts.nbytes + self.boxes.nbytes <= _SMALL
+        grown = self.counts, self.boxes, self.voice_weights, self.directions
+        is_small = sum(array.nbytes for array in grown) <= _SMALL
         rooms: dict[str, int] = {}
         if n_features > self.rooms["feature"]:
             is_exact = is_small or self.settings["n_features"][0] == 0

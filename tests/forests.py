@@ -20,12 +20,15 @@ VARIANTS = {
     "fading": {"fading_factor": 0.7, "split_pure": True},
     "relevance": {"split_intensity": "relevance"},
     "learned vote": {"vote": "learned"},
+    "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 9},
     "restarts": {"restart_threshold": 0.01},
     "adaptive": {"kind": AdaptiveAMFClassifier},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
     "few bytes": {"max_bytes": 250_000},
     "adaptive, few bytes": {"kind": AdaptiveAMFClassifier, "max_bytes": 1_000_000},
     "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
+    "words": {"kind": AdaptiveAMFClassifier, "absent": "zero"},
+    "few words": {"absent": "zero", "max_vocabulary": 4, "split_intensity": "relevance"},
 }
 variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
 

@@ -50,6 +50,7 @@ PARAMETERS = st.fixed_dictionaries(
         "max_categories": st.sampled_from([1, 2, 3]),
         "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
         "vote": st.just("learned"),
+        "linear": st.just("auto"),
         "on_mismatch": st.just("missing"),
         "split_prior": st.sampled_from([0.2, 0.8]),
         "step": st.sampled_from([0.5, 2.0]),

@@ -7,8 +7,8 @@ Three independent parts:
 - `NaiveForest`: the online forest with an object per node. A node keeps every sample that ever went
   through it, and everything else is recomputed from that list. Only what is defined step by step
   is updated in place: with fading, the share and the log-odds of a node; the range of a feature;
-  the weights of the learned vote. Given the same random states, it draws the same numbers as the
-  compiled forest, so trees can be compared node by node;
+  the weights of the learned vote and its linear voices (`naive_voices.py`). Given the same random
+  states, it draws the same numbers as the compiled forest, so trees can be compared node by node;
 - `sample_mondrian`: Mondrian trees drawn all at once on given rows, to compare distributions.
 """
 
@@ -21,6 +21,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
+from naive_voices import VOICE_RATE, Row, Voices
 
 # -------------------------------------------------------------------------------------------------
 # Constants, which might still be tuned
@@ -513,15 +514,16 @@ class Column:
         if not self.is_categorical and not is_number(value):
             raise ValueError(f"feature {self.name!r} is numeric, got {value!r}: give a number")
 
-    def add(self, value: Any) -> None:
-        """Add the value of a sample that the trees are about to learn."""
+    def add(self, value: Any) -> bool:
+        """Add a value that the trees are about to learn; return whether outliers were dropped."""
         self.values.append(value)
         if self.is_categorical:
             self._add_category(value)
-        else:
-            self.is_suspect, dropped = self.range.add(float(value))
-            if dropped:
-                self.observations = []
+            return False
+        self.is_suspect, dropped = self.range.add(float(value))
+        if dropped:
+            self.observations = []
+        return dropped
 
     def observe(self, number: int, value: Any, label: Hashable, weight: float) -> None:
         """Add the latest value to the statistics of relevance once its sample has been learned."""
@@ -570,8 +572,11 @@ class Column:
         """Turn a value into a tree's number; an unseen category gets the next free code."""
         if not self.is_categorical:
             return float(value)
-        code = self.codes[value] if value in self.codes else self.next_code()
-        return category_number(code, self.index, tree_key)
+        return category_number(self.code(value), self.index, tree_key)
+
+    def code(self, value: Any) -> int:
+        """Return the code of a category, for an unseen one the next that is free."""
+        return self.codes[value] if value in self.codes else self.next_code()
 
     def base_intensity(self, kind: str) -> float:
         """lambda_j before relevance: 1, or one over the range (DESIGN.md: split intensity)."""
@@ -994,7 +999,8 @@ class NaiveForest:
     """The Aggregated Mondrian Forest of DESIGN.md, with next to nothing incremental in it.
 
     One tree for each entry of `random_states` (64-bit integers) and `tree_keys` (32-bit integers);
-    the other parameters are those of `AMFClassifier`.
+    `voice_keys` (64-bit integers) are those of the linear voices. The other parameters are those of
+    `AMFClassifier`.
     """
 
     def __init__(
@@ -1014,7 +1020,9 @@ class NaiveForest:
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
         vote: str = "mean",
+        linear: str | None = None,
         on_mismatch: str = "raise",
+        voice_keys: Sequence[int] = (),
     ) -> None:
         if on_mismatch not in ("raise", "missing"):
             raise ValueError(f"on_mismatch is {on_mismatch!r}, not 'raise' or 'missing'")
@@ -1026,6 +1034,10 @@ class NaiveForest:
             raise ValueError(f"fading_factor is {fading_factor!r}, not between 0 and 1")
         if vote not in ("mean", "learned"):
             raise ValueError(f"vote is {vote!r}, not 'mean' or 'learned'")
+        if linear == "auto":
+            linear = "cosines" if vote == "learned" else None
+        if linear is not None and vote != "learned":
+            raise ValueError(f"linear is {linear!r}, which needs vote='learned'")
         self.given_n_classes = n_classes
         self.step = step
         self.split_prior = split_prior
@@ -1048,6 +1060,7 @@ class NaiveForest:
             for random_state, tree_key in zip(random_states, tree_keys, strict=True)
         ]
         self.vote_weights = [1 / len(self.trees)] * len(self.trees)
+        self.voices = Voices(linear, voice_keys)
         self.biases: list[float] = []
 
     def n_classes(self) -> int:
@@ -1085,12 +1098,18 @@ class NaiveForest:
         if y not in self.labels:
             self.labels.append(y)
             self.biases.append(0.0)
-        if self.vote == "learned" and self.n_learnt > 0:
-            self._learn_vote(x, y, w)
-        tame = self.draw_in(x)
-        self._add_values(x)
-        intensities = self.split_intensities()
         label = self.labels.index(y)
+        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        tame = self.draw_in(x)
+        dropped = self._add_values(x)
+        if self.vote == "learned":
+            # voices hear a new feature at once, but standardise by what was before the sample
+            row = self._row(tame)
+            self._learn_vote(of_trees, self.voices.log_votes(row, len(self.labels)), label, w)
+            self.voices.learn(row, label, float(w), len(self.labels))
+            for column in dropped:
+                self.voices.forget_feature(column)
+        intensities = self.split_intensities()
         for t, tree in enumerate(self.trees):
             values = self._encode(tame, tree.tree_key)
             proba = tree.predict(values) if self.restart_threshold else []
@@ -1126,7 +1145,10 @@ class NaiveForest:
             return {}
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
         if self.vote == "learned":
-            return dict(zip(self.labels, self._pool(of_trees), strict=True))
+            row = self._row(self.draw_in(self.without_mismatches(x, learns=False)))
+            of_voices = self.voices.log_votes(row, len(self.labels))
+            pooled = self._pool([*self._log_votes(of_trees), *of_voices])
+            return dict(zip(self.labels, pooled, strict=True))
         of_classes = [math.fsum(p) / len(self.trees) for p in zip(*of_trees, strict=True)]
         seen = of_classes[: len(self.labels)]
         return {label: p / math.fsum(seen) for label, p in zip(self.labels, seen, strict=True)}
@@ -1136,27 +1158,51 @@ class NaiveForest:
         n_seen = len(self.labels)
         return [[math.log(p + VOTE_FLOOR) for p in of_tree[:n_seen]] for of_tree in of_trees]
 
-    def _pool(self, of_trees: Sequence[Sequence[float]]) -> list[float]:
-        """Pool the trees' predictions: softmax of z_c = beta_c + sum_t v_t l_t(c)."""
-        votes = self._log_votes(of_trees)
+    def _pool(self, votes: Sequence[Sequence[float]]) -> list[float]:
+        """Pool the votes of trees and voices i: softmax of z_c = beta_c + sum_i v_i l_i(c)."""
+        weights = self.vote_weights + [voice.vote_weight for voice in self.voices.voices]
         by_class = zip(*votes, strict=True)
         z = [
-            bias + math.fsum(v * vote for v, vote in zip(self.vote_weights, of_class, strict=True))
+            bias + math.fsum(v * vote for v, vote in zip(weights, of_class, strict=True))
             for bias, of_class in zip(self.biases, by_class, strict=True)
         ]
         exps = [math.exp(of_class - max(z)) for of_class in z]
         return [e / math.fsum(exps) for e in exps]
 
-    def _learn_vote(self, x: dict[Hashable, Any], y: Hashable, w: float) -> None:
-        """Move the vote's weights along the gradient of the log-probability of y."""
-        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        votes, pooled, label = self._log_votes(of_trees), self._pool(of_trees), self.labels.index(y)
+    def _learn_vote(
+        self,
+        of_trees: Sequence[Sequence[float]],
+        of_voices: Sequence[Sequence[float]],
+        label: int,
+        w: float,
+    ) -> None:
+        """Move the vote's weights along the gradient of the log-probability of the label."""
         weight = min(float(w), 1.0)
-        for t, of_tree in enumerate(votes):
-            expected = math.fsum(p * vote for p, vote in zip(pooled, of_tree, strict=True))
-            self.vote_weights[t] += VOTE_RATE * weight * (of_tree[label] - expected)
+        of_trees = self._log_votes(of_trees)
+        pooled = self._pool([*of_trees, *of_voices])
+
+        def gradient(votes: Sequence[float]) -> float:
+            expected = math.fsum(p * vote for p, vote in zip(pooled, votes, strict=True))
+            return weight * (votes[label] - expected)
+
+        for t, votes in enumerate(of_trees):
+            self.vote_weights[t] += VOTE_RATE * gradient(votes)
+        for voice, votes in zip(self.voices.voices, of_voices, strict=True):
+            voice.vote_weight += VOICE_RATE * gradient(votes)
         for c, p in enumerate(pooled):
             self.biases[c] += BIAS_RATE * weight * ((c == label) - p)
+
+    def _row(self, x: dict[Hashable, Any]) -> Row:
+        """Make what voices hear of a sample without outliers."""
+        numbers: dict[int, float | None] = {}
+        categories: dict[int, int] = {}
+        for name, column in self.columns.items():
+            value = x.get(name)
+            if not column.is_categorical:
+                numbers[column.index] = None if is_missing(value) else float(value)
+            elif not is_missing(value):
+                categories[column.index] = column.code(value)
+        return Row(numbers, categories)
 
     def encode(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
         """Map the column of each known feature that is present in x to a tree's number."""
@@ -1210,15 +1256,21 @@ class NaiveForest:
             if name in self.columns and not is_missing(value):
                 self.columns[name].check(value)
 
-    def _add_values(self, x: dict[Hashable, Any]) -> None:
-        """Add the values of x; the order of new columns does not depend on that of the dict."""
+    def _add_values(self, x: dict[Hashable, Any]) -> list[int]:
+        """Add the values of x; return the columns whose first outliers were dropped.
+
+        The order of new columns does not depend on that of the dict.
+        """
+        dropped = []
         present = {name: value for name, value in x.items() if not is_missing(value)}
         for name in sorted(present, key=lambda name: (type(name).__name__, repr(name))):
             if name not in self.columns:
                 self.columns[name] = Column(
                     name, len(self.columns), present[name], self.max_categories
                 )
-            self.columns[name].add(present[name])
+            if self.columns[name].add(present[name]):
+                dropped.append(self.columns[name].index)
+        return dropped
 
 
 # -------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from river.utils.pretty import humanize_bytes
 
-from river_amf import kernels, paths, persistence, tables
+from river_amf import kernels, paths, persistence, tables, voices
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.evaluation import EvaluationError
 from river_amf.forest import AMFClassifier
@@ -143,6 +143,10 @@ def _forest(model: AMFClassifier, most: int | None) -> list[str]:
     lines.append(_line("memory", memory))
     if model.fading_factor is not None:
         lines.append(_line("fading", f"share {model.fading_share:.2f} of recent predictions"))
+    if voices.names(arena):
+        pairs = zip(voices.names(arena), voices.vote_weights(arena), strict=True)
+        text = ", ".join(f"{name} {weight:.3f}" for name, weight in pairs)
+        lines.append(_line("linear", f"{text} (weights in the vote)"))
     return [*lines, *_features(model, arena, most), *_trees(model, arena, most)]
 
 

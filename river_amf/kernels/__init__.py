@@ -11,6 +11,7 @@ From the lowest layer to the highest:
 - `store`, `room`: the samples that pure leaves keep, and room for new nodes and samples;
 - `growth`, `expansion`: how trees grow, by extension and in pure cells;
 - `aggregation`, `voices`, `voting`: the average over prunings, linear models, and their vote;
+- `words`, `hearing`: features of which an absent one is 0; what all voices do with a sample;
 - `tracing`: the path of one sample and the like, for explanations;
 - `learning`, `blocks`: the kernels that Python calls, for one sample and for a block;
 - `warming`: compiling everything beforehand.
@@ -52,15 +53,19 @@ from river_amf.kernels.parts import compile_part
 from river_amf.kernels.room import ready_samples
 from river_amf.kernels.store import compact_rows, keep_few_rows
 from river_amf.kernels.tracing import VISIT, category_number, hull_of_leaf, trace_sample
-from river_amf.kernels.voting import VOTE_FLOOR
+from river_amf.kernels.voting import VOICE_FLOOR, VOTE_FLOOR
 from river_amf.kernels.warming import are_in_use, warm_up
+from river_amf.kernels.words import FIRST_VOTE as FIRST_VOTE_OF_WORDS
+from river_amf.kernels.words import LARGEST_INPUT as LARGEST_INPUT_OF_WORDS
 
 __all__ = [
     "BOXES_FULL",
     "CLOSED",
     "DONE",
+    "FIRST_VOTE_OF_WORDS",
     "INFINITE",
     "LARGEST_FLOAT",
+    "LARGEST_INPUT_OF_WORDS",
     "LARGEST_NEWEST",
     "LARGEST_ODDS",
     "LOG_SCALE",
@@ -75,6 +80,7 @@ __all__ = [
     "UNLISTED",
     "UNOPENED",
     "VISIT",
+    "VOICE_FLOOR",
     "VOTE_FLOOR",
     "are_in_use",
     "category_number",

@@ -63,7 +63,7 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
 def inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
     """More arrays of `state.Room`: the standardised sample, and the inputs of the voices."""
     n_voters, width = forest.votes.shape[0], forest.votes.shape[2]
-    n_paces, n_features = forest.standardised.shape
+    n_paces, n_features = len(forest.standards), len(forest.intensity)
     standardised = address + 8 * ((1 + n_voters) * width + 1 + n_features)
     inputs = standardised + 8 * n_paces * n_features
     shape = forest.inputs.shape

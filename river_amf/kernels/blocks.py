@@ -25,7 +25,7 @@ from river_amf.kernels.store import (
     store_row,
 )
 from river_amf.kernels.views import tree_of
-from river_amf.kernels.voices import hear_voice, pace_of, teach_voice
+from river_amf.kernels.voices import pace_of, use_voice
 from river_amf.kernels.voting import (
     judge_tree,
     learn_vote,
@@ -110,13 +110,12 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
                     judge_tree(forest, t, vote, weight)
         samples.next_samples[t] = stop
     for v in range(max(first - n_trees, 0), end - n_trees):
+        inputs, standardised = samples.inputs[v], samples.standardised[pace_of(v)]
         for i in range(samples.next_samples[n_trees + v], stop):
-            x, inputs = samples.clipped[i - start], samples.inputs[v]
-            vote = samples.votes[n_trees + v, i - start]
-            hear_voice(forest, v, x, samples.standardised[pace_of(v), i - start], inputs, vote)
-            if learns and samples.weights[i] > 0.0:
-                label, weight = samples.labels[i], samples.weights[i]
-                teach_voice(forest, v, x, inputs, vote, label, weight)
+            weight = samples.weights[i]
+            label = samples.labels[i] if learns and weight > 0.0 else NONE
+            x, vote = samples.clipped[i - start], samples.votes[n_trees + v, i - start]
+            use_voice(forest, v, x, standardised[i - start], inputs, vote, True, label, weight)
         samples.next_samples[n_trees + v] = stop
     return DONE
 

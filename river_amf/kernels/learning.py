@@ -16,13 +16,13 @@ from river_amf.kernels.arrays import (
     Record,
     Tree,
     forest_of,
-    inputs_of,
     output_of,
     sample_of,
 )
 from river_amf.kernels.compilation import hot, quick_kernel, view
 from river_amf.kernels.expansion import expand_leaf
 from river_amf.kernels.growth import add_leaf, descend, insert_parent
+from river_amf.kernels.hearing import HEARD, LEARN, PREDICT, UNHEARD, use_voices
 from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.parts import (
     INTEGER,
@@ -33,8 +33,7 @@ from river_amf.kernels.parts import (
     part,
 )
 from river_amf.kernels.random_numbers import code_row
-from river_amf.kernels.room import count_ready, hears_trees, lack_to_predict
-from river_amf.kernels.standardisation import standardise
+from river_amf.kernels.room import count_ready, has_voices, hears_trees, lack_to_predict
 from river_amf.kernels.store import (
     check_rows,
     count_late,
@@ -48,7 +47,6 @@ from river_amf.kernels.store import (
 )
 from river_amf.kernels.structure import is_spent, keeps_samples, longest_list, splits_left
 from river_amf.kernels.views import tree_of
-from river_amf.kernels.voices import copy_inputs, hear_voices, teach_voices
 from river_amf.kernels.voting import (
     copy_votes,
     judge_tree,
@@ -128,24 +126,27 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
 def learn_sample(arena: int, sample: int, label: int, weight: float, output: int) -> int:
     """Learn a sample in every tree; return one of `answers`, such as which room ran out."""
     # `arena` is the address of its handle, and `sample` that of (3, n_features) values: the encoded
-    # sample, room for it without outliers, and room for one tree's coding of it. `output` is that
+    # sample, room for it without outliers, and room for one tree's coding of it; and of its words,
+    # if there are any (`sparse.SparseSample`). `output` is that
     # of predict_sample, which may have predicted this very sample. If room or memory runs out, the
     # same call continues where this one stopped, once there is more (handle["next_tree"]).
     forest = forest_of(arena)
     handle = forest.handle
-    values = sample_of(sample, forest.settings[0]["n_features"])
+    settings = forest.settings[0]
+    values = sample_of(sample, settings["n_features"])
     _, votes, seen = output_of(output, forest)
     first_tree = handle["next_tree"]
     has_votes = (
         first_tree == NONE
-        and forest.settings[0]["learns_vote"]
+        and settings["learns_vote"]
         and seen[0] == handle["version"]
         and is_same(values[0], seen[1:])
     )
     if has_votes:
         copy_votes(votes, forest.votes)
-        copy_inputs(inputs_of(output, forest)[1], forest.inputs)
-    return learn_in_forest(forest, handle, first_tree, values, label, weight, has_votes)
+    return learn_in_forest(
+        forest, handle, first_tree, sample, values, label, weight, output, has_votes
+    )
 
 
 @view
@@ -153,9 +154,11 @@ def learn_in_forest(
     forest: Forest,
     handle: Record,
     first_tree: int,
+    address: int,
     sample: Array,
     label: int,
     weight: float,
+    output: int,
     has_votes: bool,
 ) -> int:
     """Do the work of learn_sample; `has_votes` says whether the trees' votes are known already."""
@@ -174,10 +177,9 @@ def learn_in_forest(
         if n_ready < 0:
             return n_ready
         clip_outliers(forest, sample[0], n_features, sample[1])
-        for pace in range(len(forest.standards)):
-            standardise(forest, pace, sample[1], True, forest.standardised[pace])
-        if not has_votes:
-            hear_voices(forest, sample[1], forest.standardised, forest.inputs, forest.votes)
+        if has_voices(settings):
+            stage = HEARD if has_votes else UNHEARD
+            use_voices(forest, address, output, stage, label, weight)
         update_intensity(forest, sample[0], label, weight)
         if keeps_rows:
             store_row(forest, sample[1], label, weight)
@@ -199,7 +201,8 @@ def learn_in_forest(
     handle["next_tree"] = NONE
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, label, weight)
-        teach_voices(forest, sample[1], forest.inputs, forest.votes, label, weight)
+    if has_voices(settings):
+        use_voices(forest, address, output, LEARN, label, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
     check_rows(forest)
@@ -231,10 +234,8 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     if not settings["learns_vote"]:
         mean_votes(settings, votes, 0, proba)
         return DONE
-    standardised, inputs = inputs_of(output, forest)
-    for pace in range(len(forest.standards)):
-        standardise(forest, pace, values[1], False, standardised[pace])
-    hear_voices(forest, values[1], standardised, inputs, votes)
+    if has_voices(settings):
+        use_voices(forest, sample, output, PREDICT, NONE, 0.0)
     pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
         seen[1 + j] = values[0, j]

@@ -44,8 +44,11 @@ POOL_VOTES = PARTS.index("pool_votes")
 LEARN_VOTE = PARTS.index("learn_vote")
 JUDGE_TREE = PARTS.index("judge_tree")
 STANDARDISE = PARTS.index("standardise")
-HEAR_VOICE = PARTS.index("hear_voice")
-TEACH_VOICE = PARTS.index("teach_voice")
+USE_VOICE = PARTS.index("use_voice")
+USE_VOICES = PARTS.index("use_voices")
+HEAR_WORDS = PARTS.index("hear_words")
+TEACH_WORDS = PARTS.index("teach_words")
+COUNT_WORDS = PARTS.index("count_words")
 
 _PARTS: dict[str, tuple[Any, tuple[Any, ...]]] = {}
 

@@ -12,8 +12,9 @@ from river_amf.kernels.arrays import Forest, Record, forest_of
 from river_amf.kernels.compilation import hot, quick_kernel
 from river_amf.kernels.parts import (
     BOUND_ROWS,
+    COUNT_WORDS,
     EXPAND_LEAF,
-    HEAR_VOICE,
+    HEAR_WORDS,
     JUDGE_TREE,
     LEARN_TREE,
     LEARN_VOTE,
@@ -21,8 +22,10 @@ from river_amf.kernels.parts import (
     RELEASE_ROWS,
     STANDARDISE,
     TAKE_VOTE,
-    TEACH_VOICE,
+    TEACH_WORDS,
     UPDATE_INTENSITY,
+    USE_VOICE,
+    USE_VOICES,
     WEIGH_FADED_CELL,
     WEIGH_FEATURES,
 )
@@ -40,6 +43,12 @@ def hears_trees(settings: Record) -> bool:
 
 
 @hot
+def has_voices(settings: Record) -> bool:
+    """Whether anything besides the trees listens to a sample."""
+    return settings["n_voices"] > 0 or settings["n_words"] > 0
+
+
+@hot
 def lack_to_predict(forest: Forest) -> int:
     """Which part has to be compiled before samples are predicted, as an answer, or NOTHING."""
     parts = forest.parts
@@ -47,11 +56,15 @@ def lack_to_predict(forest: Forest) -> int:
         return UNCOMPILED - TAKE_VOTE
     if parts[POOL_VOTES] == 0 and forest.settings[0]["learns_vote"]:
         return UNCOMPILED - POOL_VOTES
+    if parts[HEAR_WORDS] == 0 and forest.settings[0]["hears_words"]:
+        return UNCOMPILED - HEAR_WORDS
     if len(forest.voices) > 0:
         if parts[STANDARDISE] == 0:
             return UNCOMPILED - STANDARDISE
-        if parts[HEAR_VOICE] == 0:
-            return UNCOMPILED - HEAR_VOICE
+        if parts[USE_VOICE] == 0:
+            return UNCOMPILED - USE_VOICE
+    if parts[USE_VOICES] == 0 and has_voices(forest.settings[0]):
+        return UNCOMPILED - USE_VOICES
     return NOTHING
 
 
@@ -71,10 +84,12 @@ def lack_to_learn(forest: Forest) -> int:
         return UNCOMPILED - WEIGH_FEATURES
     if parts[LEARN_VOTE] == 0 and settings["learns_vote"]:
         return UNCOMPILED - LEARN_VOTE
-    if parts[TEACH_VOICE] == 0 and len(forest.voices) > 0:
-        return UNCOMPILED - TEACH_VOICE
     if parts[JUDGE_TREE] == 0 and settings["restart_threshold"] > 0.0:
         return UNCOMPILED - JUDGE_TREE
+    if settings["n_words"] > 0 and (parts[COUNT_WORDS] == 0 or parts[USE_VOICES] == 0):
+        return UNCOMPILED - (COUNT_WORDS if parts[COUNT_WORDS] == 0 else USE_VOICES)
+    if parts[TEACH_WORDS] == 0 and settings["hears_words"]:
+        return UNCOMPILED - TEACH_WORDS
     if settings["interval"] > 0 and (parts[BOUND_ROWS] == 0 or parts[RELEASE_ROWS] == 0):
         return UNCOMPILED - (BOUND_ROWS if parts[BOUND_ROWS] == 0 else RELEASE_ROWS)
     if hears_trees(settings):

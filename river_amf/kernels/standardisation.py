@@ -43,9 +43,12 @@ def standardise(forest: Forest, pace: int, x: Array, learns: int, out: Array) ->
         deviation = value - mean
         limit = LARGEST_DEVIATION
         if n_values > FEW_VALUES and variance > least:
-            limit = min(limit, LARGEST_STEP * math.sqrt(variance))
-        deviation = min(max(deviation, -limit), limit)
-        share = max(rate, 1.0 / (n_values + 1))
+            step = LARGEST_STEP * math.sqrt(variance)
+            limit = step if step < limit else limit
+        deviation = deviation if deviation < limit else limit
+        deviation = deviation if deviation > -limit else -limit
+        share = 1.0 / (n_values + 1)
+        share = share if share > rate else rate
         mean += share * deviation
         variance = (1.0 - share) * (variance + share * deviation * deviation)
         standard["mean"] = mean if abs(mean) > NEGLIGIBLE else 0.0
@@ -56,7 +59,8 @@ def standardise(forest: Forest, pace: int, x: Array, learns: int, out: Array) ->
 def score(deviation: float, variance: float, least: float) -> float:
     """A deviation from the mean in standard deviations, clipped; 0 for a constant."""
     z = deviation / math.sqrt(variance) if variance > least else 0.0
-    return min(max(z, -LARGEST_SCORE), LARGEST_SCORE)
+    z = z if z < LARGEST_SCORE else LARGEST_SCORE  # min and max take long to compile
+    return z if z > -LARGEST_SCORE else -LARGEST_SCORE
 
 
 @helper

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.arrays import FOREST, Array, Forest
+from river_amf.kernels.arrays import FOREST, NONE, Array, Forest
 from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.cosines import count_cosines, take_cosines
 from river_amf.kernels.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
@@ -22,47 +22,55 @@ LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, MATRIX, ROW)
+@hot
+def pace_of(v: int) -> int:
+    """The pace at which the inputs of a voice are standardised."""
+    return v - 1 if v > 1 else 0
+
+
+@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, MATRIX, ROW, INTEGER, INTEGER, NUMBER)
+def use_voice(
+    forest: Forest,
+    v: int,
+    x: Array,
+    standardised: Array,
+    inputs: Array,
+    vote: Array,
+    hears: int,
+    label: int,
+    weight: float,
+) -> None:
+    """Let a voice hear a sample, and then learn it if there is a label."""
+    if hears:
+        hear_voice(forest, v, x, standardised, inputs, vote)
+    if label != NONE:
+        teach_voice(forest, v, x, inputs, vote, label, weight)
+
+
+@helper
 def hear_voice(
     forest: Forest, v: int, x: Array, standardised: Array, inputs: Array, vote: Array
 ) -> None:
     """Write the inputs of a voice, and its log p(c) for the labels seen so far."""
-    own = inputs[0]
+    settings = forest.settings[0]
+    n_labels, n_features = settings["n_labels"], settings["n_features"]
+    own, n_inputs = inputs[0], 1 + n_features
     own[0] = 1.0
-    n_features = forest.settings[0]["n_features"]
     if v == LOGISTIC:
         for j in range(n_features):
             own[1 + j] = standardised[j]
     else:
+        n_inputs = 1 + N_COSINES
         take_cosines(forest, v - 1, standardised, inputs[1], own)
-    n_inputs = 1 + (n_features if v == LOGISTIC else N_COSINES)
-    n_labels = forest.settings[0]["n_labels"]
     for c in range(n_labels):
         vote[c] = dot(forest.voice_weights[v, c], own, n_inputs)
-    if v == LOGISTIC and forest.settings[0]["has_categories"]:
-        n_before = 0
-        for j in range(n_features):
-            if forest.is_categorical[j]:
-                if not math.isnan(x[j]):
-                    weights = forest.category_weights[n_before, int(x[j]) % N_CODES]
-                    for c in range(n_labels):
-                        vote[c] += weights[c]
-                n_before += 1
+    n_before = 0  # categorical features before this one
+    for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
+        if forest.is_categorical[j]:
+            for c in range(0 if math.isnan(x[j]) else n_labels):
+                vote[c] += forest.category_weights[n_before, int(x[j]) % N_CODES, c]
+            n_before += 1
     log_softmax(vote, n_labels)
-
-
-@hot
-def hear_voices(forest: Forest, x: Array, standardised: Array, inputs: Array, votes: Array) -> None:
-    """Let all voices hear a single sample, and write their votes after those of the trees."""
-    for v in range(len(forest.voices)):
-        vote = votes[len(forest.trees) + v, 0]
-        hear_voice(forest, v, x, standardised[pace_of(v)], inputs[v], vote)
-
-
-@hot
-def pace_of(v: int) -> int:
-    """The pace at which the inputs of a voice are standardised."""
-    return max(v - 1, 0)
 
 
 @hot
@@ -85,7 +93,7 @@ def log_softmax(scores: Array, n: int) -> None:
     """Turn the first n scores into logarithms of probabilities."""
     largest = -math.inf
     for c in range(n):
-        largest = max(largest, scores[c])
+        largest = scores[c] if scores[c] > largest else largest
     total = 0.0
     for c in range(n):
         total += math.exp(scores[c] - largest)
@@ -94,60 +102,45 @@ def log_softmax(scores: Array, n: int) -> None:
         scores[c] -= offset
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, MATRIX, ROW, INTEGER, NUMBER)
+@helper
 def teach_voice(
     forest: Forest, v: int, x: Array, inputs: Array, vote: Array, label: int, weight: float
 ) -> None:
     """Learn a sample in a voice that has just heard it."""
-    trust, n_features = min(weight, 1.0), forest.settings[0]["n_features"]
+    settings, trust = forest.settings[0], weight if weight < 1.0 else 1.0
+    n_labels, n_features = settings["n_labels"], settings["n_features"]
     step, n_inputs = (STEP, 1 + n_features) if v == LOGISTIC else (COSINE_STEP, 1 + N_COSINES)
-    for c in range(forest.settings[0]["n_labels"]):
+    own = inputs[0]
+    for c in range(n_labels):
         error = math.exp(vote[c]) - (c == label)
         if abs(error) < TINY_ERROR:
             continue
         error *= trust
         weights, squares = forest.voice_weights[v, c], forest.voice_squares[v, c]
         for i in range(n_inputs):
-            value = inputs[0, i]
+            value = own[i]
             gradient = error * value
-            square = max(KEPT_SQUARES * squares[i] + gradient * gradient, LEAST_SQUARES)
+            square = faded_square(squares[i], gradient)
             squares[i] = square if value != 0.0 else squares[i]
             weights[i] -= step * gradient / math.sqrt(square)
-        if v == LOGISTIC and forest.settings[0]["has_categories"]:
-            teach_categories(forest, x, c, error)
+        n_before = 0
+        for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
+            if forest.is_categorical[j]:
+                if not math.isnan(x[j]):
+                    k = int(x[j]) % N_CODES
+                    weights = forest.category_weights[n_before, k]
+                    squares = forest.category_squares[n_before, k]
+                    squares[c] = faded_square(squares[c], error)
+                    weights[c] -= step * error / math.sqrt(squares[c])
+                n_before += 1
     if v > LOGISTIC:
-        count_cosines(forest, v - 1, inputs[1], forest.voices[v]["n_learned"])
-        forest.voices[v]["n_learned"] += 1
-
-
-@helper
-def teach_categories(forest: Forest, x: Array, c: int, error: float) -> None:
-    """Take a step in the weights of the sample's categories for one label."""
-    n_before = 0
-    for j in range(forest.settings[0]["n_features"]):
-        if forest.is_categorical[j]:
-            if not math.isnan(x[j]):
-                k = int(x[j]) % N_CODES
-                square = KEPT_SQUARES * forest.category_squares[n_before, k, c] + error * error
-                forest.category_squares[n_before, k, c] = square
-                forest.category_weights[n_before, k, c] -= STEP * error / math.sqrt(square)
-            n_before += 1
+        n_learned = forest.voices[v]["n_learned"]
+        count_cosines(forest, v - 1, inputs[1], n_learned)
+        forest.voices[v]["n_learned"] = n_learned + 1
 
 
 @hot
-def teach_voices(
-    forest: Forest, x: Array, inputs: Array, votes: Array, label: int, weight: float
-) -> None:
-    """Learn a single sample in all voices, which have just heard it."""
-    for v in range(len(forest.voices)):
-        vote = votes[len(forest.trees) + v, 0]
-        teach_voice(forest, v, x, inputs[v], vote, label, weight)
-
-
-@hot
-def copy_inputs(inputs: Array, out: Array) -> None:
-    """Copy the inputs of all voices."""
-    for v in range(len(inputs)):
-        for i in range(inputs.shape[2]):
-            out[v, 0, i] = inputs[v, 0, i]
-            out[v, 1, i] = inputs[v, 1, i]
+def faded_square(square: float, gradient: float) -> float:
+    """A sum of squared gradients, after one more."""
+    square = KEPT_SQUARES * square + gradient * gradient
+    return square if square > LEAST_SQUARES else LEAST_SQUARES

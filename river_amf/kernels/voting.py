@@ -19,7 +19,8 @@ from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
 VOICE_FLOOR = -7.0  # of the logarithms of a voice; that of the trees is about the same
-VOICE_RATE = 0.005
+WORDS_RATE = 0.1  # of that of the words
+VOICE_RATE = 0.01
 BIAS_RATE = 0.02
 
 RECENT_RATE = 0.02  # of the running mean of a tree's recent losses
@@ -72,6 +73,9 @@ def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
         for v in range(len(forest.voices)):
             heard = max(votes[n_trees + v, i, c], VOICE_FLOOR)
             log_p += forest.voices[v]["vote_weight"] * heard
+        if forest.settings[0]["hears_words"]:
+            heard = max(votes[len(votes) - 1, i, c], VOICE_FLOOR)
+            log_p += forest.counters[0]["words_vote"] * heard
         proba[c] = log_p
         largest = max(largest, log_p)
     for c in range(n_labels):
@@ -92,13 +96,23 @@ def learn_vote(forest: Forest, votes: Array, i: int, label: int, weight: float) 
             gradient -= proba[c] * votes[t, i, c]
         forest.trees[t]["vote_weight"] += VOTE_RATE * trust * gradient
     for v in range(len(forest.voices)):
-        gradient = max(votes[n_trees + v, i, label], VOICE_FLOOR)
-        for c in range(n_labels):
-            gradient -= proba[c] * max(votes[n_trees + v, i, c], VOICE_FLOOR)
+        gradient = gradient_of(votes[n_trees + v, i], proba, label, n_labels)
         forest.voices[v]["vote_weight"] += VOICE_RATE * trust * gradient
+    if forest.settings[0]["hears_words"]:
+        gradient = gradient_of(votes[len(votes) - 1, i], proba, label, n_labels)
+        forest.counters[0]["words_vote"] += WORDS_RATE * trust * gradient
     for c in range(n_labels):
         forest.bias[c] -= BIAS_RATE * trust * proba[c]
     forest.bias[label] += BIAS_RATE * trust
+
+
+@hot
+def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
+    """The derivative of log P(y) by the weight of a voice."""
+    gradient = max(vote[label], VOICE_FLOOR)
+    for c in range(n_labels):
+        gradient -= proba[c] * max(vote[c], VOICE_FLOOR)
+    return gradient
 
 
 @hot

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.kernels import NONE, UNLISTED
-from river_amf.layout import COPIED, FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
+from river_amf.layout import CHOSEN, COPIED, FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
 from river_amf.persistence.errors import FileError
 from river_amf.state import defaults
 from river_amf.weights import LARGEST_WEIGHT
@@ -31,11 +31,15 @@ _NEWEST_BOUND = 2 * kernels.LARGEST_NEWEST
 _FEW_VOTES = 2**20
 _FACTOR = 1e300  # up to this, products with counts and sums stay finite
 _SMALL = 2**24  # bytes
+_COLUMNS = "columns of words"
 _SIZES = {"counters", "trees"}  # the arrays that hold the numbers of nodes, boxes and rows
 
 # Fields that files of an earlier format lack, with the value they get: array -> field -> value. To
 # add a field to a record of `layout`, increase container.FORMAT and name it here.
-ADDED: dict[str, dict[str, float]] = {"trees": {"n_restarts": 0.0}}
+ADDED: dict[str, dict[str, float]] = {
+    "trees": {"n_restarts": 0.0},
+    "counters": {"n_chosen": 0.0, "words_vote": 0.0},
+}
 
 
 def demand(is_sound: Any, what: str) -> None:
@@ -200,6 +204,30 @@ def _check_voices(arrays: dict[str, Array]) -> None:
         demand(is_sound, "squared gradients of linear models")
     demand(lies(cosines[:, 0], -1, 1), "means of cosines")
     demand(lies(cosines[:, 1], 0, 1), "variances of cosines")
+
+
+def check_words(arrays: dict[str, Array], columns: Array) -> None:
+    """Raise FileError unless words have the columns of their features, by slot (-1 if it is free).
+
+    >>> arrays = {"words": np.ones(1, FIELDS["words"].dtype)}
+    >>> check_words(arrays, np.zeros(1, np.int64))
+    Traceback (most recent call last):
+    river_amf.persistence.errors.FileError: is damaged: its columns of words cannot be right
+    """
+    words = arrays["words"]
+    is_chosen = words["column"] == CHOSEN
+    demand((words["column"] == np.where(is_chosen, CHOSEN, np.maximum(columns, 0))).all(), _COLUMNS)
+    demand((columns[is_chosen] == 0).all() and columns[0] == 0 and not is_chosen[0], _COLUMNS)
+    demand(arrays["counters"]["n_chosen"][0] == is_chosen.sum(), "number of chosen words")
+    demand(lies(arrays["counters"]["words_vote"], -_FACTOR, _FACTOR), "vote of words")
+    demand(lies(words["uses"], 0, _LARGEST_COUNT), "uses of words")
+    demand(lies(words["weight"], 0, _FACTOR), "numbers of words")
+    demand(lies(words["squares"], 0, _FACTOR), "squares of words")
+    demand((words["weight"][words["squares"] > 0] > 0).all(), "numbers of words")
+    demand(lies(arrays["word_sums"], -_FACTOR, _FACTOR), "sums of words")
+    demand(lies(arrays["word_weights"], -_FACTOR, _FACTOR), "weights of words")
+    is_sound = (arrays["word_squares"] > 0).all() and lies(arrays["word_squares"], 0, _FACTOR)
+    demand(is_sound, "squared gradients of words")
 
 
 def _are_ranges(ends: Array, largest: float) -> bool:

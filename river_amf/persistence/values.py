@@ -36,6 +36,7 @@ from river_amf.mismatch import Mismatches
 from river_amf.persistence import scalars
 from river_amf.persistence.errors import FileError
 from river_amf.persistence.headers import Unparsed, is_array, items_of
+from river_amf.vocabulary import Vocabulary
 
 _DEEPEST = 50  # how deep tuples may be nested
 _LARGEST_PLAIN = 2**63
@@ -261,6 +262,34 @@ def features_to_json(features: Features) -> list[list[Any]]:
         if known is not None and known.epoch:
             result[-1] += [list(known.codes.values()), known.epoch]
     return result
+
+
+def words_to_json(vocabulary: Vocabulary) -> list[list[Any]]:
+    """Return words in order of arrival, and their slots.
+
+    >>> words_to_json(Vocabulary({"good": 2}))
+    [['good'], [2]]
+    """
+    return [_savable(vocabulary.slots, "feature name"), list(vocabulary.slots.values())]
+
+
+def words_from_json(items: Any, n_slots: int) -> Vocabulary:
+    """Return the words in a file that has `n_slots` of them, or raise FileError.
+
+    >>> words_from_json([["good"], [2]], 3).slots
+    {'good': 2}
+    """
+    wrong = FileError("is damaged: its words cannot be right")
+    parts = itertools.islice(items_of(items) if is_array(items) else [], 3)
+    words = distinct_from_json(next(parts, None), "feature")
+    slots = next(parts, None)
+    slots = [*items_of(slots)] if is_array(slots) else []
+    are_slots = all(type(slot) is int and 0 < slot < n_slots for slot in slots)
+    if not are_slots or len({*slots}) != len(slots) or len(words) != len(slots):
+        raise wrong
+    if next(parts, wrong) is not wrong:
+        raise wrong
+    return Vocabulary(dict(zip(words, slots, strict=True)))
 
 
 def undecided_to_json(features: Features) -> list[list[Any]]:

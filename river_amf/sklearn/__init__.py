@@ -46,6 +46,11 @@ class AMFClassifier(OnlineForest):
         the classes seen so far.
     loss, split_prior, max_categories, max_bytes, split_intensity, fading_factor, restart_threshold
         As in `river_amf.AMFClassifier`.
+    absent
+        `"missing"`, or `"zero"`, as in `river_amf.AMFClassifier`: a 0 says nothing then, and X may
+        be a sparse matrix.
+    max_columns, max_vocabulary
+        As in `river_amf.AMFClassifier`.
     vote, linear, on_mismatch
         As in `river_amf.AMFClassifier`.
     n_jobs
@@ -111,6 +116,9 @@ class AMFClassifier(OnlineForest):
         split_prior: float = 0.5,
         max_categories: int | None = None,
         max_bytes: int | None = None,
+        absent: str = "missing",
+        max_columns: int = 60,
+        max_vocabulary: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
         restart_threshold: float | None = None,
@@ -132,6 +140,9 @@ class AMFClassifier(OnlineForest):
         self.split_prior = split_prior
         self.max_categories = max_categories
         self.max_bytes = max_bytes
+        self.absent = absent
+        self.max_columns = max_columns
+        self.max_vocabulary = max_vocabulary
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
         self.restart_threshold = restart_threshold
@@ -189,6 +200,9 @@ class AdaptiveAMFClassifier(AMFClassifier):
         split_prior: float = 0.7,
         max_categories: int | None = 5000,
         max_bytes: int | None = None,
+        absent: str = "missing",
+        max_columns: int = 60,
+        max_vocabulary: int | None = None,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,
@@ -211,6 +225,9 @@ class AdaptiveAMFClassifier(AMFClassifier):
             split_prior=split_prior,
             max_categories=max_categories,
             max_bytes=max_bytes,
+            absent=absent,
+            max_columns=max_columns,
+            max_vocabulary=max_vocabulary,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
             restart_threshold=restart_threshold,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from river_amf import inspection
+from river_amf import inspection, sparse_rows
 from river_amf.persistence import soundness, values
 from river_amf.persistence.container import take
 from river_amf.persistence.headers import is_array, items_of
@@ -21,6 +21,17 @@ class OnlineForest(OnlineClassifier):
 
     _own: ClassVar[frozenset[str]] = frozenset({"class_weight"})
     class_weight: dict[Any, float] | str | None
+    absent: str
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.absent == "zero"
+        return tags
+
+    def _read_frame(self, X: Any, *, is_first: bool) -> Any:
+        if self.absent != "zero":
+            sparse_rows.refuse_matrix(X)
+        return super()._read_frame(X, is_first=is_first)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

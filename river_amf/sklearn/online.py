@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from river_amf import frames
+from river_amf import frames, sparse_rows
 from river_amf.kinds import shown
 from river_amf.locks import ModelLock
 from river_amf.sklearn.saving import SavedEstimator, as_river_takes
@@ -53,9 +53,10 @@ class OnlineClassifier(ClassifierMixin, SavedEstimator):
         ----------
         X
             Array of shape (n_samples, n_features), or a dataframe of that shape from pandas,
-            polars, pyarrow or any other library that narwhals supports. Values are numbers or
-            categories (strings and other hashable objects); None and NaN are missing values. The
-            columns of an array are the features 0, 1, ...
+            polars, pyarrow or any other library that narwhals supports; with `absent="zero"` also
+            a sparse matrix or array of scipy. Values are numbers or categories (strings and other
+            hashable objects); None and NaN are missing values. The columns of an array are the
+            features 0, 1, ...
         y
             Array-like of shape (n_samples,) with the labels: strings, integers or booleans.
 
@@ -67,8 +68,8 @@ class OnlineClassifier(ClassifierMixin, SavedEstimator):
         Raises
         ------
         TypeError, ValueError
-            If a parameter, X or y is invalid; sparse matrices and infinite values are not
-            supported. The estimator is left unchanged.
+            If a parameter, X or y is invalid; infinite values are not supported, and sparse
+            matrices only with `absent="zero"`. The estimator is left unchanged.
 
         Examples
         --------
@@ -397,8 +398,15 @@ class OnlineClassifier(ClassifierMixin, SavedEstimator):
         labels = np.array(list(self.model_._labels)[: proba.shape[1]], dtype=self.classes_.dtype)
         return np.searchsorted(self.classes_, labels)
 
-    def _read_frame(self, X: Any, *, is_first: bool) -> nw.DataFrame[Any]:
-        """Return X as a dataframe with the columns that the model knows."""
+    def _read_frame(self, X: Any, *, is_first: bool) -> Any:
+        """Return X as a dataframe, or as sparse rows, with the columns that the model knows."""
+        if sparse_rows.is_matrix(X) and self.__sklearn_tags__().input_tags.sparse:
+            X = validate_data(
+                self, X, reset=is_first, accept_sparse="csr", ensure_all_finite=self._finite
+            )
+            if is_first:
+                self._columns = list(range(X.shape[1]))
+            return sparse_rows.read_rows(X)._replace(names=self._columns)
         if nw.dependencies.is_into_dataframe(X):
             frame = frames.read_frame(X)
             validate_data(self, X, reset=is_first, skip_check_array=True)

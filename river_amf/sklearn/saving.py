@@ -126,8 +126,8 @@ class SavedEstimator(Saved, BaseEstimator):
     def _strangers(self) -> list[Any]:
         """Return the features and labels of `model_` that are not known columns or classes."""
         columns, classes = {*self._columns}, {*self.classes_.tolist()}
-        features = getattr(self.model_, "_features", ())  # a dummy has no features
-        strangers = [name for name in features if name not in columns]
+        names = self.model_._features.names if hasattr(self.model_, "_features") else ()  # a dummy
+        strangers = [name for name in names if name not in columns]
         return strangers + [label for label in self.model_._labels if label not in classes]
 
     def _is_of_model(self, name: str, value: Any) -> bool:

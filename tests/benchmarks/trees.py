@@ -42,12 +42,14 @@ def warm_up(forest: str) -> None:
     FORESTS[forest]().predict_proba_then_learn_many(frame, labels)
 
 
-def run(forest: str, n_trees: int, data: Path, name: str, seed: int) -> Figures:
-    """Run a forest along a stream."""
+def frame_of(name: str, data: Path) -> tuple[pd.DataFrame, pd.Series]:
+    """Load a stream as a dataframe and its labels."""
     samples = load(name, data, 8_000 if name == "spam" else 50_000)
-    frame, labels = pd.DataFrame([x for x, _ in samples]), pd.Series([y for _, y in samples])
-    model = FORESTS[forest](n_estimators=n_trees, seed=seed)
-    warm_up(forest)
+    return pd.DataFrame([x for x, _ in samples]), pd.Series([y for _, y in samples])
+
+
+def measure(model: AMFClassifier, frame: pd.DataFrame, labels: pd.Series) -> Figures:
+    """Run a new model along a stream."""
     start = time.process_time()
     proba = model.predict_proba_then_learn_many(frame, labels)
     seconds = time.process_time() - start
@@ -60,6 +62,13 @@ def run(forest: str, n_trees: int, data: Path, name: str, seed: int) -> Figures:
         us=1e6 * seconds / len(frame),
         mb=model.memory_usage / 1e6,
     )
+
+
+def run(forest: str, n_trees: int, data: Path, name: str, seed: int) -> Figures:
+    """Run a forest along a stream."""
+    frame, labels = frame_of(name, data)
+    warm_up(forest)
+    return measure(FORESTS[forest](n_estimators=n_trees, seed=seed), frame, labels)
 
 
 def main(argv: list[str] | None = None) -> int:

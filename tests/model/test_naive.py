@@ -1,6 +1,7 @@
 """The compiled forest against the object-per-node reference, fed the same random draws."""
 
 import naive
+import numpy as np
 import pytest
 from generated import PARAMETERS, streams
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ ADAPTIVE = {
     "split_prior": 0.8,
     "restart_threshold": 5.0,
     "vote": "learned",
+    "linear": "auto",
     "max_nodes": 101,
 }
 LONGER = {
@@ -24,6 +26,8 @@ LONGER = {
     "unit": {"split_intensity": "unit", "split_prior": 0.8, "step": 0.5},
     "fading, relevance": {"fading_factor": 0.5, "split_intensity": "relevance"},
     "fading, vote": {"fading_factor": 0.7, "step": 0.5, "vote": "learned"},
+    "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 5},
+    "cosines, unit": {"vote": "learned", "linear": "cosines", "split_intensity": "unit"},
     "adaptive": ADAPTIVE,
     "adaptive, pure cells": ADAPTIVE | {"split_pure": True, "n_classes": 5},
 }
@@ -32,10 +36,10 @@ LONGER = {
 def pair(n_estimators=2, **parameters):
     """Make a compiled and a naive forest that draw the same random numbers."""
     model = AMFClassifier(n_estimators=n_estimators, seed=5, **parameters)
-    trees = begin(model).trees
-    random_states = [int(state) for state in trees["random_state"]]
-    keys = [int(key) for key in trees["key"]]
-    return model, naive.NaiveForest(random_states, keys, **parameters)
+    arena = begin(model)
+    random_states, keys = arena.trees["random_state"].tolist(), arena.trees["key"].tolist()
+    voice_keys = arena.voices["key"].tolist()
+    return model, naive.NaiveForest(random_states, keys, voice_keys=voice_keys, **parameters)
 
 
 def check_same_tree(model, reference, tree):
@@ -94,8 +98,35 @@ def check_same_state(model, reference):
         assert arena.trees["vote_weight"] == pytest.approx(reference.vote_weights, abs=1e-12)
         n_labels = len(reference.labels)
         assert arena.bias[:n_labels] == pytest.approx(reference.biases, abs=1e-12)
+    check_same_voices(model, reference)
     if model.fading_factor is not None:
         assert model.fading_share == pytest.approx(reference.fading_share(), abs=1e-12)
+
+
+def check_same_voices(model, reference):
+    """Compare the linear voices: their standards, weights, squares and weights in the vote."""
+    arena = model._arena
+    assert len(arena.voices) == len(reference.voices.voices)
+    paces = reference.voices.standards.values()  # of which a single voice hears the first
+    for of_pace, standards in zip(arena.standards, paces, strict=False):
+        for j, standard in standards.items():
+            expected = (standard.n, standard.mean, standard.variance)
+            assert of_pace[j].item() == pytest.approx(expected, rel=1e-12)
+    categorical = [j for j in range(len(arena.is_categorical)) if arena.is_categorical[j]]
+    for v, voice in enumerate(reference.voices.voices):
+        assert arena.voices["vote_weight"][v] == pytest.approx(voice.vote_weight, abs=1e-12)
+        for (c, name), square in voice.squares.items():
+            if isinstance(name, tuple):
+                where = categorical.index(name[0]), name[1], c
+                weights, squares = arena.category_weights, arena.category_squares
+            else:
+                where = v, c, 0 if name == "intercept" else 1 + name
+                weights, squares = arena.voice_weights, arena.voice_squares
+            assert squares[where] == pytest.approx(square, rel=1e-11)
+            assert weights[where] == pytest.approx(voice.weights[c, name], abs=1e-11)
+    for draw, voice in enumerate(reference.voices.voices[1:]):
+        statistics = [(standard.mean, standard.variance) for standard in voice.standards]
+        assert pytest.approx(np.array(statistics), abs=1e-12) == arena.cosines[draw].T
 
 
 @pytest.mark.slow

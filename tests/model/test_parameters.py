@@ -60,6 +60,13 @@ OF_THE_FOREST = OF_THE_DUMMY | {
         [*NOT_INTEGERS, 0],
         "integer >= 1 or None",
     ),
+    "absent": (["missing", "zero"], [*NOT_CHOICES, None, "nan"], "'missing' or 'zero'"),
+    "max_columns": ([1, 5, 10**30, np.int64(15)], [*NOT_INTEGERS, 0, None], "integer >= 1"),
+    "max_vocabulary": (
+        [None, 2, 5, 10**30, np.int64(15)],
+        [*NOT_INTEGERS, 0, 1],
+        "integer >= 2 or None",
+    ),
     "split_intensity": (
         ["range", "relevance", "unit"],
         [*NOT_CHOICES, None, "Relevance"],
@@ -160,6 +167,9 @@ def test_the_defaults_are_the_documented_ones():
         "max_nodes": None,
         "max_categories": None,
         "max_bytes": None,
+        "absent": "missing",
+        "max_columns": 60,
+        "max_vocabulary": None,
         "split_intensity": "range",
         "fading_factor": None,
         "restart_threshold": None,
@@ -264,6 +274,9 @@ def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
             "max_nodes": st.integers(1, 100),
             "max_categories": st.integers(1, 10),
             "max_bytes": st.integers(200_000, 300_000),
+            "absent": st.sampled_from(["missing", "zero"]),
+            "max_columns": st.integers(1, 9),
+            "max_vocabulary": st.integers(2, 9),
             "n_classes": st.integers(2, 9),
             "use_aggregation": st.booleans(),
             "split_pure": st.booleans(),
@@ -443,6 +456,9 @@ CHANGES = [
     {"n_classes": 3},
     {"seed": 43},
     {"max_bytes": 60_000},
+    {"absent": "zero"},
+    {"absent": "zero", "max_columns": 1},
+    {"absent": "zero", "max_vocabulary": 2},
 ]
 CHANGES_OF_A_VOTE = [{"linear": "logistic"}, {"linear": "cosines"}]
 

@@ -78,6 +78,14 @@ KINDS = {
     "restarts": ({"restart_threshold": 4.0}, 100, LEARNING | {"judge_tree", "take_vote"}),
     "vote": ({"vote": "learned"}, 100, LEARNING | {"learn_vote", "pool_votes", "take_vote"}),
     "adaptive": (ADAPTIVE, 100, OF_ADAPTIVE),
+    "words": ({"absent": "zero"}, 100, LEARNING | {"count_words"}),
+    "voice of words": (
+        {"absent": "zero", "vote": "learned", "linear": "logistic"},
+        100,
+        LEARNING
+        | {"learn_vote", "pool_votes", "take_vote", "standardise", "hear_voice", "teach_voice"}
+        | {"count_words", "hear_words", "teach_words"},
+    ),
     "long lists": ({}, LONG, LEARNING | {"list_row_and_thin"}),
     "few nodes": ({"max_nodes": 40}, 300, LEARNING | {"release_rows"}),
     "few bytes": ({"max_bytes": 200_000}, LONG, LEARNING | {"bound_rows", "release_rows"}),

@@ -21,6 +21,7 @@ VARIANTS = {
     "pure cells split": AMFClassifier(n_estimators=3, split_pure=True, split_intensity="unit"),
     "leaves alone": AMFClassifier(n_estimators=3, use_aggregation=False),
     "fading": AMFClassifier(n_estimators=3, fading_factor=0.5, split_pure=True),
+    "words": AdaptiveAMFClassifier(n_estimators=3, absent="zero"),
     "learned vote": AMFClassifier(n_estimators=3, vote="learned", split_intensity="relevance"),
 }
 STATEFUL = {

@@ -17,6 +17,7 @@ PARAMETERS = {
     "one tree": {"vote": "learned", "n_estimators": 1},
     "fading": {"vote": "learned", "fading_factor": 0.5, "max_nodes": 41},
     "adaptive": {"kind": AdaptiveAMFClassifier},
+    "logistic": {"vote": "learned", "linear": "logistic", "max_nodes": 41},
 }
 parameters = pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS)
 
@@ -218,7 +219,7 @@ WAYS += [less_known, with_unknown, refused, in_another_thread, here_and_there, b
 WAYS += [of_weight_zero, as_a_block, pickled]
 
 
-@pytest.mark.parametrize("name", ["one tree", "adaptive"])
+@pytest.mark.parametrize("name", ["one tree", "adaptive", "logistic"])
 def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(name):
     models = {way: made(**PARAMETERS[name]) for way in [nothing, *WAYS]}
     for i, (x, y, w) in enumerate(STREAM[:230]):

@@ -26,6 +26,13 @@ KINDS = {
     "bounded": lambda **given: AdaptiveAMFClassifier(
         **({"n_estimators": 4, "max_categories": 16, "max_bytes": 200_000, "seed": 7} | given)
     ),
+    "words": lambda **given: AdaptiveAMFClassifier(
+        **(
+            {"n_estimators": 4, "absent": "zero", "max_vocabulary": 8, "max_bytes": 300_000}
+            | {"seed": 7}
+            | given
+        )
+    ),
 }
 
 PROBES: list[dict[Any, Any]] = [

@@ -31,6 +31,7 @@ SCRIPTS = (
     "speed",
     "start_up",
     "trees",
+    "voices",
     "words",
 )
 STREAMS = (

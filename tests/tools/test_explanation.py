@@ -94,6 +94,88 @@ def test_it_tells_the_weights_of_a_learned_vote():
         assert power / sum(powers) == pytest.approx(proba[label], abs=2e-3)
 
 
+LINEAR = {
+    "logistic": (["logistic"], {"linear": "logistic"}),
+    "cosines": (["logistic", "slow cosines", "fast cosines"], {}),
+    "words": (["logistic", "words"], {"absent": "zero"}),
+}
+
+
+@pytest.mark.parametrize(("voices", "parameters"), LINEAR.values(), ids=LINEAR)
+def test_it_tells_what_linear_models_say(voices, parameters):
+    model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1, **parameters))
+    text = model.debug_one(X)
+    _, header, *rows = sections(text)["Trees"]
+    labels = cells([header])[0][2:-1]
+    trees = {row[0]: [float(number) for number in row[1:]] for row in cells(rows)}
+    title, header, *rows = sections(text)["Linear"]
+    assert "weight x log(p), where log(p) is at least -7" in title
+    assert cells([header]) == [["model", "weight", *labels]]
+    said = {row[0]: [float(number) for number in row[1:]] for row in cells(rows)}
+    assert [*said] == voices
+    powers = [
+        math.exp(
+            trees["bias"][c]
+            + sum(trees[tree][0] * math.log(trees[tree][1 + c] + 0.001) for tree in "01")
+            + sum(weight * max(math.log(p[c] or 1e-9), -7) for weight, *p in said.values())
+        )
+        for c in range(3)
+    ]
+    proba = model.predict_proba_one(X)
+    for label, power in zip(labels, powers, strict=True):
+        assert power / sum(powers) == pytest.approx(proba[label.strip("'")], abs=2e-3)
+
+
+@pytest.mark.parametrize(("voices", "parameters"), LINEAR.values(), ids=LINEAR)
+def test_it_tells_what_linear_models_hear(voices, parameters):
+    model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1, **parameters))
+    text = model.debug_one(X)
+    said = {row[0]: row[2:4] for row in cells(sections(text)["Linear"][2:])}
+    title, header, *rows = sections(text)["What"]
+    best = sorted(model.predict_proba_one(X).items(), key=lambda item: -item[1])
+    assert title.endswith(f"(weights: of {best[0][0]!r} less those of {best[1][0]!r})")
+    assert cells([header]) == [["model", "feature", "input", "weight", "product"]]
+    table = inspection.linear_weights(model)
+    products = dict.fromkeys({"logistic", voices[-1]} - {"fast cosines"}, 0.0)
+    for voice, feature, *numbers in cells(rows):
+        value, weight, product = map(float, numbers)
+        assert value * weight == pytest.approx(product, abs=2e-3)
+        products[voice] += product
+        name, _, category = feature.partition(" = ")
+        is_own = table.voice == voice
+        is_own &= table.category == "c" if category else table.category.isna()
+        is_own &= table.feature.isna() if name == "(constant)" else table.feature.map(str) == name
+        own = table[is_own].set_index("label").weight
+        assert own[best[0][0]] - own[best[1][0]] == pytest.approx(weight, abs=1e-4)
+    for voice, product in products.items():
+        first, second = map(float, said[voice])
+        assert math.log(first / second) == pytest.approx(product, abs=0.05)
+
+
+def test_only_the_strongest_inputs_are_listed():
+    model = AdaptiveAMFClassifier(n_estimators=1, linear="logistic", seed=1)
+    rng = random.Random(2)
+    for _ in range(50):
+        x = {f"x{j}": rng.gauss(0, 1) for j in range(20)}
+        model.learn_one(x, x["x3"] > 0)
+    x = {f"x{j}": 1.5 for j in range(20)}
+    *rows, rest = cells(sections(model.debug_one(x))["What"][2:])
+    sizes = [abs(float(row[-1])) for row in rows]
+    assert len(rows) == 8 and sizes == sorted(sizes, reverse=True)
+    assert rest[0] == "13 others"
+    (said,) = cells(sections(model.debug_one(x))["Linear"][2:])
+    total = sum(float(row[-1]) for row in [*rows, rest])
+    assert math.exp(-total) / (1 + math.exp(-total)) == pytest.approx(float(said[3]), abs=1e-3)
+
+
+def test_what_a_linear_model_does_not_hear_is_not_listed():
+    model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1, linear="logistic"))
+    rows = cells(sections(model.debug_one({"color": None}))["What"][2:])
+    assert [row[1] for row in rows] == ["(constant)"]
+    rows = cells(sections(model.debug_one({"color": "never seen"}))["What"][2:])
+    assert {row[1] for row in rows} == {"(constant)", "color = a new category"}
+
+
 @pytest.mark.parametrize("adaptive", [False, True])
 def test_the_path_is_that_of_the_table(adaptive):
     kind = AdaptiveAMFClassifier if adaptive else AMFClassifier

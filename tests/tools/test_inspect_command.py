@@ -105,6 +105,12 @@ def test_every_kind_is_described(kind, inspected):
     if "Adaptive" in kind:
         assert re.fullmatch(r"share 0\.\d\d of recent predictions", told["fading"])
         assert "0 restarts after a drift" in told["trees"]
+    voices = [
+        r"logistic -?\d\.\d{3}",
+        *(rf"{pace} cosines -?\d\.\d{{3}}" for pace in ("slow", "fast")),
+    ]
+    pattern = ", ".join(voices) + r" \(weights in the vote\)"
+    assert bool(re.fullmatch(pattern, told.get("linear", ""))) == ("Adaptive" in kind)
 
 
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.amf")), ids=lambda path: path.stem)
@@ -194,7 +200,7 @@ def test_labels_of_all_types_that_files_hold_are_told(inspected):
     expected = f"{len(LABELS)}: " + ", ".join(f"{label!r} 1" for label in LABELS)
     assert values(inspected(model))["labels"] == expected
     assert values(inspected(dummy))["labels"] == expected
-    assert "format 3," in values(inspected(model))["file"]
+    assert f"format {container.FORMAT}," in values(inspected(model))["file"]
 
 
 # Other files

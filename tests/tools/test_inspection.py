@@ -5,13 +5,21 @@ import re
 
 import naive
 import numpy as np
+import pandas as pd
 import pytest
 import tables
 from river import preprocessing
 from river.utils import VectorDict
 from sklearn.exceptions import NotFittedError
 
-from river_amf import AMFClassifier, MismatchWarning, PackedSample, inspection, sklearn
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AMFClassifier,
+    MismatchWarning,
+    PackedSample,
+    inspection,
+    sklearn,
+)
 
 
 @pytest.fixture
@@ -255,3 +263,54 @@ def test_paths_change_nothing(mixed):
     for column in ("counts", "proba"):
         steps[column][0]["odd"] = -1.0
     assert pickle.dumps(mixed) == before
+
+
+# Weights of linear models
+
+
+def heard(n_samples=120, **parameters):
+    """A forest with linear models that has learned a little."""
+    model = AdaptiveAMFClassifier(n_estimators=2, seed=1, **parameters)
+    for i in range(n_samples):
+        model.learn_one({"size": i * 7 % 31, "color": "rgby"[i * 3 % 4]}, "abc"[i % 7 % 3])
+    return model
+
+
+def test_linear_weights_of_words_and_columns():
+    model = AdaptiveAMFClassifier(n_estimators=2, seed=1, absent="zero")
+    for i in range(200):
+        model.learn_one({"good" if i % 2 else "bad": 1, f"rare {i % 90}": 1, "tone": "dry"}, i % 2)
+    table = inspection.linear_weights(model)
+    words = table[table.voice == "words"].set_index(["feature", "label"]).weight
+    assert words["good", 1] > 0.5 > -0.5 > words["good", 0]
+    assert words["bad", 0] > 0.5 > -0.5 > words["bad", 1]
+    assert len(words) == 2 * (1 + 2 + 90)
+    logistic = table[table.voice == "logistic"]
+    assert set(logistic.feature) == {None, *model._features}
+    assert set(logistic[logistic.feature == "tone"].category) == {"dry"}
+
+
+def test_linear_weights_before_the_first_sample_and_of_forests_without():
+    table = inspection.linear_weights(AdaptiveAMFClassifier())
+    assert len(table) == 0 and table.weight.dtype == np.float64
+    assert [*table] == ["voice", "feature", "category", "label", "weight"]
+    for model in (AMFClassifier(vote="learned"), AdaptiveAMFClassifier(vote="mean")):
+        with pytest.raises(ValueError, match=r"linear=.* and vote=.*AdaptiveAMFClassifier"):
+            inspection.linear_weights(model)
+    with pytest.raises(TypeError, match="forest"):
+        inspection.linear_weights({})
+
+
+def test_linear_weights_of_an_estimator_and_no_trace_of_looking():
+    model = heard()
+    before = pickle.dumps(model)
+    expected = inspection.linear_weights(model)
+    model.debug_one({"size": 3, "color": "new"})
+    assert pickle.dumps(model) == before
+    estimator = sklearn.AdaptiveAMFClassifier(n_estimators=2, random_state=1)
+    with pytest.raises(NotFittedError):
+        inspection.linear_weights(estimator)
+    X = pd.DataFrame({"a": np.arange(40.0), "color": list("rg") * 20})
+    table = inspection.linear_weights(estimator.fit(X, list("xy") * 20))
+    assert set(table.feature) == {None, "a", "color"} and set(table.label) == {"x", "y"}
+    assert set(expected.label) == set("abc")

@@ -1,0 +1,690 @@
+"""Words: numeric features of which an absent one is 0 (`absent="zero"`)."""
+
+import math
+import pickle
+import random
+from collections import defaultdict
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse
+from river import compose, feature_extraction
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.encoding import column_order
+from tests.naive import add_up
+
+Forest = AdaptiveAMFClassifier
+
+
+def bags(n_samples, seed=1, n_words=60, n_labels=2):
+    """Return bags of words by Zipf's law, of which one to three tell the label."""
+    rng = random.Random(seed)
+    frequencies = [1.0 / (1 + k) for k in range(n_words)]
+    result = []
+    for i in range(n_samples):
+        label = rng.randrange(n_labels if i > n_samples // 4 else min(n_labels, 2))
+        x = defaultdict(int)
+        for k in rng.choices(range(n_words), frequencies, k=rng.randint(2, 8)):
+            x[f"word {k}"] += 1
+        for _ in range(rng.randint(1, 3)):
+            x[f"tells {label} {rng.randrange(3)}"] += 1
+        result.append((dict(x), f"label {label}"))
+    return result
+
+
+def learnt(model, samples):
+    for x, y in samples:
+        model.learn_one(x, y)
+    return model
+
+
+def slots_of(model):
+    return model._features.vocabulary.slots
+
+
+# ----------------------------------------------------------------------------------- the reference
+
+
+class NaiveWords:
+    """The words of a forest, and the voice that hears them, by the text of DESIGN.md."""
+
+    def __init__(self, max_columns=60, max_vocabulary=math.inf):
+        self.max_columns, self.max_vocabulary = max_columns, max_vocabulary
+        self.slots = {}  # in order of arrival
+        self.columns, self.chosen = [], []
+        self.uses = defaultdict(int)
+        self.past = defaultdict(list)  # by word, and None for the constant: (value, label, weight)
+        self.weights = defaultdict(lambda: defaultdict(float))
+        self.squares = defaultdict(lambda: defaultdict(lambda: 1.0))
+        self.labels = []
+
+    def scale(self, word):
+        weight = add_up(m for _, _, m in self.past[word])
+        squares = add_up(m * v * v for v, _, m in self.past[word])
+        return math.sqrt(squares / weight) if self.past[word] else None
+
+    def inputs(self, x):
+        """Return the inputs of the words that a sample has, in order of their slots."""
+        known = sorted((word for word in x if x[word] and word in self.slots), key=self.slots.get)
+        values = {None: 1.0}
+        for word in known:
+            value = x[word] / (self.scale(word) or abs(x[word]))
+            values[word] = min(max(value, -10.0), 10.0)
+        return values
+
+    def vote(self, x):
+        scores = []
+        for label in self.labels:
+            own = [self.weights[word][label] * u for word, u in self.inputs(x).items()]
+            scores.append(add_up(own))
+        largest = max(scores)
+        offset = largest + math.log(add_up(math.exp(score - largest) for score in scores))
+        return [score - offset for score in scores]
+
+    def admit(self, x, label):
+        """Take in what is new in a sample, before it is learned."""
+        self.columns += sorted(self.chosen, key=column_order)
+        self.chosen = []
+        if label not in self.labels:
+            self.labels.append(label)
+        if len(self.slots) + len(self.new(x)) > self.max_vocabulary:
+            self.forget()
+        for word in self.new(x):
+            if len(self.slots) < self.max_vocabulary:
+                taken = {0, *self.slots.values()}
+                self.slots[word] = min(set(range(len(taken) + 1)) - taken)
+
+    def new(self, x):
+        return sorted(word for word in x if x[word] and word not in self.slots)
+
+    def forget(self):
+        arrived = list(self.slots)
+        rank = {word: (word in self.columns, self.uses[word], k) for k, word in enumerate(arrived)}
+        n_kept = max(len(arrived) // 2, len(self.columns))
+        gone = sorted(arrived, key=rank.get)[: len(arrived) - n_kept]
+        for word in gone:
+            del self.slots[word]
+            for table in (self.uses, self.past, self.weights, self.squares):
+                table.pop(word, None)
+        for word in self.slots:
+            self.uses[word] //= 2
+
+    def learn(self, x, label, weight=1.0):
+        m = min(weight, 1.0)
+        vote = self.vote(x)
+        for word, u in self.inputs(x).items():
+            for c, log_p in zip(self.labels, vote, strict=True):
+                error = m * (math.exp(log_p) - (c == label))
+                if abs(error) >= 0.01:
+                    gradient = error * u
+                    self.squares[word][c] += gradient * gradient
+                    self.weights[word][c] -= 0.1 * gradient / math.sqrt(self.squares[word][c])
+        for word in self.inputs(x):
+            value = 1.0 if word is None else x[word]
+            if add_up(w for _, _, w in self.past[word]) > 20:
+                value = min(max(value, -10 * self.scale(word)), 10 * self.scale(word))
+            self.uses[word] += 1
+            self.past[word].append((value, label, m))
+        for word in [*self.inputs(x)][1:]:
+            n_columns = len(self.columns) + len(self.chosen)
+            if word not in self.columns and n_columns < self.max_columns and self.is_telling(word):
+                self.chosen.append(word)
+
+    def is_telling(self, word):
+        n = add_up(m for _, _, m in self.past[None])
+        weight = add_up(m for _, _, m in self.past[word])
+        if n >= 20 and weight >= 0.5 * n:
+            return True
+        if weight < 5:
+            return False
+        sizes, sums, squares = defaultdict(float), defaultdict(float), 0.0
+        for _, label, m in self.past[None]:
+            sizes[label] += m
+        for value, label, m in self.past[word]:
+            sums[label] += m * value
+            squares += m * value * value
+        total = add_up(sums.values())
+        between = add_up(sums[c] ** 2 / sizes[c] for c in sizes) - total**2 / n
+        k = len(sizes) - 1
+        return n * between > (k + 11 * math.sqrt(k)) * (squares - total**2 / n)
+
+    def row(self, x):
+        """Return what the trees see of a sample."""
+        return {word: float(x.get(word, 0.0)) for word in self.columns}
+
+
+PARAMETERS = {
+    "two labels": (bags(400), {}),
+    "more labels": (bags(400, n_labels=5), {}),
+    "few columns": (bags(400), {"max_columns": 3}),
+    "few words": (bags(600, n_words=300), {"max_columns": 4, "max_vocabulary": 40}),
+    "very few words": (bags(300), {"max_columns": 2, "max_vocabulary": 5}),
+}
+parameters = pytest.mark.parametrize(("samples", "given"), PARAMETERS.values(), ids=PARAMETERS)
+WEIGHTS = [1.0, 1.0, 0.3, 2.0]
+
+
+@pytest.mark.slow
+@parameters
+def test_words_and_their_voice_are_those_of_the_reference(samples, given):
+    model, naive = Forest(2, seed=1, absent="zero", **given), NaiveWords(**given)
+    for i, (x, y) in enumerate(samples):
+        weight = WEIGHTS[i % 4]
+        naive.admit(x, y)
+        expected = naive.vote(x) if i else None
+        model.learn_one(x, y, w=weight)
+        if i:
+            n_labels = len(naive.labels)
+            heard = model._arena.votes[-1, 0, :n_labels]
+            assert heard == pytest.approx(expected, rel=1e-12, abs=1e-12)
+        naive.learn(x, y, weight)
+        assert list(model._features) == naive.columns
+        assert slots_of(model) == naive.slots
+    arena = model._arena
+    for word, slot in {None: 0, **naive.slots}.items():
+        own = arena.word_weights[slot, : len(naive.labels)]
+        assert own == pytest.approx([naive.weights[word][c] for c in naive.labels], abs=1e-12)
+        squares = arena.word_squares[slot, : len(naive.labels)]
+        assert squares == pytest.approx([naive.squares[word][c] for c in naive.labels], rel=1e-12)
+        assert word is None or arena.words["uses"][slot] == naive.uses[word]
+
+
+@parameters
+def test_the_trees_see_the_chosen_columns(samples, given):
+    # so they are those of a forest that learns the rows of columns, where nothing is absent
+    sparse = Forest(3, seed=1, absent="zero", linear=None, **given)
+    dense, naive = Forest(3, seed=1, linear=None), NaiveWords(**given)
+    for x, y in samples[:300]:
+        naive.admit(x, y)
+        row = naive.row(x)
+        if row or len(dense._labels):
+            assert sparse.predict_proba_one(x) == dense.predict_proba_one(row)
+        sparse.learn_one(x, y)
+        dense.learn_one(row, y)
+        naive.learn(x, y)
+
+
+def test_the_vote_follows_the_gradient():
+    model = Forest(2, seed=1, absent="zero")
+    samples = bags(120)
+    learnt(model, samples[:60])
+    for x, y in samples[60:]:
+        model.predict_one(x)
+        arena = model._arena
+        before, bias = float(arena.counters["words_vote"][0]), arena.bias[:2].copy()
+        weights = [*arena.trees["vote_weight"], *arena.voices["vote_weight"], before]
+        model.learn_one(x, y)
+        votes = np.maximum(model._arena.votes[:, 0, :2], [[-math.inf]] * 2 + [[-7.0]] * 2)
+        scores = bias + np.array(weights) @ votes
+        proba = np.exp(scores - scores.max())
+        proba /= proba.sum()
+        step = 0.1 * (votes[-1, list(model._labels).index(y)] - proba @ votes[-1])
+        assert model._arena.counters["words_vote"][0] == pytest.approx(before + step, rel=1e-9)
+
+
+# ------------------------------------------------------------------------------- what counts as 0
+
+
+def test_a_zero_is_as_good_as_nothing():
+    given = {"absent": "zero", "max_vocabulary": 40, "seed": 1}
+    sparse, dense = Forest(2, **given), Forest(2, **given)
+    zeros = [0, 0.0, -0.0, False, np.int8(0), np.float32(0.0)]
+    for i, (x, y) in enumerate(bags(200)):
+        padded = {f"never {k}": zeros[k] for k in range(6)} | {"word 0": zeros[i % 6]} | x
+        assert sparse.predict_proba_one(x) == dense.predict_proba_one(padded)
+        sparse.learn_one(x, y)
+        dense.learn_one(padded, y)
+    assert pickle.dumps(sparse) == pickle.dumps(dense)
+
+
+def test_the_order_of_keys_does_not_matter():
+    forwards, backwards = (Forest(2, absent="zero", max_vocabulary=30, seed=1) for _ in range(2))
+    for x, y in bags(200):
+        x |= {"tone": "dry" if len(x) % 2 else "wet"}
+        shuffled = dict(reversed(x.items()))
+        assert forwards.predict_proba_one(x) == backwards.predict_proba_one(shuffled)
+        forwards.learn_one(x, y)
+        backwards.learn_one(shuffled, y)
+    pickles = [pickle.dumps(model._arena) for model in (forwards, backwards)]
+    assert pickles[0] == pickles[1]
+    assert slots_of(forwards) == slots_of(backwards)
+
+
+def test_none_and_nan_are_missing_not_0():
+    model = learnt(Forest(2, absent="zero", seed=1), bags(200))
+    column = model._features.column("tells 0 0")
+    assert column is not None
+    for value in (None, math.nan, np.float64("nan"), pd.NA):
+        row = model._features.encode({"tells 0 0": value, "word 0": 1}).values[0]
+        assert math.isnan(row[column])
+    assert model._features.encode({"word 0": 1}).values[0][column] == 0.0
+    missing = pickle.loads(pickle.dumps(model))
+    before = model._arena.words["uses"].copy()
+    missing.learn_one({"tells 0 0": None, "unknown": None}, "label 0")
+    assert "unknown" not in slots_of(missing)
+    n_slots = model._features.vocabulary.n_slots
+    assert (missing._arena.words["uses"][1:n_slots] == before[1:n_slots]).all()
+
+
+def test_an_absent_category_is_missing_and_a_new_one_has_a_column_at_once():
+    model = Forest(2, absent="zero", seed=1)
+    model.learn_one({"color": "red", "word": 2}, "a")
+    assert list(model._features) == ["color"]
+    assert math.isnan(model._features.encode({}).values[0][0])
+    with pytest.raises(ValueError, match="'color' has held categories so far, such as 'red'"):
+        model.learn_one({"color": 3}, "a")
+    with pytest.raises(ValueError, match="'word' has held numbers so far, got 'x'"):
+        model.learn_one({"word": "x"}, "a")
+    model.learn_one({"color": 0}, "a")  # says nothing
+
+
+def test_categories_beyond_the_columns_are_ignored_whatever_the_order_of_keys():
+    x = {"c": "x", "a": "y", "b": "z", "word": 1}
+    for keys in (list(x), list(reversed(x))):
+        model = Forest(2, absent="zero", max_columns=2, seed=1)
+        model.learn_one({key: x[key] for key in keys}, "a")
+        model.learn_one({"d": "new"}, "b")
+        assert list(model._features) == ["a", "b"]
+        assert model._features.categories("c") is None
+        assert sorted(slots_of(model)) == ["word"]
+
+
+def test_a_word_of_half_of_the_samples_is_an_ordinary_number():
+    model, rng = Forest(2, absent="zero", seed=1), random.Random(1)
+    for i in range(30):
+        x = {"price": rng.random(), f"rare {i}": 1.0} | ({"often": 1.0} if i % 3 else {})
+        model.learn_one(x, rng.random() < 0.5)
+        assert list(model._features) == (["often", "price"] if i >= 20 else [])
+
+
+def test_the_first_value_of_a_column_does_not_change_what_is_predicted():
+    model = Forest(3, absent="zero", seed=1)
+    for x, y in bags(200):
+        model.learn_one(x, y)
+        before = model.predict_proba_one(x)
+        if model._engine._has_chosen():
+            break
+    twin = pickle.loads(pickle.dumps(model))
+    twin.learn_one({}, y, w=1e-300)  # its columns come with it
+    assert len(twin._features) > len(model._features)
+    after = twin.predict_proba_one(x)
+    assert after == pytest.approx(before, abs=1e-2)
+
+
+# ------------------------------------------------------------------------- weights, values, labels
+
+
+def test_weight_0_changes_nothing_at_all():
+    model = Forest(2, absent="zero", seed=1)
+    for x, y in bags(100):
+        model.learn_one(x, y)
+        before = pickle.dumps(model)
+        model.learn_one(x | {"new": 1, "other": "text"}, "another", w=0.0)
+        assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300, 1e-300, 5e-324, 1e12])
+def test_values_of_any_size(value):
+    model = Forest(2, absent="zero", seed=1)
+    samples = bags(60)
+    for i, (x, y) in enumerate(samples):
+        model.learn_one(x | ({"odd": value} if i % 7 == 3 else {"odd": 1.0}), y)
+        assert sum(model.predict_proba_one(x | {"odd": value}).values()) == pytest.approx(1.0)
+    assert np.isfinite(model._arena.word_weights).all()
+
+
+def test_scale_does_not_matter():
+    small, large = (Forest(2, absent="zero", linear=None, vote="mean", seed=1) for _ in range(2))
+    for x, y in bags(200):
+        small.learn_one(x, y)
+        large.learn_one({word: 1024.0 * value for word, value in x.items()}, y)
+    assert list(small._features) == list(large._features)
+    small, large = (Forest(2, absent="zero", seed=1) for _ in range(2))
+    for x, y in bags(100):
+        small.learn_one(x, y)
+        large.learn_one({word: 1024.0 * value for word, value in x.items()}, y)
+    assert (small._arena.word_weights == large._arena.word_weights).all()
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"new": math.inf}, "'new': the value inf is infinite"),
+        ({"word 0": 10**400}, "'word 0': the value .* too large"),
+        ({"word 0": "text"}, "'word 0' has held numbers so far"),
+        ({"word 0": 1j}, "not a plain number"),
+        ({"new": []}, "unhashable"),
+    ],
+)
+def test_a_bad_sample_leaves_no_trace(bad, message):
+    model = learnt(Forest(2, absent="zero", seed=1), bags(50))
+    before = pickle.dumps(model)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.learn_one({"fresh": 1, "other": "text"} | bad, "label 9")
+    assert pickle.dumps(model) == before
+    if "new" not in bad:
+        with pytest.raises((ValueError, TypeError), match=message):
+            model.predict_one(bad)
+
+
+class Loose(str):
+    """A name that raises when it is hashed for the third time."""
+
+    def __hash__(self):
+        Loose.n_times += 1
+        if Loose.n_times > Loose.most:
+            raise RuntimeError("hashed too often")
+        return str.__hash__(self)
+
+
+@pytest.mark.parametrize("most", range(1, 12))
+def test_a_name_that_raises_leaves_no_trace(most):
+    model = learnt(Forest(2, absent="zero", seed=1), bags(50))
+    x = {f"fresh {k}": 1 for k in range(3)} | {("tuple", "of words"): 1}
+    Loose.n_times, Loose.most = 0, math.inf
+    x[Loose("fragile"), 1] = 1
+    before = pickle.dumps(model)
+    Loose.n_times, Loose.most = 0, most
+    try:
+        model.learn_one(x, "label 0")
+    except RuntimeError:
+        Loose.most = math.inf
+        assert pickle.dumps(model) == before
+    Loose.most = math.inf
+    model.learn_one({"fresh 0": 1}, "label 0")
+
+
+def test_mismatches_count_as_missing():
+    given = {"absent": "zero", "on_mismatch": "missing", "seed": 1}
+    model = Forest(2, **given)
+    model.learn_one({"temp": "N/A", "word": 1}, "a")
+    assert "temp" not in model._features.names
+    with pytest.warns(UserWarning, match="'temp' holds numbers from now on, got 'N/A'"):
+        model.learn_one({"temp": 3}, "b")
+    assert "temp" in slots_of(model)
+    assert model._features.all_undecided == {}
+    with pytest.warns(UserWarning, match="'word' has held numbers so far, got 'x'"):
+        model.predict_one({"word": "x"})
+
+
+# ------------------------------------------------------------------------------------------ memory
+
+
+@pytest.mark.slow
+def test_memory_is_bounded_over_ever_new_words():
+    model = Forest(2, absent="zero", max_vocabulary=500, seed=1)
+    rng, sizes = random.Random(1), []
+    for i in range(10_000):
+        x = {f"fresh {10 * i + k}": 1 for k in range(10)}
+        y = rng.random() < 0.5
+        model.learn_one(x | {f"tells {y}": 1}, y)
+        assert len(slots_of(model)) <= 500
+        if i % 1000 == 999:
+            sizes.append(model.memory_usage)
+            assert {"tells True", "tells False"} <= {*slots_of(model)} & {*model._features}
+    assert max(sizes) < 1.02 * sizes[0] + 100_000
+    assert model.predict_proba_one({"tells True": 1})[True] > 0.9
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("max_bytes", [150_000, 1_000_000])
+def test_max_bytes_bounds_words_too(max_bytes):
+    model = Forest(2, absent="zero", max_bytes=max_bytes, seed=1)
+    rng = random.Random(1)
+    for i in range(4000):
+        x = {f"fresh {10 * i + k}" + "x" * (k * i // 100): 1 for k in range(10)}
+        y = f"label {rng.randrange(2 + i // 1500)}"
+        model.learn_one(x | {f"tells {y}": 1}, y)
+        if i % 50 == 0:
+            assert model.memory_usage <= max_bytes
+    assert model.predict_one({f"tells {y}": 1}) == y
+
+
+def test_a_sample_with_more_words_than_the_bound_teaches_the_first_of_them():
+    model = Forest(2, absent="zero", max_vocabulary=5, seed=1)
+    model.learn_one({f"word {k}": 1 for k in range(9)}, "a")
+    assert slots_of(model) == {f"word {k}": 1 + k for k in range(5)}
+    model.learn_one({f"other {k}": 1 for k in range(9)}, "a")
+    assert slots_of(model) == {
+        "word 3": 4, "word 4": 5, "other 0": 1, "other 1": 2, "other 2": 3
+    }  # fmt: skip
+
+
+def test_a_forgotten_word_is_unknown_and_comes_back_as_new():
+    model = Forest(2, absent="zero", max_vocabulary=4, seed=1)
+    for k in range(4):
+        model.learn_one({f"word {k}": 2.0}, "ab"[k % 2])
+    model.learn_one({"word 4": 2.0}, "a")
+    assert "word 0" not in slots_of(model)
+    assert model.predict_proba_one({"word 0": 1}) == model.predict_proba_one({})
+    model.learn_one({"word 0": 3.0}, "b")
+    slot = slots_of(model)["word 0"]
+    assert model._arena.words["uses"][slot] == 1
+    assert model._arena.words["squares"][slot] == 9.0
+
+
+def test_a_sample_costs_by_its_words_not_by_the_vocabulary():
+    import sys
+
+    def steps(model, x):
+        n_steps = 0
+
+        def count(frame, event, argument):
+            nonlocal n_steps
+            n_steps += event == "line"
+            return count
+
+        sys.settrace(count)
+        try:
+            model.predict_proba_one(x)
+            model.learn_one(x, "a")
+        finally:
+            sys.settrace(None)
+        return n_steps
+
+    models = [Forest(2, absent="zero", seed=1) for _ in range(2)]
+    x = {f"word {k}": 1 for k in range(5)}
+    for model, n_words in zip(models, (10, 5000), strict=True):
+        model.learn_one({f"word {k}": 1 for k in range(n_words)}, "a")
+        model.learn_one(x, "b")
+        steps(model, x)
+    small, large = (steps(model, x) for model in models)
+    assert small == large
+    held = models[1]._features._sample
+    assert held._all[0] == 5 or not len(models[1]._features)  # the kernels get five words
+
+
+# ------------------------------------------------------------------------------------------ blocks
+
+
+def as_frame(samples):
+    return pd.DataFrame([x for x, _ in samples]).fillna(0.0)
+
+
+def blocks_of(samples):
+    """Return the same rows in all forms: of names, and of positions."""
+    named = as_frame(samples)
+    numbered = named.set_axis(range(named.shape[1]), axis="columns")
+    values = named.to_numpy()
+    return {
+        "pandas": named,
+        "sparse pandas": named.astype(pd.SparseDtype(float, 0.0)),
+        "mixed pandas": named.astype({c: pd.SparseDtype(float, 0.0) for c in named.columns[::2]}),
+        "sparse with missing for the rest": named.replace(0.0, math.nan)
+        .astype(pd.SparseDtype(float, math.nan))
+        .sparse.to_dense()
+        .fillna(0.0),
+        "objects": named.astype(object),
+        "polars": pl.from_pandas(named),
+    }, {
+        "pandas": numbered,
+        "csr": scipy.sparse.csr_matrix(values),
+        "csc": scipy.sparse.csc_array(values),
+        "coo": scipy.sparse.coo_array(values),
+        "integers": scipy.sparse.csr_array(values.astype(np.int32)),
+        "stored zeros": stored_zeros(values),
+    }
+
+
+def stored_zeros(values):
+    """Return a matrix that stores some zeros, and some entries in two parts."""
+    rows, columns = np.indices(values.shape).reshape(2, -1)
+    numbers = np.concatenate([values.ravel() - 1.0, np.ones(values.size)])
+    places = (np.tile(rows, 2), np.tile(columns, 2))
+    return scipy.sparse.coo_matrix((numbers, places), values.shape)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", [{}, {"max_vocabulary": 20}, {"vote": "mean"}], ids=str)
+def test_blocks_of_all_forms_equal_single_samples(given):
+    samples = bags(150)
+    labels = [y for _, y in samples]
+    for forms in blocks_of(samples):
+        single = Forest(2, absent="zero", seed=1, **given)
+        expected = []
+        for x in forms["pandas"].to_dict("records"):
+            expected.append(single.predict_proba_one(x))
+            single.learn_one(x, labels[len(expected) - 1])
+        content = pickle.dumps(single)
+        for name, X in forms.items():
+            block = Forest(2, absent="zero", seed=1, n_jobs=1, **given)
+            proba = block.predict_proba_then_learn_many(X, labels)
+            rows = proba.to_dicts() if name == "polars" else proba.to_dict("records")
+            for row, answer in zip(rows[1:], expected[1:], strict=True):
+                assert answer == {label: row[label] for label in answer}, name
+            assert pickle.dumps(block) == content, name
+            many = block.predict_proba_many(X)
+            first = many.to_dicts()[7] if name == "polars" else many.iloc[7].to_dict()
+            assert first == single.predict_proba_one(forms["pandas"].to_dict("records")[7])
+            assert list(block.predict_many(X))[7] == max(first, key=first.get)
+
+
+def test_a_block_with_categories_and_gaps_equals_single_samples():
+    samples = bags(80)
+    frame = as_frame(samples)
+    frame["color"] = ["red", None, "tan", "sky"] * 20
+    frame["price"] = [1.5, math.nan, 0.0, -2.0] * 20
+    frame["odd"] = [True, 0, None, 2.5] * 20
+    labels, weights = [y for _, y in samples], [1.0, 0.0, 2.0, 0.5] * 20
+    single = Forest(2, absent="zero", seed=1)
+    for x, y, w in zip(frame.to_dict("records"), labels, weights, strict=True):
+        single.learn_one(x, y, w=w)
+    block = Forest(2, absent="zero", seed=1)
+    block.learn_many(frame, labels, weights)
+    assert pickle.dumps(block) == pickle.dumps(single)
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "value", "message"),
+    [
+        (7, "word 0", math.inf, "row 7: feature 'word 0': the value inf is infinite"),
+        (5, "color", 3, "row 5: feature 'color' has held categories so far"),
+        (6, "word 1", "text", "row 6: feature 'word 1' has held numbers so far"),
+    ],
+)
+def test_all_rows_of_a_block_are_checked_before_any_is_learned(row, column, value, message):
+    model = learnt(Forest(2, absent="zero", seed=1), bags(20))
+    model.learn_one({"color": "red"}, "label 0")
+    before = pickle.dumps(model)
+    frame = as_frame(bags(10, seed=2)).astype(object)
+    frame["color"] = np.array(["red"] * 10, object)
+    frame = frame.astype(object)
+    frame.loc[row, column] = value
+    with pytest.raises(ValueError, match=message):
+        model.learn_many(frame, ["label 0"] * 10)
+    with pytest.raises(ValueError, match=f"row {row}: "):
+        model.predict_many(frame)
+    with pytest.raises(ValueError, match="row 3: label None is missing"):
+        model.learn_many(frame, ["label 0"] * 3 + [None] + ["label 0"] * 6)
+    assert pickle.dumps(model) == before
+
+
+def test_all_rows_of_a_sparse_matrix_are_checked():
+    values = np.eye(5)
+    values[3, 2] = math.inf
+    model = Forest(2, absent="zero", seed=1)
+    with pytest.raises(ValueError, match="row 3: feature 2: the value inf is infinite"):
+        model.learn_many(scipy.sparse.csr_array(values), list("ababa"))
+    model.learn_one({4: "text"}, "a")
+    with pytest.raises(ValueError, match="row 4: feature 4 has held categories so far"):
+        model.learn_many(scipy.sparse.csr_array(np.eye(5)), list("ababa"))
+    for X in (scipy.sparse.csr_array(np.eye(2) * 1j), scipy.sparse.coo_array(np.eye(2)[0])):
+        with pytest.raises(TypeError, match="two dimensions and hold real numbers"):
+            model.predict_many(X)
+
+
+def test_a_sparse_matrix_is_refused_where_absent_is_missing():
+    X = scipy.sparse.csr_array(np.eye(2))
+    for call in (AMFClassifier().predict_many, AMFClassifier().predict_proba_many):
+        with pytest.raises(TypeError, match=r'csr_array.* use absent="zero"'):
+            call(X)
+    with pytest.raises(TypeError, match='use absent="zero"'):
+        AMFClassifier().learn_many(X, [0, 1])
+
+
+def test_a_large_matrix_stays_sparse():
+    X = scipy.sparse.csr_array(([1.0, 2.0], ([0, 1], [10**9, 7])), shape=(2, 2**30 + 1))
+    model = Forest(2, absent="zero", seed=1)
+    model.learn_many(X, ["a", "b"])
+    assert slots_of(model) == {10**9: 1, 7: 2}
+    first, second = model.predict_proba_many(X)["a"]
+    assert first > second
+
+
+# --------------------------------------------------------------------------------------- pipelines
+
+
+def tweets(n_samples):
+    return [(" ".join(word.replace(" ", "") for word in x), y) for x, y in bags(n_samples)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bag",
+    [
+        feature_extraction.BagOfWords(),
+        feature_extraction.BagOfWords(ngram_range=(1, 2)),
+        feature_extraction.TFIDF(),
+        compose.TransformerUnion(
+            feature_extraction.BagOfWords(),
+            compose.FuncTransformer(lambda text: {"length": len(text), "first": text[0]}),
+        ),
+        compose.FuncTransformer(lambda text: {word: text.split().count(word) for word in "abc"})
+        + feature_extraction.BagOfWords(),
+    ],
+    ids=["counts", "pairs", "tf-idf", "union", "sum"],
+)
+def test_pipelines_of_texts(bag):
+    model = bag.clone() | Forest(5, absent="zero", seed=1)
+    n_right = 0
+    samples = tweets(600)
+    for i, (text, y) in enumerate(samples):
+        n_right += i >= 300 and model.predict_one(text) == y
+        model.learn_one(text, y)
+    assert n_right / 300 > 0.93
+
+
+@pytest.mark.slow
+def test_hashed_features():
+    from river import preprocessing
+
+    model = preprocessing.FeatureHasher(n_features=64, seed=1) | Forest(5, absent="zero", seed=1)
+    n_right = 0
+    for i, (x, y) in enumerate(bags(600)):
+        n_right += i >= 300 and model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert n_right / 300 > 0.9
+
+
+def test_a_pipeline_learns_blocks_of_texts():
+    samples = tweets(200)
+    texts, labels = pd.Series([text for text, _ in samples]), [y for _, y in samples]
+    model = feature_extraction.BagOfWords() | Forest(3, absent="zero", seed=1)
+    single = feature_extraction.BagOfWords() | Forest(3, absent="zero", seed=1)
+    model.learn_many(texts, pd.Series(labels))
+    for text, y in samples:
+        single.learn_one(text, y)
+    assert model.predict_proba_one(texts[0]) == pytest.approx(single.predict_proba_one(texts[0]))
