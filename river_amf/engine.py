@@ -477,8 +477,7 @@ class Engine:
             if left.categories:
                 left.arena.settings["n_slots"] = self.features.n_slots
             if self.features.vocabulary is not None:
-                for word in left.words:
-                    self.features.vocabulary.add(word)
+                self.features.vocabulary.add(left.words)
                 left.arena.settings["n_words"] = self.features.vocabulary.n_slots
             self.arena = left.arena
             if left.needs_odds:

@@ -110,10 +110,11 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         are fewer than `max_columns`. With `linear`, a logistic regression hears all words. Blocks
         are learned and predicted row by row, without threads.
     max_columns
-        Maximum number of features that the trees see with `absent="zero"`. A word gets a column
-        after the sample with which it has been in at least 5 and Pearson's chi-squared (for counts,
-        n times the correlation ratio) exceeds k + 11 sqrt(k), with k one less than the number of
-        labels. A categorical feature gets one at once; it is ignored if there is none left.
+        Maximum number of features that the trees see with `absent="zero"`; time and memory grow
+        with it. A word gets a column after a sample with which it has been in at least 5, and
+        Pearson's chi-squared (for counts, n times the correlation ratio) exceeds k + 11 sqrt(k),
+        with k one less than the number of labels. A categorical feature gets one at once, or is
+        ignored if there is none left.
     max_vocabulary
         Maximum number of words, >= 2, that the forest remembers with `absent="zero"`. When there
         are more, the half that is used least is forgotten, but for those with columns, of which
@@ -153,7 +154,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         comes, does not stand against the numbers that follow.
     n_jobs
         Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
-        one per core. It does not affect the results and may be changed at any time.
+        one per core; with `absent="zero"` there is always one. It does not affect the results and
+        may be changed at any time.
 
     Notes
     -----
@@ -276,7 +278,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         max_categories: int | None = None,
         max_bytes: int | None = None,
         absent: str = "missing",
-        max_columns: int = 60,
+        max_columns: int = 30,
         max_vocabulary: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
@@ -792,15 +794,15 @@ class AdaptiveAMFClassifier(AMFClassifier):
     concept drifts: the nodes forget old labels (`fading_factor`), uninformative features are hardly
     ever split (`split_intensity`), trees are weighted by their performance (`vote`), and half of
     them start afresh if all that is not enough (`restart_threshold`). Memory and time are bounded
-    (`max_nodes`).
+    (`max_nodes`, and for sparse samples `max_vocabulary`).
 
     Parameters
     ----------
     n_estimators, step, use_aggregation, dirichlet, split_pure, seed, n_classes, loss, max_bytes,
-    absent, max_columns, max_vocabulary, on_mismatch, n_jobs
+    absent, max_columns, on_mismatch, n_jobs
         As in `AMFClassifier`.
-    max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote,
-    linear
+    max_nodes, split_prior, max_categories, max_vocabulary, split_intensity, fading_factor,
+    restart_threshold, vote, linear
         As in `AMFClassifier`, with other defaults.
 
     Notes
@@ -854,8 +856,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
         max_categories: int | None = 5000,
         max_bytes: int | None = None,
         absent: str = "missing",
-        max_columns: int = 60,
-        max_vocabulary: int | None = None,
+        max_columns: int = 30,
+        max_vocabulary: int | None = 100_000,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,

@@ -24,7 +24,7 @@ from river_amf.encoding import (
     Reading,
     column_order,
 )
-from river_amf.kinds import PLAIN_NUMBERS, as_dict, is_zero
+from river_amf.kinds import PLAIN_NUMBERS, as_dict, is_zero, plain
 from river_amf.mismatch import Mismatch, Mismatches
 from river_amf.vocabulary import Vocabulary
 
@@ -119,7 +119,7 @@ class SparseFeatures(Features):
     """The words and columns of a forest to which an absent number is 0.
 
     >>> features = SparseFeatures(max_columns=2)
-    >>> features.new_words(features.read({"good": 1, "sky": 0, "tone": "dry"}).row)
+    >>> features.new_words(features.read({"good": 1, "sky": 0}).row)
     ['good']
     """
 
@@ -231,7 +231,7 @@ class SparseFeatures(Features):
     def read(self, x: Any) -> Reading:
         """Check a sample; return what is new in it, and its values as they will be encoded."""
         # Once there are no columns left, new categorical features are ignored.
-        reading = super().read(x)
+        reading = self._read_numbers(x) or super().read(x)
         new, row, _ = reading
         n_free = max(self.max_columns - len(self), 0)
         if len(new.categorical) <= n_free and (n_free or not new.undecided):
@@ -245,8 +245,24 @@ class SparseFeatures(Features):
         row = {name: number for name, number in row.items() if name not in ignored}
         return reading._replace(new=new, row=row)
 
+    def _read_numbers(self, x: Any) -> Reading | None:
+        """Read a sample in the common case of plain numbers, some of them new; otherwise None."""
+        kinds = set(map(type, x.values())) if type(x) is dict else {object}
+        if self._undecided or not kinds <= PLAIN_NUMBERS:
+            return None
+        try:
+            numbers = {name: float(value) for name, value in x.items()}
+        except OverflowError:  # told of by `read`
+            return None
+        row = {name: number for name, number in numbers.items() if number != 0.0}
+        if not all(map(math.isfinite, row.values())) or not self._categories.keys().isdisjoint(row):
+            return None
+        return Reading(NewFeatures(self.new_words(row), [], [], []), row, [])
+
     def extended(self, new: NewFeatures, max_categories: int | None = None) -> Features:
         """Return features with the new categorical ones, and with the kinds that are settled."""
+        if not new.categorical and not new.undecided and not self._undecided:
+            return self
         features = super().extended(new._replace(numeric=[]), max_categories)
         settled = features.all_undecided.keys() & set(new.numeric)
         if not settled:
@@ -256,7 +272,8 @@ class SparseFeatures(Features):
 
     def new_words(self, row: dict[Hashable, float]) -> list[Hashable]:
         """Return the words in a sample that has been read which have no slot, in their order."""
-        return sorted((name for name in row if not self.is_known(name)), key=column_order)
+        new = [plain(name) for name in row if not self.is_known(name)]
+        return sorted(new, key=column_order)
 
     def place(self, row: dict[Hashable, float]) -> EncodedSample:
         """Return a sample that has been read, with the slots that its new words will have."""

@@ -147,9 +147,9 @@ def check_rows(
     problems = Problems()
     is_bad = np.isinf(table.numbers)
     if features.mismatches is None:
-        is_category = [features.coding(name) is not None for name in table.names]
-        if any(is_category):
-            is_bad |= np.array(is_category)[table.columns] & ~np.isnan(table.numbers)
+        used, places = np.unique(table.columns, return_inverse=True)
+        is_category = [features.coding(table.names[u]) is not None for u in used.tolist()]
+        is_bad |= np.array(is_category, bool)[places] & ~np.isnan(table.numbers)
     for entry in np.flatnonzero(is_bad)[:1].tolist():
         row = int(np.searchsorted(table.starts, entry, side="right")) - 1
         x = {table.names[table.columns[entry]]: float(table.numbers[entry])}

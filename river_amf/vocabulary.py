@@ -15,8 +15,8 @@ class Vocabulary:
     """Words and their slots, of which a new word gets the lowest that is free.
 
     >>> vocabulary = Vocabulary()
-    >>> for word in ("good", "bad", "good", "sky"):
-    ...     vocabulary.add(word)
+    >>> vocabulary.add(["good", "bad"])
+    >>> vocabulary.add(["good", "sky"])
     >>> vocabulary.slots, vocabulary.n_slots
     ({'good': 1, 'bad': 2, 'sky': 3}, 4)
     >>> fewer = vocabulary.without_rarest(2, np.array([6, 1, 5, 4]), [])
@@ -76,10 +76,11 @@ class Vocabulary:
         slots = self._free[first : first + n_words]
         return [*slots, *range(self.n_slots, self.n_slots + n_words - len(slots))]
 
-    def add(self, word: Hashable) -> None:
-        """Add a word, unless it is known."""
-        if word not in self.slots:
-            self.slots[word] = self.ahead(1)[0]
+    def add(self, words: Iterable[Hashable]) -> None:
+        """Add words, each of them unless it is known."""
+        new = [word for word in words if word not in self.slots]
+        for word, slot in zip(new, self.ahead(len(new)), strict=True):
+            self.slots[word] = slot
 
     def cut(self, n_words: int) -> None:
         """Take back the newest words, until so many are left."""

@@ -117,7 +117,7 @@ class AMFClassifier(OnlineForest):
         max_categories: int | None = None,
         max_bytes: int | None = None,
         absent: str = "missing",
-        max_columns: int = 60,
+        max_columns: int = 30,
         max_vocabulary: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
@@ -163,10 +163,10 @@ class AdaptiveAMFClassifier(AMFClassifier):
     ----------
     n_estimators, step, use_aggregation, dirichlet, split_pure, random_state, n_classes, loss
         As in `AMFClassifier`.
-    max_bytes, on_mismatch, n_jobs, class_weight
+    max_bytes, absent, max_columns, on_mismatch, n_jobs, class_weight
         As in `AMFClassifier`.
-    max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold, vote,
-    linear
+    max_nodes, split_prior, max_categories, max_vocabulary, split_intensity, fading_factor,
+    restart_threshold, vote, linear
         As in `AMFClassifier`, with the defaults of `river_amf.AdaptiveAMFClassifier`.
 
     Examples
@@ -201,8 +201,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
         max_categories: int | None = 5000,
         max_bytes: int | None = None,
         absent: str = "missing",
-        max_columns: int = 60,
-        max_vocabulary: int | None = None,
+        max_columns: int = 30,
+        max_vocabulary: int | None = 100_000,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.45,
         restart_threshold: float | None = 4.0,

@@ -78,12 +78,12 @@ KINDS = {
     "restarts": ({"restart_threshold": 4.0}, 100, LEARNING | {"judge_tree", "take_vote"}),
     "vote": ({"vote": "learned"}, 100, LEARNING | {"learn_vote", "pool_votes", "take_vote"}),
     "adaptive": (ADAPTIVE, 100, OF_ADAPTIVE),
-    "words": ({"absent": "zero"}, 100, LEARNING | {"count_words"}),
+    "words": ({"absent": "zero"}, 100, LEARNING | {"count_words", "use_voices"}),
     "voice of words": (
         {"absent": "zero", "vote": "learned", "linear": "logistic"},
         100,
         LEARNING
-        | {"learn_vote", "pool_votes", "take_vote", "standardise", "hear_voice", "teach_voice"}
+        | {"learn_vote", "pool_votes", "take_vote", "standardise", "use_voice", "use_voices"}
         | {"count_words", "hear_words", "teach_words"},
     ),
     "long lists": ({}, LONG, LEARNING | {"list_row_and_thin"}),

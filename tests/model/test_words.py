@@ -51,7 +51,7 @@ def slots_of(model):
 class NaiveWords:
     """The words of a forest, and the voice that hears them, by the text of DESIGN.md."""
 
-    def __init__(self, max_columns=60, max_vocabulary=math.inf):
+    def __init__(self, max_columns=30, max_vocabulary=math.inf):
         self.max_columns, self.max_vocabulary = max_columns, max_vocabulary
         self.slots = {}  # in order of arrival
         self.columns, self.chosen = [], []

@@ -62,7 +62,9 @@ def samples(rng: random.Random, n_samples: int, *, arrivals: int = 1) -> list[Sa
         if (i * arrivals) % 41 < arrivals:
             label = f"label {rng.randrange(8)}"
         result.append((x, label))
-    return result
+    # gaps are None, which is missing to all kinds, in samples and in blocks
+    names = dict.fromkeys(name for x, _ in result for name in x)
+    return [({name: x.get(name) for name in names}, label) for x, label in result]
 
 
 def frame_of(part: list[Sample]) -> tuple[pd.DataFrame, list[Any]]:
