@@ -538,6 +538,8 @@ class Engine:
         features = self._features_for(parameters)
         check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
         check_totals(self.total_weight, weights, are_rows=True)
+        watches = parameters.restart_threshold is not None and events.tells_restarts()
+        n_heard = self._n_heard(parameters) if watches else None
         n_known = np.zeros(table.n_rows, np.int64)
         answers: list[list[float]] = []
         problems = Problems()
@@ -548,6 +550,8 @@ class Engine:
             label, weight = labels.at(row), float(weights[row])
             problems.try_at(row, self.learn, x, label, weight, parameters)
             problems.raise_first()
+        if n_heard is not None and self.arena is not None:
+            events.restarted(self.arena, n_heard, int(np.count_nonzero(weights)))
         proba = np.zeros((table.n_rows, len(self.labels)))
         for row, answer in enumerate(answers):
             proba[row, : len(answer)] = answer
