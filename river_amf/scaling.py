@@ -1,7 +1,7 @@
-"""A scaler for numbers of two kinds: those that nearly every sample has, and counts of words.
+"""A scaler for two kinds of numbers: those that most samples have, and counts of words.
 
-An absent number of the first kind is missing, and the mean, which is 0 after scaling, stands for
-it. An absent word is a zero, and if no text has it twice, all that it says is that it is there.
+An absent number of the first kind is missing, and its mean stands for it, which is 0 after scaling.
+An absent word is a zero, and if no text has it twice, all that it says is that it is there.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ the baselines; ours take `absent="zero"`.
 """
 
 import functools
-import inspect
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -61,8 +60,7 @@ def make_model(name: str, seed: int) -> Classifier:
     if name in RIVER:
         return RIVER[name]()
     if name in OURS:
-        zero = {"absent": "zero"} if "absent" in inspect.signature(OURS[name]).parameters else {}
-        return OURS[name](**zero, seed=seed)
+        return OURS[name](absent="zero", seed=seed)
     return baselines.classifiers(seed)[name]()
 
 

@@ -272,7 +272,7 @@ def test_the_vote_of_the_voices_moves_along_the_gradient(stream, linear):
                 before.voices.voices[k].vote_weight = start + change
                 ends.append(math.log(before.predict_proba_one(x)[y]))
             before.voices.voices[k].vote_weight = start
-            expected = start + 0.01 * min(w, 1.0) * (ends[0] - ends[1]) / 2e-5
+            expected = start + naive_voices.VOICE_RATE * min(w, 1.0) * (ends[0] - ends[1]) / 2e-5
             assert voice.vote_weight == pytest.approx(expected, abs=1e-8)
 
 

@@ -29,8 +29,8 @@ SHORT_LIST = {
     ],
     "long lists": ["model/test_long_lists.py"],
     "room": [
-        f"{WHEREVER}[plain-17]",
-        f"{WHEREVER}[adaptive-18]",
+        f"{WHEREVER}[plain-23]",
+        f"{WHEREVER}[adaptive-24]",
         "model/test_room.py::test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on",
         "model/test_room.py::test_a_sample_that_needs_room_in_the_middle_is_stored_once",
         "model/test_state.py",

@@ -15,6 +15,7 @@ from test_naive import pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, paths, state
 
+VOICE_FLOOR = -7.0  # least of what it takes for the log-probabilities of linear models
 VOTE_FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
 EXACT = 1e-12
 
@@ -74,8 +75,11 @@ def mixed(steps, n_classes):
     return sum(step.mass * step.proba for step in steps)
 
 
-def combined(model, of_trees):
-    """Return what a forest predicts, given its trees' predictions: their mean or learned vote."""
+def combined(model, of_trees, x=None):
+    """Return what a forest predicts, given its trees' predictions: their mean or learned vote.
+
+    Linear models, if there are any, are asked for the sample x.
+    """
     n_labels = len(model._labels)
     of_trees = np.array(of_trees)[:, :n_labels]
     if model.vote == "mean":
@@ -83,6 +87,9 @@ def combined(model, of_trees):
     else:
         arena = model._arena
         log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + VOTE_FLOOR)
+        if len(arena.voices):
+            of_voices = model._engine.listen(x).votes[len(of_trees) :, :n_labels]
+            log_p += arena.voices["vote_weight"] @ np.maximum(of_voices, VOICE_FLOOR)
         proba = np.exp(log_p - log_p.max())
     return proba / proba.sum()
 
@@ -109,7 +116,7 @@ def assert_walks_explain(model, questions):
     for x, alone, as_forest in zip(questions, values, together, strict=True):
         walks = [paths.walk(arena, tree, alone) for tree in trees]
         of_trees = [mixed(steps, n_classes) for steps in walks]
-        proba = combined(model, of_trees)
+        proba = combined(model, of_trees, x)
         np.testing.assert_allclose(
             proba, [*model.predict_proba_one(x).values()], rtol=0, atol=EXACT
         )
@@ -176,7 +183,7 @@ def test_the_nodes_on_the_paths_mix_to_the_prediction(parameters):
 
 
 def test_they_do_with_all_that_adapts():
-    model = AdaptiveAMFClassifier(n_estimators=4, seed=1, restart_threshold=1.0, linear=None)
+    model = AdaptiveAMFClassifier(n_estimators=4, seed=1, restart_threshold=1.0)
     model = learn(model, stream(800))
     model = learn(model, ((x, {"a": "b", "b": "c", "c": "a"}[y]) for x, y in stream(800)))
     assert_walks_explain(model, QUESTIONS)

@@ -76,6 +76,21 @@ assert scores["all prunings"][1] < scores["leaves alone"][50]
 assert best_possible < scores["all prunings"][50] < best_possible + 0.02
 """,
     ),
+    "words": Promise(
+        2,
+        """
+accuracy = comparison.table["accuracy"]
+assert accuracy["forest"] > accuracy.drop("forest").max() + 0.02
+assert weights[N_TWEETS].idxmin() == "🙄"
+assert (weights.loc[SLANG, TURN] < -0.7).all()
+assert (weights.loc[SLANG, N_TWEETS] > -0.2).all()
+assert (joined.table["accuracy"] > accuracy + 0.02).all()
+assert joined.table["accuracy"].idxmax() == "forest"
+assert 0.02 > spam.loc["forest", "words_alone"] - spam["words_alone"].max() > -0.02
+assert (spam.loc["forest", "rest_alone"] > spam["rest_alone"].drop("forest") + 0.03).all()
+assert (spam.loc["forest", "both"] > spam["both"].drop("forest") + 0.015).all()
+""",
+    ),
 }
 
 
