@@ -186,7 +186,8 @@ class Engine:
             settings = arrays["settings"] = arrays["settings"].copy()
             settings["use_aggregation"] = aggregated
             if trees is not None:
-                settings["learns_vote"], settings["n_voices"] = False, 0
+                for name in ("learns_vote", "n_voices", "hears_words"):
+                    settings[name] = 0
                 of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
                 arrays |= {name: arrays[name][trees] for name in of_trees}
                 arrays |= self.arena.silenced()
@@ -370,7 +371,8 @@ class Engine:
         new_words: list[Hashable] = []
         if isinstance(features, SparseFeatures):
             arena = begin(parameters) if arena is None else arena
-            bounds = bounds_of_words(parameters, arena.settings)
+            n_labels = len(self.labels) + (label is None)
+            bounds = bounds_of_words(parameters, arena.settings, n_labels)
             features, arena, row, new_words = words.with_new(features, arena, row, bounds)
         sample = features.place(row)
         new_labels = [y] if label is None else []

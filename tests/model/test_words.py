@@ -96,8 +96,7 @@ class NaiveWords:
             self.forget()
         for word in self.new(x):
             if len(self.slots) < self.max_vocabulary:
-                taken = {0, *self.slots.values()}
-                self.slots[word] = min(set(range(len(taken) + 1)) - taken)
+                self.slots[word] = 1 + len(self.slots)
 
     def new(self, x):
         return sorted(word for word in x if x[word] and word not in self.slots)
@@ -111,7 +110,8 @@ class NaiveWords:
             del self.slots[word]
             for table in (self.uses, self.past, self.weights, self.squares):
                 table.pop(word, None)
-        for word in self.slots:
+        for slot, word in enumerate(self.slots, start=1):
+            self.slots[word] = slot
             self.uses[word] //= 2
 
     def learn(self, x, label, weight=1.0):
@@ -450,9 +450,8 @@ def test_a_sample_with_more_words_than_the_bound_teaches_the_first_of_them():
     model.learn_one({f"word {k}": 1 for k in range(9)}, "a")
     assert slots_of(model) == {f"word {k}": 1 + k for k in range(5)}
     model.learn_one({f"other {k}": 1 for k in range(9)}, "a")
-    assert slots_of(model) == {
-        "word 3": 4, "word 4": 5, "other 0": 1, "other 1": 2, "other 2": 3
-    }  # fmt: skip
+    expected = ["word 3", "word 4", "other 0", "other 1", "other 2"]
+    assert slots_of(model) == {word: 1 + k for k, word in enumerate(expected)}
 
 
 def test_a_forgotten_word_is_unknown_and_comes_back_as_new():
