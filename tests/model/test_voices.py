@@ -112,9 +112,10 @@ def test_predicting_changes_nothing(parameters):
 @parameters
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_blocks_are_like_their_rows_to_the_bit(parameters, n_jobs):
-    X, y, w = zip(*STREAM[:500], strict=True)
+    stream = [(x, y, 0.0 if i % 13 == 5 else w) for i, (x, y, w) in enumerate(STREAM[:500])]
+    X, y, w = zip(*stream, strict=True)
     rows = made(**parameters)
-    expected = probabilities(rows, STREAM[:500])
+    expected = probabilities(rows, stream)
     blocks = made(**parameters, n_jobs=n_jobs)
     names = list(dict.fromkeys(name for x in X for name in x))
     frame = pd.DataFrame({name: [x.get(name) for x in X] for name in names})
