@@ -187,6 +187,7 @@ class Engine:
             settings["use_aggregation"] = aggregated
             if trees is not None:
                 settings["learns_vote"], settings["n_voices"] = False, 0
+                settings["hears_words"] = False
                 of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
                 arrays |= {name: arrays[name][trees] for name in of_trees}
                 arrays |= self.arena.silenced()
