@@ -126,8 +126,7 @@ class Arena:
             rooms.update(_named_lengths(name, array))
         handle = np.zeros(1, HANDLE)
         handle["next_tree"] = -1
-        hears_words = bool(arrays["settings"]["hears_words"][0])
-        rooms["voter"] = rooms["tree"] + rooms["voice"] + hears_words
+        rooms |= lengths_of_voices(arrays["settings"], rooms["tree"])  # no copied array has voters
         arrays = arrays | defaults(rooms, FIELDS.keys() - arrays)
         n_features = int(arrays["settings"]["n_features"][0])
         for draw, key in enumerate(_keys_of_draws(arrays["voices"])):
