@@ -641,6 +641,8 @@ def test_many_empty_trees_allocate_nothing_absurd(path):
     arrays["nodes"] = np.zeros((n_trees, 0), arrays["nodes"].dtype)
     arrays["counts"] = np.zeros((n_trees, 0, n_labels))
     arrays["faded"] = np.zeros((n_trees, 0, 0))
+    for name in ("word_sums", "word_weights", "word_squares"):
+        arrays[name] = np.zeros((0, n_labels))
     arrays["boxes"] = np.zeros((n_trees, 0, 2, 0))
     arrays["rows"] = np.zeros((0, 0))
     arrays["samples"] = arrays["samples"][:0]
