@@ -163,10 +163,11 @@ def test_many_numbers_equal_the_reference():
     model, reference = pair(vote="learned", linear="cosines")
     for i in range(40):
         x = {f"x{j}": i * (7 + 2 * j) % (29 + j) for j in range(6 if i < 20 else 13)}
+        x["kind"] = "pqr"[i % 3]
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
         for forest in (model, reference):
-            forest.learn_one(x, x["x0"] > x["x1"])
+            forest.learn_one(x, x["x0"] > x["x1"], (1.0, 0.5, 2.0, 0.005)[i % 4])
     check_same_state(model, reference)
 
 
