@@ -144,7 +144,9 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         Linear models that a learned vote hears beside the trees, each with a weight of its own.
         `"logistic"` is a logistic regression on the standardised features and the categories[^6].
         `"cosines"` adds two on 100 random cosines of the features each[^7], one of them compared
-        with the recent past. `"auto"` means `"cosines"` with `vote="learned"`, else `None`: none.
+        with the recent past. With `absent="zero"`, a logistic regression on all words joins them.
+        `"auto"` means `"cosines"` with `vote="learned"` (but `"logistic"` with `absent="zero"`, as
+        cosines tell nothing of words), else `None`: none.
     on_mismatch
         What to do with a value of the wrong kind, a number for a categorical feature or the
         reverse: `"raise"` an error, or take it as `"missing"` and give one `MismatchWarning` for
@@ -431,8 +433,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
             undecided = take(header, "undecided", [])
         features = values.features_from_json(items, bound_of(model), undecided)
         if has_words(model) and arrays:
-            n_slots = len(arrays["words"]) if "words" in arrays else 1
-            vocabulary = values.words_from_json(take(header, "words", [[], []]), n_slots)
+            vocabulary = values.words_from_json(take(header, "words", []))
             features = SparseFeatures.of_file(features, vocabulary, most_columns(model))
         soundness.demand(not header, f"entries {shown([*header])}")
         model._engine = Engine.of(model, features, labels, arrays)
