@@ -183,8 +183,8 @@ class Engine:
             settings = arrays["settings"] = arrays["settings"].copy()
             settings["use_aggregation"] = aggregated
             if trees is not None:
-                settings["learns_vote"], settings["n_voices"] = False, 0
-                settings["hears_words"] = False
+                for name in ("learns_vote", "n_voices", "hears_words"):
+                    settings[name] = 0
                 of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
                 arrays |= {name: arrays[name][trees] for name in of_trees}
                 arrays |= self.arena.silenced()
@@ -368,7 +368,8 @@ class Engine:
         new_words: list[Hashable] = []
         if isinstance(features, SparseFeatures):
             arena = begin(parameters) if arena is None else arena
-            bounds = bounds_of_words(parameters, arena.settings)
+            n_labels = len(self.labels) + (label is None)
+            bounds = bounds_of_words(parameters, arena.settings, n_labels)
             features, arena, row, new_words = words.with_new(features, arena, row, bounds)
         sample = features.place(row)
         new_labels = [y] if label is None else []
@@ -536,6 +537,8 @@ class Engine:
         features = self._features_for(parameters)
         check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
         check_totals(self.total_weight, weights, are_rows=True)
+        watches = parameters.restart_threshold is not None and events.tells_restarts()
+        n_heard = self._n_heard(parameters) if watches else None
         n_known = np.zeros(table.n_rows, np.int64)
         answers: list[list[float]] = []
         problems = Problems()
@@ -546,6 +549,8 @@ class Engine:
             label, weight = labels.at(row), float(weights[row])
             problems.try_at(row, self.learn, x, label, weight, parameters)
             problems.raise_first()
+        if n_heard is not None and self.arena is not None:
+            events.restarted(self.arena, n_heard, int(np.count_nonzero(weights)))
         proba = np.zeros((table.n_rows, len(self.labels)))
         for row, answer in enumerate(answers):
             proba[row, : len(answer)] = answer

@@ -433,8 +433,7 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
             undecided = take(header, "undecided", [])
         features = values.features_from_json(items, bound_of(model), undecided)
         if has_words(model) and arrays:
-            n_slots = len(arrays["words"]) if "words" in arrays else 1
-            vocabulary = values.words_from_json(take(header, "words", [[], []]), n_slots)
+            vocabulary = values.words_from_json(take(header, "words", []))
             features = SparseFeatures.of_file(features, vocabulary, most_columns(model))
         soundness.demand(not header, f"entries {shown([*header])}")
         model._engine = Engine.of(model, features, labels, arrays)
