@@ -443,6 +443,12 @@ def test_max_bytes_bounds_words_too(max_bytes):
         if i % 50 == 0:
             assert model.memory_usage <= max_bytes
     assert model.predict_one({f"tells {y}": 1}) == y
+    if max_bytes == 1_000_000:  # new labels leave less room for words
+        n_words = len(slots_of(model))
+        for k in range(60):
+            model.learn_one({f"tells {y}": 1}, f"late label {k}")
+            assert model.memory_usage <= max_bytes
+        assert len(slots_of(model)) < n_words
 
 
 def test_a_sample_with_more_words_than_the_bound_teaches_the_first_of_them():
