@@ -105,10 +105,10 @@ def bytes_of_words(settings: Array, max_bytes: int) -> int:
     return int(_SHARE_OF_WORDS * max_bytes) if settings["n_words"][0] else 0
 
 
-def most_words(settings: Array, max_bytes: int) -> int:
+def most_words(settings: Array, max_bytes: int, n_classes: int) -> int:
     """Return how many words may be known, given the number of classes."""
     n_sums = 3 if settings["hears_words"][0] else 1
-    a_word = WORD.itemsize + 8 * n_sums * rounded(int(settings["n_classes"][0]))
+    a_word = WORD.itemsize + 8 * n_sums * rounded(n_classes)
     return max(bytes_of_words(settings, max_bytes) // (2 * a_word) - 1, 1)
 
 

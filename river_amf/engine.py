@@ -370,7 +370,8 @@ class Engine:
         new_words: list[Hashable] = []
         if isinstance(features, SparseFeatures):
             arena = begin(parameters) if arena is None else arena
-            bounds = bounds_of_words(parameters, arena.settings)
+            n_labels = len(self.labels) + (label is None)
+            bounds = bounds_of_words(parameters, arena.settings, n_labels)
             features, arena, row, new_words = words.with_new(features, arena, row, bounds)
         sample = features.place(row)
         new_labels = [y] if label is None else []

@@ -128,11 +128,12 @@ def most_columns(parameters: Parameters) -> int:
     return min(int(parameters.max_columns), NO_LIMIT if bound is None else int(bound) // 2)
 
 
-def bounds_of_words(parameters: Parameters, settings: NDArray[Any]) -> Bounds:
-    """Return how many words there may be, given the number of classes."""
+def bounds_of_words(parameters: Parameters, settings: NDArray[Any], n_labels: int) -> Bounds:
+    """Return how many words there may be, given the number of labels."""
     if parameters.max_bytes is None:
         return Bounds(parameters.max_vocabulary)
-    most = budget.most_words(settings, parameters.max_bytes)
+    n_classes = max(n_labels, int(settings["n_classes"][0]))
+    most = budget.most_words(settings, parameters.max_bytes, n_classes)
     n_text = budget.bytes_of_words(settings, parameters.max_bytes) // 2
     return Bounds(min(most, parameters.max_vocabulary or most), n_text)
 

@@ -82,6 +82,16 @@ class Vocabulary:
         for word, slot in zip(new, self.ahead(len(new)), strict=True):
             self.slots[word] = slot
 
+    def packed(self) -> tuple[Vocabulary, list[int]]:
+        """Return a vocabulary of the same words in the first slots, and which those were before.
+
+        >>> Vocabulary({"sky": 7, "sea": 4}).packed()[0].slots
+        {'sky': 2, 'sea': 1}
+        """
+        before = [0, *sorted(self.slots.values())]
+        places = {slot: place for place, slot in enumerate(before)}
+        return type(self)({word: places[slot] for word, slot in self.slots.items()}), before
+
     def cut(self, n_words: int) -> None:
         """Take back the newest words, until so many are left."""
         while len(self.slots) > n_words:

@@ -13,7 +13,7 @@ import numpy as np
 
 from river_amf import events
 from river_amf.encoding import column_order
-from river_amf.layout import CHOSEN, FIELDS
+from river_amf.layout import CHOSEN, FIELDS, lengths_of_words
 from river_amf.sizes import text_size
 from river_amf.sparse import SparseFeatures
 from river_amf.state import Arena
@@ -58,6 +58,7 @@ def with_new(
     there are too many words, half of them are forgotten; those of the sample come back as new. It
     may have more words than the bound; then some are ignored.
     """
+    features, arena = _within(features, arena, bounds.n_words)
     new = features.new_words(row)
     if bounds.n_text is not None:
         longest = _LONGEST_SHARE * bounds.n_text
@@ -65,7 +66,7 @@ def with_new(
         row = _without(row, features, new)
     taken = features.vocabulary.fitting(new, *bounds)
     if len(taken) < len(new):
-        features, arena = _without_rarest(features, arena)
+        features, arena = _without_rarest(features, arena, len(features.vocabulary) // 2)
         taken = features.vocabulary.fitting(features.new_words(row), *bounds)
         row = _without(row, features, taken)
     n_slots = 1 + max(features.vocabulary.ahead(len(taken)), default=0)
@@ -82,14 +83,47 @@ def _without(
     return {name: number for name, number in row.items() if name not in ignored}
 
 
-def _without_rarest(features: SparseFeatures, arena: Arena) -> tuple[SparseFeatures, Arena]:
-    """Return features and arena with half of the words, those used most and those with columns."""
+def _within(
+    features: SparseFeatures, arena: Arena, most: int | None
+) -> tuple[SparseFeatures, Arena]:
+    """Return features and arena that take no more room than `most` words need.
+
+    They may, as the more labels there are, the fewer words fit into `max_bytes`. Words with columns
+    stay nevertheless.
+    """
+    if most is None or features.vocabulary.n_slots <= 1 + most:
+        return features, arena
+    if len(features.vocabulary) > most:
+        most_kept = min(most, len(features.vocabulary) // 2)
+        features, arena = _without_rarest(features, arena, most_kept)
+    vocabulary, slots = features.vocabulary.packed()
+    n_slots = len(slots)
+    arrays = {name: getattr(arena, name).copy() for name in _of_words(arena)}
+    for name, array in arrays.items():
+        array[:n_slots] = array[slots]
+        array[n_slots:] = _OF_WORDS[name]
+    arena = arena.replacing(**arrays)
+    arena = arena.resized(**lengths_of_words(arena.settings, max(n_slots, 1 + most)))
+    return features.with_vocabulary(vocabulary), arena
+
+
+def _of_words(arena: Arena) -> list[str]:
+    """Return the names of the arrays that have a row for each word."""
+    return [name for name in _OF_WORDS if len(getattr(arena, name))]
+
+
+def _without_rarest(
+    features: SparseFeatures, arena: Arena, n_words: int
+) -> tuple[SparseFeatures, Arena]:
+    """Return features and arena with `n_words`, those used most and those with columns."""
     # Uses are halved, so that old fame fades.
     before = features.vocabulary
     kept = {name for name in features if name in before.slots}
-    after = before.without_rarest(len(before) // 2, arena.words["uses"], kept)
+    if len(kept) == len(before):
+        return features, arena
+    after = before.without_rarest(n_words, arena.words["uses"], kept)
     free = [slot for word, slot in before.slots.items() if word not in after.slots]
-    arrays = {name: getattr(arena, name).copy() for name in _OF_WORDS if len(getattr(arena, name))}
+    arrays = {name: getattr(arena, name).copy() for name in _of_words(arena)}
     arrays["words"]["uses"] //= 2
     for name, array in arrays.items():
         array[free] = _OF_WORDS[name]
