@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import os
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Self
@@ -25,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import columns, events, kernels, layout, pruning, words
-from river_amf.budget import Limits
 from river_amf.columns import (
     EncodedBlock,
     NewCategory,
@@ -40,9 +38,9 @@ from river_amf.kinds import as_dict, plain
 from river_amf.labels import Labels
 from river_amf.locks import ModelLock
 from river_amf.persistence import soundness
+from river_amf.room import growth, ready, samples_to_check, with_room, within
 from river_amf.rows import NEVER, Problems
 from river_amf.settings import (
-    NO_LIMIT,
     Parameters,
     are_in_effect,
     begin,
@@ -62,7 +60,6 @@ from river_amf.voices import Heard
 from river_amf.weights import check_totals
 from river_amf.workers import Workers
 
-_LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # bounds of the factor by which the room for nodes grows
 _LEAST_PART = 1024  # minimum rows that are encoded at once
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
@@ -186,7 +183,8 @@ class Engine:
             settings = arrays["settings"] = arrays["settings"].copy()
             settings["use_aggregation"] = aggregated
             if trees is not None:
-                settings["learns_vote"], settings["n_voices"] = False, 0
+                for name in ("learns_vote", "n_voices", "hears_words"):
+                    settings[name] = 0
                 of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
                 arrays |= {name: arrays[name][trees] for name in of_trees}
                 arrays |= self.arena.silenced()
@@ -412,12 +410,12 @@ class Engine:
             text += self.labels.text_with(new_labels)
             n_classes = max(n_labels, n_classes)
             known = known_of(arena.settings, parameters, features, n_classes, n_slots, text)
-            arena = _within(arena, limits_of(arena.settings, parameters, known))
+            arena = within(arena, limits_of(arena.settings, parameters, known))
             rooms = known.rooms(arena.settings)
         if new_labels or features is not self.features:
             dirichlet = dirichlet_of(parameters, n_labels)
             arena = arena.extended(features.is_categorical, n_labels, dirichlet, rooms)
-        arena, _ = _ready(arena, 1)
+        arena, _ = ready(arena, 1)
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
         needs_odds = has_new_prior and parameters.fading_factor is None
@@ -539,6 +537,8 @@ class Engine:
         features = self._features_for(parameters)
         check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
         check_totals(self.total_weight, weights, are_rows=True)
+        watches = parameters.restart_threshold is not None and events.tells_restarts()
+        n_heard = self._n_heard(parameters) if watches else None
         n_known = np.zeros(table.n_rows, np.int64)
         answers: list[list[float]] = []
         problems = Problems()
@@ -549,6 +549,8 @@ class Engine:
             label, weight = labels.at(row), float(weights[row])
             problems.try_at(row, self.learn, x, label, weight, parameters)
             problems.raise_first()
+        if n_heard is not None and self.arena is not None:
+            events.restarted(self.arena, n_heard, int(np.count_nonzero(weights)))
         proba = np.zeros((table.n_rows, len(self.labels)))
         for row, answer in enumerate(answers):
             proba[row, : len(answer)] = answer
@@ -686,10 +688,10 @@ class Engine:
         while done < stop:
             end = done + min(block.chunk, stop - done)
             if learns:
-                end = min(end, done + _to_check(self.arena))  # type: ignore[arg-type]
+                end = min(end, done + samples_to_check(self.arena))  # type: ignore[arg-type]
             if learns:
-                factor = _growth(self.arena, stop - done)  # type: ignore[arg-type]
-                self.arena, n_ready = _ready(self.arena, end - done, factor)  # type: ignore[arg-type]
+                factor = growth(self.arena, stop - done)  # type: ignore[arg-type]
+                self.arena, n_ready = ready(self.arena, end - done, factor)  # type: ignore[arg-type]
                 end = done + n_ready
             new = [category for category in categories if done <= category.row < end]
             if learns and new:
@@ -740,7 +742,7 @@ class Engine:
 
     def _make_room(self, lack: int) -> None:
         """Enlarge what a kernel has run out of."""
-        self.arena = _with_room(self.arena, lack)  # type: ignore[arg-type]
+        self.arena = with_room(self.arena, lack)  # type: ignore[arg-type]
 
     def _drop_rows(self) -> None:
         """Free the memory of samples that no tree keeps any more."""
@@ -760,50 +762,6 @@ def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
     return BlockAnswers(proba, np.concatenate([part.n_known for part in parts]), labels)
 
 
-# -------------------------------------------------------------------------------------------- room
-
-
-def _ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:
-    """Return an arena with room for about `wanted` samples, and for how many it has room."""
-    while (n_ready := kernels.ready_samples(arena.address, wanted)) < 0:
-        arena = _with_room(arena, n_ready, factor)
-    return arena, n_ready
-
-
-def _with_room(arena: Arena, lack: int, factor: float = 2.0) -> Arena:
-    """Return an arena in which what a kernel has run out of is larger by `factor`."""
-    if lack <= kernels.UNCOMPILED:
-        kernels.compile_part(lack)
-        return arena
-    if lack == kernels.STORE_FULL:
-        kernels.compact_rows(arena.address)
-        larger, what = arena.fit_rows(), "samples"
-    elif lack == kernels.NODES_FULL:
-        larger, what = arena.grow_nodes(factor), "nodes"
-    else:
-        larger, what = arena.grow_boxes(factor), "boxes"
-    events.grew(larger, what)
-    return larger
-
-
-def _within(arena: Arena, limits: Limits) -> Arena:
-    """Return an arena with these limits."""
-    if are_in_effect(arena.settings, limits):
-        return arena
-    within = pruning.within(arena, limits)
-    events.cut(arena, within)
-    return within
-
-
-def _to_check(arena: Arena) -> int:
-    """Return how many samples may be stored until the size of the store has to be checked."""
-    interval = int(arena.settings["interval"][0])
-    return interval - int(arena.counters["n_stored"][0]) % interval if interval else NO_LIMIT
-
-
-# ------------------------------------------------------------------------------------------ blocks
-
-
 def _run_voters(arena: Arena, block: Block, start: int, stop: int, first: int, end: int) -> int:
     """Run a chunk through some trees and voices, keeping alive what kernels know by address."""
     return kernels.run_chunk(arena.address, block.address, start, stop, first, end)
@@ -814,13 +772,3 @@ def _n_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _growth(arena: Arena, to_come: int) -> float:
-    """Return the factor by which to enlarge full arrays with `to_come` samples left in a block."""
-    # About what those samples will need, so that the arrays are seldom moved. Trees grow a little
-    # more slowly than the stream.
-    root = int(arena.trees["root"][0])
-    n_seen = 0.0 if root == kernels.NONE else float(arena.nodes["n_samples"][0, root])
-    growth = math.pow(1.0 + to_come / max(n_seen, 1.0), 0.8)
-    return min(max(_LEAST_GROWTH, growth), _MOST_GROWTH)

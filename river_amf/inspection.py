@@ -236,7 +236,7 @@ def _path(model: AMFClassifier, x: dict[Any, Any], tree: int) -> pd.DataFrame:
             for node in nodes
         ],
         "value": [
-            None if math.isnan(step.value) else x[name]
+            None if math.isnan(step.value) else x.get(name, 0.0)
             for step, name in zip(steps, splits, strict=True)
         ],
         "goes": [step.goes for step in steps],

@@ -164,7 +164,6 @@ N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for
 
 N_COSINES = 100  # inputs of a voice that hears cosines of the features
 N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
-MOST_VOICES = 3
 
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 

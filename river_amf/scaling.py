@@ -63,7 +63,7 @@ class Scaler(base.Transformer):
         self._numbers: dict[Any, _Number] = {}
 
     def learn_one(self, x: Features) -> None:
-        """Learn from the numbers of a sample, which must be finite floats.
+        """Learn from the numbers of a sample, which must be finite.
 
         Examples
         --------

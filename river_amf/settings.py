@@ -21,7 +21,6 @@ from river_amf.words import Bounds
 LONGEST_LIST = 2048
 SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
 
-
 VOICE_WEIGHT = 0.1  # of a voice in the vote, at first
 
 NO_LIMIT = 2**31 - 1  # 32-bit links

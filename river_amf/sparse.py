@@ -170,11 +170,10 @@ class SparseFeatures(Features):
 
     @property
     def columns_by_slot(self) -> NDArray[np.int64]:
-        """1 + the column of the word in each slot, 0 if it has none, and -1 if the slot is free."""
+        """1 + the column of the word in each slot, 0 if it has none."""
         # Only in a damaged file there are columns of words that have no slot.
         slots = self.vocabulary.slots
-        columns = np.full(self.vocabulary.n_slots, -1)
-        columns[[0, *slots.values()]] = 0
+        columns = np.zeros(self.vocabulary.n_slots, np.int64)
         for name, column in self._columns.items():
             if name not in self._categories:
                 columns[slots.get(name, 0)] = 1 + column
@@ -278,7 +277,7 @@ class SparseFeatures(Features):
     def place(self, row: dict[Hashable, float]) -> EncodedSample:
         """Return a sample that has been read, with the slots that its new words will have."""
         new = self.new_words(row)
-        slots = dict(zip(new, self.vocabulary.ahead(len(new)), strict=True))
+        slots = {word: slot for slot, word in enumerate(new, start=self.vocabulary.n_slots)}
         return self._held(row, slots, self._sample)
 
     def encode_unusual(self, x: Any) -> EncodedSample:

@@ -126,8 +126,7 @@ class Arena:
             rooms.update(_named_lengths(name, array))
         handle = np.zeros(1, HANDLE)
         handle["next_tree"] = -1
-        hears_words = bool(arrays["settings"]["hears_words"][0])
-        rooms["voter"] = rooms["tree"] + rooms["voice"] + hears_words
+        rooms |= lengths_of_voices(arrays["settings"], rooms["tree"])  # no copied array has voters
         arrays = arrays | defaults(rooms, FIELDS.keys() - arrays)
         n_features = int(arrays["settings"]["n_features"][0])
         for draw, key in enumerate(_keys_of_draws(arrays["voices"])):
@@ -211,13 +210,12 @@ class Arena:
             return self
         return self.resized(slot=slot_room(n_slots, int(self.settings["period"][0])))
 
-    def with_words(self, n_words: int, most: int | None) -> Arena:
-        """Return an arena with room for a number of words, of which there will be `most`."""
-        if n_words <= self.rooms["word"]:
+    def with_words(self, n_words: int, most: int) -> Arena:
+        """Return an arena with room for a number of words, of which there may be `most`."""
+        if n_words <= self.rooms["word"] <= 1 + most:
             return self
         room = max(n_words + n_words // 2, _FIRST_WORDS)
-        room = room if most is None else max(min(room, most), n_words)
-        return self.resized(**lengths_of_words(self.settings, room))
+        return self.resized(**lengths_of_words(self.settings, max(min(room, 1 + most), n_words)))
 
     def replacing(self, **arrays: Array) -> Arena:
         """Return an arena with some other arrays of the same shapes."""

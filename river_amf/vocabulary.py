@@ -12,40 +12,29 @@ from river_amf.sizes import TextSize, size_of, text_size
 
 
 class Vocabulary:
-    """Words and their slots, of which a new word gets the lowest that is free.
+    """Words and their slots, which are numbered in order of arrival, from 1.
 
-    >>> vocabulary = Vocabulary()
-    >>> vocabulary.add(["good", "bad"])
+    >>> vocabulary = Vocabulary(["good", "bad"])
     >>> vocabulary.add(["good", "sky"])
     >>> vocabulary.slots, vocabulary.n_slots
     ({'good': 1, 'bad': 2, 'sky': 3}, 4)
-    >>> fewer = vocabulary.without_rarest(2, np.array([6, 1, 5, 4]), [])
-    >>> fewer.slots, fewer.ahead(2)
-    ({'bad': 2, 'sky': 3}, [1, 4])
+    >>> vocabulary.without_rarest(2, np.array([6, 1, 5, 4]), []).slots
+    {'bad': 1, 'sky': 2}
     """
 
-    # Slot 0 belongs to the constant 1. Which slots are free follows from the others, so copies and
-    # files hold the words and their slots alone. A word is added in one step, as a call may be
-    # interrupted between any two.
+    # Slot 0 belongs to the constant 1. A word is added in one step, as a call may be interrupted
+    # between any two.
 
-    def __init__(self, slots: dict[Hashable, int] | None = None) -> None:
-        self.slots: dict[Hashable, int] = {} if slots is None else slots  # in order of arrival
-        self._prepare()
-
-    def _prepare(self) -> None:
-        """List the slots that are free."""
+    def __init__(self, words: Iterable[Hashable] = ()) -> None:
+        self.slots: dict[Hashable, int] = {}
         self._size = TextSize()
-        self._n_before = len(self.slots)
-        taken = np.fromiter(self.slots.values(), np.int64, len(self.slots))
-        self._end = 1 + int(taken.max(initial=0))
-        self._free = np.setdiff1d(np.arange(1, self._end), taken).tolist()
+        self.add(words)
 
-    def __getstate__(self) -> tuple[dict[Hashable, int]]:
-        return (self.slots,)
+    def __getstate__(self) -> tuple[list[Hashable]]:
+        return (list(self.slots),)
 
-    def __setstate__(self, state: tuple[dict[Hashable, int]]) -> None:
-        (self.slots,) = state
-        self._prepare()
+    def __setstate__(self, state: tuple[list[Hashable]]) -> None:
+        Vocabulary.__init__(self, *state)
 
     def __len__(self) -> int:
         return len(self.slots)
@@ -53,44 +42,22 @@ class Vocabulary:
     @property
     def nbytes(self) -> int:
         """Bytes of the words and of the dict that holds them."""
-        return size_of(self.slots) + 8 * len(self._free)
-
-    @property
-    def text_size(self) -> int:
-        """A bound on the bytes of the words and of the dict that holds them."""
-        return self._size.of(self.slots)
+        return size_of(self.slots)
 
     @property
     def n_slots(self) -> int:
-        """The number of slots up to the last one in use."""
-        n_beyond = len(self.slots) - self._n_before - len(self._free)
-        return self._end + max(n_beyond, 0)
+        """The number of slots in use."""
+        return 1 + len(self.slots)
 
     def copy(self) -> Vocabulary:
         """Return a vocabulary that later changes of this one do not affect."""
-        return type(self)(self.slots.copy())
-
-    def ahead(self, n_words: int) -> list[int]:
-        """Return the slots of the next new words."""
-        first = len(self.slots) - self._n_before
-        slots = self._free[first : first + n_words]
-        return [*slots, *range(self.n_slots, self.n_slots + n_words - len(slots))]
+        return type(self)(self.slots)
 
     def add(self, words: Iterable[Hashable]) -> None:
         """Add words, each of them unless it is known."""
-        new = [word for word in words if word not in self.slots]
-        for word, slot in zip(new, self.ahead(len(new)), strict=True):
-            self.slots[word] = slot
-
-    def packed(self) -> tuple[Vocabulary, list[int]]:
-        """Return a vocabulary of the same words in the first slots, and which those were before.
-
-        >>> Vocabulary({"sky": 7, "sea": 4}).packed()[0].slots
-        {'sky': 2, 'sea': 1}
-        """
-        before = [0, *sorted(self.slots.values())]
-        places = {slot: place for place, slot in enumerate(before)}
-        return type(self)({word: places[slot] for word, slot in self.slots.items()}), before
+        for word in words:
+            if word not in self.slots:
+                self.slots[word] = self.n_slots
 
     def cut(self, n_words: int) -> None:
         """Take back the newest words, until so many are left."""
@@ -99,8 +66,8 @@ class Vocabulary:
 
     def words_at(self, slots: Iterable[int]) -> list[Hashable]:
         """Return the words in some slots."""
-        by_slot = {slot: word for word, slot in self.slots.items()}
-        return [by_slot[slot] for slot in slots]
+        words = list(self.slots)
+        return [words[slot - 1] for slot in slots]
 
     def fitting(
         self, new: Iterable[Hashable], max_words: int | None, max_text: int | None
@@ -110,20 +77,21 @@ class Vocabulary:
         words = list(itertools.islice(new, n_free))
         if max_text is None:
             return words
-        sizes = itertools.accumulate(map(text_size, words), initial=self.text_size)
+        of_known = self._size.of(self.slots)
+        sizes = itertools.accumulate(map(text_size, words), initial=of_known)
         return [word for word, size in zip(words, [*sizes][1:], strict=True) if size <= max_text]
 
     def without_rarest(
         self, n_words: int, uses: NDArray[np.int64], kept: Collection[Hashable]
     ) -> Vocabulary:
-        """Return the `n_words` that are used most, those to be `kept` among them.
+        """Return the `n_words` that are used most, those to be `kept` among them, renumbered.
 
         `uses` has the number of uses of each slot. Of words that are used equally, those that
         arrived last stay.
         """
         words = list(self.slots)
-        own = uses[np.fromiter(self.slots.values(), np.int64, len(words))].astype(np.float64)
+        own = uses[1 : self.n_slots].astype(np.float64)
         own[[word in kept for word in words]] = np.inf
         order = np.lexsort((np.arange(len(words)), own))
         staying = np.sort(order[len(order) - max(n_words, len(kept)) :])
-        return type(self)({words[i]: self.slots[words[i]] for i in staying.tolist()})
+        return type(self)(words[i] for i in staying.tolist())

@@ -13,19 +13,15 @@ import numpy as np
 
 from river_amf import events
 from river_amf.encoding import column_order
-from river_amf.layout import CHOSEN, FIELDS, lengths_of_words
+from river_amf.layout import CHOSEN, FIELDS
 from river_amf.sizes import text_size
 from river_amf.sparse import SparseFeatures
-from river_amf.state import Arena
+from river_amf.state import Arena, defaults
 
+NO_BOUND = 2**31 - 1
 _LONGEST_SHARE = 1 / 16  # of the room for the text of all words; a longer word is ignored
 
-# The arrays with a row for each word, and what a free slot holds.
-_OF_WORDS = {
-    name: np.zeros((), field.dtype) if field.fill == 0.0 else field.fill
-    for name, field in FIELDS.items()
-    if field.axes[0] in ("word", "spoken")
-}
+_OF_WORDS = [name for name, field in FIELDS.items() if field.axes[0] in ("word", "spoken")]
 
 
 class Bounds(NamedTuple):
@@ -55,24 +51,21 @@ def with_new(
     """Return features and arena with room for the new words of a sample that has been read.
 
     Further the sample without the words that are ignored, and those of its words that are new. If
-    there are too many words, half of them are forgotten; those of the sample come back as new. It
-    may have more words than the bound; then some are ignored.
+    there are too many words, half of them are forgotten and the others renumbered; those of the
+    sample come back as new. It may have more words than the bound; then some are ignored.
     """
-    features, arena = _within(features, arena, bounds.n_words)
     new = features.new_words(row)
     if bounds.n_text is not None:
         longest = _LONGEST_SHARE * bounds.n_text
         new = [word for word in new if text_size(word) <= longest]
         row = _without(row, features, new)
+    most = NO_BOUND if bounds.n_words is None else bounds.n_words
     taken = features.vocabulary.fitting(new, *bounds)
-    if len(taken) < len(new):
-        features, arena = _without_rarest(features, arena, len(features.vocabulary) // 2)
+    if len(taken) < len(new) or len(features.vocabulary) > most:
+        features, arena = _without_rarest(features, arena, most)
         taken = features.vocabulary.fitting(features.new_words(row), *bounds)
         row = _without(row, features, taken)
-    n_slots = 1 + max(features.vocabulary.ahead(len(taken)), default=0)
-    most = None if bounds.n_words is None else 1 + bounds.n_words
-    arena = arena.with_words(max(n_slots, features.vocabulary.n_slots), most)
-    return features, arena, row, taken
+    return features, arena.with_words(features.vocabulary.n_slots + len(taken), most), row, taken
 
 
 def _without(
@@ -83,49 +76,19 @@ def _without(
     return {name: number for name, number in row.items() if name not in ignored}
 
 
-def _within(
-    features: SparseFeatures, arena: Arena, most: int | None
-) -> tuple[SparseFeatures, Arena]:
-    """Return features and arena that take no more room than `most` words need.
-
-    They may, as the more labels there are, the fewer words fit into `max_bytes`. Words with columns
-    stay nevertheless.
-    """
-    if most is None or features.vocabulary.n_slots <= 1 + most:
-        return features, arena
-    if len(features.vocabulary) > most:
-        most_kept = min(most, len(features.vocabulary) // 2)
-        features, arena = _without_rarest(features, arena, most_kept)
-    vocabulary, slots = features.vocabulary.packed()
-    n_slots = len(slots)
-    arrays = {name: getattr(arena, name).copy() for name in _of_words(arena)}
-    for name, array in arrays.items():
-        array[:n_slots] = array[slots]
-        array[n_slots:] = _OF_WORDS[name]
-    arena = arena.replacing(**arrays)
-    arena = arena.resized(**lengths_of_words(arena.settings, max(n_slots, 1 + most)))
-    return features.with_vocabulary(vocabulary), arena
-
-
-def _of_words(arena: Arena) -> list[str]:
-    """Return the names of the arrays that have a row for each word."""
-    return [name for name in _OF_WORDS if len(getattr(arena, name))]
-
-
 def _without_rarest(
-    features: SparseFeatures, arena: Arena, n_words: int
+    features: SparseFeatures, arena: Arena, most: int
 ) -> tuple[SparseFeatures, Arena]:
-    """Return features and arena with `n_words`, those used most and those with columns."""
+    """Return features and arena with half of the words, those used most and those with columns."""
     # Uses are halved, so that old fame fades.
     before = features.vocabulary
     kept = {name for name in features if name in before.slots}
-    if len(kept) == len(before):
-        return features, arena
-    after = before.without_rarest(n_words, arena.words["uses"], kept)
-    free = [slot for word, slot in before.slots.items() if word not in after.slots]
-    arrays = {name: getattr(arena, name).copy() for name in _of_words(arena)}
-    arrays["words"]["uses"] //= 2
-    for name, array in arrays.items():
-        array[free] = _OF_WORDS[name]
-    events.forgot_words(len(free), len(after))
-    return features.with_vocabulary(after), arena.replacing(**arrays)
+    after = before.without_rarest(min(len(before), most) // 2, arena.words["uses"], kept)
+    slots = [0, *(before.slots[word] for word in after.slots)]
+    fresh = defaults(arena.rooms, _OF_WORDS)
+    for name, array in fresh.items():
+        if len(array):
+            array[: len(slots)] = getattr(arena, name)[slots]
+    fresh["words"]["uses"] //= 2
+    events.forgot_words(len(before) - len(after), len(after))
+    return features.with_vocabulary(after), arena.replacing(**fresh)

@@ -1099,7 +1099,9 @@ class NaiveForest:
             self.labels.append(y)
             self.biases.append(0.0)
         label = self.labels.index(y)
-        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        of_trees = []
+        if self.vote == "learned":
+            of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
         tame = self.draw_in(x)
         dropped = self._add_values(x)
         if self.vote == "learned":

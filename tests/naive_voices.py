@@ -12,10 +12,6 @@ from dataclasses import dataclass
 
 from river_amf.draws import draw_directions, draw_phases
 
-# -------------------------------------------------------------------------------------------------
-# Constants, which might still be tuned
-# -------------------------------------------------------------------------------------------------
-
 # standardisation
 SLOW, FAST = 0.001, 0.03  # rates of the two paces
 LARGEST_INPUT = 4.0

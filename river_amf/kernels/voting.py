@@ -19,8 +19,8 @@ from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
 VOICE_FLOOR = -7.0  # of the logarithms of a voice; that of the trees is about the same
-WORDS_RATE = 0.1  # of that of the words
 VOICE_RATE = 0.01
+WORDS_RATE = 0.1  # of the voice of the words, which is right long before the trees are
 BIAS_RATE = 0.02
 
 RECENT_RATE = 0.02  # of the running mean of a tree's recent losses
@@ -117,7 +117,7 @@ def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
 
 @hot
 def copy_votes(votes: Array, out: Array) -> None:
-    """Copy the votes of the trees on a sample."""
+    """Copy the votes on a sample."""
     for t in range(len(votes)):
         for c in range(votes.shape[2]):
             out[t, 0, c] = votes[t, 0, c]

@@ -69,7 +69,7 @@ def teach_words(forest: Forest, words: Array, vote: Array, label: int, weight: f
     n_labels = forest.settings[0]["n_labels"]
     errors, trust = forest.pooled, min(weight, 1.0)
     for c in range(n_labels):
-        errors[c] = trust * (math.exp(vote[c]) - (c == label))
+        errors[c] = math.exp(vote[c]) - (c == label)
     for i in range(-1, len(words)):
         slot, value = CONSTANT, 1.0
         if i >= 0:
@@ -77,7 +77,7 @@ def teach_words(forest: Forest, words: Array, vote: Array, label: int, weight: f
             value = input_of(forest.words[slot], words[i, 1])
         for c in range(n_labels):
             if abs(errors[c]) >= TINY_ERROR:
-                gradient = errors[c] * value
+                gradient = trust * errors[c] * value
                 forest.word_squares[slot, c] += gradient * gradient
                 step = STEP * gradient / math.sqrt(forest.word_squares[slot, c])
                 forest.word_weights[slot, c] -= step

@@ -207,7 +207,7 @@ def _check_voices(arrays: dict[str, Array]) -> None:
 
 
 def check_words(arrays: dict[str, Array], columns: Array) -> None:
-    """Raise FileError unless words have the columns of their features, by slot (-1 if it is free).
+    """Raise FileError unless words have the columns of their features, by slot.
 
     >>> arrays = {"words": np.ones(1, FIELDS["words"].dtype)}
     >>> check_words(arrays, np.zeros(1, np.int64))
@@ -216,7 +216,7 @@ def check_words(arrays: dict[str, Array], columns: Array) -> None:
     """
     words = arrays["words"]
     is_chosen = words["column"] == CHOSEN
-    demand((words["column"] == np.where(is_chosen, CHOSEN, np.maximum(columns, 0))).all(), _COLUMNS)
+    demand((words["column"] == np.where(is_chosen, CHOSEN, columns)).all(), _COLUMNS)
     demand((columns[is_chosen] == 0).all() and columns[0] == 0 and not is_chosen[0], _COLUMNS)
     demand(arrays["counters"]["n_chosen"][0] == is_chosen.sum(), "number of chosen words")
     demand(lies(arrays["counters"]["words_vote"], -_FACTOR, _FACTOR), "vote of words")

@@ -264,32 +264,22 @@ def features_to_json(features: Features) -> list[list[Any]]:
     return result
 
 
-def words_to_json(vocabulary: Vocabulary) -> list[list[Any]]:
-    """Return words in order of arrival, and their slots.
+def words_to_json(vocabulary: Vocabulary) -> list[Any]:
+    """Return words as JSON, in the order of their slots.
 
-    >>> words_to_json(Vocabulary({"good": 2}))
-    [['good'], [2]]
+    >>> words_to_json(Vocabulary(["good", ("not", "good")]))
+    ['good', ['tuple', ['not', 'good']]]
     """
-    return [_savable(vocabulary.slots, "feature name"), list(vocabulary.slots.values())]
+    return _savable(vocabulary.slots, "feature name")
 
 
-def words_from_json(items: Any, n_slots: int) -> Vocabulary:
-    """Return the words in a file that has `n_slots` of them, or raise FileError.
+def words_from_json(items: Any) -> Vocabulary:
+    """Return the words in a file, or raise FileError.
 
-    >>> words_from_json([["good"], [2]], 3).slots
-    {'good': 2}
+    >>> words_from_json(["good", "bad"]).slots
+    {'good': 1, 'bad': 2}
     """
-    wrong = FileError("is damaged: its words cannot be right")
-    parts = itertools.islice(items_of(items) if is_array(items) else [], 3)
-    words = distinct_from_json(next(parts, None), "feature")
-    slots = next(parts, None)
-    slots = [*items_of(slots)] if is_array(slots) else []
-    are_slots = all(type(slot) is int and 0 < slot < n_slots for slot in slots)
-    if not are_slots or len({*slots}) != len(slots) or len(words) != len(slots):
-        raise wrong
-    if next(parts, wrong) is not wrong:
-        raise wrong
-    return Vocabulary(dict(zip(words, slots, strict=True)))
+    return Vocabulary(distinct_from_json(items, "feature"))
 
 
 def undecided_to_json(features: Features) -> list[list[Any]]:

@@ -43,7 +43,8 @@ RIVER: dict[str, Callable[[], Classifier]] = {
 }
 OURS = {"amf": AMFClassifier, "adaptive": AdaptiveAMFClassifier}
 MODELS = (*RIVER, *baselines.DESCRIPTIONS)
-SUITED = (*RIVER, "logistic", "perceptron", "multinomial-nb", *OURS)
+# of river's naive Bayes the quick one, which is also the best
+SUITED = (*list(RIVER)[:3], "logistic", "perceptron", "multinomial-nb", *OURS)
 
 
 class Figures(NamedTuple):

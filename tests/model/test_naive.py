@@ -158,6 +158,36 @@ def test_a_longer_stream_equals_the_reference(parameters):
     check_same_state(model, reference)
 
 
+def test_many_numbers_equal_the_reference():
+    # so many that the directions of the cosines are scaled down
+    model, reference = pair(vote="learned", linear="cosines")
+    for i in range(40):
+        x = {f"x{j}": i * (7 + 2 * j) % (29 + j) for j in range(6 if i < 20 else 13)}
+        x["kind"] = "pqr"[i % 3]
+        expected = reference.predict_proba_one(x)
+        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
+        for forest in (model, reference):
+            forest.learn_one(x, x["x0"] > x["x1"], (1.0, 0.5, 2.0, 0.005)[i % 4])
+    check_same_state(model, reference)
+
+
+def test_a_voice_that_is_sure_equals_the_reference():
+    # of numbers that are clearer than those it has learned from
+    model, reference = pair(vote="learned", linear="logistic", max_nodes=1)
+    n_sure = 0
+    for i in range(200):
+        y = i % 2 == 0
+        x = {"a": (6.0 if i % 10 > 7 else 1.0) * (1 if y else -1)}
+        assert model.predict_proba_one(x) == pytest.approx(
+            reference.predict_proba_one(x), abs=1e-12
+        )
+        for forest in (model, reference):
+            forest.learn_one(x, y)
+        n_sure += model._arena.votes[-1, 0].min() < -7.0
+    assert n_sure > 10
+    check_same_state(model, reference)
+
+
 @pytest.mark.slow
 def test_trees_that_start_afresh_equal_the_reference():
     model, reference = pair(n_estimators=3, **ADAPTIVE | {"n_classes": 2})

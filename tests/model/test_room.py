@@ -202,7 +202,7 @@ NEXT_CALLS = {
 
 
 @pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
-@pytest.mark.parametrize("where", ["_with_room", "learn_sample"])
+@pytest.mark.parametrize("where", ["with_room", "learn_sample"])
 @pytest.mark.parametrize("call", NEXT_CALLS)
 def test_a_sample_that_some_trees_have_learned_is_finished_by_the_next_call(
     monkeypatch, error, where, call
@@ -217,7 +217,7 @@ def test_a_sample_that_some_trees_have_learned_is_finished_by_the_next_call(
 
         def breaking(*arguments):
             status = function(*arguments)
-            if where == "_with_room" or status < 0:  # stopped midway, asking for room
+            if where == "with_room" or status < 0:  # stopped midway, asking for room
                 raise error
             return status
 

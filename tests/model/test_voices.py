@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from forests import STREAM
-from test_naive import pair
+from test_naive import check_same_voices, pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 
@@ -112,9 +112,10 @@ def test_predicting_changes_nothing(parameters):
 @parameters
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_blocks_are_like_their_rows_to_the_bit(parameters, n_jobs):
-    X, y, w = zip(*STREAM[:500], strict=True)
+    stream = [(x, y, 0.0 if i % 13 == 5 else w) for i, (x, y, w) in enumerate(STREAM[:500])]
+    X, y, w = zip(*stream, strict=True)
     rows = made(**parameters)
-    expected = probabilities(rows, STREAM[:500])
+    expected = probabilities(rows, stream)
     blocks = made(**parameters, n_jobs=n_jobs)
     names = list(dict.fromkeys(name for x in X for name in x))
     frame = pd.DataFrame({name: [x.get(name) for x in X] for name in names})
@@ -250,6 +251,42 @@ def test_linear_weights_are_those_of_the_reference():
             assert weight == pytest.approx(weights[c, key], abs=1e-11)
     assert not [*rows]
     assert table.weight.abs().min() > 0
+
+
+# Against the reference, where the streams of test_naive.py do not lead
+
+
+def rare_stream(n_samples=1300):
+    """More features than directions are scaled for, more categories than slots, absurd numbers."""
+    rng = random.Random(13)
+    for i in range(n_samples):
+        x = {f"x{j}": rng.gauss(0, 1) for j in range(6 + i // 150)}
+        x |= {"page": f"page {rng.randrange(150)}", "price": 10 * math.sin(i / 30) + rng.random()}
+        y = x["x0"] + 2 * (x["price"] > 0) + (x["page"] > "page 7") > 1.5
+        x["switch"] = float(400 < i < 420)
+        if i % 90 == 70:
+            x["x1"] = rng.choice(ABSURD)
+        if i % 7 == 0:
+            x["x2"] = None
+        yield x, "rare" if i % 400 == 9 else y, rng.choice([1.0, 1.0, 0.5, 2.0, 0.01])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("intensity", ["range", "unit"])
+def test_rare_streams_equal_the_reference(intensity):
+    parameters = {"vote": "learned", "linear": "cosines", "split_intensity": intensity}
+    model, reference = pair(n_estimators=1, max_nodes=1, **parameters)
+    votes = []
+    for i, (x, y, w) in enumerate(rare_stream()):
+        if i % 3 == 0:
+            expected = reference.predict_proba_one(x)
+            assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
+            if i > 0:
+                votes.append(model._engine.listen(x).votes[1:, :2].min())
+        model.learn_one(x, y, w=w)
+        reference.learn_one(x, y, w)
+    check_same_voices(model, reference)
+    assert min(votes) < -7
 
 
 # The limits of floats

@@ -3,6 +3,8 @@
 import math
 import pickle
 import random
+import sys
+import threading
 from collections import defaultdict
 
 import numpy as np
@@ -10,9 +12,9 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
-from river import compose, feature_extraction
+from river import compose, evaluate, feature_extraction, metrics, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, PackedSample, evaluation, inspection
 from river_amf.encoding import column_order
 from tests.naive import add_up
 
@@ -94,8 +96,7 @@ class NaiveWords:
             self.forget()
         for word in self.new(x):
             if len(self.slots) < self.max_vocabulary:
-                taken = {0, *self.slots.values()}
-                self.slots[word] = min(set(range(len(taken) + 1)) - taken)
+                self.slots[word] = 1 + len(self.slots)
 
     def new(self, x):
         return sorted(word for word in x if x[word] and word not in self.slots)
@@ -109,7 +110,8 @@ class NaiveWords:
             del self.slots[word]
             for table in (self.uses, self.past, self.weights, self.squares):
                 table.pop(word, None)
-        for word in self.slots:
+        for slot, word in enumerate(self.slots, start=1):
+            self.slots[word] = slot
             self.uses[word] //= 2
 
     def learn(self, x, label, weight=1.0):
@@ -117,9 +119,9 @@ class NaiveWords:
         vote = self.vote(x)
         for word, u in self.inputs(x).items():
             for c, log_p in zip(self.labels, vote, strict=True):
-                error = m * (math.exp(log_p) - (c == label))
+                error = math.exp(log_p) - (c == label)
                 if abs(error) >= 0.01:
-                    gradient = error * u
+                    gradient = m * error * u
                     self.squares[word][c] += gradient * gradient
                     self.weights[word][c] -= 0.1 * gradient / math.sqrt(self.squares[word][c])
         for word in self.inputs(x):
@@ -164,7 +166,7 @@ PARAMETERS = {
     "very few words": (bags(300), {"max_columns": 2, "max_vocabulary": 5}),
 }
 parameters = pytest.mark.parametrize(("samples", "given"), PARAMETERS.values(), ids=PARAMETERS)
-WEIGHTS = [1.0, 1.0, 0.3, 2.0]
+WEIGHTS = [1.0, 1.0, 0.3, 2.0, 0.005]
 
 
 @pytest.mark.slow
@@ -172,7 +174,7 @@ WEIGHTS = [1.0, 1.0, 0.3, 2.0]
 def test_words_and_their_voice_are_those_of_the_reference(samples, given):
     model, naive = Forest(2, seed=1, absent="zero", **given), NaiveWords(**given)
     for i, (x, y) in enumerate(samples):
-        weight = WEIGHTS[i % 4]
+        weight = WEIGHTS[i % 5]
         naive.admit(x, y)
         expected = naive.vote(x) if i else None
         model.learn_one(x, y, w=weight)
@@ -441,6 +443,12 @@ def test_max_bytes_bounds_words_too(max_bytes):
         if i % 50 == 0:
             assert model.memory_usage <= max_bytes
     assert model.predict_one({f"tells {y}": 1}) == y
+    if max_bytes == 1_000_000:  # new labels leave less room for words
+        n_words = len(slots_of(model))
+        for k in range(60):
+            model.learn_one({f"tells {y}": 1}, f"late label {k}")
+            assert model.memory_usage <= max_bytes
+        assert len(slots_of(model)) < n_words
 
 
 @pytest.mark.slow
@@ -474,9 +482,8 @@ def test_a_sample_with_more_words_than_the_bound_teaches_the_first_of_them():
     model.learn_one({f"word {k}": 1 for k in range(9)}, "a")
     assert slots_of(model) == {f"word {k}": 1 + k for k in range(5)}
     model.learn_one({f"other {k}": 1 for k in range(9)}, "a")
-    assert slots_of(model) == {
-        "word 3": 4, "word 4": 5, "other 0": 1, "other 1": 2, "other 2": 3
-    }  # fmt: skip
+    expected = ["word 3", "word 4", "other 0", "other 1", "other 2"]
+    assert slots_of(model) == {word: 1 + k for k, word in enumerate(expected)}
 
 
 def test_a_forgotten_word_is_unknown_and_comes_back_as_new():
@@ -493,8 +500,6 @@ def test_a_forgotten_word_is_unknown_and_comes_back_as_new():
 
 
 def test_a_sample_costs_by_its_words_not_by_the_vocabulary():
-    import sys
-
     def steps(model, x):
         n_steps = 0
 
@@ -695,8 +700,6 @@ def test_pipelines_of_texts(bag):
 
 @pytest.mark.slow
 def test_hashed_features():
-    from river import preprocessing
-
     model = preprocessing.FeatureHasher(n_features=64, seed=1) | Forest(5, absent="zero", seed=1)
     n_right = 0
     for i, (x, y) in enumerate(bags(600)):
@@ -714,3 +717,72 @@ def test_a_pipeline_learns_blocks_of_texts():
     for text, y in samples:
         single.learn_one(text, y)
     assert model.predict_proba_one(texts[0]) == pytest.approx(single.predict_proba_one(texts[0]))
+
+
+# --------------------------------------------------------------------------------------- elsewhere
+
+
+def test_tables_name_words_and_an_absent_one_has_the_value_0():
+    model = learnt(Forest(3, absent="zero", seed=1), bags(300))
+    steps = inspection.path(model, {"word 0": 1}, 0)
+    values = dict(zip(steps["feature"], steps["value"], strict=True))
+    assert {*values} - {None} <= {*model._features}
+    assert {value for name, value in values.items() if name not in ("word 0", None)} == {0.0}
+    assert list(inspection.feature_importance(model).index) == list(model._features)
+    assert "'label 0'" in model.debug_one({"word 0": 1})
+
+
+def test_importance_by_permutation_takes_words_out():
+    model = Forest(3, absent="zero", seed=1)
+    importance = inspection.PermutationImportance(model, seed=1)
+    for x, y in bags(250):
+        importance.update(x, y)
+        model.learn_one(x, y)
+    assert importance.get().idxmax().startswith("tells")
+
+
+def test_samples_that_wait_for_their_labels():
+    model, twin = Forest(2, absent="zero", seed=1), Forest(2, absent="zero", seed=1)
+    for x, y in bags(100):
+        assert model.predict_proba_one(PackedSample(x)) == twin.predict_proba_one(x)
+        model.learn_one(PackedSample(x), y)
+        twin.learn_one(x, y)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+@pytest.mark.parametrize("delay", [None, 7])
+def test_progressive_validation_equals_river_s(delay):
+    samples = bags(200)
+    model, twin = Forest(2, absent="zero", seed=1), Forest(2, absent="zero", seed=1)
+    ours = evaluation.progressive_val_score(samples, model, metrics.Accuracy(), delay=delay)
+    late = {"delay": delay} if delay else {}
+    theirs = evaluate.progressive_val_score(samples, twin, metrics.Accuracy(), **late)
+    assert ours.get() == theirs.get()
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def test_forgotten_words_are_told_in_the_log(caplog):
+    model = Forest(2, absent="zero", max_vocabulary=4, seed=1)
+    with caplog.at_level("INFO", logger="river_amf.events"):
+        learnt(model, [({f"word {k}": 1}, "a") for k in range(5)])
+    assert "the 2 rarest words are forgotten, 2 are kept (max_vocabulary)" in caplog.text
+
+
+def test_a_block_predicts_while_single_samples_do():
+    # they encode into room of their own
+    samples = bags(200)
+    model = learnt(Forest(2, absent="zero", seed=1), samples)
+    frame, alone = as_frame(samples), model.predict_proba_many(as_frame(samples))
+    done = threading.Event()
+
+    def predict():
+        while not done.is_set():
+            model.predict_one({"tells 0 0": 3})
+
+    thread = threading.Thread(target=predict)
+    thread.start()
+    try:
+        assert all(model.predict_proba_many(frame).equals(alone) for _ in range(5))
+    finally:
+        done.set()
+        thread.join()

@@ -636,9 +636,13 @@ def test_many_empty_trees_allocate_nothing_absurd(path):
     trees["root"], trees["n_nodes"], trees["n_boxes"] = -1, 0, 0
     arrays["trees"] = trees
     arrays["bias"] = np.zeros(n_labels)
+    arrays["word_sums"] = np.zeros((0, n_labels))
+    arrays["word_weights"] = arrays["word_squares"] = np.zeros((0, n_labels))
     arrays["nodes"] = np.zeros((n_trees, 0), arrays["nodes"].dtype)
     arrays["counts"] = np.zeros((n_trees, 0, n_labels))
     arrays["faded"] = np.zeros((n_trees, 0, 0))
+    for name in ("word_sums", "word_weights", "word_squares"):
+        arrays[name] = np.zeros((0, n_labels))
     arrays["boxes"] = np.zeros((n_trees, 0, 2, 0))
     arrays["rows"] = np.zeros((0, 0))
     arrays["samples"] = arrays["samples"][:0]

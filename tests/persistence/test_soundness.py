@@ -79,6 +79,45 @@ def test_an_edited_model_says_what_cannot_be(path, edit, what):
     assert what in edited_error(path, header, arrays)
 
 
+WORDS = [({"good": 2, "fine": 1}, "yes"), ({"bad": 1, "color": "red"}, "no")] * 9
+
+
+@pytest.mark.parametrize(
+    "edit, what",
+    [
+        (lambda p, a: a["words"]["column"].__setitem__(1, 9), "columns of words"),
+        (lambda p, a: a["words"]["column"].__setitem__(1, -2), "columns of words"),
+        (lambda p, a: a["words"]["column"].__setitem__(2, -1), "columns of words"),
+        (lambda p, a: a["words"]["column"].__setitem__(0, -1), "columns of words"),
+        (lambda p, a: a["words"]["uses"].__setitem__(1, -1), "uses of words"),
+        (lambda p, a: a["words"]["weight"].__setitem__(1, np.nan), "numbers of words"),
+        (lambda p, a: a["words"]["weight"].__setitem__(1, 0.0), "numbers of words"),
+        (lambda p, a: a["words"]["squares"].__setitem__(1, -1.0), "squares of words"),
+        (lambda p, a: a["word_sums"].__setitem__((1, 0), np.inf), "sums of words"),
+        (lambda p, a: a["word_weights"].__setitem__((1, 0), np.nan), "weights of words"),
+        (lambda p, a: a["word_squares"].__setitem__((1, 0), 0.0), "squared gradients of words"),
+        (lambda p, a: a["counters"]["words_vote"].fill(np.nan), "vote of words"),
+        (lambda p, a: a["counters"]["n_chosen"].fill(7), "number of chosen words"),
+        (lambda p, a: a.update(words=a["words"][:-1]), "shape of words"),
+        (lambda p, a: a.update(word_sums=a["word_sums"][:-1]), "shape of word_sums"),
+        (lambda p, a: p.pop("words"), "shape of words"),
+        (lambda p, a: p.update(words={}), "list with one feature"),
+        (lambda p, a: p["words"].append("other"), "shape of words"),
+        (lambda p, a: p["words"].__setitem__(0, "color"), "words, which are categories"),
+        (lambda p, a: p["words"].__setitem__(1, "other"), "columns of words"),
+        (lambda p, a: p["words"].__setitem__(0, p["words"][1]), "appears twice"),
+    ],
+)
+def test_an_edited_model_of_words_says_what_cannot_be(path, edit, what):
+    model = AdaptiveAMFClassifier(2, absent="zero", seed=1)
+    for x, y in WORDS:
+        model.learn_one(x, y)
+    assert {"good", "color"} <= {*model._features}
+    header, arrays = parts_in(model, path)
+    edit(header["model"], arrays)
+    assert what in edited_error(path, header, arrays)
+
+
 @pytest.mark.parametrize(
     "undecided",
     [

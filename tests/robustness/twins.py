@@ -182,7 +182,7 @@ def _new_column(rng: random.Random) -> Trial:
 
 
 def _fewer_words(rng: random.Random) -> Trial:
-    """Return the trial of labels that leave room for fewer words."""
+    """Return the trial of labels that leave room for fewer words within `max_bytes`."""
     model = _words_begun(rng, 60, 2000, max_vocabulary=None)
     rows = [({f"late {k}": 1, "word 0": 1}, f"label {k}") for k in range(5)]
     return Trial(model, rows, rng.choice([by_one, by_block]))

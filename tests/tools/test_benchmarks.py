@@ -351,6 +351,7 @@ def test_all_scripts_are_tested():
         ("outliers", ["elec2", "letter"]),
         ("speed memory", ["elec2"]),
         ("speed streams memory --streams elec2,weather", ["elec2", "weather"]),
+        ("words --streams spam", ["spam"]),
     ],
 )
 def test_missing_streams_are_one_line(words, missing, tmp_path, status, capsys):
@@ -403,6 +404,7 @@ def test_a_short_soak(status, capsys, monkeypatch):
     assert [int(row[3]) for row in rows] == [2, 3, 3, 4, 4, 5, 5, 5, 5, 5]
 
 
+@pytest.mark.slow
 def test_bags_of_words(status, capsys):
     words = "--streams tweets --models river:multinomial-nb,dummy --samples 400 --seeds 1,2"
     assert status("words", *words.split()) == 0
@@ -410,6 +412,12 @@ def test_bags_of_words(status, capsys):
     accuracy = {row.split("|")[2].strip(): float(row.split("|")[3]) for row in rows}
     assert list(accuracy) == ["river:multinomial-nb", "dummy"]
     assert accuracy["river:multinomial-nb"] > accuracy["dummy"] + 0.1
+
+
+def test_messages_that_were_not_downloaded_are_left_out(status, capsys, monkeypatch):
+    monkeypatch.setattr(module("words").datasets.SMSSpam, "is_downloaded", False)
+    assert status("words", "--streams", "sms") == 1
+    assert one_line(capsys.readouterr().err).startswith("left out: sms (to get it: river.datasets")
 
 
 def test_tweets_are_those_of_their_seed():

@@ -144,6 +144,7 @@ VARIANTS_CHECKED = [
         random_state=np.random.RandomState(5),
     ),
     AdaptiveAMFClassifier(n_estimators=3, vote="mean", random_state=1),
+    AMFClassifier(n_estimators=3, absent="zero", random_state=1),
     OnlineDummyClassifier(10, dirichlet=1.0),
 ]
 OF_SETTINGS = {
@@ -160,6 +161,9 @@ OF_SETTINGS = {
     "check_methods_sample_order_invariance",
     "check_methods_subset_invariance",
     "check_n_features_in",
+    "check_estimator_sparse_tag",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
 }
 # skipped unless scipy accepts all arrays, as in the last test of all checks
 SKIPPED = {"check_array_api_input"}
@@ -654,6 +658,60 @@ def test_a_refused_block_leaves_the_estimator_as_it_was(table, labels, others):
         with pytest.raises((TypeError, ValueError)):
             estimator.partial_fit(table, labels, **others)
         assert as_seen(estimator) == before
+
+
+# Sparse matrices
+
+
+def sparse_block(n_rows=200, n_columns=40):
+    """Return counts of words, most of them 0, and labels that depend on some of them."""
+    counts = scipy.sparse.csr_array(scipy.sparse.random(n_rows, n_columns, 0.1, random_state=1))
+    return counts, np.array(["ham", "spam"])[(counts[:, :3].sum(axis=1) > 0).astype(int)]
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_sparse_matrices_are_what_they_hold(kind, tmp_path):
+    counts, labels = sparse_block()
+    estimators = [kind(3, absent="zero", random_state=1).fit(counts, labels)]
+    for convert in (np.asarray, scipy.sparse.csc_matrix, scipy.sparse.coo_array):
+        estimator = kind(3, absent="zero", random_state=1)
+        for rows in (slice(0, 50), slice(50, None)):
+            dense = counts[rows].toarray()
+            estimator.partial_fit(convert(dense), labels[rows])
+        estimators.append(estimator)
+    contents = [pickle.dumps(estimator) for estimator in estimators]
+    assert contents == contents[:1] * 4
+    proba = estimators[0].predict_proba(counts)
+    assert (estimators[0].predict_proba(counts.toarray()) == proba).all()
+    model = river_amf_of(kind)
+    model.learn_many(counts, labels)
+    assert (model.predict_proba_many(counts)[estimators[0].classes_].to_numpy() == proba).all()
+    path = tmp_path / "model.amf"
+    estimators[0].save(path)
+    assert (kind.load(path).predict_proba(counts) == proba).all()
+    names = [f"word {k}" for k in range(counts.shape[1])]
+    frame = pd.DataFrame.sparse.from_spmatrix(counts, columns=names)
+    named = kind(3, absent="zero", random_state=1).fit(frame, labels)
+    assert (named.predict_proba(frame) == proba).all()
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        assert (named.predict_proba(counts) == proba).all()
+
+
+def river_amf_of(kind):
+    """Return the river model of the same name, with the settings of the test above."""
+    return getattr(river_amf, kind.__name__)(3, absent="zero", seed=1)
+
+
+def test_a_sparse_matrix_is_refused_with_advice_unless_absent_is_zero():
+    counts, labels = sparse_block()
+    for call in (FOREST().fit, FOREST().partial_fit):
+        with pytest.raises(TypeError, match=r'sparse matrix, .*use absent="zero"'):
+            call(counts, labels)
+    estimator = FOREST(absent="zero").fit(counts, labels)
+    with pytest.raises(ValueError, match="expecting 40 features"):
+        estimator.predict(counts[:, :3])
+    with pytest.raises(ValueError, match="infinity"):
+        estimator.predict(counts * np.inf)
 
 
 def test_a_word_where_numbers_were_is_refused():
