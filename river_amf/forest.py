@@ -99,8 +99,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         at least 16); with `absent="zero"` words take up to a quarter of it. When new features,
         labels or categories leave less room, trees lose the nodes with the fewest samples. The
         results are the same for single samples and blocks. The limit is exceeded only if trees of a
-        single node with all these features, labels and categories need more; if not even an empty
-        forest fits, `ValueError` is raised. `None` means no limit.
+        single node and the linear models, with all these features, labels and categories, need
+        more; if not even an empty forest fits, `ValueError` is raised. `None` means no limit.
     absent
         What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
         as bags of words. With `"zero"`, an absent number is 0, and a 0 is the same as an absent
@@ -812,17 +812,18 @@ class AdaptiveAMFClassifier(AMFClassifier):
     Gains are in percentage points of mean accuracy, compared with the same model without the
     default in question.
 
-    - `linear="auto"`, which here means `"cosines"`, gains 1.0 (4 on elec2, 2 on weather, 1 on letter,
-      rialto and spam) and lowers the log-loss by an eighth; it loses at most 0.1. It usually takes 20
-      to 60 % more time. `"logistic"` gains 0.4 (0.9 on weather) for hardly any time.
-    - `vote="learned"`, without which there are no linear models, gains 0.7 on its own and lowers the
-      log-loss by a quarter, as it also learns how confident to be. A vote takes two logarithms per
-      tree and sample, and one more for each label beyond two.
-    - `fading_factor=0.45` gains 0.2 (0.8 on rialto, 0.5 on elec2; without linear models 0.8, and 7 on
-      elec2) and takes 10 to 20 % more time. On streams that do not drift it loses at most 0.2.
+    - `linear="auto"`, which here means `"cosines"`, gains 1.0 (4 on elec2, 2 on weather, 1 on
+      letter, rialto and spam) and lowers the log-loss by an eighth; it loses at most 0.1. It
+      usually takes 20 to 60 % more time. `"logistic"` gains 0.4 (0.9 on weather) for hardly any
+      time.
+    - `vote="learned"`, without which there are no linear models, gains 0.7 on its own and lowers
+      the log-loss by a quarter, as it also learns how confident to be. A vote takes two logarithms
+      per tree and sample, and one more for each label beyond two.
+    - `fading_factor=0.45` gains 0.2 (0.8 on rialto, 0.5 on elec2; without linear models 0.8, and 7
+      on elec2) and takes 10 to 20 % more time. On streams that do not drift it loses at most 0.2.
     - `split_intensity="relevance"` gains 0.2, most of it on streams with noisy features (1.6 on
-      letter; without linear models 0.6 on the mean); it loses 0.3 on weather. Its statistics take up
-      to a fifth of the time.
+      letter; without linear models 0.6 on the mean); it loses 0.3 on weather. Its statistics take
+      up to a fifth of the time.
     - `restart_threshold=4.0` gains 0.1 (0.8 on satimage), and 8 over the 2000 samples after an
       abrupt drift in Agrawal's stream; it loses 0.2 on rialto.
     - `split_prior=0.7` gains 0.1. Values of 0.8 and 0.9 are as good on most streams, and lose up to

@@ -766,6 +766,10 @@ def test_forgotten_words_are_told_in_the_log(caplog):
     with caplog.at_level("INFO", logger="river_amf.events"):
         learnt(model, [({f"word {k}": 1}, "a") for k in range(5)])
     assert "the 2 rarest words are forgotten, 2 are kept (max_vocabulary)" in caplog.text
+    caplog.clear()
+    with caplog.at_level("INFO", logger="river_amf.events"):
+        learnt(model.clone(), [({f"word {k}": 1 for k in range(5)}, "a")])
+    assert "rarest" not in caplog.text  # one word of five is ignored, and none has been known
 
 
 def test_a_block_predicts_while_single_samples_do():
