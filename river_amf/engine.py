@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import columns, events, kernels, layout, pruning, words
+from river_amf import columns, events, kernels, layout, words
 from river_amf.columns import (
     EncodedBlock,
     NewCategory,
@@ -37,7 +37,7 @@ from river_amf.kernels import DONE, INFINITE, RELEASED, TOO_HEAVY, learn_sample,
 from river_amf.kinds import as_dict, plain
 from river_amf.labels import Labels
 from river_amf.locks import ModelLock
-from river_amf.persistence import soundness
+from river_amf.restoring import arena_of_file
 from river_amf.room import growth, ready, samples_to_check, with_room, within
 from river_amf.rows import NEVER, Problems
 from river_amf.settings import (
@@ -51,7 +51,6 @@ from river_amf.settings import (
     known_of,
     limits_of,
     most_columns,
-    settings_of,
 )
 from river_amf.sparse import SparseFeatures
 from river_amf.sparse_rows import SparseRows, check_rows
@@ -130,46 +129,7 @@ class Engine:
         """Return an engine with the content of a file, or raise FileError if it is not sound."""
         engine = cls()
         engine.features, engine.labels = features, labels
-        soundness.demand(arrays or not labels, "labels without any trees")
-        soundness.demand(arrays or not features, "features without any trees")
-        if arrays:
-            n_classes = max(len(labels), parameters.n_classes or 1)
-            soundness.demand(parameters.n_classes in (None, n_classes), "number of labels")
-            settings = settings_of(parameters, n_classes)
-            settings["n_labels"] = len(labels)
-            settings["n_features"] = len(features)
-            settings["n_numeric"] = len(features) - sum(features.is_categorical)
-            settings["has_categories"] = any(features.is_categorical)
-            if features.vocabulary is not None:
-                settings["n_words"] = features.vocabulary.n_slots
-            if settings["period"][0]:
-                settings["n_counted"] = sum(features.is_categorical)
-                settings["n_slots"] = features.n_slots
-            limits = None
-            if parameters.max_bytes is not None:
-                n_classes = int(settings["n_classes"][0])
-                text, n_slots = next(features.growing([]))
-                text += labels.text_with([])
-                known = known_of(settings, parameters, features, n_classes, n_slots, text)
-                limits = limits_of(settings, parameters, known)
-                # a file of another release may hold more, which is cut below
-                soundness.demand("trees" in arrays, "list of arrays")
-                most = int(arrays["trees"]["n_nodes"].max(initial=0)) + 2
-                settings["max_nodes"] = min(max(limits.max_nodes, most), settings["max_nodes"][0])
-            own = {
-                "settings": settings,
-                "is_categorical": np.array(features.is_categorical, np.uint8),
-            }
-            whole = soundness.whole(arrays, own)
-            soundness.demand(whole["trees"].shape == (parameters.n_estimators,), "number of trees")
-            soundness.check(whole, features.next_codes)
-            if isinstance(features, SparseFeatures):
-                are_words = [features.coding(word) is None for word in features.vocabulary.slots]
-                soundness.demand(all(are_words), "words, which are categories")
-                soundness.check_words(whole, features.columns_by_slot)
-            engine.arena = Arena.of(whole)
-            if limits is not None:
-                engine.arena = pruning.within(engine.arena, limits)
+        engine.arena = arena_of_file(parameters, features, labels, arrays)
         return engine
 
     def restricted_to(self, trees: list[int] | None, *, aggregated: bool) -> Self:

@@ -49,10 +49,11 @@ def forgot(features: Features, before: Features, names: Iterable[Hashable]) -> N
 
 
 def forgot_words(n_forgotten: int, n_kept: int) -> None:
-    """Tell of words that are forgotten."""
-    _logger.info(
-        "the %d rarest words are forgotten, %d are kept (max_vocabulary)", n_forgotten, n_kept
-    )
+    """Tell of words that are forgotten, if any are."""
+    if n_forgotten:
+        _logger.info(
+            "the %d rarest words are forgotten, %d are kept (max_vocabulary)", n_forgotten, n_kept
+        )
 
 
 def cut(before: Arena, arena: Arena) -> None:

@@ -99,8 +99,8 @@ class AMFClassifier(Ensemble, Saved, CheckedParameters, base.MiniBatchClassifier
         at least 16); with `absent="zero"` words take up to a quarter of it. When new features,
         labels or categories leave less room, trees lose the nodes with the fewest samples. The
         results are the same for single samples and blocks. The limit is exceeded only if trees of a
-        single node with all these features, labels and categories need more; if not even an empty
-        forest fits, `ValueError` is raised. `None` means no limit.
+        single node and the linear models, with all these features, labels and categories, need
+        more; if not even an empty forest fits, `ValueError` is raised. `None` means no limit.
     absent
         What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
         as bags of words. With `"zero"`, an absent number is 0, and a 0 is the same as an absent

@@ -101,14 +101,13 @@ def _read_frame(frame: nw.DataFrame[Any]) -> SparseRows:
 
     native, dense = frame.to_native(), frame
     if isinstance(native, pd.DataFrame):
-        sparse = [k for k, dtype in enumerate(native.dtypes) if _is_sparse(dtype)]
-        for k in sparse:
-            values = native.iloc[:, k].array
-            where = values.sp_index.to_int_index().indices
-            add(plain(native.columns[k]), where, values.sp_values)
-        if sparse:
-            others = [k for k in range(native.shape[1]) if k not in set(sparse)]
-            dense = frames.read_frame(native.iloc[:, others])
+        are_sparse = np.array([*map(_is_sparse, native.dtypes)], bool)
+        for (name, series), is_sparse in zip(native.items(), are_sparse, strict=True):
+            if is_sparse:
+                where = series.array.sp_index.to_int_index().indices
+                add(plain(name), where, series.array.sp_values)
+        if are_sparse.any():
+            dense = frames.read_frame(native.iloc[:, np.flatnonzero(~are_sparse)])
     for column in frames.read_columns(dense):
         if column.numbers is None:
             kept = [-1 if is_zero(value) else u for u, value in enumerate(column.values)]

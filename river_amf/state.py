@@ -280,10 +280,11 @@ class Arena:
         settings["n_numeric"] = n_features - sum(is_categorical)
         settings["has_categories"] = any(is_categorical)
         settings["n_counted"] = n_counted
-        arrays.setdefault("directions", self.directions.copy())
+        # In place if there is room: nobody reads these rows yet, and they are the same each time.
+        directions = arrays.get("directions", self.directions)
         for draw, key in enumerate(_keys_of_draws(self.voices)):
             for j in range(new.start, n_features):
-                arrays["directions"][draw, j] = draw_directions(key, j)
+                directions[draw, j] = draw_directions(key, j)
         arena = self._with(arrays, self.rooms | rooms)
         arena.handle["version"] += 1
         return arena

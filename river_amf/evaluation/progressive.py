@@ -21,7 +21,7 @@ from river import base, evaluate, metrics
 from river_amf.engine import BlockAnswers
 from river_amf.evaluation import delays
 from river_amf.evaluation.delays import Delay, Moment, Session
-from river_amf.evaluation.rows import Table, read_table
+from river_amf.evaluation.rows import Table, iter_samples, read_table
 from river_amf.evaluation.streams import load_stream
 from river_amf.forest import AMFClassifier
 from river_amf.frames import read_frame, read_weights
@@ -52,9 +52,11 @@ def progressive_val_score(
     dataset
         A dataframe of shape (n_samples, n_features + 1) from pandas, polars, pyarrow or any other
         library that narwhals supports, with the labels in the column `target` if there is one and
-        otherwise in the last column; a tuple `(X, y)` or `(X, y, w)` of a dataframe or array of
-        shape (n_samples, n_features), the labels and the sample weights, both of shape
-        (n_samples,), as series, arrays or lists; or anything that river accepts, such as an
+        otherwise in the last column; a tuple `(X, y)` or `(X, y, w)` of a dataframe, array or
+        sparse matrix of shape (n_samples, n_features), the labels and the sample weights, both of
+        shape (n_samples,), as series, arrays or lists, where X may also be a series of texts for a
+        pipeline that reads them (a sample of a sparse matrix has the features stored for it, of
+        which columns are the names); or anything that river accepts, such as an
         iterable of pairs `(x, y)` or triples `(x, y, {"w": w})`; or the name of a stream or the
         path of a file, as in `load_stream`.
     model
@@ -210,13 +212,6 @@ def iter_progressive_val_score(
     )
 
 
-def iter_samples(dataset: Any) -> Iterable[Any]:
-    """Return the rows of a dataframe as samples for river, and anything else unchanged."""
-    table = read_table(dataset)
-    samples: Iterable[Any] = dataset if table is None else table.samples()
-    return samples
-
-
 class _Replay(base.Classifier):
     """Replays a forest's predictions, which it is given in place of the features."""
 
@@ -248,7 +243,7 @@ def _prepare(
         dataset = load_stream(dataset)
     table = read_table(dataset)
     if table is None:
-        return dataset, model, times
+        return iter_samples(dataset), model, times
     is_worth_it = not 0 < step < _LEAST_STEP
     if not (is_worth_it and _takes_blocks(type(model)) and metric.works_with(model)):
         return table.samples(), model, times

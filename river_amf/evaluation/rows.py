@@ -1,8 +1,8 @@
-"""Dataframes as data sets: their rows as blocks for a forest, or as samples for river."""
+"""Tables as data sets: their rows as blocks for a forest, or as samples for river."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from river_amf import sparse_rows
 from river_amf.evaluation import kinds, targets
 from river_amf.frames import as_samples, read_vector
 from river_amf.kinds import shown
@@ -66,12 +67,32 @@ class Table:
             yield from zip(as_samples(self.X[list(dict.fromkeys(names))]))
             return
         for block in self.blocks(_ROWS_AT_ONCE):
-            xs, ys = as_samples(block.X), _to_list(block.y)
-            if block.w is None:
-                yield from zip(xs, ys, strict=True)
-            else:
-                for x, y, w in zip(xs, ys, _to_list(block.w), strict=True):
-                    yield x, y, {"w": w}
+            yield from _samples(as_samples(block.X), block.y, block.w)
+
+
+def iter_samples(dataset: Any) -> Iterable[Any]:
+    """Return the rows of a dataframe, sparse matrix or series as samples, others unchanged."""
+    table = read_table(dataset)
+    if table is not None:
+        return table.samples()
+    X = dataset[0] if isinstance(dataset, tuple) and dataset else None
+    series = nw.from_native(X, series_only=True, pass_through=True)
+    if sparse_rows.is_matrix(X):
+        rows = sparse_rows.read_rows(X)
+        return _samples(rows.samples(), *_labels_and_weights(dataset, rows.n_rows))
+    if isinstance(series, nw.Series):
+        return _samples(series.to_list(), *_labels_and_weights(dataset, len(series)))
+    samples: Iterable[Any] = dataset
+    return samples
+
+
+def _samples(xs: Iterable[Any], y: _Column, w: _Column | None) -> Iterator[tuple[Any, ...]]:
+    """Yield samples for river, with their weights if there are any."""
+    if w is None:
+        yield from zip(xs, _to_list(y), strict=True)
+    else:
+        for x, label, weight in zip(xs, _to_list(y), _to_list(w), strict=True):
+            yield x, label, {"w": weight}
 
 
 def read_table(dataset: Any) -> Table | None:
@@ -92,13 +113,19 @@ def read_table(dataset: Any) -> Table | None:
         return None
     if not isinstance(dataset, tuple):
         return _split_label(frame)
-    if len(parts) not in (2, 3):
-        raise ValueError(f"a tuple must be (X, y) or (X, y, w), got {len(parts)} elements")
+    labels, weights = _labels_and_weights(parts, len(frame))
     if not frame.columns:
         raise ValueError("X must have at least one feature, but has no columns")
-    y = _as_column("y", parts[1], len(frame))
+    return Table(frame, labels, weights)
+
+
+def _labels_and_weights(parts: tuple[Any, ...], n_rows: int) -> tuple[_Column, _Column | None]:
+    """Return the y and w of a tuple (X, y) or (X, y, w), or raise."""
+    if len(parts) not in (2, 3):
+        raise ValueError(f"a tuple must be (X, y) or (X, y, w), got {len(parts)} elements")
+    y = _as_column("y", parts[1], n_rows)
     w = parts[2] if len(parts) == 3 else None
-    return Table(frame, y, None if w is None else _as_column("w", w, len(frame)))
+    return y, None if w is None else _as_column("w", w, n_rows)
 
 
 def _framed(X: NDArray[Any]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from river import datasets
 
 from river_amf.evaluation.errors import EvaluationError
-from river_amf.evaluation.progressive import iter_samples
+from river_amf.evaluation.rows import iter_samples
 from river_amf.evaluation.streams import Sample, Stream, check_pairs, load_stream, read_pairs
 from river_amf.evaluation.tracks import DriftStream
 from river_amf.kinds import shown

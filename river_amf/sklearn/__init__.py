@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import dummy, forest
+from river_amf import dummy, forest, sparse_rows
 
 try:
     from sklearn.utils.validation import validate_data  # noqa: F401  of 1.6 and later
@@ -273,6 +273,7 @@ class OnlineDummyClassifier(OnlineClassifier):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
+        tags.input_tags.sparse = True
         tags.classifier_tags.poor_score = True
         return tags
 
@@ -282,7 +283,8 @@ class OnlineDummyClassifier(OnlineClassifier):
         Parameters
         ----------
         X
-            Array or dataframe of shape (n_samples, n_features). Its values are ignored.
+            Array, dataframe or sparse matrix of shape (n_samples, n_features). Its values are
+            ignored.
         y
             Array-like of shape (n_samples,) with the labels: strings, integers or booleans.
         sample_weight
@@ -351,4 +353,5 @@ class OnlineDummyClassifier(OnlineClassifier):
         self.model_._learn_labels(labels, weights)
 
     def _predict_frame(self, frame: nw.DataFrame[Any]) -> NDArray[np.float64]:
-        return np.tile(list(self.model_.predict_proba_one({}).values()), (len(frame), 1))
+        n_rows = len(sparse_rows.frame_of(frame))
+        return np.tile(list(self.model_.predict_proba_one({}).values()), (n_rows, 1))

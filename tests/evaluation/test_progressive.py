@@ -12,7 +12,18 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import pytest
-from river import base, datasets, evaluate, linear_model, metrics, naive_bayes, preprocessing, utils
+import scipy.sparse
+from river import (
+    base,
+    datasets,
+    evaluate,
+    feature_extraction,
+    linear_model,
+    metrics,
+    naive_bayes,
+    preprocessing,
+    utils,
+)
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, MismatchWarning
 from river_amf.evaluation import compare, drift_history, progressive
@@ -23,6 +34,10 @@ N_BLOCK = 100  # rows
 
 def polars(columns):
     return pytest.importorskip("polars").DataFrame(columns)
+
+
+def polars_series(values):
+    return pytest.importorskip("polars").Series(values)
 
 
 def pyarrow(columns):
@@ -966,6 +981,51 @@ def test_an_array_of_rows_is_a_table_with_numbered_columns():
     assert results[0] == results[1] == results[2]
     with pytest.raises(ValueError, match=r"dataframe or a two-dimensional array, got shape \(4,\)"):
         progressive_val_score((np.zeros(4), y[:4]), AMFClassifier(), metrics.Accuracy())
+
+
+def test_a_sparse_matrix_is_rows_of_what_it_stores():
+    rows = [{3: 1.0, 70: 2.0}, {2: 1.0}, {}, {3: 1.0}] * 20
+    y, w = ["a", "b", "b", "a"] * 20, [1.0, 2.0, 0.5, 1.0] * 20
+    places = [(row, name) for row, x in enumerate(rows) for name in x]
+    numbers = [number for x in rows for number in x.values()]
+    X = scipy.sparse.csr_array((numbers, np.transpose(places)), shape=(80, 100))
+    given = AdaptiveAMFClassifier(2, absent="zero", seed=1), naive_bayes.MultinomialNB()
+    for model in given:
+        twin, expected = model.clone(), metrics.CrossEntropy()
+        evaluate.progressive_val_score(zip(rows, y, strict=True), twin, expected)
+        for matrix in (X, X.tocoo(), scipy.sparse.csc_matrix(X)):
+            metric = progressive_val_score((matrix, y), model.clone(), metrics.CrossEntropy())
+            assert metric.get() == expected.get()
+    tables = [
+        compare(dataset, {"words": given[1]}).table["accuracy"]
+        for dataset in ((X, y), zip(rows, y, strict=True))
+    ]
+    assert tables[0].equals(tables[1])
+    weighted, twin = given[0].clone(), given[0].clone()
+    progressive_val_score((X, pd.Series(y), w), weighted, metrics.Accuracy())
+    evaluate.progressive_val_score(
+        [(x, label, {"w": weight}) for x, label, weight in zip(rows, y, w, strict=True)],
+        twin,
+        metrics.Accuracy(),
+    )
+    assert_twins(weighted, twin)
+    with pytest.raises(ValueError, match="X has 80 rows, y has 79 values"):
+        progressive_val_score((X, y[1:]), weighted, metrics.Accuracy())
+
+
+@pytest.mark.parametrize("make_series", [pd.Series, polars_series], ids=["pandas", "polars"])
+def test_a_series_of_texts_is_for_pipelines_that_read_them(make_series):
+    texts, y = ["a fine day", "a dull day"] * 30, [True, False] * 30
+    model = feature_extraction.BagOfWords() | AdaptiveAMFClassifier(2, absent="zero", seed=1)
+    expected = evaluate.progressive_val_score(
+        zip(texts, y, strict=True), model.clone(), metrics.CrossEntropy()
+    )
+    metric = progressive_val_score((make_series(texts), y), model.clone(), metrics.CrossEntropy())
+    assert metric.get() == expected.get()
+    comparison = compare((make_series(texts), y), {"words": model})
+    assert comparison.table["n_samples"].item() == 60
+    with pytest.raises(ValueError, match="X has 60 rows, y has 59 values"):
+        progressive_val_score((make_series(texts), y[1:]), model, metrics.Accuracy())
 
 
 @libraries

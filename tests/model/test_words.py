@@ -451,6 +451,32 @@ def test_max_bytes_bounds_words_too(max_bytes):
         assert len(slots_of(model)) < n_words
 
 
+@pytest.mark.slow
+def test_labels_that_come_late_leave_room_for_fewer_words_within_max_bytes():
+    model = Forest(2, absent="zero", max_bytes=2_000_000, max_columns=3, seed=1)
+    rng = random.Random(1)
+    for i in range(300):
+        y = i % 2
+        x = {f"word {rng.randrange(4000)}": 1 for _ in range(12)} | {f"tells {y}": 1}
+        model.learn_one(x, y)
+    n_words, columns = len(slots_of(model)), list(model._features)
+    assert n_words > 1000
+    twin = pickle.loads(pickle.dumps(model))
+    late = [({"tells 0": 1, f"late {y}": 2}, y) for y in range(2, 102)]
+    for x, y in late:
+        before = model.predict_proba_one(x)
+        model.learn_one(x, y)
+        assert sum(before.values()) == pytest.approx(1.0)
+        assert model.memory_usage <= 2_000_000
+    slots = slots_of(model)
+    assert len(slots) < n_words / 2
+    assert {*columns} <= slots.keys()
+    assert model._arena.words["weight"][slots["tells 1"]] == 150
+    assert max(slots.values()) < len(model._arena.words) < n_words / 2
+    twin.learn_many(as_frame(late), [y for _, y in late])
+    assert pickle.dumps(twin) == pickle.dumps(model)
+
+
 def test_a_sample_with_more_words_than_the_bound_teaches_the_first_of_them():
     model = Forest(2, absent="zero", max_vocabulary=5, seed=1)
     model.learn_one({f"word {k}": 1 for k in range(9)}, "a")
@@ -740,6 +766,10 @@ def test_forgotten_words_are_told_in_the_log(caplog):
     with caplog.at_level("INFO", logger="river_amf.events"):
         learnt(model, [({f"word {k}": 1}, "a") for k in range(5)])
     assert "the 2 rarest words are forgotten, 2 are kept (max_vocabulary)" in caplog.text
+    caplog.clear()
+    with caplog.at_level("INFO", logger="river_amf.events"):
+        learnt(model.clone(), [({f"word {k}": 1 for k in range(5)}, "a")])
+    assert "rarest" not in caplog.text  # one word of five is ignored, and none has been known
 
 
 def test_a_block_predicts_while_single_samples_do():

@@ -31,10 +31,10 @@ from twins import TRIALS, Trial, by_block, by_test_then_train, state_left
 
 import river_amf
 import river_amf.sklearn
-from river_amf import OnlineDummyClassifier, engine, inspection, state
+from river_amf import OnlineDummyClassifier, engine, inspection, sparse, state, vocabulary, words
 
 ERRORS = (KeyboardInterrupt, TimeoutError)
-CORE = {engine.__file__, state.__file__}
+CORE = {module.__file__ for module in (engine, state, sparse, vocabulary, words)}
 NEXT = 5e-5  # seconds from one signal to the next at least: more than the handler takes
 A_FEW = 15  # steps of a short attack
 

@@ -15,9 +15,19 @@ from interrupts import chosen_trial, steps
 from subjects import KINDS, PROBE_FRAME, answers, check_sound, learn, samples
 from twins import Trial, by_block, by_one, state_left
 
-from river_amf import columns, encoding, engine, frames, state
+from river_amf import (
+    columns,
+    encoding,
+    engine,
+    frames,
+    sparse,
+    sparse_rows,
+    state,
+    vocabulary,
+    words,
+)
 
-MODULES = (state, encoding, columns, engine, frames)
+MODULES = (state, encoding, columns, engine, frames, sparse, sparse_rows, vocabulary, words)
 ALLOCATING = frozenset(
     {"arange", "array", "asarray", "empty", "full", "full_like", "ones", "where", "zeros"}
     | {"empty_like", "zeros_like", "unique", "flatnonzero", "isnan", "argsort", "ascontiguousarray"}

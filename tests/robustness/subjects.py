@@ -62,9 +62,24 @@ def samples(rng: random.Random, n_samples: int, *, arrivals: int = 1) -> list[Sa
         if (i * arrivals) % 41 < arrivals:
             label = f"label {rng.randrange(8)}"
         result.append((x, label))
+    return even(result)
+
+
+def even(part: list[Sample]) -> list[Sample]:
+    """Return samples that all have the same features, as blocks have."""
     # gaps are None, which is missing to all kinds, in samples and in blocks
-    names = dict.fromkeys(name for x, _ in result for name in x)
-    return [({name: x.get(name) for name in names}, label) for x, label in result]
+    names = dict.fromkeys(name for x, _ in part for name in x)
+    return [({name: x.get(name) for name in names}, label) for x, label in part]
+
+
+def bags(rng: random.Random, n_samples: int, n_words: int = 60) -> list[Sample]:
+    """Return samples of a few words each, most of them rare; two tell of the label."""
+    result = []
+    for _ in range(n_samples):
+        label = rng.choice(["above", "below"])
+        names = [f"word {int(n_words * rng.random() ** 2)}" for _ in range(6)]
+        result.append((dict.fromkeys([*names, f"tells {label}"], rng.choice([1, 2.5])), label))
+    return result
 
 
 def frame_of(part: list[Sample]) -> tuple[pd.DataFrame, list[Any]]:

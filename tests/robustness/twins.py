@@ -13,7 +13,9 @@ from subjects import (
     PROBES,
     Sample,
     answers,
+    bags,
     check_same,
+    even,
     frame_of,
     learn,
     loaded,
@@ -149,6 +151,43 @@ def _sample(new: dict[Any, Any], label: str) -> Callable[[random.Random], Trial]
     return trial
 
 
+def _words_begun(rng: random.Random, n_samples: int, n_words: int = 60, **given: Any) -> Any:
+    """Return a forest of words that has learned some samples."""
+    return learn(KINDS["words"](**given), bags(rng, n_samples, n_words))
+
+
+def _new_words(rng: random.Random) -> Trial:
+    """Return the trial of a sample with more new words than there is room for in its arrays."""
+    model = _words_begun(rng, rng.randrange(40), max_vocabulary=None)
+    return Trial(model, [(dict.fromkeys([f"new {k}" for k in range(90)], 1), "new")], by_one)
+
+
+def _words_forgotten(rng: random.Random) -> Trial:
+    """Return the trial of samples for whose new words others are forgotten."""
+    model = _words_begun(rng, 40, max_vocabulary=30)
+    while len(model._features.vocabulary) < 30:
+        learn(model, bags(rng, 1))
+    call = rng.choice([by_one, by_block, by_test_then_train])
+    # no texts that are equal, nor names in the package: pickles tell whether they are one object
+    rows = even([({"new": 1, "b": 0.5, "kind 1": "new kind"}, "new label"), *bags(rng, 3)])
+    return Trial(model, rows, call)
+
+
+def _new_column(rng: random.Random) -> Trial:
+    """Return the trial of a sample before which chosen words get their columns."""
+    model = _words_begun(rng, 0, max_vocabulary=rng.choice([None, 12]))
+    while not model._engine._has_chosen():
+        learn(model, bags(rng, 1))
+    return Trial(model, even(bags(rng, rng.choice([1, 3]))), rng.choice([by_one, by_block]))
+
+
+def _fewer_words(rng: random.Random) -> Trial:
+    """Return the trial of labels that leave room for fewer words within `max_bytes`."""
+    model = _words_begun(rng, 60, 2000, max_vocabulary=None)
+    rows = [({f"late {k}": 1, "word 0": 1}, f"label {k}") for k in range(5)]
+    return Trial(model, rows, rng.choice([by_one, by_block]))
+
+
 def _block(n_rows: int, *, n_jobs: int, arrivals: int = 2, **given: Any) -> Any:
     """Return what makes the trial of a block."""
 
@@ -194,4 +233,8 @@ TRIALS: dict[str, Callable[[random.Random], Trial]] = {
     "release": _block(80, n_jobs=1, arrivals=0, max_nodes=31),
     "release in threads": _block(80, n_jobs=2, max_nodes=31),
     "restart": _restart,
+    "new words": _new_words,
+    "words forgotten": _words_forgotten,
+    "new column": _new_column,
+    "fewer words": _fewer_words,
 }

@@ -56,7 +56,7 @@ LAYERS = [
     {"importance", "linear"},
     {"forest", "dummy"},
     {"engine", "explanation", "trees"},
-    {"room", "sparse_rows"},
+    {"restoring", "room", "sparse_rows"},
     {"columns", "persistence.soundness", "persistence.values", "pruning", "settings"},
     {"persistence"},
     {

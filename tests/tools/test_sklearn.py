@@ -378,6 +378,16 @@ def test_fit_takes_weights_where_the_order_of_rows_does_not_matter():
     assert has_fit_parameter(OnlineDummyClassifier(), "sample_weight")
 
 
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.coo_matrix])
+def test_a_dummy_takes_bags_of_words(kind):
+    words = kind(np.eye(len(X)))
+    estimator = OnlineDummyClassifier().fit(words, Y).partial_fit(words, Y)
+    dense = OnlineDummyClassifier().fit(X, Y).partial_fit(X, Y)
+    assert np.array_equal(estimator.predict_proba(words), dense.predict_proba(X))
+    with pytest.raises(ValueError, match="features"):
+        estimator.predict(words.tocsr()[:, :3])
+
+
 def test_a_dummy_looks_at_no_value():
     columns = {"a": [np.inf, None, 1.0], "b": [{}, "x", 3]}
     estimator = OnlineDummyClassifier().fit(pd.DataFrame(columns, dtype=object), [0, 1, 1])
