@@ -175,7 +175,7 @@ def _words_forgotten(rng: random.Random) -> Trial:
 
 def _new_column(rng: random.Random) -> Trial:
     """Return the trial of a sample before which chosen words get their columns."""
-    model = _words_begun(rng, 0, max_vocabulary=rng.choice([None, 12]))
+    model = _words_begun(rng, 0, max_vocabulary=rng.choice([None, 40]))
     while not model._engine._has_chosen():
         learn(model, bags(rng, 1))
     return Trial(model, even(bags(rng, rng.choice([1, 3]))), rng.choice([by_one, by_block]))
