@@ -497,8 +497,7 @@ class Engine:
         features = self._features_for(parameters)
         check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
         check_totals(self.total_weight, weights, are_rows=True)
-        watches = parameters.restart_threshold is not None and events.tells_restarts()
-        n_heard = self._n_heard(parameters) if watches else None
+        n_heard = self._n_heard(parameters)
         n_known = np.zeros(table.n_rows, np.int64)
         answers: list[list[float]] = []
         problems = Problems()
@@ -509,8 +508,7 @@ class Engine:
             label, weight = labels.at(row), float(weights[row])
             problems.try_at(row, self.learn, x, label, weight, parameters)
             problems.raise_first()
-        if n_heard is not None and self.arena is not None:
-            events.restarted(self.arena, n_heard, int(np.count_nonzero(weights)))
+        self._tell_restarts(n_heard, weights)
         proba = np.zeros((table.n_rows, len(self.labels)))
         for row, answer in enumerate(answers):
             proba[row, : len(answer)] = answer
@@ -538,8 +536,7 @@ class Engine:
         # is encoded, depends on what has been learned by then. The first part checks all rows.
         self.settle()
         n_rows = len(weights)
-        watches = parameters.restart_threshold is not None and events.tells_restarts()
-        n_heard = self._n_heard(parameters) if watches else None
+        n_heard = self._n_heard(parameters)
         parts = [self._learn_part(table, labels, weights, parameters, predicts=predicts)]
         done = len(parts[0].proba)
         while done < n_rows:
@@ -548,15 +545,21 @@ class Engine:
             rest = part_of(labels, done, stop), weights[done:stop], parameters
             parts.append(self._learn_part(part, *rest, predicts=predicts))
             done += len(parts[-1].proba)
-        if n_heard is not None and self.arena is not None:
-            events.restarted(self.arena, n_heard, int(np.count_nonzero(weights)))
+        self._tell_restarts(n_heard, weights)
         return parts[0] if len(parts) == 1 else _joined(parts)
 
-    def _n_heard(self, parameters: Parameters) -> Rows:
-        """Return how many of its losses each tree has heard since it began."""
+    def _n_heard(self, parameters: Parameters) -> Rows | None:
+        """Return how many of its losses each tree has heard, or None if restarts are not told."""
+        if parameters.restart_threshold is None or not events.tells_restarts():
+            return None
         if self.arena is None:
             return np.zeros(parameters.n_estimators, np.int64)
         return self.arena.trees["n_heard"].copy()
+
+    def _tell_restarts(self, n_heard: Rows | None, weights: NDArray[np.float64]) -> None:
+        """Log the trees that have started afresh in a block, given what they had heard before."""
+        if n_heard is not None and self.arena is not None:
+            events.restarted(self.arena, n_heard, int(np.count_nonzero(weights)))
 
     def _learn_part(
         self,

@@ -338,6 +338,23 @@ def test_values_of_any_size(value):
     assert np.isfinite(model._arena.word_weights).all()
 
 
+def test_an_outlier_counts_as_ten_times_the_usual_value():
+    model = AMFClassifier(absent="zero", n_estimators=1, seed=1)
+    for _ in range(30):
+        model.learn_one({"good": 1.0}, True)
+    model.learn_one({"good": 1e6}, True)
+    word = model._arena.words[slots_of(model)["good"]]
+    assert word["squares"] == pytest.approx(30 + 10**2)
+
+
+def test_words_that_tell_at_once_get_no_more_columns_than_there_are():
+    model = AMFClassifier(absent="zero", max_columns=3, n_estimators=1, seed=1)
+    for i in range(40):
+        model.learn_one(dict.fromkeys([f"{i % 2}{letter}" for letter in "abcdef"], 1.0), i % 2)
+    assert model._arena.settings["n_features"][0] == 3
+    assert model._arena.counters["n_chosen"][0] == 0
+
+
 def test_scale_does_not_matter():
     small, large = (Forest(2, absent="zero", linear=None, vote="mean", seed=1) for _ in range(2))
     for x, y in bags(200):
