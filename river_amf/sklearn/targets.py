@@ -104,6 +104,14 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     return weights
 
 
+def check_some_weight(weights: NDArray[np.float64], cause: str) -> None:
+    """Raise ValueError if all weights of a first call are zero, which is the cause's doing."""
+    if not weights.any():
+        raise ValueError(
+            f"{cause}; in the first call, at least one row must have a positive weight"
+        )
+
+
 def is_weight(value: Any) -> bool:
     """Whether a value is a weight that a forest takes, as a float."""
     return type(value) is float and 0.0 <= value <= LARGEST_WEIGHT

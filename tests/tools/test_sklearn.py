@@ -1093,7 +1093,7 @@ def test_a_file_brings_the_module_that_it_needs(tmp_path):
     path = str(tmp_path / "model.amf")
     FOREST().fit(X, Y).save(path)
     result = run(f"import river_amf; print(type(river_amf.load({path!r})).__module__)")
-    assert result.stdout.strip() == "river_amf.sklearn", result.stderr
+    assert result.stdout.strip() == "river_amf.sklearn.classifiers", result.stderr
     result = run(
         "import sys; sys.modules['sklearn'] = None; sys.modules['sklearn.base'] = None;"
         f"import river_amf; river_amf.load({path!r})"
