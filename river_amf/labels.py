@@ -122,7 +122,7 @@ class Labels:
         n_classes: int | None,
         problems: Problems,
     ) -> tuple[NDArray[np.float64], dict[int, list[Hashable]]]:
-        """Return the index of each row's label, and the new labels by the row of their first use."""
+        """Return the index of each row's label, and the new labels by row of first use."""
         found = _find_labels(column, self, problems)
         indices, new = _encode_labels(column, found, is_learnt, self, n_classes, problems)
         return indices.astype(np.float64), new

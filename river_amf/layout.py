@@ -202,13 +202,14 @@ class Field(NamedTuple):
 
 
 # The axes of variable length. `vote` is what a voter says: a number for each class, or for a real
-# target the four above; `target`, `score` and
-# `error` are empty unless targets are real. `moment` is the classes with relevance, otherwise empty; `faded` is
-# the classes plus two with fading, otherwise empty; `counted` is the categorical features with a
-# bound on their categories, otherwise empty. Without voices all of these are empty: `pace`, at
-# which features are standardised; `draw` of cosines; `voiced`, the classes; `input`, an intercept
-# and the features or cosines; `onehot`, the categorical features. `voter` is trees and voices, that
-# of the words included; `spoken` is the words if there is such a voice, otherwise empty.
+# target the four above. `target`, `score` and `error` are empty unless targets are real. `moment`
+# is the classes with relevance, otherwise empty; `faded` is the classes plus two with fading,
+# otherwise empty; for real targets, the mean and the sum of squares take the place of classes in
+# both. `counted` is the categorical features with a bound on their categories, otherwise empty.
+# Without voices all of these are empty: `pace`, at which features are standardised; `draw` of
+# cosines; `voiced`, the classes; `input`, an intercept and the features or cosines; `onehot`, the
+# categorical features. `voter` is trees and voices, that of the words included; `spoken` is the
+# words if there is such a voice, otherwise empty.
 AXES_OF_VOICES = ("voice", "pace", "draw", "voiced", "input", "onehot")
 AXES = (
     *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score"),

@@ -90,9 +90,9 @@ class Room(NamedTuple):
 
     buffer: memoryview  # the forest's answer
 
-    # Its address. Behind the answer are a row of the same length for each tree and voice, the version
-    # of the forest at the time of the prediction, the sample, and what the voices make of it, so
-    # that learning it next can use them.
+    # Its address. Behind the answer are as many numbers for each tree and voice, the version of the
+    # forest at the time of the prediction, the sample, and what the voices make of it, so that
+    # learning it next can use them.
     address: int
     values: Array  # all of this
 
@@ -184,9 +184,9 @@ class Arena:
         return Room(room[: self.rooms["vote"]].data, room.ctypes.data, room)
 
     def heard_in(self, room: Room) -> tuple[Array, Array]:
-        """Return the votes (one row for each voter) and standardised samples (paces, features) in a room.
+        """Return the votes (a row for each voter) and standardised samples (paces, features).
 
-        They are those of the sample that was predicted last.
+        They are those of the sample that was predicted last in this room.
         """
         n_voters, n_votes = self.rooms["voter"], self.rooms["vote"]
         votes, rest = np.split(room.values[n_votes:], [n_voters * n_votes])

@@ -14,7 +14,7 @@ from river_amf.kernels.answers import NOTHING
 from river_amf.kernels.arrays import FOREST, NONE, TREE, Array, Forest, Tree, unsigned
 from river_amf.kernels.compilation import hot
 from river_amf.kernels.densities import estimate_of, score_target, spread_about
-from river_amf.kernels.estimates import note_share, shares, tempered
+from river_amf.kernels.estimates import note_share, tempered
 from river_amf.kernels.growth import grow
 from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, part
 from river_amf.kernels.structure import is_leaf, next_node, pass_on
@@ -23,6 +23,7 @@ from river_amf.layout import FADED_SHARE, LOCATION, MEAN, REGRESSION, SPREAD, SQ
 ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
 LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
+NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be so much smaller:
 LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
 
 
@@ -58,7 +59,7 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: floa
     """Learn a sample in one tree; there has to be room."""
     leaf, changed, log_growth = grow(tree, x, row)
     score_downwards(tree, x, target, weight)
-    weigh_upwards(tree, leaf, changed, log_growth, weight)
+    weigh_upwards(tree, leaf, changed, log_growth)
     return NOTHING
 
 
@@ -68,13 +69,14 @@ def score_downwards(tree: Tree, x: Array, target: float, weight: float) -> None:
     settings, nodes, variance = tree.settings, tree.nodes, tree.state["variance"]
     index = tree.state["root"]
     above = tree.targets[index, MEAN]
+    mass, faded_share = 1.0, 0.0
     while True:
         node = nodes[unsigned(index)]
-        n, row, faded = (
-            node["n_samples"],
-            tree.targets[unsigned(index)],
-            tree.faded[unsigned(index)],
-        )
+        n, row = node["n_samples"], tree.targets[unsigned(index)]
+        faded = tree.faded[unsigned(index)]
+        if settings["fades"]:
+            own, mass = pass_on(settings, node, mass)
+            faded_share += own * faded[FADED_SHARE]
         estimate = estimate_of(settings, n, row, faded, above)
         tree.scores[unsigned(index), 0] = score_target(
             settings, n, row, faded, above, variance, target, weight
@@ -86,32 +88,23 @@ def score_downwards(tree: Tree, x: Array, target: float, weight: float) -> None:
             break
         above = estimate
         index = following
+    if settings["fades"]:
+        note_share(tree.state, faded_share, weight)
 
 
 @hot
-def weigh_upwards(tree: Tree, leaf: int, changed: int, log_growth: float, weight: float) -> None:
+def weigh_upwards(tree: Tree, leaf: int, changed: int, log_growth: float) -> None:
     """Update the log-odds for a target that has been scored, leaf to root."""
     # As for labels, see `aggregation`.
-    settings = tree.settings
-    log_g, faded_share = 0.0, 0.0
+    log_g = 0.0
     index = leaf
     while index != NONE:
         node = tree.nodes[unsigned(index)]
-        log_p = tempered(settings, tree.scores[unsigned(index), 0])
-        share = tree.faded[unsigned(index), FADED_SHARE] if settings["fades"] else 0.0
-        if is_leaf(node):
-            log_g = log_p
-            faded_share = share
-        else:
-            if settings["fades"] and settings["use_aggregation"]:
-                own_share, rest = shares(node)
-                faded_share = own_share * share + rest * faded_share
-            log_g = score_odds(node, log_p, log_g)
+        log_p = tempered(tree.settings, tree.scores[unsigned(index), 0])
+        log_g = log_p if is_leaf(node) else score_odds(node, log_p, log_g)
         if index == changed:
             log_g += log_growth
         index = node["parent"]
-    if settings["fades"]:
-        note_share(tree.state, faded_share, weight)
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, task=REGRESSION)
@@ -132,7 +125,7 @@ def judge_tree(forest: Forest, t: int, vote: Array, target: float, weight: float
     variance = total
     if state["error_weight"] > ENOUGH:
         variance = max(state["error_squares"] / state["error_weight"], LEAST_VARIANCE * total)
-    state["variance"] = variance if total > 0.0 else 0.0
+    state["variance"] = variance if total > NO_VARIANCE else 0.0
 
 
 @hot
