@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import dummy, forest, sparse_rows
+from river_amf import classifier, dummy, sparse_rows
 from river_amf.sklearn.forests import ForestClassifier
 from river_amf.sklearn.online_classifier import OnlineClassifier
 
@@ -87,7 +87,7 @@ class AMFClassifier(ForestClassifier):
     """
 
     _file_kind = "sklearn.AMFClassifier"
-    _river = forest.AMFClassifier
+    _river = classifier.AMFClassifier
 
     def __init__(
         self,
@@ -171,7 +171,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     """
 
     _file_kind = "sklearn.AdaptiveAMFClassifier"
-    _river = forest.AdaptiveAMFClassifier
+    _river = classifier.AdaptiveAMFClassifier
 
     def __init__(
         self,

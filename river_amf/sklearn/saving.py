@@ -22,7 +22,7 @@ _Result = TypeVar("_Result")
 class SavedEstimator(Saved, BaseEstimator):
     """Base of the estimators that writes them to files and reads them."""
 
-    _river: ClassVar[type[forest.AMFClassifier] | type[dummy.OnlineDummyClassifier]]
+    _river: ClassVar[type[forest.Forest] | type[dummy.OnlineDummyClassifier]]
     _own: ClassVar[frozenset[str]] = frozenset()  # parameters that the river class does not have
     _known: ClassVar[tuple[str, ...]] = ("columns",)  # what the estimator knows of its data
     model_: Any
