@@ -18,5 +18,12 @@ from river_amf.sklearn.classifiers import (
     AMFClassifier,
     OnlineDummyClassifier,
 )
+from river_amf.sklearn.regressors import AdaptiveAMFRegressor, AMFRegressor
 
-__all__ = ["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"]
+__all__ = [
+    "AMFClassifier",
+    "AMFRegressor",
+    "AdaptiveAMFClassifier",
+    "AdaptiveAMFRegressor",
+    "OnlineDummyClassifier",
+]

@@ -32,7 +32,7 @@ LAYERS = [
     {"cli.options"},
     {"__init__"},
     {"plot", "sklearn"},
-    {"sklearn.classifiers"},
+    {"sklearn.classifiers", "sklearn.regressors"},
     {"sklearn.forests"},
     {"sklearn.online_classifier"},
     {"sklearn.online"},
