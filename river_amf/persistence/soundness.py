@@ -88,10 +88,11 @@ def fitted(name: str, array: Array) -> Array:
     added = ADDED.get(name, {})
     demand(dtype.names and array.dtype.names, f"type of {name}")
     kept = [field for field in dtype.names or () if field not in added]
-    demand(set(array.dtype.names or ()) == set(kept), f"fields of {name}")
+    names = set(array.dtype.names or ())
+    demand(set(kept) <= names <= set(dtype.names or ()), f"fields of {name}")
     result = np.empty(array.shape, dtype)
     for field in dtype.names or ():
-        if field in added:
+        if field not in names:
             result[field] = added[field]
         else:
             demand(array.dtype[field] == dtype[field], f"type of {field} in {name}")

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from river_amf import frames, paths
 from river_amf.classifier import AMFClassifier
-from river_amf.explanation import name
 from river_amf.forest import river_model
 from river_amf.kinds import Number, as_number, is_missing, shown
 from river_amf.parameters import flag, integer
@@ -23,6 +22,7 @@ from river_amf.plot.canvas import (
     new_axes,
     to_rgb,
 )
+from river_amf.wording import name
 
 Sample = tuple[dict[Any, Any], Hashable]
 
