@@ -168,9 +168,9 @@ def _path(
             str(step.node),
             f"{step.share:.4f}",
             f"{step.mass:.4f}",
-            f"{step.proba[column]:.4f}",
+            f"{step.own.proba[column]:.4f}",
             count(step.n_samples),
-            counts_text(dict(zip(labels, step.counts.tolist(), strict=False))),
+            counts_text(dict(zip(labels, step.own.counts.tolist(), strict=False))),
             rule(arena, features, values, tree, step),
         ]
         for step in steps
