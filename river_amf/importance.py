@@ -68,9 +68,11 @@ def feature_relevance(model: Any) -> pd.Series:
     """
     forest = forest_of(model)
     if forest.split_intensity != "relevance":
+        is_regressor = forest.task == layout.REGRESSION
+        adaptive = "AdaptiveAMFRegressor" if is_regressor else "AdaptiveAMFClassifier"
         raise ValueError(
             f"model has split_intensity={forest.split_intensity!r}, but only a forest with "
-            "'relevance', such as AdaptiveAMFClassifier, keeps the relevance of its features"
+            f"'relevance', such as {adaptive}, keeps the relevance of its features"
         )
     return forest._read(_feature_relevance, forest)
 

@@ -1,4 +1,4 @@
-"""The classifiers for scikit-learn: bit for bit like the river classes; all of scikit-learn's checks."""
+"""Classifiers for scikit-learn: bit for bit like river's classes; all of scikit-learn's checks."""
 
 import copy
 import inspect
