@@ -111,7 +111,7 @@ def scaled(value: float, scale: float) -> str:
     decimals = 2 - math.floor(math.log10(scale)) if scale > 0.0 else _MOST_DECIMALS + 1
     if decimals > _MOST_DECIMALS or abs(value) >= 1e15:
         return f"{value:.6g}"
-    return f"{value:.{max(decimals, 0)}f}"
+    return f"{round(value, max(decimals, 0)) + 0.0:.{max(decimals, 0)}f}"  # not -0.0
 
 
 def table(rows: tables.Rows, left: Sequence[int] = ()) -> str:
