@@ -173,7 +173,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             return "No sample has been learned yet, so there is no prediction to explain."
         ends, origin = (interval.lower, interval.upper), self._labels.origin
         known = self._arena, self._features, origin
-        return target_explanation.explain(*known, heard, ends, prediction, tree)
+        return target_explanation.explain(*known, heard, prediction, ends, tree)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row."""
