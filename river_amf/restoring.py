@@ -14,10 +14,11 @@ from river_amf.persistence import soundness
 from river_amf.settings import Parameters, known_of, least_classes, limits_of, settings_of
 from river_amf.sparse import SparseFeatures
 from river_amf.state import Arena
+from river_amf.targets import Targets
 
 
 def arena_of_file(
-    parameters: Parameters, features: Features, labels: Labels, arrays: dict[str, NDArray[Any]]
+    parameters: Parameters, features: Features, labels: Labels | Targets, arrays: dict[str, NDArray[Any]]
 ) -> Arena | None:
     """Return the arena of a file, None before the first sample, or raise FileError."""
     soundness.demand(arrays or not labels, "labels without any trees")
