@@ -53,6 +53,8 @@ LAYERS = [
     {"evaluation.files", "evaluation.tracks"},
     {"evaluation.errors", "evaluation.figures"},
     {"baselines", "permutation"},
+    {"baselines.classification", "baselines.regression"},
+    {"baselines.preparation"},
     {"importance", "linear"},
     {"forest", "dummy"},
     {"engine", "explanation", "trees"},
