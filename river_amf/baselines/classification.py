@@ -30,8 +30,8 @@ from river_amf.baselines.preparation import (
     scaled,
     sortable,
 )
+from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
-from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.scaling import Scaler
 
 _N_MODELS = 10  # trees in an ensemble
