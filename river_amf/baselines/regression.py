@@ -22,6 +22,7 @@ from river import (
 )
 
 from river_amf.baselines.preparation import Features, each, scaled, with_sortable_names
+from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
 from river_amf.scaling import TargetScaler
 
 _N_MODELS = 10  # in an ensemble
@@ -113,6 +114,14 @@ def _river_amf(seed: int | None) -> base.Regressor:
     return _pipeline(prepared, with_sortable_names, TargetScaler(trees))
 
 
+def _amf(seed: int | None) -> base.Regressor:
+    return AMFRegressor(seed=seed)
+
+
+def _adaptive(seed: int | None) -> base.Regressor:
+    return AdaptiveAMFRegressor(seed=seed)
+
+
 class _Baseline(NamedTuple):
     """An entry of the table below."""
 
@@ -131,6 +140,8 @@ _BASELINES = {
     "arf": _Baseline(_arf, "adaptive random forest of ten trees"),
     "srp": _Baseline(_srp, "streaming random patches of ten trees"),
     "river-amf": _Baseline(_river_amf, "river's Mondrian forest of ten trees"),
+    "amf": _Baseline(_amf, "our Mondrian forest of ten trees"),
+    "adaptive": _Baseline(_adaptive, "our Mondrian forest for streams that drift"),
 }
 
 REGRESSOR_DESCRIPTIONS: dict[str, str] = {

@@ -24,6 +24,8 @@ NAMES = [
     "arf",
     "srp",
     "river-amf",
+    "amf",
+    "adaptive",
 ]
 BLIND = {"mean", "last-value"}  # they ignore the features
 COSTLY = {"bagging", "arf", "srp", "river-amf"}
