@@ -31,7 +31,7 @@ from river_amf.cli.options import (
     told_task,
 )
 from river_amf.evaluation import EvaluationError, Stream, figures
-from river_amf.evaluation.intervals import has_intervals, is_of_intervals
+from river_amf.evaluation.interval_metrics import has_intervals, is_of_intervals
 from river_amf.evaluation.metrics import name_metrics
 from river_amf.evaluation.predictors import Answer, columns_beside
 from river_amf.evaluation.prequential import (

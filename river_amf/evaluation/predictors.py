@@ -12,7 +12,7 @@ from river import base, compose
 from river.conf import Interval
 
 from river_amf.evaluation.errors import EvaluationError, described, text_of
-from river_amf.evaluation.intervals import has_intervals
+from river_amf.evaluation.interval_metrics import has_intervals
 from river_amf.evaluation.streams import Label, Target
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from river.metrics.base import Metric, RegressionMetric
 
-from river_amf.evaluation.intervals import is_of_intervals
+from river_amf.evaluation.interval_metrics import is_of_intervals
 from river_amf.evaluation.metrics import LogLoss, asks_for_positive, fresh, inner
 from river_amf.evaluation.streams import Label, Target
 

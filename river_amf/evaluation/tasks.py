@@ -14,7 +14,7 @@ from river_amf import baselines
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import targets
 from river_amf.evaluation.errors import EvaluationError, suggest
-from river_amf.evaluation.intervals import Coverage, Width
+from river_amf.evaluation.interval_metrics import Coverage, Width
 from river_amf.evaluation.metrics import Kinds, LogLoss, check_labels
 from river_amf.evaluation.streams import Label, Sample
 from river_amf.regressor import AMFRegressor

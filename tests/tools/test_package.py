@@ -51,7 +51,7 @@ LAYERS = [
     {"evaluation.targets"},
     {"evaluation.kinds"},
     {"evaluation.files", "evaluation.tracks"},
-    {"evaluation.errors", "evaluation.figures", "evaluation.intervals"},
+    {"evaluation.errors", "evaluation.figures", "evaluation.interval_metrics"},
     {"baselines", "permutation"},
     {"baselines.classification", "baselines.regression"},
     {"baselines.preparation"},
