@@ -15,12 +15,14 @@ from river import base, datasets
 from river_amf.evaluation import kinds, targets
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
 from river_amf.evaluation.files import STANDARD_INPUT, CsvTable, Layout, TypedTable, open_table
-from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_dataset
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, is_regression, name_of, open_dataset
 from river_amf.kinds import shown
 
 Label = base.typing.ClfTarget
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Label]
+
+CLASSIFICATION, REGRESSION = "classification", "regression"  # tasks
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Stream:
         than once.
     n_unlabeled
         Number of rows of a file that are not among the samples because they have no label.
+    task
+        What the stream is for: `"classification"` or `"regression"`.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class Stream:
     n_categorical: int
     samples: Iterable[Sample] = field(repr=False)
     n_unlabeled: int = 0
+    task: str = CLASSIFICATION
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
@@ -159,7 +164,7 @@ def load_stream(
         for oddity in oddities:
             warnings.warn(oddity, stacklevel=2)
         return stream
-    name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
+    name = name_of(dataset)
     for option, value in [
         ("a target column", target),
         ("categorical columns", categorical or None),
@@ -174,7 +179,11 @@ def load_stream(
     samples: Iterable[Sample] = _First(dataset, n_samples)
     if name in BUNDLED:  # read to the end, because only then does river close the file
         samples = list(dataset)[:limit]
-    return Stream(name, n_samples, dataset.n_features, 0, samples)
+    first, _ = next(iter(samples))
+    n_categorical = sum(isinstance(value, str) for value in first.values())
+    n_numeric = len(first) - n_categorical
+    task = REGRESSION if is_regression(dataset) else CLASSIFICATION
+    return Stream(name, n_samples, n_numeric, n_categorical, samples, task=task)
 
 
 @dataclass(frozen=True)
