@@ -175,7 +175,7 @@ def depth_history(samples: Any, model: base.Classifier, every: int = 200) -> pd.
     depths: list[Any] = []
 
     def measure(n: int, x: Any, *said: Any) -> None:
-        depths.append(weighted_depth(forest, _as_seen(model, x)))
+        depths.append(weighted_depth(forest, as_seen(model, x)))
 
     loop = TestThenTrain(model, Scores({}), on_prediction=measure)
     places: list[int] = []
@@ -189,7 +189,7 @@ def depth_history(samples: Any, model: base.Classifier, every: int = 200) -> pd.
     return pd.DataFrame(np.reshape(rows, (len(index), len(columns))), index, columns)
 
 
-def _as_seen(model: Any, x: Any) -> Any:
+def as_seen(model: Any, x: Any) -> Any:
     """Return a sample as it reaches the forest at the end of a pipeline."""
     while isinstance(model, compose.Pipeline):
         x = model.transform_one(x)

@@ -72,7 +72,7 @@ class TestThenTrain:
         if self._on_prediction is not None:
             self._on_prediction(n, x, y, label, proba or {})
         proba = copy.copy(proba)  # the model may own it, and change it when it learns
-        _, learning = _timed(n, self._model.learn_one, x, y)
+        _, learning = timed(n, self._model.learn_one, x, y)
         self.scores.update(y, label, proba)
         self._seconds += predicting + learning
         self.n_samples = n
@@ -138,7 +138,7 @@ class _Predictor:
         seconds = None
         if self._knows_proba:
             try:
-                proba, seconds = _timed(n, self._model.predict_proba_one, x)
+                proba, seconds = timed(n, self._model.predict_proba_one, x)
                 proba = proba or {}
             except EvaluationError as error:
                 if not _says_no_proba(error.__cause__):
@@ -146,7 +146,7 @@ class _Predictor:
                 self._knows_proba = False
         if proba is not None and seconds is not None and self._labels_are_most_probable:
             return most_probable(proba), proba, seconds
-        label, alone = _timed(n, self._model.predict_one, x)
+        label, alone = timed(n, self._model.predict_one, x)
         return label, proba, alone if seconds is None else seconds
 
 
@@ -157,7 +157,7 @@ def _says_no_proba(error: BaseException | None) -> bool:
     )
 
 
-def _timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
+def timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     """Return the result of the model's call for sample n, and the seconds it took."""
     start = time.perf_counter()
     try:
