@@ -70,7 +70,7 @@ def interval_history(
     True
     """
     interval_of = intervals_of(model, level)
-    rows: list[tuple[float, float, float, float]] = []
+    rows: list[tuple[Any, ...]] = []
     for n, (x, y) in enumerate(iter_source(samples), start=1):
         said, _ = timed(n, model.predict_one, x)
         interval, _ = timed(n, interval_of, x)

@@ -12,9 +12,9 @@ from river import compose, evaluate, forest, linear_model, metrics, naive_bayes,
 from river.datasets import AirlinePassengers, WaterFlow, base, synth
 
 from river_amf import evaluation
+from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import BUNDLED, STREAMS, TRACKS, EvaluationError, load_stream, load_track
 from river_amf.evaluation.tracks import DriftStream
-from river_amf.classifier import AMFClassifier
 
 THRESHOLDS = {"sea_abrupt": [8, 9, 7, 9.5], "sea_recurring": [7, 9.5, 7, 9.5]}
 RULES = [

@@ -41,6 +41,7 @@ LAYERS = [
         "plot.importances",
         "plot.intervals",
         "plot.models",
+        "plot.regression",
         "plot.surfaces",
         "plot.trees",
     },
