@@ -14,14 +14,14 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.arrays import Array, Record
-from river_amf.kernels.compilation import hot
-from river_amf.kernels.estimates import LARGEST_LOG_ODDS, SWITCHING, settled
+from river_amf.kernels.compilation import helper, hot
+from river_amf.kernels.estimates import SWITCHING, settled
 from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
 
 PRIOR_WEIGHT = 1.0  # kappa, of the parent's estimate
 PRIOR_ALPHA = 0.5  # alpha_0, half the number of squared errors that sigma^2 stands for
-MANY = 30.0  # from this alpha on, the difference of two log-gammas is a series
-HALF_LOG_PI = 0.5 * math.log(math.pi)
+MANY = 10  # from this alpha on, the ratio of two gammas is a series
+TINY = 1e-70  # smaller densities are given by their logarithms
 
 
 @hot
@@ -40,18 +40,25 @@ def spread_of(n: float, mean: float, squares: float, above: float, variance: flo
 
 
 @hot
-def log_density(n: float, spread: float, error: float) -> float:
-    """The log density of Student's t at a distance from its location."""
-    alpha = PRIOR_ALPHA + 0.5 * n
+def density_of(n: float, spread: float, error: float) -> tuple[float, float]:
+    """The density of Student's t at a distance from its location: sqrt(first) exp(second)."""
+    # It is G / sqrt(pi spread) (1 + error^2 / spread)^-(alpha + 1/2), with G = Gamma(alpha + 1/2) /
+    # Gamma(alpha) from its asymptotic series, after G(a) = G(a + 1) a / (a + 1/2) where a is small.
+    a = alpha = PRIOR_ALPHA + 0.5 * n
+    above, below = 1.0, 1.0
     if alpha < MANY:
-        log_ratio = math.lgamma(alpha + 0.5) - math.lgamma(alpha)
-    else:
-        inverse = 1.0 / alpha
-        square = inverse * inverse
-        series = inverse * (-1.0 / 8.0 + square * (1.0 / 192.0 - square * (1.0 / 640.0)))
-        log_ratio = 0.5 * math.log(alpha) + series
+        for _ in range(MANY):
+            above *= a
+            below *= a + 0.5
+            a += 1.0
+    quotient = above / below
+    inverse = 1.0 / a
+    square = inverse * inverse
+    series = 17.0 / 14336.0 - 31.0 / 18432.0 * square
+    series = 1.0 / 192.0 + square * (square * series - 1.0 / 640.0)
+    series = inverse * (square * series - 1.0 / 8.0)
     far = math.log1p(error * (error / spread))
-    return log_ratio - HALF_LOG_PI - 0.5 * math.log(spread) - (alpha + 0.5) * far
+    return quotient * quotient * (a / (math.pi * spread)), series - (alpha + 0.5) * far
 
 
 @hot
@@ -100,60 +107,69 @@ def score_target(
     variance: float,
     target: float,
     weight: float,
+    by_logarithms: bool,
 ) -> float:
-    """Count a target at a node whose weight was n; return `weight` times the log density before."""
-    # If the variance of the targets is 0, all log densities count as 0.
-    log_p = 0.0
+    """Count a target at a node whose weight was n; return its density there from before."""
+    # With `by_logarithms` it is the logarithm, to the power of the weight. Otherwise it is that only
+    # if the density is less than TINY, so that a negative number is a logarithm. If the targets do
+    # not vary, all densities count as 1.
+    p = 0.0 if by_logarithms else 1.0
+    fades = settings["fades"]
     if variance > 0.0:
         spread = spread_of(n, row[MEAN], row[SQUARES], above, variance)
-        log_p = log_density(n, spread, target - location_of(n, row[MEAN], above))
-    if settings["fades"]:
-        log_p = fade_target(settings, faded, above, variance, target, weight, log_p)
-    else:
-        log_p *= weight
+        c, exponent = density_of(n, spread, target - location_of(n, row[MEAN], above))
+        c_faded, exponent_faded = c, exponent
+        if fades:
+            n_faded, mean = faded[FADED_SUM], faded[FADED_COUNTS + MEAN]
+            spread = spread_of(n_faded, mean, faded[FADED_COUNTS + SQUARES], above, variance)
+            error = target - location_of(n_faded, mean, above)
+            c_faded, exponent_faded = density_of(n_faded, spread, error)
+        p, of_faded, share = math.sqrt(c) * math.exp(exponent), 0.0, 0.0
+        if fades:
+            share = faded[FADED_SHARE]
+            of_faded = share * (math.sqrt(c_faded) * math.exp(exponent_faded))
+            p = (1.0 - share) * p + of_faded
+        if by_logarithms or p < TINY:
+            log_p = 0.5 * math.log(c) + exponent
+            log_faded = 0.5 * math.log(c_faded) + exponent_faded
+            p = score_logarithms(settings, faded, log_p, log_faded, weight)
+        elif fades:
+            faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * (of_faded / p)
+    elif fades:
+        faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * faded[FADED_SHARE]
+    if fades:
+        fade_target(settings, faded, target, weight)
     count_target(row, MEAN, n + weight, target, weight)
-    return log_p
+    return p
+
+
+@helper
+def score_logarithms(
+    settings: Record, faded: Array, log_p: float, log_faded: float, weight: float
+) -> float:
+    """Update the share of the faded law, given both log densities; return that of the mix."""
+    # The share follows from Bayes' rule and is then pulled towards 1/2 [FS].
+    if settings["fades"]:
+        share = faded[FADED_SHARE]
+        log_whole, log_faded = math.log1p(-share) + log_p, math.log(share) + log_faded
+        difference = log_faded - log_whole
+        log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(difference)))
+        log_odds = weight * difference + (1.0 - weight) * math.log(share / (1.0 - share))
+        faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) / (1.0 + math.exp(-log_odds))
+    return weight * log_p
 
 
 @hot
-def fade_target(
-    settings: Record,
-    faded: Array,
-    above: float,
-    variance: float,
-    target: float,
-    weight: float,
-    log_whole: float,
-) -> float:
-    """Count a target in a node's faded law; return `weight` times the log density of the mix."""
-    # The share of the faded law is updated by Bayes' rule and then pulled towards 1/2 [FS]. The law
-    # fades by gamma^w, and the target counts (1 - gamma^w) / (1 - gamma), as if its weight came bit
-    # by bit.
-    share, n = faded[FADED_SHARE], faded[FADED_SUM]
-    mean, squares = faded[FADED_COUNTS + MEAN], faded[FADED_COUNTS + SQUARES]
-    log_p = 0.0
-    if variance > 0.0:
-        spread = spread_of(n, mean, squares, above, variance)
-        log_faded = log_density(n, spread, target - location_of(n, mean, above))
-        log_p = mixed_log(share, log_whole, log_faded, 1.0)
-        log_rest = mixed_log(share, log_whole, log_faded, weight)
-        share *= math.exp(min(weight * log_faded - log_rest, -math.log(share)))
-    faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * share
+def fade_target(settings: Record, faded: Array, target: float, weight: float) -> None:
+    """Count a target in a node's faded law."""
+    # The law fades by gamma^w, and the target counts (1 - gamma^w) / (1 - gamma), as if its weight
+    # came bit by bit.
     gamma = settings["fading_factor"]
     rest, gain = gamma, 1.0
     if weight != 1.0:
         rest = math.pow(gamma, weight)
         gain = -math.expm1(weight * math.log(gamma)) / (1.0 - gamma)
-    n = settled(rest * n) + gain
+    n = settled(rest * faded[FADED_SUM]) + gain
     faded[FADED_SUM] = n
-    faded[FADED_COUNTS + SQUARES] = settled(rest * squares)
+    faded[FADED_COUNTS + SQUARES] = settled(rest * faded[FADED_COUNTS + SQUARES])
     count_target(faded, FADED_COUNTS, n, target, gain)
-    return weight * log_p
-
-
-@hot
-def mixed_log(share: float, log_whole: float, log_faded: float, weight: float) -> float:
-    """The logarithm of the mix of two densities, each to the power of a weight."""
-    a = math.log1p(-share) + max(weight * log_whole, -LARGEST_LOG_ODDS)
-    b = math.log(share) + max(weight * log_faded, -LARGEST_LOG_ODDS)
-    return max(a, b) + math.log1p(math.exp(-abs(a - b)))

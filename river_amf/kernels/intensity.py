@@ -160,21 +160,12 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     # Older samples count less because the weight of the newest one keeps growing.
     settings, counters = forest.settings[0], forest.counters[0]
-    n_features = settings["n_features"]
-    total = 0.0
-    for j in range(n_features):
-        total += RELEVANCE_FLOOR + forest.features[j]["relevance"]
-    scale = n_features / total if n_features > 0 else 0.0
-    newest, n_classes = counters["newest_weight"], settings["n_classes"]
-    label = int(target)
+    n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
+    scale, newest = relevance_scale(forest), counters["newest_weight"]
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
-        value = x[j]
-        base = 1.0 if forest.is_categorical[j] else range_intensity(low, high)
-        forest.intensity[j] = min(
-            base * (scale * (RELEVANCE_FLOOR + feature["relevance"])), LARGEST_FLOAT
-        )
+        value, base = x[j], weigh_feature(forest, j, scale)
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
         moments, taken = forest.moments[j], weight * newest
@@ -193,6 +184,25 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     if counters["newest_weight"] > LARGEST_NEWEST:
         rescale_statistics(forest, counters["newest_weight"])
         counters["newest_weight"] = 1.0
+
+
+@hot
+def relevance_scale(forest: Forest) -> float:
+    """One over the mean relevance of the features, floor included."""
+    n_features, total = forest.settings[0]["n_features"], 0.0
+    for j in range(n_features):
+        total += RELEVANCE_FLOOR + forest.features[j]["relevance"]
+    return n_features / total if n_features > 0 else 0.0
+
+
+@hot
+def weigh_feature(forest: Forest, j: int, scale: float) -> float:
+    """Weight the intensity of a feature by its relevance; return it without that."""
+    is_categorical = forest.is_categorical[j]
+    base = 1.0 if is_categorical else range_intensity(forest.ranges[0, j], forest.ranges[1, j])
+    relevance = RELEVANCE_FLOOR + forest.features[j]["relevance"]
+    forest.intensity[j] = min(base * (scale * relevance), LARGEST_FLOAT)
+    return base
 
 
 @hot

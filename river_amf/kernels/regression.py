@@ -12,9 +12,9 @@ import math
 from river_amf.kernels.aggregation import score_odds
 from river_amf.kernels.answers import NOTHING
 from river_amf.kernels.arrays import FOREST, NONE, TREE, Array, Forest, Tree, unsigned
-from river_amf.kernels.compilation import hot
+from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.densities import estimate_of, score_target, spread_about
-from river_amf.kernels.estimates import note_share, tempered
+from river_amf.kernels.estimates import multiply_odds, note_share, shares, tempered
 from river_amf.kernels.growth import grow
 from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, part
 from river_amf.kernels.structure import is_leaf, next_node, pass_on
@@ -25,6 +25,10 @@ ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of
 LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
 NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be so much smaller:
 LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
+
+
+SMALL = 1e-100  # of sigma^2; above it, densities and their quotients are far from the limits of
+LEAST_GROWTH = -100.0  # float64, if none is TINY and the logarithm of the growth is more than this
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=REGRESSION)
@@ -58,18 +62,27 @@ def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
 def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: float, row: int) -> int:
     """Learn a sample in one tree; there has to be room."""
     leaf, changed, log_growth = grow(tree, x, row)
-    score_downwards(tree, x, target, weight)
-    weigh_upwards(tree, leaf, changed, log_growth)
+    is_unit = weight == 1.0 and tree.settings["step"] == 1.0
+    variance = tree.state["variance"]
+    by_logarithms = not is_unit or 0.0 < variance < SMALL
+    is_safe = score_downwards(tree, x, target, weight, by_logarithms)
+    if is_safe and log_growth > LEAST_GROWTH:
+        weigh_upwards(tree, leaf, changed, math.exp(log_growth))
+    else:
+        weigh_logarithms_upwards(tree, leaf, changed, log_growth, by_logarithms)
     return NOTHING
 
 
 @hot
-def score_downwards(tree: Tree, x: Array, target: float, weight: float) -> None:
+def score_downwards(
+    tree: Tree, x: Array, target: float, weight: float, by_logarithms: bool
+) -> bool:
     """Score a target at all nodes on its path, root to leaf, and count it there."""
+    # Returns whether no score is a logarithm.
     settings, nodes, variance = tree.settings, tree.nodes, tree.state["variance"]
     index = tree.state["root"]
     above = tree.targets[index, MEAN]
-    mass, faded_share = 1.0, 0.0
+    mass, faded_share, least = 1.0, 0.0, 1.0
     while True:
         node = nodes[unsigned(index)]
         n, row = node["n_samples"], tree.targets[unsigned(index)]
@@ -78,9 +91,11 @@ def score_downwards(tree: Tree, x: Array, target: float, weight: float) -> None:
             own, mass = pass_on(settings, node, mass)
             faded_share += own * faded[FADED_SHARE]
         estimate = estimate_of(settings, n, row, faded, above)
-        tree.scores[unsigned(index), 0] = score_target(
-            settings, n, row, faded, above, variance, target, weight
+        score = score_target(
+            settings, n, row, faded, above, variance, target, weight, by_logarithms
         )
+        tree.scores[unsigned(index), 0] = score
+        least = min(least, score)
         leaf = is_leaf(node)
         following = NONE if leaf else next_node(nodes, node, x)  # by the weights from before
         node["n_samples"] = n + weight
@@ -90,17 +105,39 @@ def score_downwards(tree: Tree, x: Array, target: float, weight: float) -> None:
         index = following
     if settings["fades"]:
         note_share(tree.state, faded_share, weight)
+    return least > 0.0 and not by_logarithms
 
 
 @hot
-def weigh_upwards(tree: Tree, leaf: int, changed: int, log_growth: float) -> None:
-    """Update the log-odds for a target that has been scored, leaf to root."""
-    # As for labels, see `aggregation`.
+def weigh_upwards(tree: Tree, leaf: int, changed: int, growth: float) -> None:
+    """Update the odds for a target that has been scored, leaf to root (DESIGN.md: learning)."""
+    # As `aggregate_unit_weight` does for labels.
+    g = 1.0
+    index = leaf
+    while index != NONE:
+        node, p = tree.nodes[unsigned(index)], tree.scores[unsigned(index), 0]
+        if is_leaf(node):
+            g = p
+        else:
+            own_share, rest = shares(node)
+            multiply_odds(node, p / g)
+            g = own_share * p + rest * g
+        if index == changed:
+            g *= growth
+        index = node["parent"]
+
+
+@helper
+def weigh_logarithms_upwards(
+    tree: Tree, leaf: int, changed: int, log_growth: float, by_logarithms: bool
+) -> None:
+    """Do the same where densities may be beyond float64, or for any weight and eta."""
     log_g = 0.0
     index = leaf
     while index != NONE:
-        node = tree.nodes[unsigned(index)]
-        log_p = tempered(tree.settings, tree.scores[unsigned(index), 0])
+        node, score = tree.nodes[index], tree.scores[index, 0]
+        log_p = score if by_logarithms or score < 0.0 else math.log(score)
+        log_p = tempered(tree.settings, log_p)
         log_g = log_p if is_leaf(node) else score_odds(node, log_p, log_g)
         if index == changed:
             log_g += log_growth
