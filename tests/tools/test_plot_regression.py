@@ -134,10 +134,10 @@ def test_other_features_are_fixed_or_missing():
 def test_each_kind_of_model_has_its_function(forest):
     classifier = learn(naive_bayes.GaussianNB(), [(x, y > 14) for x, y in SAMPLES])
     for model in (classifier, preprocessing.StandardScaler() | AMFClassifier()):
-        with pytest.raises(TypeError, match="must be a regressor, got .*; decision_surface draws"):
+        with pytest.raises(TypeError, match=r"must be a regressor, got .*; decision_surface draws"):
             plot.regression_surface(model, samples=SAMPLES)
     for model in (forest, jackknife(), preprocessing.StandardScaler() | forest):
-        with pytest.raises(TypeError, match="a classifier, got .*; regression_surface draws"):
+        with pytest.raises(TypeError, match=r"a classifier, got .*; regression_surface draws"):
             plot.decision_surface(model, samples=SAMPLES)
 
 
@@ -159,7 +159,7 @@ def test_bad_arguments_are_errors_and_make_no_figure(forest):
         draw(forest, resolution=1)
     with pytest.raises(ValueError, match="width must be True or False, got 'x'"):
         draw(forest, width="x")
-    with pytest.raises(ValueError, match="level must be None without width, got 0.9"):
+    with pytest.raises(ValueError, match=r"level must be None without width, got 0\.9"):
         draw(forest, level=0.9)
     with pytest.raises(ValueError, match="level must be"):
         draw(forest, width=True, level=1.5)
