@@ -13,6 +13,7 @@ from river import base, compose
 
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import prequential
+from river_amf.evaluation.interval_metrics import last_step
 from river_amf.evaluation.prequential import TestThenTrain
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.sources import iter_source
@@ -178,7 +179,7 @@ def depth_history(samples: Any, model: base.Estimator, every: int = 200) -> pd.D
     depths: list[Any] = []
 
     def measure(n: int, x: Any, *said: Any) -> None:
-        depths.append(weighted_depth(forest, _as_seen(model, x)))
+        depths.append(weighted_depth(forest, as_seen(model, x)))
 
     loop = TestThenTrain(model, Scores({}), on_prediction=measure)
     places: list[int] = []
@@ -192,7 +193,7 @@ def depth_history(samples: Any, model: base.Estimator, every: int = 200) -> pd.D
     return pd.DataFrame(np.reshape(rows, (len(index), len(columns))), index, columns)
 
 
-def _as_seen(model: Any, x: Any) -> Any:
+def as_seen(model: Any, x: Any) -> Any:
     """Return a sample as it reaches the forest at the end of a pipeline."""
     while isinstance(model, compose.Pipeline):
         x = model.transform_one(x)
@@ -202,9 +203,7 @@ def _as_seen(model: Any, x: Any) -> Any:
 
 def _last_forest(model: Any) -> AMFClassifier | AMFRegressor:
     """Return the model if it is a forest, or the forest at the end of a pipeline."""
-    last = model
-    while isinstance(last, compose.Pipeline):
-        last = next(reversed(last.steps.values()), None)
+    last = last_step(model)
     if not isinstance(last, AMFClassifier | AMFRegressor):
         raise TypeError(
             f"model must be a forest, or a pipeline that ends in one, got {shown(model)}"

@@ -43,7 +43,12 @@ def is_of_intervals(metric: Any) -> bool:
 
 def has_intervals(model: Any) -> bool:
     """Whether a regressor, or the one at the end of a pipeline, can predict intervals."""
+    method = getattr(type(last_step(model)), "predict_one", None)
+    return method is not None and "with_interval" in inspect.signature(method).parameters
+
+
+def last_step(model: Any) -> Any:
+    """Return a model, or the last step of a pipeline."""
     while isinstance(model, compose.Pipeline):
         model = next(reversed(model.steps.values()), None)
-    method = getattr(type(model), "predict_one", None)
-    return method is not None and "with_interval" in inspect.signature(method).parameters
+    return model

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from river import base, compose
+from river import base
 from river.conf import Interval
 
 from river_amf.evaluation.errors import EvaluationError, described, text_of
-from river_amf.evaluation.interval_metrics import has_intervals
+from river_amf.evaluation.interval_metrics import has_intervals, last_step
 from river_amf.evaluation.streams import Label, Target
 
 
@@ -77,10 +77,7 @@ class _LabelPredictor:
     # The label is that of predict_one, which most classifiers derive from the probabilities.
     def __init__(self, model: Any) -> None:
         self._model = model
-        last: Any = model
-        while isinstance(last, compose.Pipeline):
-            last = next(reversed(last.steps.values()), None)
-        own = getattr(type(last), "predict_one", None)
+        own = getattr(type(last_step(model)), "predict_one", None)
         self._labels_are_most_probable = own is base.Classifier.predict_one
         self._knows_proba = True
 

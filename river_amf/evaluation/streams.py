@@ -15,7 +15,7 @@ from river import base, datasets
 from river_amf.evaluation import kinds, targets
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
 from river_amf.evaluation.files import STANDARD_INPUT, CsvTable, Layout, TypedTable, open_table
-from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_dataset
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, is_regression, name_of, open_dataset
 from river_amf.kinds import shown
 
 Label = base.typing.ClfTarget
@@ -181,7 +181,7 @@ def load_stream(
         for oddity in oddities:
             warnings.warn(oddity, stacklevel=2)
         return stream
-    name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
+    name = name_of(dataset)
     for option, value in [
         ("a target column", target),
         ("categorical columns", categorical or None),
@@ -199,13 +199,15 @@ def load_stream(
     samples: Iterable[Sample] = _First(dataset, n_samples)
     if name in BUNDLED:  # read to the end, because only then does river close the file
         samples = list(dataset)[:limit]
-    return Stream(name, n_samples, dataset.n_features, 0, samples, task=own)
+    first, _ = next(iter(samples))
+    n_categorical = sum(isinstance(value, str) for value in first.values())
+    n_numeric = len(first) - n_categorical
+    return Stream(name, n_samples, n_numeric, n_categorical, samples, task=own)
 
 
 def task_of_dataset(dataset: datasets.base.Dataset) -> str:
     """Return the task of a dataset of river's."""
-    is_regression = dataset.task == datasets.base.REG
-    return targets.REGRESSION if is_regression else targets.CLASSIFICATION
+    return targets.REGRESSION if is_regression(dataset) else targets.CLASSIFICATION
 
 
 @dataclass(frozen=True)
