@@ -210,7 +210,7 @@ def test_numbers_have_the_digits_that_their_errors_leave_sense_in(unit):
 
 
 def test_a_number_is_never_minus_0():
-    assert scaled(-1e-9, 0.1) == "0.000" and scaled(-0.0, 0.1) == "0"
+    assert scaled(-1e-9, 0.1) == "0.000" and scaled(-0.0, 0.0) == "0"
 
 
 def test_constant_targets_are_explained():
