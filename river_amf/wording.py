@@ -108,7 +108,7 @@ def scaled(value: float, scale: float) -> str:
     >>> scaled(12.3456, 0.5), scaled(1234.5, 30.0), scaled(12.3456, 0.0), scaled(1.2345e-12, 1e-13)
     ('12.346', '1234.5', '12.3456', '1.235e-12')
     """
-    if scale <= 0.0:
+    if not 0.0 < scale < math.inf:
         return f"{value + 0.0:.6g}"  # not -0.0
     decimals = 2 - math.floor(math.log10(scale))
     if decimals > _MOST_DECIMALS or max(abs(value), scale) >= _LARGE:
