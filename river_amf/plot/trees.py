@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from river_amf import inspection
-from river_amf.explanation import categories_text, counts_text, name, number
 from river_amf.forest import forest_of
 from river_amf.parameters import integer
 from river_amf.plot.canvas import Axes, Rectangle, add_legend, label_colors, new_axes
+from river_amf.wording import categories_text, counts_text, name, number
 
 # Size of a node, where the next depth is 1 to the right and the next row is 1 down.
 _WIDTH, _HEIGHT = 0.84, 0.84

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from river import base, compose, dummy, evaluate, metrics, naive_bayes, preprocessing
 
 from river_amf import AdaptiveAMFClassifier, evaluation, inspection
+from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import (
     EvaluationError,
     depth_history,
@@ -23,7 +24,6 @@ from river_amf.evaluation import (
 from river_amf.evaluation.errors import suggest
 from river_amf.evaluation.prequential import TestThenTrain
 from river_amf.evaluation.scores import Scores
-from river_amf.classifier import AMFClassifier
 
 TABLE = """\
 size,colour,code,seen,target
