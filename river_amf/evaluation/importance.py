@@ -83,7 +83,7 @@ def importance_history(
     loop = TestThenTrain(model, Scores({}), on_prediction=measure)
     places: list[int] = []
     rows: list[pd.Series] = []
-    for n_samples in loop.run(iter_source(samples), prequential.every(every)):
+    for n_samples in loop.run(iter_source(samples, model), prequential.every(every)):
         places.append(n_samples)
         rows.append(importance.get())
         importance._forget()

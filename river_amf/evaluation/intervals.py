@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
-from river import base, compose
+from river import base
 from river.conf import Interval
 
 from river_amf.evaluation.history import as_seen
-from river_amf.evaluation.prequential import timed
+from river_amf.evaluation.interval_metrics import has_intervals, last_step
+from river_amf.evaluation.predictors import timed
 from river_amf.evaluation.sources import iter_source
 from river_amf.kinds import shown
 
@@ -71,7 +71,7 @@ def interval_history(
     """
     interval_of = intervals_of(model, level)
     rows: list[tuple[Any, ...]] = []
-    for n, (x, y) in enumerate(iter_source(samples), start=1):
+    for n, (x, y) in enumerate(iter_source(samples, model), start=1):
         said, _ = timed(n, model.predict_one, x)
         interval, _ = timed(n, interval_of, x)
         rows.append((y, math.nan if said is None else said, interval.lower, interval.upper))
@@ -82,11 +82,7 @@ def interval_history(
 
 def intervals_of(model: Any, level: float | None) -> Callable[[Any], Interval]:
     """Return a function from features to the model's interval, or raise TypeError."""
-    last = model
-    while isinstance(last, compose.Pipeline):
-        last = next(reversed(last.steps.values()), None)
-    predict_one = getattr(last, "predict_one", None)
-    if predict_one is None or "with_interval" not in inspect.signature(predict_one).parameters:
+    if not has_intervals(model):
         raise TypeError(
             "model must give intervals, as a forest for regression or river's"
             f" conf.RegressionJackknife around a regressor, got {shown(model)}"
@@ -94,6 +90,7 @@ def intervals_of(model: Any, level: float | None) -> Callable[[Any], Interval]:
     if level is None:
         # river's pipelines pass the argument on
         return lambda x: model.predict_one(x, with_interval=True)
+    last = last_step(model)
     if not hasattr(last, "predict_interval_one"):
         raise TypeError(
             f"level must be None for {type(last).__name__}, which has a level of its own; only"

@@ -376,7 +376,7 @@ def test_ctrl_c_ends_a_track(n_done, monkeypatch, capsys):
 
 
 def test_ctrl_c_before_the_run_and_a_second_one(monkeypatch, capsys):
-    def interrupt(*_):
+    def interrupt(*_, **options):
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
