@@ -15,6 +15,8 @@ from river_amf.engine import Answers, Engine
 from river_amf.forest import Forest
 from river_amf.layout import LOCATION, LOWER, REGRESSION, UPPER
 from river_amf.parameters import MOST_TREES, Check, cores, flag, integer, one_of, positive
+from river_amf.persistence import values
+from river_amf.persistence.container import take
 from river_amf.settings import check_together
 from river_amf.targets import Targets
 
@@ -402,6 +404,13 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         ends = (LOCATION, LOWER, UPPER) if has_intervals else (LOCATION,)
         columns = [np.where(known, answers[:, end] + origin, 0.0) for end in ends]
         return Predictions(*columns, *[None] * (3 - len(columns)))
+
+    def _labels_to_json(self) -> dict[str, Any]:
+        return {"origin": values.targets_to_json(self._labels)}
+
+    @classmethod
+    def _labels_from_json(cls, header: dict[str, Any]) -> Targets:
+        return values.targets_from_json(take(header, "origin", None))
 
     def _read_labels(self, y: Any, n_rows: int) -> frames.Column:
         return frames.read_targets(y, n_rows)
