@@ -1,0 +1,380 @@
+"""The slow, obvious reference of the forest for numbers (DESIGN.md: regression).
+
+Trees grow as those of `naive.py` do that split pure cells (`naive_growth.py`). A node keeps every
+sample that went through it, and the log of every density that it gave to one; a parent that is
+inserted gets a copy of both. All else is recomputed from these lists: sums of targets, faded sums,
+the weights of prunings. Only the share of the faded density is defined step by step.
+
+A tree averages its prunings by enumerating them (`enumerates=True`, for small trees) or by the
+recursion of context-tree weighting. There are no log-odds, and nothing is handed up a path.
+"""
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from naive import log_add, sigma
+from naive_features import is_number
+from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample
+
+KAPPA = 1.0  # weight of the parent's estimate
+ALPHA = 0.5  # alpha_0, half the weight of sigma^2
+SWITCHING = 0.001  # of the fixed share between whole and faded density
+SHARE_MEMORY = 500.0  # samples that the running mean of `fading_share` looks back
+
+# sigma^2
+KEPT = 0.999  # of the squared errors, per unit of weight
+ENOUGH = 20.0  # weight of the squared errors from which on their mean counts
+FARTHEST = 5.0  # in sigmas: larger errors count as this
+LEAST_NOISE = 1e-12  # in variances of the targets
+LEAST_VARIANCE = 1e-280  # of the targets: less is none, as its parts would be too small for float64
+
+FARTHEST_TARGET = 1e100  # from the first one
+
+
+# -------------------------------------------------------------------------------------------------
+# What a node predicts
+# -------------------------------------------------------------------------------------------------
+
+
+class Sums(NamedTuple):
+    """Weight N of some targets, their mean m, and the sum S of their squares about the mean."""
+
+    weight: float
+    mean: float
+    squares: float
+
+
+def sums(targets: Iterable[tuple[float, float]]) -> Sums:
+    """Sum up pairs of a target and its weight."""
+    pairs = list(targets)
+    weight = math.fsum(w for _, w in pairs)
+    if weight == 0:
+        return Sums(0.0, 0.0, 0.0)
+    mean = math.fsum(w * y for y, w in pairs) / weight
+    return Sums(weight, mean, math.fsum(w * (y - mean) ** 2 for y, w in pairs))
+
+
+def weighted_mean(values: Sequence[tuple[float, float]]) -> float:
+    """Average values, given with their weights."""
+    return math.fsum(w * value for value, w in values) / math.fsum(w for _, w in values)
+
+
+def powers_added(factor: float, weight: float) -> float:
+    """Add up the first `weight` powers of a factor: (1 - factor^w) / (1 - factor)."""
+    return -math.expm1(weight * math.log(factor)) / (1.0 - factor)
+
+
+def fade(values: Sequence[tuple[float, float]], factor: float) -> list[tuple[float, float]]:
+    """Give each value, of a weight w, its faded weight: it counts in and fades bit by bit."""
+    later = [*accumulate((w for _, w in reversed(values)), initial=0.0)][-2::-1]
+    return [
+        (value, powers_added(factor, w) * math.exp(after * math.log(factor)))
+        for (value, w), after in zip(values, later, strict=True)
+    ]
+
+
+def lgamma_half(alpha: float) -> float:
+    """Compute lgamma(alpha + 1/2) - lgamma(alpha), for large alpha by its asymptotic series."""
+    if alpha < 30.0:
+        return math.lgamma(alpha + 0.5) - math.lgamma(alpha)
+    # terms from the Bernoulli numbers; the next one is below 1e-18
+    terms = [0.5 * math.log(alpha), -1 / 8 / alpha, 1 / 192 / alpha**3, -1 / 640 / alpha**5]
+    terms += [17 / 14336 / alpha**7, -31 / 18432 / alpha**9]
+    return math.fsum(terms)
+
+
+def location(node: Sums, prior_mean: float) -> float:
+    """Estimate a target: e = m + kappa (e_par - m) / (kappa + N)."""
+    return node.mean + KAPPA * (prior_mean - node.mean) / (KAPPA + node.weight)
+
+
+def log_density(y: float, node: Sums, prior_mean: float, noise: float) -> float:
+    """Log of the predictive density of y, Student's t with 2 alpha degrees of freedom.
+
+    `noise` is sigma^2, the prior guess of the variance.
+    """
+    n = node.weight
+    alpha = ALPHA + n / 2
+    beta = ALPHA * noise + node.squares / 2
+    beta += KAPPA * n / (KAPPA + n) * (node.mean - prior_mean) ** 2 / 2
+    # nu s^2: nu = 2 alpha, squared scale s^2 = beta (kappa + N + 1) / (alpha (kappa + N))
+    spread = 2 * beta * (KAPPA + n + 1) / (KAPPA + n)
+    off = y - location(node, prior_mean)
+    kernel = (alpha + 0.5) * math.log1p(off * off / spread)
+    return lgamma_half(alpha) - 0.5 * math.log(math.pi * spread) - kernel
+
+
+@dataclass(eq=False)
+class RegressionNode(GrowingNode):
+    """A node, with the logs of the densities that it gave to its samples, times their weights.
+
+    `share` is the share q of the faded density.
+    """
+
+    log_densities: list[float] = field(default_factory=list, repr=False)
+    share: float = 0.5
+
+    def sums(self) -> Sums:
+        """Sum up the targets of the samples in the cell."""
+        return sums((sample.target, sample.weight) for sample in self.samples)
+
+    def faded_sums(self) -> Sums:
+        """Sum up the targets, faded by `fading_factor` for each unit of weight that came later."""
+        targets = [(sample.target, sample.weight) for sample in self.samples]
+        return sums(fade(targets, self.forest.fading_factor))
+
+    def estimate(self, prior_mean: float) -> float:
+        """Estimate a target of the cell; `prior_mean` is the estimate of the parent."""
+        whole = location(self.sums(), prior_mean)
+        if self.forest.fading_factor is None:
+            return whole
+        faded = location(self.faded_sums(), prior_mean)
+        return (1 - self.share) * whole + self.share * faded
+
+    def score(self, sample: Sample, prior_mean: float, noise: float | None) -> tuple[float, float]:
+        """Return w log p_v(y), and the share after y; without a noise all densities are 1."""
+        y, w = sample.target, sample.weight
+        known = noise is not None
+        whole = log_density(y, self.sums(), prior_mean, noise) if known else 0.0
+        if self.forest.fading_factor is None:
+            return w * whole, self.share
+        faded = log_density(y, self.faded_sums(), prior_mean, noise) if known else 0.0
+        log_stay, log_q = math.log1p(-self.share), math.log(self.share)
+        log_p = log_add(log_stay + whole, log_q + faded)
+        # q' = q p'^w / ((1 - q) p^w + q p'^w)
+        after = sigma((log_q + w * faded) - (log_stay + w * whole))
+        return w * log_p, SWITCHING / 2 + (1 - SWITCHING) * after
+
+    def log_w(self) -> float:
+        """Log-weight of the node by itself: eta times the sum of its log-densities."""
+        return self.forest.step * math.fsum(self.log_densities)
+
+    def log_wbar(self) -> float:
+        """Log-weight of all prunings of the subtree."""
+        if self.is_leaf():
+            return self.log_w()
+        b = self.forest.split_prior
+        below = self.left.log_wbar() + self.right.log_wbar()
+        return log_add(math.log1p(-b) + self.log_w(), math.log(b) + below)
+
+    def log_odds(self) -> float:
+        """Log-odds r_v for the node against its children, infinite at a leaf."""
+        if self.is_leaf():
+            return math.inf
+        b = self.forest.split_prior
+        own = math.log1p(-b) - math.log(b) + self.log_w()
+        return own - self.left.log_wbar() - self.right.log_wbar()
+
+    def prunings(self) -> list[tuple[list["RegressionNode"], float]]:
+        """List the prunings T of the subtree: leaves of T, and log pi(T) + sum of their log w."""
+        if self.is_leaf():
+            return [([self], self.log_w())]
+        b = self.forest.split_prior
+        cut = ([self], math.log1p(-b) + self.log_w())
+        return [cut] + [
+            (left + right, math.log(b) + log_left + log_right)
+            for left, log_left in self.left.prunings()
+            for right, log_right in self.right.prunings()
+        ]
+
+
+def masses_by_enumeration(path: Sequence[RegressionNode]) -> list[float]:
+    """Weigh each node of a path by the prunings of which it is a leaf."""
+    prunings = path[0].prunings()
+    largest = max(log_weight for _, log_weight in prunings)
+    total = math.fsum(math.exp(log_weight - largest) for _, log_weight in prunings)
+    return [
+        math.fsum(math.exp(weight - largest) for leaves, weight in prunings if node in leaves)
+        / total
+        for node in path
+    ]
+
+
+def masses_by_recursion(path: Sequence[RegressionNode]) -> list[float]:
+    """Weigh each node of a path: it takes its own share of what the nodes above leave."""
+    masses, remaining = [], 1.0
+    for node in path:
+        log_odds = node.log_odds()
+        masses.append(remaining * sigma(log_odds))
+        remaining *= sigma(-log_odds)  # zero at the leaf
+    return masses
+
+
+# -------------------------------------------------------------------------------------------------
+# The forest
+# -------------------------------------------------------------------------------------------------
+
+
+class RegressionTree(GrowingTree):
+    """One tree of a `NaiveRegressor`."""
+
+    node_kind = RegressionNode
+    forest: "NaiveRegressor"
+
+    def __init__(self, forest: "NaiveRegressor", random_state: int, tree_key: int) -> None:
+        super().__init__(forest, random_state, tree_key)
+        self.errors: list[tuple[float, float]] = []  # squared, with weights; but for the first
+        self.fading_share = 0.5
+
+    def after_insertion(self, parent: RegressionNode, below: RegressionNode) -> None:
+        """Let a new parent take over from the node below it, which stood in its place."""
+        parent.log_densities = list(below.log_densities)
+        parent.share = below.share
+
+    def estimates(self, path: Sequence[RegressionNode]) -> list[float]:
+        """Estimate the target by each node of a path, root first."""
+        found = [self.forest.targets().mean]
+        for node in path:
+            found.append(node.estimate(found[-1]))
+        return found[1:]
+
+    def masses(self, path: Sequence[RegressionNode]) -> list[float]:
+        """Weigh each node of a path; they sum to one."""
+        if not self.forest.use_aggregation:
+            return [0.0] * (len(path) - 1) + [1.0]
+        return masses_by_enumeration(path) if self.forest.enumerates else masses_by_recursion(path)
+
+    def predict(self, values: dict[int, float]) -> float:
+        """Predict with the average of all prunings, or with the leaf alone."""
+        if self.root is None:
+            return self.forest.targets().mean
+        path = self.path(values)
+        return math.fsum(
+            mass * e for mass, e in zip(self.masses(path), self.estimates(path), strict=True)
+        )
+
+    def learn(self, sample: Sample, split_intensity: Sequence[float], prediction: float) -> None:
+        """Grow the tree where the sample requires it, then score and count it along its path.
+
+        `prediction` is what the tree predicted before the forest took in any of the sample.
+        """
+        if self.root is None:
+            self.root = self._new_leaf(0.0)
+        noise = self.noise()
+        path = self.grow(sample, split_intensity)
+        prior_means = [self.forest.targets().mean, *self.estimates(path)[:-1]]
+        masses = self.masses(path)
+        scores = [node.score(sample, e, noise) for node, e in zip(path, prior_means, strict=True)]
+        # the share of faded densities in the prediction, in a tree that has grown already
+        part = math.fsum(mass * node.share for mass, node in zip(masses, path, strict=True))
+        self.fading_share += min(sample.weight, 1.0) * (part - self.fading_share) / SHARE_MEMORY
+        for node, (log_p, share) in zip(path, scores, strict=True):
+            node.log_densities.append(log_p)
+            node.share = share
+            node.samples.append(sample)
+        if self.forest.n_learnt > 0:
+            error = (sample.target - prediction) ** 2
+            if noise is not None and self.heard() > ENOUGH:
+                error = min(error, FARTHEST**2 * noise)
+            self.errors.append((error, sample.weight))
+
+    def heard(self) -> float:
+        """Weight of the squared errors, faded."""
+        return math.fsum(w for _, w in fade(self.errors, KEPT))
+
+    def noise(self) -> float | None:
+        """Return sigma^2, None if the targets have been equal so far."""
+        variance = self.forest.variance()
+        if variance == 0:
+            return None
+        if not self.heard() > ENOUGH:
+            return variance
+        return max(weighted_mean(fade(self.errors, KEPT)), LEAST_NOISE * variance)
+
+
+class NaiveRegressor(GrowingForest):
+    """The Aggregated Mondrian Forest for numbers, with next to nothing incremental in it.
+
+    One tree for each entry of `random_states` (64-bit integers) and `tree_keys` (32-bit integers).
+    `enumerates` is for small trees; the other parameters are those of `AMFRegressor`.
+    """
+
+    tree_kind = RegressionTree
+
+    def __init__(
+        self,
+        random_states: Iterable[int],
+        tree_keys: Iterable[int],
+        *,
+        enumerates: bool = False,
+        step: float = 1.0,
+        split_prior: float = 0.5,
+        use_aggregation: bool = True,
+        max_nodes: int | None = None,
+        max_categories: int | None = None,
+        split_intensity: str = "range",
+        fading_factor: float | None = None,
+        on_mismatch: str = "raise",
+    ) -> None:
+        super().__init__(
+            random_states,
+            tree_keys,
+            step=step,
+            split_prior=split_prior,
+            use_aggregation=use_aggregation,
+            split_pure=True,
+            max_nodes=max_nodes,
+            max_categories=max_categories,
+            split_intensity=split_intensity,
+            fading_factor=fading_factor,
+            on_mismatch=on_mismatch,
+        )
+        self.enumerates = enumerates
+        self.first_target: float | None = None  # y_0
+        self.learnt: list[tuple[float, float]] = []  # targets less the first one, and weights
+
+    def targets(self) -> Sums:
+        """Sum up all targets learned, less the first one."""
+        return sums(self.learnt)
+
+    def variance(self) -> float:
+        """Variance of the targets learned, 0 if there are none."""
+        weight, _, squares = self.targets()
+        variance = squares / weight if weight > 0 else 0.0
+        return variance if variance >= LEAST_VARIANCE else 0.0
+
+    def fading_share(self) -> float:
+        """Return the running share of the faded densities in the predictions."""
+        if self.fading_factor is None:
+            return 0.0
+        return math.fsum(tree.fading_share for tree in self.trees) / len(self.trees)
+
+    def predict_one(self, x: dict[Hashable, Any]) -> float:
+        """Predict the mean of the trees; 0 before the first sample."""
+        if self.first_target is None:
+            return 0.0
+        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        return self.first_target + math.fsum(of_trees) / len(of_trees)
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn one sample of weight w; a weight of zero changes nothing."""
+        if w == 0:
+            return
+        if not w > 0:
+            raise ValueError(f"the weight is {w!r}, it must not be negative")
+        self._check_target(y)
+        x = self.without_mismatches(x, learns=True)
+        self.check_features(x)
+        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        if self.first_target is None:
+            self.first_target = float(y)
+        target, weight = float(y) - self.first_target, float(w)
+        tame = self.draw_in(x)
+        self.add_values(x)
+        intensities = self.split_intensities()
+        for tree, prediction in zip(self.trees, of_trees, strict=True):
+            values = self.encode_known(tame, tree.tree_key)
+            tree.learn(Sample(dict(x), target, weight, values), intensities, prediction)
+        self.observe(x, target, weight)
+        self.learnt.append((target, weight))
+
+    def _check_target(self, y: Any) -> None:
+        if not is_number(y):
+            raise TypeError(f"the target is {y!r}, it must be a number")
+        if not math.isfinite(y):
+            raise ValueError(f"the target is {y!r}, it must be finite")
+        if self.first_target is not None and abs(y - self.first_target) > FARTHEST_TARGET:
+            raise ValueError(f"the target is {y!r}, too far from the first one")
