@@ -1,4 +1,4 @@
-"""The slow, obvious reference of the forest for numbers (DESIGN.md: regression).
+"""The slow, obvious reference of the forest for numbers.
 
 Trees grow as those of `naive.py` do that split pure cells (`naive_growth.py`). A node keeps every
 sample that went through it, and the log of every density that it gave to one; a parent that is
