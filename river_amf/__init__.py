@@ -12,16 +12,19 @@ import logging
 
 from river_amf import inspection
 from river_amf._version import __version__
+from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
-from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.kernels import warm_up
 from river_amf.mismatch import MismatchWarning
 from river_amf.persistence import load, save
+from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
 from river_amf.waiting import PackedSample
 
 __all__ = [
     "AMFClassifier",
+    "AMFRegressor",
     "AdaptiveAMFClassifier",
+    "AdaptiveAMFRegressor",
     "MismatchWarning",
     "OnlineDummyClassifier",
     "PackedSample",

@@ -60,9 +60,9 @@ from river import (
     tree,
 )
 
+from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.encoding import column_order
-from river_amf.forest import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.kinds import Number, as_number, is_missing, is_number, plain
 from river_amf.scaling import Scaler
 

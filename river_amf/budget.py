@@ -76,6 +76,7 @@ class Limits(NamedTuple):
 class _Kind(NamedTuple):
     """The settings of a forest on which the size of its arrays depends."""
 
+    task: int
     relevance: int
     fades: int
     split_pure: int

@@ -19,7 +19,8 @@ from river_amf.frames import Column
 from river_amf.kinds import Number, shown
 from river_amf.labels import Labels
 from river_amf.mismatch import Mismatch, category_before_numbers
-from river_amf.rows import NEVER, Mismatched, Problems, Rows, first_rows, taken
+from river_amf.rows import NEVER, Mismatched, Problems, first_rows, taken
+from river_amf.targets import Targets
 
 
 class Arrival(NamedTuple):
@@ -42,7 +43,7 @@ class EncodedBlock(NamedTuple):
     """A block in the form that the kernels take, and what is new in it."""
 
     values: NDArray[np.float64]  # (n_rows, n_features)
-    labels: Rows  # the index of each row's label
+    targets: NDArray[np.float64]  # the index of each row's label, or a number
     arrivals: list[Arrival]  # in order
     categories: list[NewCategory]  # of all features, by row
     full_at: int  # the first row with a category too many, or NEVER; later rows are not encoded
@@ -84,7 +85,7 @@ def encode_to_learn(
     labels: Column,
     weights: NDArray[np.float64],
     features: Features,
-    known_labels: Labels,
+    known_labels: Labels | Targets,
     n_classes: int | None,
     max_categories: int | None = None,
     problems: Problems | None = None,
@@ -94,7 +95,6 @@ def encode_to_learn(
     # and those depend on what has been learned by then. `problems` may hold some already.
     problems, mismatches = problems or Problems(), Mismatched()
     is_learnt = weights > 0.0
-    found = _find_labels(labels, known_labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
     categories: list[NewCategory] = []
     full_at = NEVER
@@ -122,9 +122,7 @@ def encode_to_learn(
         categories += added
         if coding is not None and len(added) >= coding.n_free:
             full_at = min(full_at, added[coding.n_free - 1].row)
-    label_indices, label_rows = _encode_labels(
-        labels, found, is_learnt, known_labels, n_classes, problems
-    )
+    targets, label_rows = known_labels.encode(labels, is_learnt, n_classes, problems)
     problems.raise_first()
     for row in label_rows:
         new.setdefault(row, NewFeatures.none())
@@ -140,7 +138,7 @@ def encode_to_learn(
             matrix[:, j] = encoded[name]
     categories.sort(key=operator.attrgetter("row"))
     wrong = mismatches.in_order()
-    return EncodedBlock(matrix + 0.0, label_indices, arrivals, categories, full_at, wrong)
+    return EncodedBlock(matrix + 0.0, targets, arrivals, categories, full_at, wrong)
 
 
 def _check_unknown(column: Column, problems: Problems) -> int:
@@ -240,16 +238,6 @@ def _add_category(features: Features, name: Hashable, category: Hashable) -> Non
     features.add_category(name, category)
 
 
-def _add_label(labels: Labels, label: Hashable) -> None:
-    """Add a label that should be new, or raise TypeError."""
-    if labels.find(label) is not None:
-        raise TypeError(
-            f"label {shown(label)} of type {type(label).__name__} is not always equal to the same "
-            "labels"
-        )
-    labels.add(label)
-
-
 class _Decision(NamedTuple):
     """Where a block settles the kind of a feature that has no column."""
 
@@ -324,56 +312,3 @@ def _encode_new(
     late = column._replace(codes=codes, values=[column.values[u] for u in used.tolist()])
     values, added = _encode_known(late, known, is_learnt, problems, mismatches)
     return known.coding(name), values, added
-
-
-def _find_labels(column: Column, labels: Labels, problems: Problems) -> list[int | None]:
-    """Return the index of each of a column's labels: -1 for new ones, None for unhashable ones."""
-
-    def find(label: Hashable) -> int:
-        index = labels.find(label)
-        return -1 if index is None else index
-
-    first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
-    return [
-        problems.try_at(row, find, value)
-        for value, row in zip(column.values, first.tolist(), strict=True)
-    ]
-
-
-def _encode_labels(
-    column: Column,
-    found: list[int | None],
-    is_learnt: NDArray[np.bool_],
-    labels: Labels,
-    n_classes: int | None,
-    problems: Problems,
-) -> tuple[Rows, dict[int, list[Hashable]]]:
-    """Return the index of each row's label, and the new labels by the row of their first use."""
-    n_rows = len(column.codes)
-    missing = np.flatnonzero(column.codes < 0)
-    for row in missing[:1].tolist():
-        label = None if column.rows is None else column.rows[row]
-        problems.try_at(row, labels.check_new, label, n_classes)
-    is_new = np.array([index == -1 for index in found], dtype=bool)
-    learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
-    order = [int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
-    if n_classes is not None:
-        n_free = max(n_classes - len(labels), 0)
-        admitted = order[:n_free]
-        last = learnt[admitted[-1]] if admitted else -1
-        full_after = last if len(admitted) == n_free else NEVER
-        rows = np.arange(n_rows)
-        comes_new = taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
-        for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
-            full = Labels()
-            for label in [*labels, *(column.at(learnt[u]) for u in admitted)]:
-                full.add(label)
-            problems.try_at(row, full.check_new, column.at(row), n_classes)
-    if column.rows is not None:  # of types that may not be comparable
-        known = labels.copy()
-        for u in order:
-            problems.try_at(int(learnt[u]), _add_label, known, column.at(learnt[u]))
-    indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
-    indices[order] = len(labels) + np.arange(len(order))
-    by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}
-    return taken(indices, column.codes, -1).astype(np.int64), by_row

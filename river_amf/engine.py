@@ -36,6 +36,7 @@ from river_amf.frames import Column
 from river_amf.kernels import DONE, INFINITE, RELEASED, TOO_HEAVY, learn_sample, predict_sample
 from river_amf.kinds import as_dict, plain
 from river_amf.labels import Labels
+from river_amf.layout import LOWER, UPPER
 from river_amf.locks import ModelLock
 from river_amf.restoring import arena_of_file
 from river_amf.room import growth, ready, samples_to_check, with_room, within
@@ -55,6 +56,7 @@ from river_amf.settings import (
 from river_amf.sparse import SparseFeatures
 from river_amf.sparse_rows import SparseRows, check_rows
 from river_amf.state import Arena, Block
+from river_amf.targets import Targets
 from river_amf.voices import Heard
 from river_amf.weights import check_totals
 from river_amf.workers import Workers
@@ -63,13 +65,13 @@ _LEAST_PART = 1024  # minimum rows that are encoded at once
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
 Rows = NDArray[np.int64]
-Probabilities = NDArray[np.float64]
+Answers = NDArray[np.float64]
 
 
 class BlockAnswers(NamedTuple):
     """The predictions for a block of rows."""
 
-    proba: Probabilities  # (n_rows, n_labels)
+    answers: Answers  # (n_rows, n_labels) probabilities, or what `layout` says of real targets
     n_known: Rows  # how many of the labels were known when each row was predicted
     labels: list[Hashable]  # known at the end of the block
 
@@ -83,7 +85,7 @@ class Arrival(NamedTuple):
     arena: Arena
     needs_odds: bool  # as its prior differs from the one before
     sample: EncodedSample
-    label: int
+    target: float
     weight: float
     words: Sequence[Hashable]
 
@@ -92,7 +94,7 @@ class Admitted(NamedTuple):
     """The sample of an arrival of which all else has been done."""
 
     sample: EncodedSample
-    label: int
+    target: float
     weight: float
     version: int  # of the forest, before it learns the sample
 
@@ -110,9 +112,9 @@ class Chunk(NamedTuple):
 class Engine:
     """The features and labels that a forest knows, and its arena (None before the first sample)."""
 
-    def __init__(self) -> None:
+    def __init__(self, labels: Labels | Targets | None = None) -> None:
         self.features = Features()
-        self.labels = Labels()
+        self.labels = Labels() if labels is None else labels  # or what takes their place
         self.arena: Arena | None = None
         self.lock = ModelLock()
         # What an interrupted call has left to do. A sample is here while it is learned.
@@ -123,7 +125,7 @@ class Engine:
         cls,
         parameters: Parameters,
         features: Features,
-        labels: Labels,
+        labels: Labels | Targets,
         arrays: dict[str, NDArray[Any]],
     ) -> Self:
         """Return an engine with the content of a file, or raise FileError if it is not sound."""
@@ -206,7 +208,7 @@ class Engine:
             x = as_dict(x)
             sample = self.features.encode_known(x)
         try:
-            label = self.labels.index.get(y)
+            label = self.labels.get(y)
         except TypeError:
             label = self.labels.find(y)  # raises
         has_chosen = self.features.vocabulary is not None and self._has_chosen()
@@ -229,27 +231,29 @@ class Engine:
                 return
             sample = features.place(row)
         arena = self.arena
-        assert arena is not None  # the label is known
+        assert arena is not None and label is not None
         if sample.fits is not arena.rooms:
             sample.room, sample.fits = arena.new_room(), arena.rooms
         self.unfinished = sample
-        status = learn_sample(arena.address, sample.address, label, weight, sample.room.address)
+        status = learn_sample(
+            arena.address, sample.address, float(label), weight, sample.room.address
+        )
         if status != DONE:
-            status = self._go_on(status, sample, label, weight)
+            status = self._go_on(status, sample, float(label), weight)
         self.unfinished = None
         if status == INFINITE:
             self.features.check(x)  # raises
         elif status == TOO_HEAVY:
             check_totals(self.total_weight, [weight])  # raises
 
-    def predict(self, x: Any) -> dict[Any, float]:
-        """Return the probability of each label seen so far."""
+    def predict(self, x: Any) -> Any:
+        """Return the probability of each label seen so far, or the predicted target."""
         if self.unfinished is not None:
             self.settle()
         arena = self.arena
         if arena is None:
             self.features.check(x)
-            return {}
+            return self.labels.no_answer()
         sample = self.features.encode_known(x)
         if sample is None and type(x) is not dict:
             x = as_dict(x)
@@ -258,7 +262,26 @@ class Engine:
             sample = self.features.encode_unusual(x)
         if self._predict_encoded(arena, sample) == INFINITE:
             self.features.check(x)  # raises
-        return self.labels.proba(sample.room.buffer)
+        return self.labels.answer(sample.room.buffer)
+
+    def predict_interval(self, x: Any, level: float) -> tuple[float, float]:
+        """Return the ends of an interval for the target."""
+        if self.arena is None or self.unfinished is not None:
+            prediction = self.predict(x)
+            if self.arena is None:
+                return prediction, prediction
+        sample = self.features.encode(x)
+        self._fit_room(sample, self.arena)
+        answer = sample.room.buffer
+        answer[LOWER] = level
+        try:
+            if self._predict_encoded(self.arena, sample) == INFINITE:
+                self.features.check(x)  # raises
+            lower, upper = answer[LOWER], answer[UPPER]
+        finally:
+            answer[LOWER] = 0.0  # or the next prediction would take it for a level
+        origin = self.labels.origin  # type: ignore[union-attr]
+        return lower + origin, upper + origin
 
     def _predict_encoded(self, arena: Arena, sample: EncodedSample) -> int:
         """Write the prediction for a sample to its room; return the answer of the kernel."""
@@ -266,8 +289,14 @@ class Engine:
             sample.room, sample.fits = arena.new_room(), arena.rooms
         address = sample.room.address
         while (status := predict_sample(arena.address, sample.address, address)) < 0:
-            kernels.compile_part(status)
+            kernels.compile_part(status, arena.task)
         return status
+
+    @staticmethod
+    def _fit_room(sample: EncodedSample, arena: Arena) -> None:
+        """Give a sample room for a prediction of this forest."""
+        if sample.fits is not arena.rooms:
+            sample.room, sample.fits = arena.new_room(), arena.rooms
 
     def listen(self, x: Any) -> Heard | None:
         """Return what is heard of a sample, or None before the first; raise if it is not valid."""
@@ -284,14 +313,14 @@ class Engine:
         self.predict(x)
         return None if self.arena is None else self.features.encode(x).values[0].copy()
 
-    def _go_on(self, status: int, sample: EncodedSample, label: int, weight: float) -> int:
+    def _go_on(self, status: int, sample: EncodedSample, target: float, weight: float) -> int:
         """Bring a sample to its end, given the answer of the kernel, and return its last one."""
         # The address of the sample's room stays right, as the room does not depend on nodes, boxes
         # and rows, which are all that may be short here.
         while status < 0:
             self._make_room(status)
             address = self.arena.address  # type: ignore[union-attr]
-            status = learn_sample(address, sample.address, label, weight, sample.room.address)
+            status = learn_sample(address, sample.address, target, weight, sample.room.address)
         if status == RELEASED:
             self._drop_rows()
         return status
@@ -317,7 +346,7 @@ class Engine:
         arena: Arena | None,
         row: dict[Hashable, float],
         y: Hashable,
-        label: int | None,
+        label: float | None,
         new: NewFeatures,
         weight: float,
         parameters: Parameters,
@@ -328,13 +357,13 @@ class Engine:
         new_words: list[Hashable] = []
         if isinstance(features, SparseFeatures):
             arena = begin(parameters) if arena is None else arena
-            n_labels = len(self.labels) + (label is None)
+            n_labels = self.labels.count_with([y] if label is None else [])
             bounds = bounds_of_words(parameters, arena.settings, n_labels)
             features, arena, row, new_words = words.with_new(features, arena, row, bounds)
         sample = features.place(row)
         new_labels = [y] if label is None else []
-        index = len(self.labels) if label is None else label
-        rest = sample, index, weight, parameters
+        target = float(self.labels.count_with([]) if label is None else label)
+        rest = sample, target, weight, parameters
         self._admit(features, new_labels, categories, *rest, arena, new_words)
 
     def _admit(
@@ -343,7 +372,7 @@ class Engine:
         new_labels: list[Hashable],
         categories: list[NewCategory],
         sample: EncodedSample,
-        label: int,
+        target: float,
         weight: float,
         parameters: Parameters,
         arena: Arena | None = None,
@@ -356,7 +385,7 @@ class Engine:
         if arena is None:
             arena = begin(parameters) if self.arena is None else self.arena
         new = [(name, category) for _, name, category in categories]
-        n_labels = len(self.labels) + len(new_labels)
+        n_labels = self.labels.count_with(new_labels)
         n_classes = int(arena.settings["n_classes"][0])
         has_new_prior = n_labels > n_classes
         if new and bound_of(parameters) is not None:
@@ -385,7 +414,7 @@ class Engine:
         vocabulary = self.features.vocabulary
         n_words = 0 if vocabulary is None else len(vocabulary)
         self.unfinished = Arrival(
-            features, new_labels, categories, arena, needs_odds, sample, label, weight, new_words
+            features, new_labels, categories, arena, needs_odds, sample, target, weight, new_words
         )
         try:
             self._finish()
@@ -442,15 +471,15 @@ class Engine:
             if left.needs_odds:
                 kernels.recompute_all_odds(left.arena.address)
             version = int(left.arena.handle["version"][0])
-            left = self.unfinished = Admitted(left.sample, left.label, left.weight, version)
+            left = self.unfinished = Admitted(left.sample, left.target, left.weight, version)
         if isinstance(left, Admitted):
             handle = self.arena.handle[0]  # type: ignore[union-attr]
             if handle["version"] == left.version or handle["next_tree"] != kernels.NONE:
-                self._resume(left.sample, left.label, left.weight)
+                self._resume(left.sample, left.target, left.weight)
         elif isinstance(left, EncodedSample):
             handle = self.arena.handle[0]  # type: ignore[union-attr]
             if handle["next_tree"] != kernels.NONE:  # some trees have learned it
-                self._resume(left, int(handle["label"]), float(handle["weight"]))
+                self._resume(left, float(handle["target"]), float(handle["weight"]))
         elif isinstance(left, Chunk):
             for workers in left.workers:
                 workers.wait()
@@ -458,15 +487,15 @@ class Engine:
                 self._run_chunk(left, n_threads=1)
         self.unfinished = None
 
-    def _resume(self, sample: EncodedSample, label: int, weight: float) -> None:
+    def _resume(self, sample: EncodedSample, target: float, weight: float) -> None:
         """Learn a sample in the trees that have not learned it."""
         address = self.arena.address  # type: ignore[union-attr]
-        status = learn_sample(address, sample.address, label, weight, sample.room.address)
-        self._go_on(status, sample, label, weight)
+        status = learn_sample(address, sample.address, target, weight, sample.room.address)
+        self._go_on(status, sample, target, weight)
 
     # Blocks of samples
 
-    def predict_rows(self, table: SparseRows) -> Probabilities:
+    def predict_rows(self, table: SparseRows) -> Answers:
         """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
         # Others may predict meanwhile, so this takes room of its own.
         arena, features, n_labels = self.arena, self.features, len(self.labels)
@@ -514,14 +543,17 @@ class Engine:
             proba[row, : len(answer)] = answer
         return BlockAnswers(proba, n_known, list(self.labels))
 
-    def predict_block(self, table: list[Column], n_rows: int, n_jobs: int) -> Probabilities:
-        """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
+    def predict_block(
+        self, table: list[Column], n_rows: int, n_jobs: int, level: float = 0.0
+    ) -> Answers:
+        """Return the predictions for a block, as in `BlockAnswers`, with intervals of a level."""
         values = encode_to_predict(table, n_rows, self.features, is_fresh=self.arena is None)
-        weights, labels = np.zeros(n_rows), np.zeros(n_rows, np.int64)
-        block = Block(values, labels, weights, len(self.labels))
+        answers = np.zeros((n_rows, self.labels.width_with(0)))
+        answers[:, LOWER:] = level
+        block = Block(values, np.zeros(n_rows), np.zeros(n_rows), answers)
         if self.arena is not None:
             self._run(block, 0, n_rows, [], predicts=True, learns=False, n_jobs=n_jobs)
-        return block.proba
+        return block.answers
 
     def learn_block(
         self,
@@ -530,6 +562,7 @@ class Engine:
         weights: NDArray[np.float64],
         parameters: Parameters,
         predicts: bool,
+        level: float = 0.0,
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
         # In one part, unless categories are forgotten on the way: which ones, and so how the rest
@@ -537,14 +570,15 @@ class Engine:
         self.settle()
         n_rows = len(weights)
         n_heard = self._n_heard(parameters)
-        parts = [self._learn_part(table, labels, weights, parameters, predicts=predicts)]
-        done = len(parts[0].proba)
+        options = {"predicts": predicts, "level": level}
+        parts = [self._learn_part(table, labels, weights, parameters, **options)]
+        done = len(parts[0].answers)
         while done < n_rows:
             stop = min(n_rows, done + max(_LEAST_PART, 2 * (bound_of(parameters) or 0)))
             part = [part_of(column, done, stop) for column in table]
             rest = part_of(labels, done, stop), weights[done:stop], parameters
-            parts.append(self._learn_part(part, *rest, predicts=predicts))
-            done += len(parts[-1].proba)
+            parts.append(self._learn_part(part, *rest, **options))
+            done += len(parts[-1].answers)
         self._tell_restarts(n_heard, weights)
         return parts[0] if len(parts) == 1 else _joined(parts)
 
@@ -569,6 +603,7 @@ class Engine:
         parameters: Parameters,
         *,
         predicts: bool,
+        level: float,
     ) -> BlockAnswers:
         """Learn the rows of a block up to the first one that changes how the rest is encoded."""
         bound = bound_of(parameters)
@@ -580,8 +615,10 @@ class Engine:
         features.tell(encoded.mismatches)
         encoded = self._within_limits(encoded, parameters)
         n_rows = min(len(weights), encoded.full_at + 1)
-        n_labels = len(self.labels) + sum(len(arrival.label) for arrival in encoded.arrivals)
-        block = Block(encoded.values, encoded.labels, weights, n_labels)
+        n_new = sum(len(arrival.label) for arrival in encoded.arrivals)
+        answers = np.zeros((len(weights), self.labels.width_with(n_new)))
+        answers[:, LOWER:] = level
+        block = Block(encoded.values, encoded.targets, weights, answers)
         n_known = np.zeros(n_rows, np.int64)
 
         def run(start: int, stop: int, *, predicts: bool, learns: bool) -> None:
@@ -600,12 +637,13 @@ class Engine:
             run(row, row + 1, predicts=predicts, learns=False)
             features = (features if self.arena is None else self.features).extended(new, bound)
             sample = features.encoded(encoded.values[row, : len(features)])
-            label, weight = int(encoded.labels[row]), float(weights[row])
+            target, weight = float(encoded.targets[row]), float(weights[row])
             categories = [new for new in encoded.categories if new.row == row]
-            self._admit(features, new_labels, categories, sample, label, weight, parameters)
+            self._admit(features, new_labels, categories, sample, target, weight, parameters)
             start = row + 1
         run(start, n_rows, predicts=predicts, learns=True)
-        return BlockAnswers(block.proba[:n_rows, : len(self.labels)], n_known, list(self.labels))
+        width = self.labels.width_with(0)
+        return BlockAnswers(block.answers[:n_rows, :width], n_known, list(self.labels))
 
     def _within_limits(self, encoded: EncodedBlock, parameters: Parameters) -> EncodedBlock:
         """Return a block that ends with the first row whose categories change the limits."""
@@ -675,7 +713,7 @@ class Engine:
         if block.stage == kernels.UNOPENED:
             address = self.arena.address  # type: ignore[union-attr]
             while (lack := kernels.open_chunk(address, block.address, start, stop)) < 0:
-                kernels.compile_part(lack)
+                kernels.compile_part(lack, self.arena.task)
         for _, name, category in chunk.categories:
             self.features.add_category(name, category)
         if chunk.categories:
@@ -717,12 +755,11 @@ class Engine:
 
 def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
     """Return the answers of a block, given those of its parts."""
-    labels = parts[-1].labels
-    starts = np.cumsum([0, *(len(part.proba) for part in parts)])
-    proba = np.zeros((starts[-1], len(labels)))
+    starts = np.cumsum([0, *(len(part.answers) for part in parts)])
+    answers = np.zeros((starts[-1], parts[-1].answers.shape[1]))
     for start, part in zip(starts, parts, strict=False):
-        proba[start : start + len(part.proba), : part.proba.shape[1]] = part.proba
-    return BlockAnswers(proba, np.concatenate([part.n_known for part in parts]), labels)
+        answers[start : start + len(part.answers), : part.answers.shape[1]] = part.answers
+    return BlockAnswers(answers, np.concatenate([part.n_known for part in parts]), parts[-1].labels)
 
 
 def _run_voters(arena: Arena, block: Block, start: int, stop: int, first: int, end: int) -> int:

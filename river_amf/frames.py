@@ -212,6 +212,15 @@ def read_labels(y: Any, n_rows: int) -> Column:
     return factorize("y", values)
 
 
+def read_targets(y: Any, n_rows: int) -> Column:
+    """Return targets as a column, of numbers if all are, or raise TypeError or ValueError."""
+    values = read_vector("y", y, n_rows)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+        return Column("y", values.astype(np.float64), np.empty(0, np.int64), [], None)
+    listed = values if isinstance(values, list) else values.tolist()
+    return Column("y", None, np.arange(n_rows), listed, listed)
+
+
 def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
     """Return the checked sample weights, which default to 1 for each row."""
     if w is None:
@@ -372,6 +381,13 @@ def label_series(
         f"labels {shown(labels)} of several types, or of one that it cannot hold as they are, do "
         f"not fit into one {frame.implementation} series; pass X as a pandas dataframe"
     )
+
+
+def number_series(frame: nw.DataFrame[Any], numbers: NDArray[np.float64]) -> Any:
+    """Return numbers as a series of the same library as `frame`."""
+    if _is_pandas(frame):
+        return pd.Series(numbers, index=frame.to_native().index)
+    return nw.new_series("", numbers, backend=frame.implementation).to_native()
 
 
 def _inferred(series: pd.Series[Any]) -> pd.Series[Any]:

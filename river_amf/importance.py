@@ -11,7 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels, paths, state
-from river_amf.forest import AMFClassifier, forest_of
+from river_amf.classifier import AMFClassifier
+from river_amf.forest import forest_of
 
 
 def feature_relevance(model: Any) -> pd.Series:

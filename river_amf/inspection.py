@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels, paths, state
+from river_amf.classifier import AMFClassifier
 from river_amf.encoding import Features
-from river_amf.forest import AMFClassifier, forest_of
+from river_amf.forest import forest_of
 from river_amf.importance import feature_importance, feature_relevance
 from river_amf.linear import linear_weights
 from river_amf.permutation import PermutationImportance

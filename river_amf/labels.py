@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.frames import Column
 from river_amf.kinds import is_hashable, is_missing, plain, shown
+from river_amf.rows import NEVER, Problems, Rows, first_rows, taken
 from river_amf.sizes import TextSize, size_of, text_size
 from river_amf.unrolled import dict_reader
 
@@ -24,6 +29,7 @@ class Labels:
 
     def _prepare(self) -> None:
         """Set up what follows from the labels and is not part of the state."""
+        self.get = self.index.get
         self._size = TextSize()
         self._n_read, self._read = 0, dict_reader([])
 
@@ -34,7 +40,7 @@ class Labels:
         self.index = state["index"]
         self._prepare()
 
-    def proba(self, buffer: Any) -> dict[Any, float]:
+    def answer(self, buffer: Any) -> dict[Any, float]:
         """Return the probability of each label, given a buffer that begins with them."""
         if self._n_read != len(self.index):
             self._read = dict_reader(self.index)
@@ -90,8 +96,96 @@ class Labels:
         """Return labels that later changes of these do not affect."""
         twin = type(self)()
         twin.index = self.index.copy()
+        twin._prepare()
         return twin
 
     def add(self, label: Hashable) -> int:
         """Return the index of a label, which is added if it is new."""
         return self.index.setdefault(label, len(self.index))
+
+    def count_with(self, new: Sequence[Hashable]) -> int:
+        """Return the number of classes, once new ones are added."""
+        return len(self.index) + len(new)
+
+    def width_with(self, n_new: int) -> int:
+        """Return the number of columns of the forest's answers, once there are so many more."""
+        return len(self.index) + n_new
+
+    def no_answer(self) -> dict[Any, float]:
+        """Return the prediction before the first sample."""
+        return {}
+
+    def encode(
+        self,
+        column: Column,
+        is_learnt: NDArray[np.bool_],
+        n_classes: int | None,
+        problems: Problems,
+    ) -> tuple[NDArray[np.float64], dict[int, list[Hashable]]]:
+        """Return the index of each row's label, and the new labels by row of first use."""
+        found = _find_labels(column, self, problems)
+        indices, new = _encode_labels(column, found, is_learnt, self, n_classes, problems)
+        return indices.astype(np.float64), new
+
+
+def _add_label(labels: Labels, label: Hashable) -> None:
+    """Add a label that should be new, or raise TypeError."""
+    if labels.find(label) is not None:
+        raise TypeError(
+            f"label {shown(label)} of type {type(label).__name__} is not always equal to the same "
+            "labels"
+        )
+    labels.add(label)
+
+
+def _find_labels(column: Column, labels: Labels, problems: Problems) -> list[int | None]:
+    """Return the index of each of a column's labels: -1 for new ones, None for unhashable ones."""
+
+    def find(label: Hashable) -> int:
+        index = labels.find(label)
+        return -1 if index is None else index
+
+    first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+    return [
+        problems.try_at(row, find, value)
+        for value, row in zip(column.values, first.tolist(), strict=True)
+    ]
+
+
+def _encode_labels(
+    column: Column,
+    found: list[int | None],
+    is_learnt: NDArray[np.bool_],
+    labels: Labels,
+    n_classes: int | None,
+    problems: Problems,
+) -> tuple[Rows, dict[int, list[Hashable]]]:
+    """Return the index of each row's label, and the new labels by the row of their first use."""
+    n_rows = len(column.codes)
+    missing = np.flatnonzero(column.codes < 0)
+    for row in missing[:1].tolist():
+        label = None if column.rows is None else column.rows[row]
+        problems.try_at(row, labels.check_new, label, n_classes)
+    is_new = np.array([index == -1 for index in found], dtype=bool)
+    learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+    order = [int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
+    if n_classes is not None:
+        n_free = max(n_classes - len(labels), 0)
+        admitted = order[:n_free]
+        last = learnt[admitted[-1]] if admitted else -1
+        full_after = last if len(admitted) == n_free else NEVER
+        rows = np.arange(n_rows)
+        comes_new = taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
+        for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
+            full = Labels()
+            for label in [*labels, *(column.at(learnt[u]) for u in admitted)]:
+                full.add(label)
+            problems.try_at(row, full.check_new, column.at(row), n_classes)
+    if column.rows is not None:  # of types that may not be comparable
+        known = labels.copy()
+        for u in order:
+            problems.try_at(int(learnt[u]), _add_label, known, column.at(learnt[u]))
+    indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
+    indices[order] = len(labels) + np.arange(len(order))
+    by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}
+    return taken(indices, column.codes, -1).astype(np.int64), by_row

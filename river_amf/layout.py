@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 # What follows from the parameters and from the known features and labels. The kernels only read it.
 SETTINGS = np.dtype(
     [
+        ("task", "i8"),  # CLASSIFICATION or REGRESSION
         ("step", "f8"),
         ("log_split", "f8"),  # log b, where b is the split prior
         ("log_stop", "f8"),  # log(1 - b)
@@ -38,6 +39,7 @@ SETTINGS = np.dtype(
         ("range_intensity", "i8"),
         ("relevance", "i8"),
         ("restart_threshold", "f8"),  # 0 for never
+        ("judges_trees", "i8"),  # whether the predictions of single trees are compared with y
         ("has_categories", "i8"),
         ("period", "i8"),  # categories are counted in slot "code modulo period"; 0 for not at all
         ("n_counted", "i8"),  # features whose categories are counted, and slots in use
@@ -77,6 +79,9 @@ TREE = np.dtype(
         ("n_restarts", "i8"),  # how often it has started afresh
         ("recent_loss", "f8"),
         ("usual_loss", "f8"),
+        ("variance", "f8"),  # sigma^2, in a regression
+        ("error_weight", "f8"),  # of the squared errors of late that it is the mean of
+        ("error_squares", "f8"),  # their weighted sum
     ],
     align=True,
 )
@@ -155,15 +160,30 @@ SAMPLE = np.dtype(
     align=True,
 )
 
+# What a forest predicts. Many parts of the compiled code stand for one function in each task.
+CLASSIFICATION, REGRESSION = 0, 1
+TASKS = ("classification", "regression")
+
 # What fading keeps for each node: a row with its faded share, the sum of its faded counts, and the
-# faded counts themselves.
+# faded counts themselves; in a regression the faded mean and sum of squares instead of counts.
 FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
+
+# What a node keeps of real targets besides their weight: their mean, and the sum of squares about
+# it. The same order holds for what is faded.
+MEAN, SQUARES = 0, 1
+
+# What a voter says of a real target, and what the forest answers: the prediction, and its variance
+# (a voter) or standard deviation (the forest). The forest adds the ends of an interval; whoever
+# asks puts its level in the place of the lower one, or 0 for none.
+LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
 
 N_RECENT = 64  # number of values that a feature's range is judged by
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 
 N_COSINES = 100  # inputs of a voice that hears cosines of the features
 N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
+
+N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
 
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
@@ -181,15 +201,20 @@ class Field(NamedTuple):
     is_copied: bool = True  # to pickles, copies and files; kernels refill the others as they go
 
 
-# The axes of variable length. `moment` is the classes with relevance, otherwise empty; `faded` is
-# the classes plus two with fading, otherwise empty; `counted` is the categorical features with a
-# bound on their categories, otherwise empty. Without voices all of these are empty: `pace`, at
-# which features are standardised; `draw` of cosines; `voiced`, the classes; `input`, an intercept
-# and the features or cosines; `onehot`, the categorical features. `voter` is trees and voices, that
-# of the words included; `spoken` is the words if there is such a voice, otherwise empty.
+# The axes of variable length. `vote` is what a voter says: a number for each class, or for a real
+# target the four above. `target`, `score` and `error` are empty unless targets are real. `moment`
+# is the classes with relevance, otherwise empty; `faded` is the classes plus two with fading,
+# otherwise empty; for real targets, the mean and the sum of squares take the place of classes in
+# both. `counted` is the categorical features with a bound on their categories, otherwise empty.
+# Without voices all of these are empty: `pace`, at which features are standardised; `draw` of
+# cosines; `voiced`, the classes; `input`, an intercept and the features or cosines; `onehot`, the
+# categorical features. `voter` is trees and voices, that of the words included; `spoken` is the
+# words if there is such a voice, otherwise empty.
 AXES_OF_VOICES = ("voice", "pace", "draw", "voiced", "input", "onehot")
 AXES = (
-    *("tree", "voter", "feature", "class", "moment", "faded", "counted", "slot"),
+    *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score"),
+    "error",
+    *("counted", "slot"),
     *AXES_OF_VOICES,
     *("word", "spoken", "node", "box", "row"),
 )
@@ -209,6 +234,7 @@ FIELDS = {
     "buckets": Field(np.float64, ("feature", N_BUCKETS, "moment")),
     "uses": Field(np.int64, ("counted", "slot")),
     "bias": Field(np.float64, ("class",)),
+    "errors": Field(np.float64, ("error",)),
     "words": Field(WORD, ("word",)),
     "word_sums": Field(np.float64, ("word", "class")),  # weighted sums of values
     "word_weights": Field(np.float64, ("spoken", "class")),
@@ -223,6 +249,7 @@ FIELDS = {
     "trees": Field(TREE, ("tree",)),
     "nodes": Field(NODE, ("tree", "node")),
     "counts": Field(np.float64, ("tree", "node", "class")),
+    "targets": Field(np.float64, ("tree", "node", "target")),
     "faded": Field(np.float64, ("tree", "node", "faded")),
     "boxes": Field(np.float64, ("tree", "box", 2, "feature"), np.nan),
     "rows": Field(np.float64, ("row", "feature"), np.nan),
@@ -232,14 +259,16 @@ FIELDS = {
     "directions": Field(np.float64, ("draw", "feature", N_COSINES), is_copied=False),
     "standardised": Field(np.float64, ("pace", "feature"), is_copied=False),
     "inputs": Field(np.float64, ("voice", 2, "input"), is_copied=False),
-    "votes": Field(np.float64, ("voter", 1, "class"), is_copied=False),
-    "pooled": Field(np.float64, ("class",), is_copied=False),
+    "votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
+    "pooled": Field(np.float64, ("vote",), is_copied=False),
+    "scores": Field(np.float64, ("tree", "node", "score"), is_copied=False),
     "pure": Field(np.float64, (N_PURE, 3), np.nan, is_copied=False),
 }
 
 COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 
-# Compiled code that is compiled on its own, and where it is, 0 before that (`kernels.parts`).
+# Compiled code that is compiled on its own, and where it is for each task, 0 before that
+# (`kernels.parts`).
 PARTS = (
     "learn_tree",
     "expand_leaf",
@@ -260,19 +289,19 @@ PARTS = (
     "use_voice",
     "use_voices",
 )
-PART_ADDRESSES = np.zeros(len(PARTS), np.int64)
+PART_ADDRESSES = np.zeros((len(TASKS), len(PARTS)), np.int64)
 
 # How the kernels find an arena: the addresses of its arrays, and the room along each axis. Passing
 # an array as an argument costs as much as visiting a few nodes; passing the address of this record
 # costs next to nothing.
 HANDLE = np.dtype(
     [(name, "i8") for name in FIELDS]
-    + [("parts", "i8")]  # the address of PART_ADDRESSES
+    + [("parts", "i8")]  # the address of those in PART_ADDRESSES that are for its task
     + [(f"{axis}_room", "i8") for axis in AXES]
     + [
         ("version", "i8"),  # changes whenever predictions may change
         ("next_tree", "i8"),  # where to resume in the middle of a sample, else -1
-        ("label", "i8"),  # of that sample
+        ("target", "f8"),  # of that sample: the index of its label, or a number
         ("weight", "f8"),
         ("n_late", "i8"),  # number of trees that kept samples before it
     ]
@@ -282,10 +311,10 @@ HANDLE = np.dtype(
 # most are for the samples of one chunk.
 BLOCK_FIELDS = {
     "values": Field(np.float64, ("sample", "column")),
-    "labels": Field(np.int64, ("sample",)),
+    "targets": Field(np.float64, ("sample",)),
     "weights": Field(np.float64, ("sample",)),
-    "proba": Field(np.float64, ("sample", "label")),
-    "votes": Field(np.float64, ("voter", "chunk", "class")),
+    "answers": Field(np.float64, ("sample", "answer")),
+    "votes": Field(np.float64, ("voter", "chunk", "vote")),
     "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
     "intensities": Field(np.float64, ("chunk", "feature")),  # when each sample is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
@@ -295,7 +324,7 @@ BLOCK_FIELDS = {
     "next_samples": Field(np.int64, ("voter",)),  # where each tree or voice resumes
 }
 BLOCK_AXES = (
-    *("sample", "column", "label", "chunk", "tree", "feature", "class"),
+    *("sample", "column", "answer", "chunk", "tree", "feature", "vote"),
     *("voter", "voice", "pace", "input"),
 )
 BLOCK = np.dtype(
@@ -321,11 +350,17 @@ def shapes(lengths: dict[str, int]) -> dict[str, tuple[int, ...]]:
 
 
 def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the number of classes."""
+    """Return the lengths of the axes that depend on the task and the number of classes."""
+    is_regression = bool(settings["task"][0] == REGRESSION)
+    n_kept = 2 if is_regression else n_classes  # mean and squares, or counts
     return {
         "class": n_classes,
-        "moment": n_classes if settings["relevance"][0] else 0,
-        "faded": FADED_COUNTS + n_classes if settings["fades"][0] else 0,
+        "vote": 4 if is_regression else n_classes,
+        "target": 2 if is_regression else 0,
+        "score": int(is_regression),
+        "error": N_ERRORS if is_regression else 0,
+        "moment": n_kept if settings["relevance"][0] else 0,
+        "faded": FADED_COUNTS + n_kept if settings["fades"][0] else 0,
         "voiced": n_classes if settings["n_voices"][0] else 0,
     }
 

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from river_amf import voices
-from river_amf.forest import AMFClassifier, forest_of
+from river_amf.classifier import AMFClassifier
+from river_amf.forest import forest_of
 from river_amf.settings import n_voices_of
 
 _COLUMNS = ("voice", "feature", "category", "label", "weight")

@@ -33,7 +33,7 @@ def within(arena: Arena, limits: Limits) -> Arena:
     n_nodes = int(arrays["trees"]["n_nodes"].max())
     aside = arena.replacing(**arrays).resized(box=max(arena.rooms["box"], n_nodes))
     while (lack := kernels.keep_few_rows(aside.address)) < 0:
-        kernels.compile_part(lack)
+        kernels.compile_part(lack, aside.task)
     kernels.compact_rows(aside.address)
     most = {"node": limits.max_nodes, "box": limits.max_nodes, "row": limits.max_rows}
     return aside.resized(**{axis: min(aside.rooms[axis], most[axis]) for axis in most})
@@ -125,7 +125,7 @@ def _close_up(arrays: dict[str, Array], t: int, stays: NDArray[np.bool_]) -> Non
     kept = np.flatnonzero(stays)
     number = np.full(n_nodes + 1, NONE)  # the last is for NONE
     number[kept] = np.arange(len(kept))
-    for name in ("nodes", "counts", "faded"):
+    for name in ("nodes", "counts", "targets", "faded"):
         arrays[name][t, : len(kept)] = arrays[name][t, kept]
     nodes = arrays["nodes"][t, : len(kept)]
     for name in ("left", "right", "parent"):

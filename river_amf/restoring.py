@@ -11,7 +11,7 @@ from river_amf import pruning
 from river_amf.encoding import Features
 from river_amf.labels import Labels
 from river_amf.persistence import soundness
-from river_amf.settings import Parameters, known_of, limits_of, settings_of
+from river_amf.settings import Parameters, known_of, least_classes, limits_of, settings_of
 from river_amf.sparse import SparseFeatures
 from river_amf.state import Arena
 
@@ -24,9 +24,9 @@ def arena_of_file(
     soundness.demand(arrays or not features, "features without any trees")
     if not arrays:
         return None
-    n_classes = max(len(labels), parameters.n_classes or 1)
+    n_classes = max(labels.count_with([]), least_classes(parameters))
     soundness.demand(parameters.n_classes in (None, n_classes), "number of labels")
-    settings = _settings_of_file(parameters, features, len(labels), n_classes)
+    settings = _settings_of_file(parameters, features, labels.count_with([]), n_classes)
     limits = None
     if parameters.max_bytes is not None:
         text, n_slots = next(features.growing([]))

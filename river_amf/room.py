@@ -22,7 +22,7 @@ def ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:
 def with_room(arena: Arena, lack: int, factor: float = 2.0) -> Arena:
     """Return an arena in which what a kernel has run out of is larger by `factor`."""
     if lack <= kernels.UNCOMPILED:
-        kernels.compile_part(lack)
+        kernels.compile_part(lack, arena.task)
         return arena
     if lack == kernels.STORE_FULL:
         kernels.compact_rows(arena.address)

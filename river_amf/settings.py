@@ -21,6 +21,7 @@ from river_amf.words import Bounds
 LONGEST_LIST = 2048
 SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
 
+FIRST_ERRORS = 10.0  # weight of a normal law in the counts of errors, at first
 VOICE_WEIGHT = 0.1  # of a voice in the vote, at first
 
 NO_LIMIT = 2**31 - 1  # 32-bit links
@@ -29,6 +30,7 @@ NO_LIMIT = 2**31 - 1  # 32-bit links
 class Parameters(Protocol):
     """The parameters that an engine reads from a model."""
 
+    task: int  # CLASSIFICATION or REGRESSION
     n_classes: int | None
     n_estimators: int
     step: float
@@ -67,9 +69,27 @@ def begin(parameters: Parameters) -> Arena:
     trees["vote_weight"] = 1.0 / n_trees
     voices = np.zeros(n_voices, layout.VOICE)
     voices["key"], voices["vote_weight"] = of_voices, VOICE_WEIGHT
-    arena = Arena(settings_of(parameters, parameters.n_classes or 1), trees, voices)
+    arena = Arena(settings_of(parameters, least_classes(parameters)), trees, voices)
+    arena.errors[:] = first_errors(len(arena.errors))
     arena.counters["words_vote"] = kernels.FIRST_VOTE_OF_WORDS if has_words(parameters) else 0.0
     return arena
+
+
+def least_classes(parameters: Parameters) -> int:
+    """Return the number of classes that a forest counts before it has seen any."""
+    return 0 if parameters.task == layout.REGRESSION else parameters.n_classes or 1
+
+
+def first_errors(n_bins: int) -> NDArray[Any]:
+    """Return how many errors a regression counts in each bin before the first: a normal law."""
+    # Bins are uniform on u / (1 + |u|), where u is an error in units of its scale.
+    if not n_bins:
+        return np.zeros(0)
+    with np.errstate(divide="ignore"):
+        place = np.linspace(-1.0, 1.0, n_bins + 1)
+        ends = place / (1.0 - np.abs(place))
+    below = [0.5 * math.erfc(-end / math.sqrt(2.0)) for end in ends.tolist()]
+    return FIRST_ERRORS * np.diff(below)
 
 
 def n_voices_of(parameters: Parameters) -> int:
@@ -90,10 +110,12 @@ def n_voices_of(parameters: Parameters) -> int:
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     """Return the settings that follow from the parameters and the number of classes."""
     settings = np.zeros(1, layout.SETTINGS)
+    settings["task"] = parameters.task
     settings["step"] = parameters.step
     settings["log_split"] = math.log(parameters.split_prior)
     settings["log_stop"] = math.log1p(-parameters.split_prior)
-    state.set_prior(settings, n_classes, dirichlet_of(parameters, n_classes))
+    if parameters.task == layout.CLASSIFICATION:
+        state.set_prior(settings, n_classes, dirichlet_of(parameters, n_classes))
     settings["max_nodes"] = min(parameters.max_nodes or NO_LIMIT, NO_LIMIT)
     settings["longest_list"] = LONGEST_LIST
     if parameters.max_nodes is not None:
@@ -107,7 +129,10 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["range_intensity"] = parameters.split_intensity != "unit"
     settings["relevance"] = parameters.split_intensity == "relevance"
     settings["restart_threshold"] = parameters.restart_threshold or 0.0
+    settings["judges_trees"] = parameters.restart_threshold is not None
     settings["learns_vote"] = parameters.vote == "learned"
+    if parameters.task == layout.REGRESSION:  # errors of trees and of the forest always count
+        settings["judges_trees"] = settings["learns_vote"] = True
     settings["n_voices"] = n_voices_of(parameters)
     settings["n_words"] = has_words(parameters)
     settings["max_columns"] = most_columns(parameters)
@@ -157,13 +182,15 @@ def _check_bytes(parameters: Parameters) -> None:
     """Raise ValueError if not even an empty forest fits into `max_bytes`."""
     if parameters.max_bytes is None:
         return
-    n_classes = parameters.n_classes or 1
+    n_classes = least_classes(parameters)
     settings = settings_of(parameters, n_classes)
     least = budget.least_bytes(settings, parameters.n_estimators, n_classes)
     if parameters.max_bytes < least:
+        is_regression = parameters.task == layout.REGRESSION
+        of_classes = "" if is_regression else f" and n_classes={parameters.n_classes}"
         raise ValueError(
-            f"max_bytes must be at least {least} for n_estimators={parameters.n_estimators} and "
-            f"n_classes={parameters.n_classes}, got {parameters.max_bytes}"
+            f"max_bytes must be at least {least} for n_estimators={parameters.n_estimators}"
+            f"{of_classes}, got {parameters.max_bytes}"
         )
 
 

@@ -48,11 +48,11 @@ _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second
 class Block:
     """A block of samples, with room for what the kernels write about it."""
 
-    def __init__(self, values: Array, labels: Array, weights: Array, n_labels: int) -> None:
+    def __init__(self, values: Array, targets: Array, weights: Array, answers: Array) -> None:
         self.values = values  # (samples, columns), encoded; some columns may not be features yet
-        self.labels = labels  # the index of each sample's label
+        self.targets = targets  # the index of each sample's label, or a number
         self.weights = weights  # samples of weight 0 are not learned
-        self.proba = np.zeros((len(values), n_labels))  # the labels known at the end of the block
+        self.answers = answers  # a row of predictions for each sample
         self.record = np.zeros(1, BLOCK)
         self.address: int = self.record.ctypes.data
 
@@ -60,10 +60,10 @@ class Block:
         """Make room to process `n_samples` samples in chunks, given the size of the arena."""
         rooms = arena.rooms
         n_trees, n_features, n_paces = rooms["tree"], rooms["feature"], rooms["pace"]
-        n_voters, n_classes = rooms["voter"], rooms["class"]
-        bytes_a_sample = 8 * (n_voters * n_classes + (2 + n_paces) * n_features + 1)
+        n_voters, n_votes = rooms["voter"], rooms["vote"]
+        bytes_a_sample = 8 * (n_voters * n_votes + (2 + n_paces) * n_features + 1)
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
-        self.votes = np.empty((n_voters, self.chunk, n_classes))
+        self.votes = np.empty((n_voters, self.chunk, n_votes))
         self.clipped = np.empty((self.chunk, n_features))
         self.intensities = np.empty((self.chunk, n_features))
         self.rows = np.empty(self.chunk, np.int64)
@@ -88,11 +88,11 @@ class Block:
 class Room(NamedTuple):
     """Where a prediction is written."""
 
-    buffer: memoryview  # the forest's class probabilities
+    buffer: memoryview  # the forest's answer
 
-    # Its address. Behind the probabilities are a row of them for each tree and voice, the version
-    # of the forest at the time of the prediction, the sample, and what the voices make of it, so
-    # that learning it next can use them.
+    # Its address. Behind the answer are as many numbers for each tree and voice, the version of the
+    # forest at the time of the prediction, the sample, and what the voices make of it, so that
+    # learning it next can use them.
     address: int
     values: Array  # all of this
 
@@ -138,11 +138,12 @@ class Arena:
     def _hold(self, arrays: dict[str, Array], rooms: dict[str, int], handle: Array) -> None:
         """Set arrays, the room along each axis, and the handle with their addresses."""
         self.__dict__.update(arrays)
+        self.task = int(self.settings["task"][0])
         self.arrays = tuple(self.__dict__[name] for name in FIELDS)
         self.rooms = rooms
         self.handle = handle
         self.address: int = handle.ctypes.data
-        handle["parts"] = PART_ADDRESSES.ctypes.data
+        handle["parts"] = PART_ADDRESSES[self.task].ctypes.data
         for name, array in arrays.items():
             handle[name] = array.ctypes.data
         for axis, room in rooms.items():
@@ -176,21 +177,21 @@ class Arena:
 
     def new_room(self) -> Room:
         """Return room for a prediction, valid for as long as `rooms` is the same object."""
-        n_proba = (1 + self.rooms["voter"]) * self.rooms["class"]
+        n_votes = (1 + self.rooms["voter"]) * self.rooms["vote"]
         n_heard = self.standardised.size + self.inputs.size
-        room = np.zeros(n_proba + 1 + self.rooms["feature"] + n_heard)
-        room[n_proba] = -1.0  # no version
-        return Room(room[: self.rooms["class"]].data, room.ctypes.data, room)
+        room = np.zeros(n_votes + 1 + self.rooms["feature"] + n_heard)
+        room[n_votes] = -1.0  # no version
+        return Room(room[: self.rooms["vote"]].data, room.ctypes.data, room)
 
     def heard_in(self, room: Room) -> tuple[Array, Array]:
-        """Return the votes (voters, classes) and standardised samples (paces, features) in a room.
+        """Return the votes (a row for each voter) and standardised samples (paces, features).
 
-        They are those of the sample that was predicted last.
+        They are those of the sample that was predicted last in this room.
         """
-        n_voters, n_classes = self.rooms["voter"], self.rooms["class"]
-        votes, rest = np.split(room.values[n_classes:], [n_voters * n_classes])
+        n_voters, n_votes = self.rooms["voter"], self.rooms["vote"]
+        votes, rest = np.split(room.values[n_votes:], [n_voters * n_votes])
         standardised = rest[1 + self.rooms["feature"] :][: self.standardised.size]
-        return votes.reshape(n_voters, n_classes), standardised.reshape(self.standardised.shape)
+        return votes.reshape(n_voters, n_votes), standardised.reshape(self.standardised.shape)
 
     def grow_nodes(self, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the room for nodes, up to `max_nodes`."""

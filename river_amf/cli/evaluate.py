@@ -17,6 +17,7 @@ from river.metrics import Accuracy
 from tqdm import tqdm
 
 from river_amf import baselines, evaluation, tables
+from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
     add_stream_arguments,
     at_least,
@@ -38,7 +39,6 @@ from river_amf.evaluation.prequential import (
 )
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.streams import Features, Label, Sample
-from river_amf.forest import AMFClassifier
 
 Row = Mapping[str, float]
 

@@ -13,9 +13,9 @@ import numpy as np
 from river.utils.pretty import humanize_bytes
 
 from river_amf import kernels, paths, persistence, tables, voices
+from river_amf.classifier import AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.evaluation import EvaluationError
-from river_amf.forest import AMFClassifier
 from river_amf.kinds import shown
 from river_amf.persistence import FileError
 from river_amf.state import Arena

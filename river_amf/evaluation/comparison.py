@@ -19,6 +19,7 @@ from river import base, compose
 from river.metrics import Accuracy, CohenKappa
 
 from river_amf import baselines, tables
+from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import figures
 from river_amf.evaluation.errors import EvaluationError, suggest
 from river_amf.evaluation.metrics import Kinds, LogLoss, Metric, check_labels, name_metrics
@@ -26,7 +27,6 @@ from river_amf.evaluation.prequential import even_checkpoints, progress_bar
 from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Maker, Run
 from river_amf.evaluation.sources import read_source
 from river_amf.evaluation.streams import Label
-from river_amf.forest import AMFClassifier
 from river_amf.kinds import shown
 from river_amf.parameters import flag, integer
 from river_amf.parameters import positive as positive_number

@@ -12,11 +12,11 @@ import pandas as pd
 from river import base, compose
 from river.metrics import Accuracy
 
+from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import prequential
 from river_amf.evaluation.prequential import TestThenTrain
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.sources import iter_source
-from river_amf.forest import AMFClassifier
 from river_amf.inspection import feature_relevance, weighted_depth
 from river_amf.kinds import shown
 from river_amf.parameters import integer

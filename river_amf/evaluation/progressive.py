@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, evaluate, metrics
 
+from river_amf.classifier import AMFClassifier
 from river_amf.engine import BlockAnswers
 from river_amf.evaluation import delays
 from river_amf.evaluation.delays import Delay, Moment, Session
 from river_amf.evaluation.rows import Table, iter_samples, read_table
 from river_amf.evaluation.streams import load_stream
-from river_amf.forest import AMFClassifier
 from river_amf.frames import read_frame, read_weights
 
 _LEAST_STEP = 32  # rows; smaller blocks are slower than river's loop over samples

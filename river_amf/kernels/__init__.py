@@ -26,6 +26,7 @@ eta the step and b the split prior; r_v is called log_odds in the code; log g is
 wbar that a child passes on to its parent.
 """
 
+from river_amf.kernels import correlation as correlation  # which has parts only
 from river_amf.kernels.aggregation import recompute_all_odds
 from river_amf.kernels.answers import (
     BOXES_FULL,
@@ -48,6 +49,7 @@ from river_amf.kernels.blocks import (
 )
 from river_amf.kernels.estimates import LARGEST_ODDS, LOG_SCALE
 from river_amf.kernels.intensity import LARGEST_NEWEST
+from river_amf.kernels.intervals import DECAY as ERROR_DECAY
 from river_amf.kernels.learning import learn_sample, predict_sample
 from river_amf.kernels.parts import compile_part
 from river_amf.kernels.room import ready_samples
@@ -62,6 +64,7 @@ __all__ = [
     "BOXES_FULL",
     "CLOSED",
     "DONE",
+    "ERROR_DECAY",
     "FIRST_VOTE_OF_WORDS",
     "INFINITE",
     "LARGEST_FLOAT",

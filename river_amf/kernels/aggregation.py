@@ -27,7 +27,7 @@ from river_amf.kernels.estimates import (
     softplus,
     tempered,
 )
-from river_amf.kernels.structure import is_leaf, next_node
+from river_amf.kernels.structure import is_leaf, next_node, pass_on
 from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 SAFE = 1e50  # with counts between it and its inverse, products of three quotients stay in range
@@ -114,10 +114,7 @@ def aggregate_any_weight(
             own_share, rest = shares(node)
             if tree.settings["use_aggregation"]:
                 faded_share = own_share * share + rest * faded_share
-            old = log_odds_in(node)
-            new = old + log_p - log_g
-            set_log_odds(node, new)
-            log_g += softplus(new) - softplus(old)
+            log_g = score_odds(node, log_p, log_g)
         if index == changed:
             log_g += log_growth
         tree.counts[index, label] = count + weight
@@ -125,6 +122,15 @@ def aggregate_any_weight(
         index = node["parent"]
     if tree.settings["fades"]:
         note_share(tree.state, faded_share, weight)
+
+
+@hot
+def score_odds(node: Record, log_p: float, log_g: float) -> float:
+    """Update a node's log-odds, given eta log p and the log g of the node below; return its own."""
+    old = log_odds_in(node)
+    new = old + log_p - log_g
+    set_log_odds(node, new)
+    return log_g + (softplus(new) - softplus(old))
 
 
 @hot
@@ -143,11 +149,8 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
     prior = 0.0  # what the Dirichlet prior gives to each class
     while index != NONE:
         node = nodes[unsigned(index)]
-        leaf = is_leaf(node)
-        if leaf or settings["use_aggregation"]:
-            own_share, rest = (1.0, 0.0) if leaf else shares(node)
-            own = mass * own_share
-            mass *= rest
+        own, mass = pass_on(settings, node, mass)
+        if own > 0.0:
             if settings["fades"]:
                 row = faded[unsigned(index)]
                 of_faded = own * row[FADED_SHARE]
@@ -163,7 +166,7 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
                 prior += scale
                 for c in range(n_classes):
                     proba[c] += scale * counts[unsigned(index), c]
-        if leaf:
+        if is_leaf(node):
             break
         index = next_node(nodes, node, x)
     prior *= settings["dirichlet"]

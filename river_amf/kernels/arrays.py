@@ -47,8 +47,8 @@ def sample_of(address: int, width: int) -> Array:
 
 @hot
 def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
-    """The arrays of `state.Room`: the forest's probabilities, the votes, and the sample seen."""
-    # The votes are (voters, 1, classes). The sample comes after the version of the forest.
+    """The arrays of `state.Room`: the forest's answer, the votes, and the sample seen."""
+    # The votes are as those of the forest. The sample comes after the version of the forest.
     n_voters, width = forest.votes.shape[0], forest.votes.shape[2]
     votes = address + 8 * width
     seen = votes + 8 * n_voters * width

@@ -61,10 +61,10 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
         for pace in range(len(forest.standards)):
             standardise(forest, pace, x, is_learned, samples.standardised[pace, i - start])
         if is_learned:
-            update_intensity(forest, samples.values[i], samples.labels[i], samples.weights[i])
+            update_intensity(forest, samples.values[i], samples.targets[i], samples.weights[i])
             row = NONE
             if keeps_rows:
-                row = store_row(forest, x, samples.labels[i], samples.weights[i])
+                row = store_row(forest, x, int(samples.targets[i]), samples.weights[i])
             samples.rows[i - start] = row
         for j in range(n_features if learns else 0):
             samples.intensities[i - start, j] = forest.intensity[j]
@@ -102,18 +102,18 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
                 if lack == NOTHING:
                     tree = tree_of(forest, t, samples.intensities[i - start])
                     row = samples.rows[i - start]
-                    lack = learn_tree(forest, tree, x, samples.labels[i], weight, row)
+                    lack = learn_tree(forest, tree, x, samples.targets[i], weight, row)
                 if lack != NOTHING:
                     return lack
-                if settings["restart_threshold"] > 0.0:
-                    vote = samples.votes[t, i - start, samples.labels[i]]
-                    judge_tree(forest, t, vote, weight)
+                if settings["judges_trees"]:
+                    vote = samples.votes[t, i - start]
+                    judge_tree(forest, t, vote, samples.targets[i], weight)
         samples.next_samples[t] = stop
-    for v in range(max(first - n_trees, 0), end - n_trees):
+    for v in range(max(first - n_trees, 0), min(end - n_trees, len(forest.voices))):
         inputs, standardised = samples.inputs[v], samples.standardised[pace_of(v)]
         for i in range(samples.next_samples[n_trees + v], stop):
             weight = samples.weights[i]
-            label = samples.labels[i] if learns and weight > 0.0 else NONE
+            label = int(samples.targets[i]) if learns and weight > 0.0 else NONE
             x, vote = samples.clipped[i - start], samples.votes[n_trees + v, i - start]
             use_voice(forest, v, x, standardised[i - start], inputs, vote, True, label, weight)
         samples.next_samples[n_trees + v] = stop
@@ -130,13 +130,13 @@ def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
     if settings["learns_vote"]:
         for i in range(start, stop):
             if predicts:
-                pool_votes(forest, samples.votes, i - start, samples.proba[i])
+                pool_votes(forest, samples.votes, i - start, samples.answers[i])
             if learns and samples.weights[i] > 0.0:
                 weight = samples.weights[i]
-                learn_vote(forest, samples.votes, i - start, samples.labels[i], weight)
+                learn_vote(forest, samples.votes, i - start, samples.targets[i], weight)
     else:
         for i in range(start, stop if predicts else start):
-            mean_votes(settings, samples.votes, i - start, samples.proba[i])
+            mean_votes(settings, samples.votes, i - start, samples.answers[i])
     at["stage"] = CLOSED
     if learns:
         check_rows(forest)

@@ -5,7 +5,7 @@ The Mondrian process of [MF, algorithm 4] and [AMF, algorithm 3] (DESIGN.md: Mon
 
 from __future__ import annotations
 
-from river_amf.kernels.arrays import NEVER, Array, Tree, unsigned
+from river_amf.kernels.arrays import NEVER, NONE, Array, Tree, unsigned
 from river_amf.kernels.boxes import (
     count_missing,
     extend_box,
@@ -35,6 +35,21 @@ from river_amf.kernels.structure import (
     set_split,
     splits_late,
 )
+
+
+@hot
+def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
+    """Grow a tree by extension; return the leaf of x, the new parent if any, and the growth."""
+    # The growth is what insert_parent returns. The leaf is new if there is a new parent, or if the
+    # tree was empty. Otherwise the leaf may still have to be split, if it keeps samples.
+    state = tree.state
+    if state["root"] == NONE:
+        state["root"] = add_leaf(tree, NONE, x, row)
+        return state["root"], NONE, 0.0
+    index, split_time = descend(tree, x)
+    if split_time < NEVER:
+        return insert_parent(tree, index, split_time, x, row)
+    return index, NONE, 0.0
 
 
 @hot
@@ -112,6 +127,8 @@ def insert_parent(
     above["n_samples"] = node["n_samples"]
     for c in range(tree.settings["n_classes"]):
         tree.counts[parent, c] = tree.counts[index, c]
+    for c in range(tree.targets.shape[1]):
+        tree.targets[parent, c] = tree.targets[index, c]
     for c in range(tree.faded.shape[1]):
         tree.faded[parent, c] = tree.faded[index, c]
     for j in range(n_features):

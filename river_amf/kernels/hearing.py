@@ -16,13 +16,14 @@ from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, part
 from river_amf.kernels.standardisation import standardise
 from river_amf.kernels.voices import pace_of, use_voice
 from river_amf.kernels.words import count_words, hear_words, teach_words, words_of
+from river_amf.layout import CLASSIFICATION
 
 PREDICT, UNHEARD, HEARD, LEARN = 0, 1, 2, 3  # what to do with a sample
 
 
-@part(NO_VALUE, FOREST, INTEGER, INTEGER, INTEGER, INTEGER, NUMBER)
+@part(NO_VALUE, FOREST, INTEGER, INTEGER, INTEGER, NUMBER, NUMBER, task=CLASSIFICATION)
 def use_voices(
-    forest: Forest, sample: int, output: int, stage: int, label: int, weight: float
+    forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
 ) -> None:
     """Predict a sample with all voices, or learn it in two steps: before and after the trees."""
     # A prediction is written to `output`, a `state.Room`. To learn the sample, its inputs and votes
@@ -30,7 +31,7 @@ def use_voices(
     # for the vote on its words, which may be others.
     settings = forest.settings[0]
     n_features, n_voices = settings["n_features"], settings["n_voices"]
-    x = sample_of(sample, n_features)[1]
+    x, label = sample_of(sample, n_features)[1], int(target)
     standardised, inputs, votes = forest.standardised, forest.inputs, forest.votes
     if stage == PREDICT:
         votes, (standardised, inputs) = output_of(output, forest)[1], inputs_of(output, forest)

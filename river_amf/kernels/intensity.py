@@ -12,9 +12,9 @@ import math
 
 from river_amf.kernels.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
-from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, part
+from river_amf.kernels.parts import NO_VALUE, NUMBER, ROW, part
 from river_amf.kernels.standardisation import forget_standards
-from river_amf.layout import N_BUCKETS, N_RECENT
+from river_amf.layout import CLASSIFICATION, N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
 MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
@@ -41,8 +41,8 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
         out[j] = forest.ranges[1, j] if value > forest.limits[1, j] else value
 
 
-@part(NO_VALUE, FOREST, ROW, INTEGER, NUMBER)
-def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> None:
+@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER)
+def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Update the split intensities for a sample to be learned, and count its categories."""
     # (DESIGN.md: split intensity, bounded categories.) Intensities follow from the ranges including
     # the sample, and from the relevance before it.
@@ -65,7 +65,7 @@ def update_intensity(forest: Forest, x: Array, label: int, weight: float) -> Non
         elif feature["credit"] > 0.0:
             feature["credit"] = max(0.0, feature["credit"] - CREDIT_LOST)
     if settings["relevance"]:
-        weigh_features(forest, x, label, max(min(weight, LARGEST_TRUST), LEAST_TRUST))
+        weigh_features(forest, x, target, max(min(weight, LARGEST_TRUST), LEAST_TRUST))
 
 
 @helper
@@ -155,25 +155,17 @@ def forget_feature(forest: Forest, j: int) -> None:
             forest.buckets[j, k, c] = 0.0
 
 
-@part(NO_VALUE, FOREST, ROW, INTEGER, NUMBER)
-def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
+@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER, task=CLASSIFICATION)
+def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     # Older samples count less because the weight of the newest one keeps growing.
     settings, counters = forest.settings[0], forest.counters[0]
-    n_features = settings["n_features"]
-    total = 0.0
-    for j in range(n_features):
-        total += RELEVANCE_FLOOR + forest.features[j]["relevance"]
-    scale = n_features / total if n_features > 0 else 0.0
-    newest, n_classes = counters["newest_weight"], settings["n_classes"]
+    n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
+    scale, newest = relevance_scale(forest), counters["newest_weight"]
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
-        value = x[j]
-        base = 1.0 if forest.is_categorical[j] else range_intensity(low, high)
-        forest.intensity[j] = min(
-            base * (scale * (RELEVANCE_FLOOR + feature["relevance"])), LARGEST_FLOAT
-        )
+        value, base = x[j], weigh_feature(forest, j, scale)
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
         moments, taken = forest.moments[j], weight * newest
@@ -192,6 +184,25 @@ def weigh_features(forest: Forest, x: Array, label: int, weight: float) -> None:
     if counters["newest_weight"] > LARGEST_NEWEST:
         rescale_statistics(forest, counters["newest_weight"])
         counters["newest_weight"] = 1.0
+
+
+@hot
+def relevance_scale(forest: Forest) -> float:
+    """One over the mean relevance of the features, floor included."""
+    n_features, total = forest.settings[0]["n_features"], 0.0
+    for j in range(n_features):
+        total += RELEVANCE_FLOOR + forest.features[j]["relevance"]
+    return n_features / total if n_features > 0 else 0.0
+
+
+@hot
+def weigh_feature(forest: Forest, j: int, scale: float) -> float:
+    """Weight the intensity of a feature by its relevance; return it without that."""
+    is_categorical = forest.is_categorical[j]
+    base = 1.0 if is_categorical else range_intensity(forest.ranges[0, j], forest.ranges[1, j])
+    relevance = RELEVANCE_FLOOR + forest.features[j]["relevance"]
+    forest.intensity[j] = min(base * (scale * relevance), LARGEST_FLOAT)
+    return base
 
 
 @hot

@@ -8,7 +8,6 @@ from river_amf.kernels.aggregation import aggregate_upwards
 from river_amf.kernels.answers import DONE, INFINITE, NOTHING, RELEASED, TOO_HEAVY, UNCOMPILED
 from river_amf.kernels.arrays import (
     FOREST,
-    NEVER,
     NONE,
     TREE,
     Array,
@@ -21,7 +20,7 @@ from river_amf.kernels.arrays import (
 )
 from river_amf.kernels.compilation import hot, quick_kernel, view
 from river_amf.kernels.expansion import expand_leaf
-from river_amf.kernels.growth import add_leaf, descend, insert_parent
+from river_amf.kernels.growth import grow
 from river_amf.kernels.hearing import HEARD, LEARN, PREDICT, UNHEARD, use_voices
 from river_amf.kernels.intensity import clip_outliers, update_intensity
 from river_amf.kernels.parts import (
@@ -55,7 +54,7 @@ from river_amf.kernels.voting import (
     pool_votes,
     take_vote,
 )
-from river_amf.layout import LARGEST_TOTAL
+from river_amf.layout import CLASSIFICATION, LARGEST_TOTAL
 
 
 @hot
@@ -84,24 +83,18 @@ def total_weight(forest: Forest) -> float:
     return 0.0 if root == NONE else forest.nodes[0, root]["n_samples"]
 
 
-@part(INTEGER, FOREST, TREE, ROW, INTEGER, NUMBER, INTEGER)
-def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, row: int) -> int:
+@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, INTEGER, task=CLASSIFICATION)
+def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: float, row: int) -> int:
     """Learn a sample in one tree; return NOTHING, or which kind of room the tree has run out of."""
     # If it has, or if memory runs out here, the function can be called again: so far, only boxes
     # have been extended, so the next walk reaches the same leaf without drawing, and there draws
     # the same splits.
     settings, state = tree.settings, tree.state
-    leaf, changed, log_growth = NONE, NONE, 0.0
-    if state["root"] == NONE:
-        leaf = add_leaf(tree, NONE, x, row)
-        state["root"] = leaf
-    else:
-        spent = is_spent(settings, state)
-        leaf, split_time = descend(tree, x)
-        node = tree.nodes[leaf]
-        if split_time < NEVER:
-            leaf, changed, log_growth = insert_parent(tree, leaf, split_time, x, row)
-        elif keeps_samples(node):
+    is_new, spent = state["root"] == NONE, is_spent(settings, state)
+    leaf, changed, log_growth = grow(tree, x, row)
+    if not is_new:
+        label, node = int(target), tree.nodes[leaf]
+        if changed == NONE and keeps_samples(node):
             if tree.counts[leaf, label] == node["n_samples"]:  # still pure
                 if node["n_rows"] < longest_list(settings):
                     list_row(tree, leaf, row)
@@ -118,18 +111,19 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, label: int, weight: float, 
                     return lack
         if is_spent(settings, state) and not spent:
             release_rows(forest, tree)
-    aggregate_upwards(tree, leaf, label, weight, changed, log_growth)
+    aggregate_upwards(tree, leaf, int(target), weight, changed, log_growth)
     return NOTHING
 
 
 @quick_kernel
-def learn_sample(arena: int, sample: int, label: int, weight: float, output: int) -> int:
+def learn_sample(arena: int, sample: int, target: float, weight: float, output: int) -> int:
     """Learn a sample in every tree; return one of `answers`, such as which room ran out."""
-    # `arena` is the address of its handle, and `sample` that of (3, n_features) values: the encoded
-    # sample, room for it without outliers, and room for one tree's coding of it; and of its words,
-    # if there are any (`sparse.SparseSample`). `output` is that
-    # of predict_sample, which may have predicted this very sample. If room or memory runs out, the
-    # same call continues where this one stopped, once there is more (handle["next_tree"]).
+    # `target` is the index of the label, or a number. `arena` is the address of its handle, and
+    # `sample` that of (3, n_features) values: the encoded sample, room for it without outliers, and
+    # room for one tree's coding of it; and of its words, if there are any (`sparse.SparseSample`).
+    # `output` is that of predict_sample, which may have predicted this very sample. If room or
+    # memory runs out, the same call continues where this one stopped, once there is more
+    # (handle["next_tree"]).
     forest = forest_of(arena)
     handle = forest.handle
     settings = forest.settings[0]
@@ -145,7 +139,7 @@ def learn_sample(arena: int, sample: int, label: int, weight: float, output: int
     if has_votes:
         copy_votes(votes, forest.votes)
     return learn_in_forest(
-        forest, handle, first_tree, sample, values, label, weight, output, has_votes
+        forest, handle, first_tree, sample, values, target, weight, output, has_votes
     )
 
 
@@ -156,7 +150,7 @@ def learn_in_forest(
     first_tree: int,
     address: int,
     sample: Array,
-    label: int,
+    target: float,
     weight: float,
     output: int,
     has_votes: bool,
@@ -179,12 +173,12 @@ def learn_in_forest(
         clip_outliers(forest, sample[0], n_features, sample[1])
         if has_voices(settings):
             stage = HEARD if has_votes else UNHEARD
-            use_voices(forest, address, output, stage, label, weight)
-        update_intensity(forest, sample[0], label, weight)
+            use_voices(forest, address, output, stage, target, weight)
+        update_intensity(forest, sample[0], target, weight)
         if keeps_rows:
-            store_row(forest, sample[1], label, weight)
+            store_row(forest, sample[1], int(target), weight)
         handle["version"] += 1
-        handle["label"], handle["weight"] = label, weight
+        handle["target"], handle["weight"] = target, weight
     row = counters["n_rows"] - 1
     x = sample[2] if settings["has_categories"] else sample[1]
     for t in range(max(first_tree, 0), len(trees)):
@@ -193,16 +187,16 @@ def learn_in_forest(
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
         if hears_trees(settings) and not has_votes:
             take_vote(forest, t, x, forest.votes[t, 0])
-        lack = learn_tree(forest, tree_of(forest, t, forest.intensity), x, label, weight, row)
+        lack = learn_tree(forest, tree_of(forest, t, forest.intensity), x, target, weight, row)
         if lack != NOTHING:
             return lack
-        if settings["restart_threshold"] > 0.0:
-            judge_tree(forest, t, forest.votes[t, 0, label], weight)
+        if settings["judges_trees"]:
+            judge_tree(forest, t, forest.votes[t, 0], target, weight)
     handle["next_tree"] = NONE
     if settings["learns_vote"]:
-        learn_vote(forest, forest.votes, 0, label, weight)
+        learn_vote(forest, forest.votes, 0, target, weight)
     if has_voices(settings):
-        use_voices(forest, address, output, LEARN, label, weight)
+        use_voices(forest, address, output, LEARN, target, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
     check_rows(forest)
@@ -211,9 +205,10 @@ def learn_in_forest(
 
 @quick_kernel
 def predict_sample(arena: int, sample: int, output: int) -> int:
-    """Write the forest's class probabilities to the start of `output`; return DONE or INFINITE."""
+    """Write the forest's prediction to the start of `output`; return DONE or INFINITE."""
     # The arguments are addresses: of the arena's handle; of (3, n_features) values, as in
-    # learn_sample; and of a `state.Room`. The probabilities of the labels seen so far sum to 1.
+    # learn_sample; and of a `state.Room`. A prediction is the probabilities of the labels seen so
+    # far, which sum to 1, or what `layout` says of real targets.
     forest = forest_of(arena)
     settings = forest.settings[0]
     values = sample_of(sample, settings["n_features"])

@@ -5,6 +5,10 @@ forest does not need is not compiled for it. The addresses are in a table that a
 (`layout.PART_ADDRESSES`), which has 0 for a part that has not been compiled. Kernels check that
 before they change anything that must not change twice, and answer `UNCOMPILED` minus the number of
 the part; then Python compiles it and makes the same call again.
+
+Classification and regression have tables of their own, and some parts stand for another function in
+each: what a node predicts and learns, and the vote. So the kernels and all walks down the trees are
+compiled once, for both.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ from numba.extending import lower_builtin
 from river_amf.kernels.answers import UNCOMPILED
 from river_amf.kernels.compilation import cached
 from river_amf.kernels.views import Views
-from river_amf.layout import PART_ADDRESSES, PARTS
+from river_amf.layout import PART_ADDRESSES, PARTS, TASKS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -50,21 +54,38 @@ HEAR_WORDS = PARTS.index("hear_words")
 TEACH_WORDS = PARTS.index("teach_words")
 COUNT_WORDS = PARTS.index("count_words")
 
-_PARTS: dict[str, tuple[Any, tuple[Any, ...]]] = {}
+_PARTS: dict[tuple[int, str], tuple[Any, tuple[Any, ...]]] = {}  # by task and name
+_BOTH = tuple(range(len(TASKS)))
 
 
-def part(returns: Any, *arguments: Any, allocates: bool = False) -> Callable[[F], F]:
-    """Make a function a part, with a forest as its first argument."""
+def part(
+    returns: Any, *arguments: Any, task: int | None = None, allocates: bool = False
+) -> Callable[[F], F]:
+    """Make a function a part, with a forest as its first argument, for one task or for all."""
+    tasks = _BOTH if task is None else (task,)
 
     def decorate(function: F) -> F:
+        name = function.__name__
         if numba.config.DISABLE_JIT:
-            PART_ADDRESSES[PARTS.index(function.__name__)] = 1
-            return function
+            for each in tasks:
+                PART_ADDRESSES[each, PARTS.index(name)] = 1
+                _PARTS[each, name] = function, arguments
+            return cast(F, _plain_caller(name))
         compiled = cached(function, no_cpython_wrapper=True, _nrt=allocates)
-        _PARTS[function.__name__] = compiled, arguments
-        return cast(F, _caller(function.__name__, returns, arguments))
+        for each in tasks:
+            _PARTS[each, name] = compiled, arguments
+        return cast(F, _caller(name, returns, arguments))
 
     return decorate
+
+
+def _plain_caller(name: str) -> Callable[..., Any]:
+    """Return what stands for a part where nothing is compiled."""
+
+    def call(forest: Any, *values: Any) -> Any:
+        return _PARTS[int(forest.settings[0]["task"]), name][0](forest, *values)
+
+    return call
 
 
 def _caller(name: str, returns: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -102,13 +123,22 @@ def _caller(name: str, returns: Any, arguments: tuple[Any, ...]) -> Callable[...
     return call
 
 
-def compile_part(answer: int) -> None:
-    """Compile the part that a kernel has found missing."""
+def compile_part(answer: int, task: int) -> None:
+    """Compile the part that a kernel has found missing, for a forest with this task."""
     if numba.config.DISABLE_JIT:
         return
     number = UNCOMPILED - answer
-    compiled, arguments = _PARTS[PARTS[number]]
+    compiled, arguments = _PARTS[task, PARTS[number]]
     compiled.compile(arguments)
     result = compiled.overloads[arguments]
     name = result.fndesc.llvm_func_name
-    PART_ADDRESSES[number] = result.library.get_pointer_to_function(name)
+    address = result.library.get_pointer_to_function(name)
+    for each in range(len(TASKS)):
+        if _PARTS.get((each, PARTS[number]), (None,))[0] is compiled:
+            PART_ADDRESSES[each, number] = address
+
+
+def compile_parts() -> None:
+    """Compile all parts."""
+    for task, name in _PARTS:
+        compile_part(UNCOMPILED - PARTS.index(name), task)

@@ -39,7 +39,7 @@ FEW_SAMPLES = 64  # a lack of room does not make a chunk smaller than this
 @hot
 def hears_trees(settings: Record) -> bool:
     """Whether the predictions of single trees are needed for a sample that is learned."""
-    return settings["learns_vote"] or settings["restart_threshold"] > 0.0
+    return settings["learns_vote"] or settings["judges_trees"]
 
 
 @hot
@@ -78,13 +78,13 @@ def lack_to_learn(forest: Forest) -> int:
         return UNCOMPILED - UPDATE_INTENSITY
     if parts[EXPAND_LEAF] == 0 and not settings["split_pure"]:
         return UNCOMPILED - EXPAND_LEAF
-    if parts[WEIGH_FADED_CELL] == 0 and settings["fades"]:
+    if parts[WEIGH_FADED_CELL] == 0 and settings["fades"] and not settings["split_pure"]:
         return UNCOMPILED - WEIGH_FADED_CELL
     if parts[WEIGH_FEATURES] == 0 and settings["relevance"]:
         return UNCOMPILED - WEIGH_FEATURES
     if parts[LEARN_VOTE] == 0 and settings["learns_vote"]:
         return UNCOMPILED - LEARN_VOTE
-    if parts[JUDGE_TREE] == 0 and settings["restart_threshold"] > 0.0:
+    if parts[JUDGE_TREE] == 0 and settings["judges_trees"]:
         return UNCOMPILED - JUDGE_TREE
     if settings["n_words"] > 0 and (parts[COUNT_WORDS] == 0 or parts[USE_VOICES] == 0):
         return UNCOMPILED - (COUNT_WORDS if parts[COUNT_WORDS] == 0 else USE_VOICES)

@@ -11,6 +11,7 @@ import numpy as np
 
 from river_amf.kernels.arrays import NEVER, NONE, Array, Record, Tree, unsigned
 from river_amf.kernels.compilation import helper, hot, view
+from river_amf.kernels.estimates import shares
 from river_amf.layout import FADED_SHARE
 
 
@@ -69,6 +70,8 @@ def add_node(tree: Tree, parent: int) -> int:
     node["n_rows"] = 0
     for c in range(tree.counts.shape[1]):
         tree.counts[index, c] = 0.0
+    for c in range(tree.targets.shape[1]):
+        tree.targets[index, c] = 0.0
     for c in range(tree.faded.shape[1]):
         tree.faded[index, c] = 0.5 if c == FADED_SHARE else 0.0
     return index
@@ -127,6 +130,18 @@ def sibling_of(tree: Tree, index: int) -> int:
     """The other child of a node's parent."""
     parent = tree.nodes[tree.nodes[index]["parent"]]
     return np.int64(parent["right"] if parent["left"] == index else parent["left"])  # type: ignore[return-value]
+
+
+@hot
+def pass_on(settings: Record, node: Record, mass: float) -> tuple[float, float]:
+    """Which part of the mass that reaches a node it keeps, and which it passes on."""
+    # A leaf keeps all; without aggregation, the other nodes pass on all (DESIGN.md: prediction).
+    if is_leaf(node):
+        return mass, 0.0
+    if not settings["use_aggregation"]:
+        return 0.0, mass
+    own_share, rest = shares(node)
+    return mass * own_share, mass * rest
 
 
 @hot

@@ -9,10 +9,9 @@ import numpy as np
 from river_amf.kernels.arrays import NONE, forest_of, sample_of
 from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.compilation import quick_kernel
-from river_amf.kernels.estimates import shares
 from river_amf.kernels.intensity import clip_outliers
 from river_amf.kernels.random_numbers import code_row, number_of
-from river_amf.kernels.structure import is_leaf, next_node
+from river_amf.kernels.structure import is_leaf, next_node, pass_on
 from river_amf.kernels.views import array_at
 
 # One record per node on the path.
@@ -46,14 +45,10 @@ def trace_sample(arena: int, t: int, sample: int, visits: int) -> int:
     while index != NONE:
         node, visit = nodes[index], trace[n_visits]
         leaf = is_leaf(node)
-        share, rest = (1.0, 0.0) if leaf else (0.0, 1.0)  # without aggregation
-        if settings["use_aggregation"] and not leaf:
-            share, rest = shares(node)
         visit["node"] = index
         visit["value"] = math.nan if leaf else x[node["feature"]]
-        visit["share"] = share
-        visit["mass"] = remaining * share
-        remaining *= rest
+        visit["share"] = pass_on(settings, node, 1.0)[0]
+        visit["mass"], remaining = pass_on(settings, node, remaining)
         n_visits += 1
         if leaf:
             break

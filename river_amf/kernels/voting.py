@@ -15,6 +15,7 @@ from river_amf.kernels.aggregation import predict_tree
 from river_amf.kernels.arrays import FOREST, NONE, UNLISTED, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
+from river_amf.layout import CLASSIFICATION
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
@@ -30,7 +31,7 @@ LEAST_VARIANCE = 0.001  # of a loss
 LEAST_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three misses in a row
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, ROW)
+@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=CLASSIFICATION)
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     """Write a tree's prediction, or its logarithm log p_t(c) for a learned vote."""
     predict_tree(forest, t, x, vote)
@@ -61,7 +62,7 @@ def normalise(proba: Array, n_labels: int) -> None:
         proba[c] /= total
 
 
-@part(NO_VALUE, FOREST, VOTES, INTEGER, ROW)
+@part(NO_VALUE, FOREST, VOTES, INTEGER, ROW, task=CLASSIFICATION)
 def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
     """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
@@ -83,10 +84,11 @@ def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
     normalise(proba, n_labels)
 
 
-@part(NO_VALUE, FOREST, VOTES, INTEGER, INTEGER, NUMBER)
-def learn_vote(forest: Forest, votes: Array, i: int, label: int, weight: float) -> None:
+@part(NO_VALUE, FOREST, VOTES, INTEGER, NUMBER, NUMBER, task=CLASSIFICATION)
+def learn_vote(forest: Forest, votes: Array, i: int, target: float, weight: float) -> None:
     """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
+    label = int(target)
     proba = forest.pooled
     pool_votes(forest, votes, i, proba)
     trust = min(weight, 1.0)
@@ -123,8 +125,8 @@ def copy_votes(votes: Array, out: Array) -> None:
             out[t, 0, c] = votes[t, 0, c]
 
 
-@part(NO_VALUE, FOREST, INTEGER, NUMBER, NUMBER)
-def judge_tree(forest: Forest, t: int, vote: float, weight: float) -> None:
+@part(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, task=CLASSIFICATION)
+def judge_tree(forest: Forest, t: int, vote: Array, target: float, weight: float) -> None:
     """Restart a tree with an odd index once it predicts far worse than it used to."""
     # That is the case when the running mean of its recent losses, 1 - p(label), exceeds the long-
     # run mean by restart_threshold standard errors, and by more than a few rare labels would cause.
@@ -132,7 +134,8 @@ def judge_tree(forest: Forest, t: int, vote: float, weight: float) -> None:
     state, settings = forest.trees[t], forest.settings[0]
     if t % 2 == 0:
         return
-    loss = 1.0 - (math.exp(vote) - VOTE_FLOOR if settings["learns_vote"] else vote)
+    p = vote[int(target)]
+    loss = 1.0 - (math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p)
     n_heard = state["n_heard"] + 1
     recent = state["recent_loss"]
     usual = state["usual_loss"]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from river_amf.kernels import compilation, parts
-from river_amf.kernels.answers import UNCOMPILED
-from river_amf.layout import PART_ADDRESSES, PARTS
+from river_amf.layout import PART_ADDRESSES
 
 
 def are_in_use() -> bool:
@@ -27,6 +26,5 @@ def warm_up() -> None:
     >>> import river_amf
     >>> river_amf.warm_up()
     """
-    for number in range(len(PARTS)):
-        parts.compile_part(UNCOMPILED - number)
+    parts.compile_parts()
     compilation.compile_kernels()

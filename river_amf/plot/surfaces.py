@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import frames, paths
+from river_amf.classifier import AMFClassifier
 from river_amf.explanation import name
-from river_amf.forest import AMFClassifier, river_model
+from river_amf.forest import river_model
 from river_amf.kinds import Number, as_number, is_missing, shown
 from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import (

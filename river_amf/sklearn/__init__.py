@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import dummy, forest, sparse_rows
+from river_amf import classifier, dummy, sparse_rows
 
 try:
     from sklearn.utils.validation import validate_data  # noqa: F401  of 1.6 and later
@@ -99,7 +99,7 @@ class AMFClassifier(OnlineForest):
     """
 
     _file_kind = "sklearn.AMFClassifier"
-    _river = forest.AMFClassifier
+    _river = classifier.AMFClassifier
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     """
 
     _file_kind = "sklearn.AdaptiveAMFClassifier"
-    _river = forest.AdaptiveAMFClassifier
+    _river = classifier.AdaptiveAMFClassifier
 
     def __init__(
         self,

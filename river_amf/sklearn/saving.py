@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from river_amf import dummy, forest
+from river_amf import classifier, dummy
 from river_amf.kinds import shown
 from river_amf.locks import ModelLock
 from river_amf.persistence import Saved, soundness, values
@@ -22,7 +22,7 @@ _Result = TypeVar("_Result")
 class SavedEstimator(Saved, BaseEstimator):
     """Base of the estimators that writes them to files and reads them."""
 
-    _river: ClassVar[type[forest.AMFClassifier] | type[dummy.OnlineDummyClassifier]]
+    _river: ClassVar[type[classifier.AMFClassifier] | type[dummy.OnlineDummyClassifier]]
     _own: ClassVar[frozenset[str]] = frozenset()  # parameters that the river class does not have
     model_: Any
     classes_: NDArray[Any]

@@ -23,7 +23,7 @@ from river_amf.evaluation import (
 from river_amf.evaluation.errors import suggest
 from river_amf.evaluation.prequential import TestThenTrain
 from river_amf.evaluation.scores import Scores
-from river_amf.forest import AMFClassifier
+from river_amf.classifier import AMFClassifier
 
 TABLE = """\
 size,colour,code,seen,target

@@ -14,7 +14,7 @@ from river.datasets import base, synth
 from river_amf import evaluation
 from river_amf.evaluation import STREAMS, TRACKS, EvaluationError, load_track
 from river_amf.evaluation.tracks import DriftStream
-from river_amf.forest import AMFClassifier
+from river_amf.classifier import AMFClassifier
 
 THRESHOLDS = {"sea_abrupt": [8, 9, 7, 9.5], "sea_recurring": [7, 9.5, 7, 9.5]}
 RULES = [

@@ -24,7 +24,7 @@ from river_amf.dummy import OnlineDummyClassifier
 from river_amf.evaluation.metrics import known_metrics
 from river_amf.evaluation.prequential import WARM_UP
 from river_amf.evaluation.runs import Run
-from river_amf.forest import AMFClassifier
+from river_amf.classifier import AMFClassifier
 
 COMMAND = [sys.executable, "-m", "river_amf"]
 MIXED = "size,colour,code,target\n1.5,red,2,yes\n,NA,10,no\n-3,None,,yes\n2.5,,2,no\n" + (

@@ -1,0 +1,117 @@
+"""The relevance of features for a real target (DESIGN.md: real targets).
+
+It is the larger of the squared correlation and the correlation ratio eta^2 of the target given the
+bucket of the value, less what chance would give, both of the last few hundred samples.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.arrays import FOREST, Array, Forest, Record
+from river_amf.kernels.compilation import helper, hot
+from river_amf.kernels.intensity import (
+    LARGEST_NEWEST,
+    N_BINS,
+    RELEVANCE_MEMORY,
+    relevance_scale,
+    scaled_down,
+    weigh_feature,
+)
+from river_amf.kernels.parts import NO_VALUE, NUMBER, ROW, part
+from river_amf.layout import N_BUCKETS, REGRESSION
+
+# What the moments of a feature hold; and its buckets, of the targets in each.
+MEAN, TOTAL, PRODUCT = (0, 0), (0, 1), (1, 0)  # of the target, and its products with the value
+WEIGHT, BUCKET_MEAN = 0, 1
+LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
+
+
+@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER, task=REGRESSION)
+def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
+    """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
+    counters = forest.counters[0]
+    scale, newest = relevance_scale(forest), counters["newest_weight"]
+    for j in range(forest.settings[0]["n_features"]):
+        low, high = forest.ranges[0, j], forest.ranges[1, j]
+        value, base = x[j], weigh_feature(forest, j, scale)
+        if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
+            continue
+        feature, moments = forest.features[j], forest.moments[j]
+        if forest.is_categorical[j]:
+            k, value = int(value) % N_BUCKETS, feature["mean"]
+        else:
+            place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
+            k = int(place) if place < N_BINS else N_BINS - 1
+        measure_pair(feature, moments, value, target, weight * newest)
+        count_target_in(feature, forest.buckets[j, k], target, weight * newest)
+        feature["relevance"] = relevance_of(feature, moments)
+    counters["newest_weight"] = newest / (1.0 - 1.0 / RELEVANCE_MEMORY)
+    if counters["newest_weight"] > LARGEST_NEWEST:
+        rescale_statistics(forest, counters["newest_weight"])
+        counters["newest_weight"] = 1.0
+
+
+@hot
+def measure_pair(
+    feature: Record, moments: Array, value: float, target: float, weight: float
+) -> None:
+    """Update the sums of squares and products of a value and its target, as in West (1979)."""
+    feature["weight"] += weight
+    feature["squares"] += weight * weight
+    share = weight / feature["weight"]
+    deviation, of_target = value - feature["mean"], target - moments[MEAN]
+    if max(abs(deviation), abs(of_target)) >= LARGEST_SPREAD:
+        return
+    feature["mean"] += share * deviation
+    moments[MEAN] += share * of_target
+    rest = target - moments[MEAN]
+    feature["total"] += weight * deviation * (value - feature["mean"])
+    moments[TOTAL] += weight * of_target * rest
+    moments[PRODUCT] += weight * deviation * rest
+
+
+@hot
+def count_target_in(feature: Record, bucket: Array, target: float, weight: float) -> None:
+    """Update the mean of the targets in a bucket, and the sum of squares within all buckets."""
+    feature["n_used"] += bucket[WEIGHT] == 0.0
+    bucket[WEIGHT] += weight
+    deviation = target - bucket[BUCKET_MEAN]
+    if abs(deviation) < LARGEST_SPREAD:
+        bucket[BUCKET_MEAN] += deviation * (weight / bucket[WEIGHT])
+        feature["within"] += weight * deviation * (target - bucket[BUCKET_MEAN])
+
+
+@hot
+def relevance_of(feature: Record, moments: Array) -> float:
+    """The relevance of a feature, from 0 to 1."""
+    total = moments[TOTAL]
+    if not total > 0.0:
+        return 0.0
+    ratio = min(max(1.0 - feature["within"] / total, 0.0), 1.0)
+    n_samples = feature["weight"] * (feature["weight"] / feature["squares"])
+    n_used = feature["n_used"]
+    ratio -= (1.0 - ratio) * (n_used - 1.0) / max(n_samples - n_used, 1.0)
+    correlation = 0.0
+    if feature["total"] > 0.0:
+        correlation = moments[PRODUCT] / feature["total"] * (moments[PRODUCT] / total)
+    return min(max(ratio, correlation, 0.0), 1.0)
+
+
+@helper
+def rescale_statistics(forest: Forest, factor: float) -> None:
+    """Divide all weights of past samples by a factor."""
+    for j in range(forest.settings[0]["n_features"]):
+        feature, moments = forest.features[j], forest.moments[j]
+        feature["weight"] = scaled_down(feature["weight"], factor)
+        feature["squares"] /= factor
+        feature["squares"] /= factor
+        feature["total"] /= factor
+        feature["within"] /= factor
+        moments[TOTAL] /= factor
+        moments[PRODUCT] /= factor
+        feature["n_used"] = 0.0
+        for k in range(N_BUCKETS):
+            weight = scaled_down(forest.buckets[j, k, WEIGHT], factor)
+            forest.buckets[j, k, WEIGHT] = weight
+            feature["n_used"] += weight > 0.0
