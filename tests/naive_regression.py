@@ -254,13 +254,11 @@ class RegressionTree(GrowingTree):
         if self.root is None:
             self.root = self._new_leaf(0.0)
         noise = self.noise()
+        log_odds = {node: node.log_odds() for node in self.nodes()}
         path = self.grow(sample, split_intensity)
         prior_means = [self.forest.targets().mean, *self.estimates(path)[:-1]]
-        masses = self.masses(path)
         scores = [node.score(sample, e, noise) for node, e in zip(path, prior_means, strict=True)]
-        # the share of faded densities in the prediction, in a tree that has grown already
-        part = math.fsum(mass * node.share for mass, node in zip(masses, path, strict=True))
-        self.fading_share += min(sample.weight, 1.0) * (part - self.fading_share) / SHARE_MEMORY
+        self._note_share(path, log_odds, sample.weight)
         for node, (log_p, share) in zip(path, scores, strict=True):
             node.log_densities.append(log_p)
             node.share = share
@@ -270,6 +268,22 @@ class RegressionTree(GrowingTree):
             if noise is not None and self.heard() > ENOUGH:
                 error = min(error, FARTHEST**2 * noise)
             self.errors.append((error, sample.weight))
+
+    def _note_share(
+        self, path: Sequence[RegressionNode], log_odds: dict[RegressionNode, float], weight: float
+    ) -> None:
+        """Update the running mean of the share of faded densities in a prediction.
+
+        Nodes that have been there before the growth still have the odds from before it.
+        """
+        shares = [sigma(log_odds.get(node, node.log_odds())) for node in path]
+        if not self.forest.use_aggregation:
+            shares = [0.0] * (len(path) - 1) + [1.0]
+        part, remaining = 0.0, 1.0
+        for node, share in zip(path, shares, strict=True):
+            part += remaining * share * node.share
+            remaining *= 1 - share
+        self.fading_share += min(weight, 1.0) * (part - self.fading_share) / SHARE_MEMORY
 
     def heard(self) -> float:
         """Weight of the squared errors, faded."""
