@@ -95,6 +95,7 @@ def encode_to_learn(
     # and those depend on what has been learned by then. `problems` may hold some already.
     problems, mismatches = problems or Problems(), Mismatched()
     is_learnt = weights > 0.0
+    found = known_labels.find_all(labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
     categories: list[NewCategory] = []
     full_at = NEVER
@@ -122,7 +123,7 @@ def encode_to_learn(
         categories += added
         if coding is not None and len(added) >= coding.n_free:
             full_at = min(full_at, added[coding.n_free - 1].row)
-    targets, label_rows = known_labels.encode(labels, is_learnt, n_classes, problems)
+    targets, label_rows = known_labels.encode(labels, found, is_learnt, n_classes, problems)
     problems.raise_first()
     for row in label_rows:
         new.setdefault(row, NewFeatures.none())

@@ -184,7 +184,7 @@ class OnlineDummyClassifier(Saved, CheckedParameters, base.Classifier):
         counts = np.zeros(len(known))
         counts[: len(self._counts)] = [*self._counts.values()]
         is_learnt = weights > 0.0
-        np.add.at(counts, encoded.labels[is_learnt], weights[is_learnt])
+        np.add.at(counts, encoded.targets[is_learnt].astype(np.int64), weights[is_learnt])
         self._counts = dict(zip(known, counts.tolist(), strict=True))
 
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:

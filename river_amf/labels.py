@@ -115,15 +115,19 @@ class Labels:
         """Return the prediction before the first sample."""
         return {}
 
+    def find_all(self, column: Column, problems: Problems) -> list[int | None]:
+        """Return the index of each of a column's labels: -1 if new, None if unhashable."""
+        return _find_labels(column, self, problems)
+
     def encode(
         self,
         column: Column,
+        found: list[int | None],
         is_learnt: NDArray[np.bool_],
         n_classes: int | None,
         problems: Problems,
     ) -> tuple[NDArray[np.float64], dict[int, list[Hashable]]]:
         """Return the index of each row's label, and the new labels by row of first use."""
-        found = _find_labels(column, self, problems)
         indices, new = _encode_labels(column, found, is_learnt, self, n_classes, problems)
         return indices.astype(np.float64), new
 

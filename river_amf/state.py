@@ -126,7 +126,9 @@ class Arena:
             rooms.update(_named_lengths(name, array))
         handle = np.zeros(1, HANDLE)
         handle["next_tree"] = -1
-        rooms |= lengths_of_voices(arrays["settings"], rooms["tree"])  # no copied array has voters
+        # no copied array has voters, votes or scores
+        rooms |= lengths_of_voices(arrays["settings"], rooms["tree"])
+        rooms = lengths_of_classes(arrays["settings"], rooms["class"]) | rooms
         arrays = arrays | defaults(rooms, FIELDS.keys() - arrays)
         n_features = int(arrays["settings"]["n_features"][0])
         for draw, key in enumerate(_keys_of_draws(arrays["voices"])):

@@ -96,9 +96,13 @@ class Targets:
             self.origin = as_target(y)
         return as_target(y) - self.origin
 
+    def find_all(self, column: Column, problems: Problems) -> None:
+        """Do nothing, as targets are checked after the features."""
+
     def encode(
         self,
         column: Column,
+        found: None,
         is_learnt: NDArray[np.bool_],
         n_classes: int | None,
         problems: Problems,

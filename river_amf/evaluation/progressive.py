@@ -290,7 +290,7 @@ def _late_answers(
             predicted = _run(table, forest, session)
         asked, answered = rows[~is_answer].tolist(), rows[is_answer].tolist()
         predictions = given(
-            predicted.proba[~is_answer], predicted.n_known[~is_answer], predicted.labels
+            predicted.answers[~is_answer], predicted.n_known[~is_answer], predicted.labels
         )
         waiting.update(zip(asked, predictions, strict=True))
         for row in answered:

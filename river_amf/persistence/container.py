@@ -52,7 +52,7 @@ from river_amf.persistence import headers, sources
 from river_amf.persistence.errors import FileError
 from river_amf.persistence.replacement import replace
 
-FORMAT = 4
+FORMAT = 5
 LONGEST_HEADER = 2**30
 
 _HEADER = "header.json"

@@ -37,7 +37,7 @@ _SIZES = {"counters", "trees"}  # the arrays that hold the numbers of nodes, box
 # Fields that files of an earlier format lack, with the value they get: array -> field -> value. To
 # add a field to a record of `layout`, increase container.FORMAT and name it here.
 ADDED: dict[str, dict[str, float]] = {
-    "trees": {"n_restarts": 0.0},
+    "trees": {"n_restarts": 0.0, "variance": 0.0, "error_weight": 0.0, "error_squares": 0.0},
     "counters": {"n_chosen": 0.0, "words_vote": 0.0},
 }
 
@@ -74,10 +74,11 @@ def fitted(name: str, array: Array) -> Array:
     added = ADDED.get(name, {})
     demand(dtype.names and array.dtype.names, f"type of {name}")
     kept = [field for field in dtype.names or () if field not in added]
-    demand(set(array.dtype.names or ()) == set(kept), f"fields of {name}")
+    names = set(array.dtype.names or ())
+    demand(set(kept) <= names <= set(dtype.names or ()), f"fields of {name}")
     result = np.empty(array.shape, dtype)
     for field in dtype.names or ():
-        if field in added:
+        if field not in names:
             result[field] = added[field]
         else:
             demand(array.dtype[field] == dtype[field], f"type of {field} in {name}")

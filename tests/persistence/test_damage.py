@@ -640,7 +640,7 @@ def test_many_empty_trees_allocate_nothing_absurd(path):
     arrays["word_weights"] = arrays["word_squares"] = np.zeros((0, n_labels))
     arrays["nodes"] = np.zeros((n_trees, 0), arrays["nodes"].dtype)
     arrays["counts"] = np.zeros((n_trees, 0, n_labels))
-    arrays["faded"] = np.zeros((n_trees, 0, 0))
+    arrays["faded"] = arrays["targets"] = np.zeros((n_trees, 0, 0))
     for name in ("word_sums", "word_weights", "word_squares"):
         arrays[name] = np.zeros((0, n_labels))
     arrays["boxes"] = np.zeros((n_trees, 0, 2, 0))
