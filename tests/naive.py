@@ -601,7 +601,7 @@ class NaiveForest(GrowingForest):
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
             if self.restart_threshold and t % 2 == 1:
                 tree.judge(1.0 - proba[label], float(w))
-        self.observe(x, y, float(w))
+        self.observe(x, (y,), float(w))
 
     def measure(
         self,

@@ -145,7 +145,7 @@ class Observation:
 
     number: int
     value: Any
-    target: Any
+    target: tuple[Any, ...]
     weight: float
     bucket: int
 
@@ -195,7 +195,7 @@ class Column:
             self.observations = []
         return dropped
 
-    def observe(self, number: int, value: Any, target: Any, weight: float) -> None:
+    def observe(self, number: int, value: Any, target: tuple[Any, ...], weight: float) -> None:
         """Add the latest value to the statistics of relevance once its sample has been learned."""
         if not self.is_suspect:
             self.observations.append(Observation(number, value, target, weight, self.bucket(value)))
@@ -255,8 +255,8 @@ class Column:
         width = min(self.range.width(), sys.float_info.max)
         return min(1.0 / width, sys.float_info.max) if width > 0 else 0.0
 
-    def relevance(self, n_learnt: int) -> float:
-        """Tell how much the feature says of the target, from 0 to 1 (DESIGN.md: relevance)."""
+    def relevance(self, n_learnt: int, part: int = 0) -> float:
+        """Tell how much the feature says of a part of the target, from 0 to 1."""
         if not self.observations:
             return 0.0
         remembered = 1 - 1 / RELEVANCE_MEMORY
@@ -266,7 +266,8 @@ class Column:
         ]
         values = None if self.is_categorical else [float(o.value) for o in self.observations]
         buckets = [o.bucket for o in self.observations]
-        return self.measure(buckets, values, [o.target for o in self.observations], weights)
+        targets = [o.target[part] for o in self.observations]
+        return self.measure(buckets, values, targets, weights)
 
     def bucket(self, value: Any) -> int:
         """Return the bucket of a category (by its code) or a number (by its place in the range)."""
@@ -280,6 +281,8 @@ class Column:
 
 class Columns:
     """The features of a forest: their columns, and how samples are read."""
+
+    relevance_floor = RELEVANCE_FLOOR
 
     def __init__(
         self, *, split_intensity: str, max_categories: int | None, on_mismatch: str
@@ -307,13 +310,18 @@ class Columns:
         """Measure the relevance of a feature to the target; each kind of forest has its own."""
         raise NotImplementedError
 
-    def split_intensities(self) -> list[float]:
-        """lambda_j of each column, by ranges up to now and by relevance up to the last sample."""
+    def split_intensities(self, part: int = 0) -> list[float]:
+        """lambda_j of each column, by ranges up to now and by relevance up to the last sample.
+
+        Relevance is that for a part of the target (DESIGN.md: relevance).
+        """
         columns = self.columns.values()
         base = [column.base_intensity(self.split_intensity) for column in columns]
         if self.split_intensity != "relevance" or not base:
             return base
-        raised = [RELEVANCE_FLOOR + column.relevance(self.n_learnt) for column in columns]
+        raised = [
+            self.relevance_floor + column.relevance(self.n_learnt, part) for column in columns
+        ]
         mean = math.fsum(raised) / len(raised)
         return [
             min(lam * (r / mean), sys.float_info.max) for lam, r in zip(base, raised, strict=True)
@@ -383,8 +391,11 @@ class Columns:
                 dropped.append(self.columns[name].index)
         return dropped
 
-    def observe(self, x: dict[Hashable, Any], y: Any, w: float) -> None:
-        """Note a sample in the statistics of relevance once it has been learned."""
+    def observe(self, x: dict[Hashable, Any], y: tuple[Any, ...], w: float) -> None:
+        """Note a sample in the statistics of relevance once it has been learned.
+
+        `y` has the parts of the target that are told apart.
+        """
         self.n_learnt += 1
         for name, column in self.columns.items():
             if not is_missing(x.get(name)):

@@ -10,14 +10,15 @@ recursion of context-tree weighting. There are no log-odds, and nothing is hande
 """
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 from naive import log_add, sigma
-from naive_features import is_number
+from naive_features import is_missing, is_number
 from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample
+from naive_trends import TrendRow, Trends, Vote, place_in_range
 
 KAPPA = 1.0  # weight of the parent's estimate
 ALPHA = 0.5  # alpha_0, half the weight of sigma^2
@@ -107,6 +108,48 @@ def log_density(y: float, node: Sums, prior_mean: float, noise: float) -> float:
     return lgamma_half(alpha) - 0.5 * math.log(math.pi * spread) - kernel
 
 
+def squared_scale(node: Sums, prior_mean: float, noise: float) -> float:
+    """Squared scale of the predictive density."""
+    n = node.weight
+    beta = ALPHA * noise + node.squares / 2
+    beta += KAPPA * n / (KAPPA + n) * (node.mean - prior_mean) ** 2 / 2
+    return beta * (KAPPA + n + 1) / ((ALPHA + n / 2) * (KAPPA + n))
+
+
+def relevance(
+    buckets: Sequence[int],
+    values: Sequence[float] | None,
+    targets: Sequence[float],
+    weights: Sequence[float],
+) -> float:
+    """Measure how much a feature says of a real target.
+
+    The larger of the squared correlation (of numbers) and the correlation ratio of the target given
+    the bucket, less what chance would give.
+    """
+    pairs = list(zip(targets, weights, strict=True))
+    total_weight, mean, total = sums(pairs)
+    if not total > 0:
+        return 0.0
+    within = 0.0
+    for bucket in set(buckets):
+        of_bucket = [pair for k, pair in zip(buckets, pairs, strict=True) if k == bucket]
+        within += sums(of_bucket).squares
+    ratio = min(max(1 - within / total, 0.0), 1.0)
+    n_effective = total_weight**2 / math.fsum(w * w for w in weights)
+    n_used = len(set(buckets))
+    ratio -= (1 - ratio) * (n_used - 1) / max(n_effective - n_used, 1.0)
+    correlation = 0.0
+    if values is not None:
+        _, center, spread = sums(zip(values, weights, strict=True))
+        products = math.fsum(
+            w * (value - center) * (y - mean) for value, (y, w) in zip(values, pairs, strict=True)
+        )
+        if spread > 0:
+            correlation = products / spread * (products / total)
+    return min(max(ratio, correlation, 0.0), 1.0)
+
+
 @dataclass(eq=False)
 class RegressionNode(GrowingNode):
     """A node, with the logs of the densities that it gave to its samples, times their weights.
@@ -126,13 +169,15 @@ class RegressionNode(GrowingNode):
         targets = [(sample.target, sample.weight) for sample in self.samples]
         return sums(fade(targets, self.forest.fading_factor))
 
+    def laws(self) -> list[tuple[float, Sums]]:
+        """List the laws of which the node's is a mix, with their shares."""
+        if self.forest.fading_factor is None:
+            return [(1.0, self.sums())]
+        return [(1 - self.share, self.sums()), (self.share, self.faded_sums())]
+
     def estimate(self, prior_mean: float) -> float:
         """Estimate a target of the cell; `prior_mean` is the estimate of the parent."""
-        whole = location(self.sums(), prior_mean)
-        if self.forest.fading_factor is None:
-            return whole
-        faded = location(self.faded_sums(), prior_mean)
-        return (1 - self.share) * whole + self.share * faded
+        return math.fsum(share * location(law, prior_mean) for share, law in self.laws())
 
     def score(self, sample: Sample, prior_mean: float, noise: float | None) -> tuple[float, float]:
         """Return w log p_v(y), and the share after y; without a noise all densities are 1."""
@@ -216,6 +261,7 @@ class RegressionTree(GrowingTree):
 
     def __init__(self, forest: "NaiveRegressor", random_state: int, tree_key: int) -> None:
         super().__init__(forest, random_state, tree_key)
+        self.learnt: list[tuple[float, float]] = []  # targets and weights
         self.errors: list[tuple[float, float]] = []  # squared, with weights; but for the first
         self.fading_share = 0.5
 
@@ -226,7 +272,7 @@ class RegressionTree(GrowingTree):
 
     def estimates(self, path: Sequence[RegressionNode]) -> list[float]:
         """Estimate the target by each node of a path, root first."""
-        found = [self.forest.targets().mean]
+        found = [self.targets().mean]
         for node in path:
             found.append(node.estimate(found[-1]))
         return found[1:]
@@ -240,7 +286,7 @@ class RegressionTree(GrowingTree):
     def predict(self, values: dict[int, float]) -> float:
         """Predict with the average of all prunings, or with the leaf alone."""
         if self.root is None:
-            return self.forest.targets().mean
+            return 0.0
         path = self.path(values)
         return math.fsum(
             mass * e for mass, e in zip(self.masses(path), self.estimates(path), strict=True)
@@ -256,18 +302,44 @@ class RegressionTree(GrowingTree):
         noise = self.noise()
         log_odds = {node: node.log_odds() for node in self.nodes()}
         path = self.grow(sample, split_intensity)
-        prior_means = [self.forest.targets().mean, *self.estimates(path)[:-1]]
+        prior_means = [self.targets().mean, *self.estimates(path)[:-1]]
         scores = [node.score(sample, e, noise) for node, e in zip(path, prior_means, strict=True)]
         self._note_share(path, log_odds, sample.weight)
         for node, (log_p, share) in zip(path, scores, strict=True):
             node.log_densities.append(log_p)
             node.share = share
             node.samples.append(sample)
-        if self.forest.n_learnt > 0:
+        if self.learnt:
             error = (sample.target - prediction) ** 2
             if noise is not None and self.heard() > ENOUGH:
                 error = min(error, FARTHEST**2 * noise)
             self.errors.append((error, sample.weight))
+        self.learnt.append((sample.target, sample.weight))
+
+    def variance_of(self, values: dict[int, float]) -> float:
+        """Return the variance of the mix of all laws on a path."""
+        if self.root is None:
+            return 0.0
+        path, center = self.path(values), self.targets().mean
+        terms = []
+        for mass, node, prior_mean in zip(
+            self.masses(path), path, [center, *self.estimates(path)], strict=False
+        ):
+            for share, law in node.laws():
+                off = location(law, prior_mean) - center
+                square = squared_scale(law, prior_mean, self.noise() or 0.0) + off * off
+                terms.append(mass * share * square)
+        return max(math.fsum(terms) - (self.predict(values) - center) ** 2, 0.0)
+
+    def targets(self) -> Sums:
+        """Sum up all targets that the tree has learned."""
+        return sums(self.learnt)
+
+    def variance(self) -> float:
+        """Variance of the targets learned, 0 if there are none."""
+        weight, _, squares = self.targets()
+        variance = squares / weight if weight > 0 else 0.0
+        return variance if variance >= LEAST_VARIANCE else 0.0
 
     def _note_share(
         self, path: Sequence[RegressionNode], log_odds: dict[RegressionNode, float], weight: float
@@ -291,7 +363,7 @@ class RegressionTree(GrowingTree):
 
     def noise(self) -> float | None:
         """Return sigma^2, None if the targets have been equal so far."""
-        variance = self.forest.variance()
+        variance = self.variance()
         if variance == 0:
             return None
         if not self.heard() > ENOUGH:
@@ -299,14 +371,24 @@ class RegressionTree(GrowingTree):
         return max(weighted_mean(fade(self.errors, KEPT)), LEAST_NOISE * variance)
 
 
+def with_trends(
+    of_trees: Sequence[float], of_trends: Sequence[float]
+) -> tuple[list[float], Sequence[float]]:
+    """Add T to the odd trees; return what all trees say, and what the two ridges say."""
+    trend = of_trends[2] if of_trends else 0.0
+    return [said + trend * (t % 2) for t, said in enumerate(of_trees)], of_trends[:2]
+
+
 class NaiveRegressor(GrowingForest):
     """The Aggregated Mondrian Forest for numbers, with next to nothing incremental in it.
 
-    One tree for each entry of `random_states` (64-bit integers) and `tree_keys` (32-bit integers).
-    `enumerates` is for small trees; the other parameters are those of `AMFRegressor`.
+    One tree for each entry of `random_states` (64-bit integers) and `tree_keys` (32-bit integers);
+    `trend_key` (64 bits) is that of the cosines. `enumerates` is for small trees; the other
+    parameters are those of `AMFRegressor`.
     """
 
     tree_kind = RegressionTree
+    relevance_floor = 0.006
 
     def __init__(
         self,
@@ -321,7 +403,10 @@ class NaiveRegressor(GrowingForest):
         max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
+        vote: str = "mean",
+        trend: str | None = None,
         on_mismatch: str = "raise",
+        trend_key: int = 0,
     ) -> None:
         super().__init__(
             random_states,
@@ -338,17 +423,18 @@ class NaiveRegressor(GrowingForest):
         )
         self.enumerates = enumerates
         self.first_target: float | None = None  # y_0
-        self.learnt: list[tuple[float, float]] = []  # targets less the first one, and weights
+        self.trends = None if trend is None else Trends(trend_key)
+        self.vote = Vote(is_learned=vote == "learned", has_trend=trend is not None)
 
-    def targets(self) -> Sums:
-        """Sum up all targets learned, less the first one."""
-        return sums(self.learnt)
-
-    def variance(self) -> float:
-        """Variance of the targets learned, 0 if there are none."""
-        weight, _, squares = self.targets()
-        variance = squares / weight if weight > 0 else 0.0
-        return variance if variance >= LEAST_VARIANCE else 0.0
+    def measure(
+        self,
+        buckets: Sequence[int],
+        values: Sequence[float] | None,
+        targets: Sequence[float],
+        weights: Sequence[float],
+    ) -> float:
+        """Measure the relevance of a feature to a real target, from 0 to 1."""
+        return relevance(buckets, values, targets, weights)
 
     def fading_share(self) -> float:
         """Return the running share of the faded densities in the predictions."""
@@ -360,8 +446,55 @@ class NaiveRegressor(GrowingForest):
         """Predict the mean of the trees; 0 before the first sample."""
         if self.first_target is None:
             return 0.0
-        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        return self.first_target + math.fsum(of_trees) / len(of_trees)
+        of_trees, _ = self._heard(x)
+        of_trends = self._trends(self._row(x, self.ranges()))
+        return self.first_target + self.vote.predict(*with_trends(of_trees, of_trends))
+
+    def predict_interval_one(
+        self, x: dict[Hashable, Any], level: float = 0.9
+    ) -> tuple[float, float]:
+        """Predict an interval that holds the target with a given probability."""
+        if self.first_target is None:
+            return 0.0, 0.0
+        of_trees, variances = self._heard(x)
+        said = with_trends(of_trees, self._trends(self._row(x, self.ranges())))
+        prediction = self.vote.predict(*said)
+        scale = self.vote.scale(said[0], variances, prediction)
+        low, high = self.vote.interval(prediction, scale, level)
+        return self.first_target + low, self.first_target + high
+
+    def ranges(self) -> dict[int, tuple[float, float]]:
+        """Return the ranges of the numeric columns."""
+        return {
+            column.index: (column.range.low, column.range.high)
+            for column in self.columns.values()
+            if not column.is_categorical
+        }
+
+    def _row(self, x: dict[Hashable, Any], ranges: Mapping[int, tuple[float, float]]) -> TrendRow:
+        """Make what trends hear of a sample, given the ranges of its columns."""
+        x = self.draw_in(self.without_mismatches(x, learns=False))
+        numbers: dict[int, float | None] = {}
+        categories, places = {}, {}
+        for name, column in self.columns.items():
+            value, j = x.get(name), column.index
+            if not column.is_categorical:
+                numbers[j] = None if is_missing(value) else float(value)
+                if numbers[j] is not None:
+                    places[j] = place_in_range(numbers[j], *ranges.get(j, (0.0, 0.0)))
+            elif not is_missing(value):
+                categories[j] = column.code(value)
+        return TrendRow(len(self.columns), numbers, categories, places)
+
+    def _heard(self, x: dict[Hashable, Any]) -> tuple[list[float], list[float]]:
+        """Return what the trees say of a sample, without trends: locations and variances."""
+        values = [self.encode(x, tree.tree_key) for tree in self.trees]
+        pairs = list(zip(self.trees, values, strict=True))
+        return [t.predict(v) for t, v in pairs], [t.variance_of(v) for t, v in pairs]
+
+    def _trends(self, row: TrendRow) -> tuple[float, ...]:
+        """Return P_1, P_2 and T, or nothing without trends."""
+        return self.trends.predict(row) if self.trends else ()
 
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Learn one sample of weight w; a weight of zero changes nothing."""
@@ -372,18 +505,32 @@ class NaiveRegressor(GrowingForest):
         self._check_target(y)
         x = self.without_mismatches(x, learns=True)
         self.check_features(x)
-        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        if self.first_target is None:
+        of_trees, variances = self._heard(x)
+        is_first = self.first_target is None
+        if is_first:
             self.first_target = float(y)
         target, weight = float(y) - self.first_target, float(w)
-        tame = self.draw_in(x)
-        self.add_values(x)
-        intensities = self.split_intensities()
-        for tree, prediction in zip(self.trees, of_trees, strict=True):
-            values = self.encode_known(tame, tree.tree_key)
-            tree.learn(Sample(dict(x), target, weight, values), intensities, prediction)
-        self.observe(x, target, weight)
-        self.learnt.append((target, weight))
+        tame, ranges = self.draw_in(x), self.ranges()
+        dropped = self.add_values(x)
+        # a new feature is heard at once, but all is judged by what was before the sample
+        row = self._row(tame, ranges)
+        of_trends = self._trends(row)
+        near, trend = target, 0.0  # the target, or what is learned of one too far from the trend
+        if self.trends:
+            near, trend = self.trends.winsorized(row, target), of_trends[2]
+        parts = near, near - trend
+        if not is_first:
+            said = with_trends(of_trees, of_trends)
+            self.vote.learn(said[0], variances, said[1], target, weight)
+        if self.trends:
+            self.trends.learn(row, near, weight, is_first=is_first)
+            for column in dropped:
+                self.trends.forget_feature(column)
+        intensities = [self.split_intensities(part) for part in range(2)]
+        for t, (tree, prediction) in enumerate(zip(self.trees, of_trees, strict=True)):
+            sample = Sample(dict(x), parts[t % 2], weight, self.encode_known(tame, tree.tree_key))
+            tree.learn(sample, intensities[t % 2], prediction)
+        self.observe(x, parts, weight)
 
     def _check_target(self, y: Any) -> None:
         if not is_number(y):
