@@ -80,6 +80,8 @@ class _Kind(NamedTuple):
     relevance: int
     fades: int
     split_pure: int
+    n_trends: int
+    is_stacked: int
     n_voices: int
     hears_words: int
 

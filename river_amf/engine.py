@@ -550,7 +550,7 @@ class Engine:
         values = encode_to_predict(table, n_rows, self.features, is_fresh=self.arena is None)
         answers = np.zeros((n_rows, self.labels.width_with(0)))
         answers[:, LOWER:] = level
-        block = Block(values, np.zeros(n_rows), np.zeros(n_rows), answers)
+        block = Block(values, np.zeros((3, n_rows)), np.zeros(n_rows), answers)
         if self.arena is not None:
             self._run(block, 0, n_rows, [], predicts=True, learns=False, n_jobs=n_jobs)
         return block.answers
@@ -618,7 +618,9 @@ class Engine:
         n_new = sum(len(arrival.label) for arrival in encoded.arrivals)
         answers = np.zeros((len(weights), self.labels.width_with(n_new)))
         answers[:, LOWER:] = level
-        block = Block(encoded.values, encoded.targets, weights, answers)
+        targets = np.empty((1 if parameters.trend is None else 3, len(weights)))
+        targets[:] = encoded.targets
+        block = Block(encoded.values, targets, weights, answers)
         n_known = np.zeros(n_rows, np.int64)
 
         def run(start: int, stop: int, *, predicts: bool, learns: bool) -> None:

@@ -30,11 +30,14 @@ SETTINGS = np.dtype(
         ("n_features", "i8"),
         ("n_numeric", "i8"),  # of these
         ("n_voices", "i8"),
+        ("n_trends", "i8"),
+        ("cosine_scale", "f8"),  # of the standardised distances that cosines see
         ("longest_list", "i8"),  # maximum number of samples that a pure leaf keeps
         ("max_nodes", "i8"),
         ("use_aggregation", "i8"),
         ("fades", "i8"),
         ("learns_vote", "i8"),
+        ("is_stacked", "i8"),  # whether the voters on a real target are stacked
         ("split_pure", "i8"),
         ("range_intensity", "i8"),
         ("relevance", "i8"),
@@ -61,6 +64,16 @@ COUNTERS = np.dtype(
         ("newest_weight", "f8"),  # weight of the next sample in the statistics of relevance
         ("n_chosen", "i8"),  # words that have been chosen for a column and wait for it
         ("words_vote", "f8"),  # weight of the voice of the words in a learned vote
+        ("least_target", "f8"),  # of all real targets, less the first
+        ("largest_target", "f8"),
+        ("target_weight", "f8"),  # weight, mean and sum of squares of the recent ones
+        ("target_mean", "f8"),
+        ("target_squares", "f8"),
+        ("newest_profile", "f8"),  # weight of the next target in the profiles of features
+        ("fast_errors", "f8"),  # faded sums of the forest's errors, and their weights
+        ("fast_weight", "f8"),
+        ("slow_errors", "f8"),
+        ("slow_weight", "f8"),
     ],
     align=True,
 )
@@ -150,6 +163,27 @@ VOICE = np.dtype(
     align=True,
 )
 
+# One record per trend: a ridge regression, whose predictions a forest of real targets hears.
+TREND = np.dtype(
+    [
+        ("key", "u8"),  # of its random numbers
+        ("newest_weight", "f8"),  # of the next sample in its sums
+        ("next_term", "i8"),  # whose coefficient is the next to be updated
+        ("n_learned", "i8"),  # samples in the statistics of its cosines
+    ],
+    align=True,
+)
+
+# One record per stack: a ridge regression of a target on the predictions of some voters.
+STACK = np.dtype(
+    [
+        ("n_learned", "i8"),
+        ("weight", "f8"),  # of the squared errors of late
+        ("error_squares", "f8"),  # their weighted sum
+    ],
+    align=True,
+)
+
 # What the store keeps of a sample besides its row of values.
 SAMPLE = np.dtype(
     [
@@ -176,11 +210,16 @@ MEAN, SQUARES = 0, 1
 # (a voter) or standard deviation (the forest). The forest adds the ends of an interval; whoever
 # asks puts its level in the place of the lower one, or 0 for none.
 LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
+ANSWER = 6  # numbers in an answer, the last of which are scratch
 
 N_RECENT = 64  # number of values that a feature's range is judged by
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 
 N_COSINES = 100  # inputs of a voice that hears cosines of the features
+N_WAVES = 200  # cosines of a trend
+N_TRENDS = 2
+MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
+N_STACKED = 6  # voters of the largest stack
 N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
@@ -211,11 +250,14 @@ class Field(NamedTuple):
 # categorical features. `voter` is trees and voices, that of the words included; `spoken` is the
 # words if there is such a voice, otherwise empty.
 AXES_OF_VOICES = ("voice", "pace", "draw", "voiced", "input", "onehot")
+AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "residual")
 AXES = (
     *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score"),
     "error",
     *("counted", "slot"),
     *AXES_OF_VOICES,
+    *("cosine", "aim", "stack"),
+    *AXES_OF_TRENDS,
     *("word", "spoken", "node", "box", "row"),
 )
 UNDEFINED = {"node", "box"}  # for speed, room on these is not filled until a kernel adds an entry
@@ -226,12 +268,15 @@ FIELDS = {
     "counters": Field(COUNTERS, (1,)),
     "ranges": Field(np.float64, (2, "feature"), np.nan),
     "limits": Field(np.float64, (2, "feature"), np.nan),
-    "intensity": Field(np.float64, ("feature",)),
+    "intensity": Field(np.float64, ("aim", "feature")),
     "is_categorical": Field(np.uint8, ("feature",)),
     "features": Field(FEATURE, ("feature",)),
     "recent": Field(np.float64, ("feature", N_RECENT), np.nan),
     "moments": Field(np.float64, ("feature", "moment", 2)),
     "buckets": Field(np.float64, ("feature", N_BUCKETS, "moment")),
+    "residual_features": Field(FEATURE, ("residual",)),
+    "residual_moments": Field(np.float64, ("residual", "moment", 2)),
+    "residual_buckets": Field(np.float64, ("residual", N_BUCKETS, "moment")),
     "uses": Field(np.int64, ("counted", "slot")),
     "bias": Field(np.float64, ("class",)),
     "errors": Field(np.float64, ("error",)),
@@ -245,7 +290,19 @@ FIELDS = {
     "voice_squares": Field(np.float64, ("voice", "voiced", "input"), 1.0),
     "category_weights": Field(np.float64, ("onehot", N_CODES, "voiced")),
     "category_squares": Field(np.float64, ("onehot", N_CODES, "voiced"), 1.0),
-    "cosines": Field(np.float64, ("draw", 2, N_COSINES)),
+    "cosines": Field(np.float64, ("draw", 2, "cosine")),
+    "trends": Field(TREND, ("trend",)),
+    "profiles": Field(np.float64, ("profile", N_CODES, 2)),
+    "fast_sums": Field(np.float64, ("fit", "term", "term")),
+    "fast_rests": Field(np.float64, ("fit", "term")),
+    "fast": Field(np.float64, ("fit", "term")),
+    "smooth_sums": Field(np.float64, ("fit", "wave", "wave")),
+    "smooth_rests": Field(np.float64, ("fit", "wave")),
+    "smooth": Field(np.float64, ("fit", "wave")),
+    "stacks": Field(STACK, ("stack",)),
+    "stack_sums": Field(np.float64, ("stack", N_STACKED, N_STACKED)),
+    "stack_products": Field(np.float64, ("stack", N_STACKED)),
+    "stack_weights": Field(np.float64, ("stack", N_STACKED)),
     "trees": Field(TREE, ("tree",)),
     "nodes": Field(NODE, ("tree", "node")),
     "counts": Field(np.float64, ("tree", "node", "class")),
@@ -255,10 +312,12 @@ FIELDS = {
     "rows": Field(np.float64, ("row", "feature"), np.nan),
     "samples": Field(SAMPLE, ("row",)),
     "links": Field(np.int32, ("tree", "row")),
-    "phases": Field(np.float64, ("draw", N_COSINES), is_copied=False),
-    "directions": Field(np.float64, ("draw", "feature", N_COSINES), is_copied=False),
+    "phases": Field(np.float64, ("draw", "cosine"), is_copied=False),
+    "directions": Field(np.float64, ("draw", "feature", "cosine"), is_copied=False),
     "standardised": Field(np.float64, ("pace", "feature"), is_copied=False),
     "inputs": Field(np.float64, ("voice", 2, "input"), is_copied=False),
+    "terms": Field(np.float64, ("fit", 4, "wave"), is_copied=False),
+    "aims": Field(np.float64, ("aim",), is_copied=False),
     "votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
     "pooled": Field(np.float64, ("vote",), is_copied=False),
     "scores": Field(np.float64, ("tree", "node", "score"), is_copied=False),
@@ -288,6 +347,7 @@ PARTS = (
     "standardise",
     "use_voice",
     "use_voices",
+    "follow_trends",
 )
 PART_ADDRESSES = np.zeros((len(TASKS), len(PARTS)), np.int64)
 
@@ -311,21 +371,22 @@ HANDLE = np.dtype(
 # most are for the samples of one chunk.
 BLOCK_FIELDS = {
     "values": Field(np.float64, ("sample", "column")),
-    "targets": Field(np.float64, ("sample",)),
+    "targets": Field(np.float64, ("row", "sample")),  # for the aims of the trees; the last is y
     "weights": Field(np.float64, ("sample",)),
     "answers": Field(np.float64, ("sample", "answer")),
     "votes": Field(np.float64, ("voter", "chunk", "vote")),
     "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
-    "intensities": Field(np.float64, ("chunk", "feature")),  # when each sample is learned
+    "intensities": Field(np.float64, ("aim", "chunk", "feature")),  # when each is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
     "standardised": Field(np.float64, ("pace", "chunk", "feature")),
     "inputs": Field(np.float64, ("voice", 2, "input")),  # one sample, as each voice hears it
+    "terms": Field(np.float64, ("fit", 4, "wave")),  # one sample, as the trends hear it
     "next_samples": Field(np.int64, ("voter",)),  # where each tree or voice resumes
 }
 BLOCK_AXES = (
     *("sample", "column", "answer", "chunk", "tree", "feature", "vote"),
-    *("voter", "voice", "pace", "input"),
+    *("voter", "voice", "pace", "input", "aim", "row", "fit", "wave"),
 )
 BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_FIELDS]
@@ -355,7 +416,7 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
     n_kept = 2 if is_regression else n_classes  # mean and squares, or counts
     return {
         "class": n_classes,
-        "vote": 4 if is_regression else n_classes,
+        "vote": ANSWER if is_regression else n_classes,
         "target": 2 if is_regression else 0,
         "score": int(is_regression),
         "error": N_ERRORS if is_regression else 0,
@@ -369,24 +430,38 @@ def lengths_of_features(settings: Array, n_features: int, n_categorical: int) ->
     """Return the lengths of the axes that depend on the features, but for their categories."""
     n_voices = settings["n_voices"][0]
     n_inputs = max(n_features, N_COSINES if n_voices > 1 else 0)
+    has_trends = bool(settings["n_trends"][0])
+    n_slots = min(n_features, MOST_SLOTS)
+    has_residuals = has_trends and settings["relevance"][0]
     return {
         "feature": n_features,
         "input": 1 + n_inputs if n_voices else 0,
         "onehot": n_categorical if n_voices else 0,
+        "term": 1 + 2 * n_slots if has_trends else 0,
+        "wave": 1 + N_WAVES + n_slots if has_trends else 0,
+        "profile": n_features if has_trends else 0,
+        "residual": n_features if has_residuals else 0,
     }
 
 
 def lengths_of_voices(settings: Array, n_trees: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the trees and voices."""
     # The first voice hears the features at the first pace, any other one cosines at its own pace.
-    n_voices = int(settings["n_voices"][0])
-    n_draws = max(n_voices - 1, 0)
+    # The last trend hears cosines. The mix of the trends is a voter, too.
+    n_voices, n_trends = int(settings["n_voices"][0]), int(settings["n_trends"][0])
+    has_trends = int(n_trends > 0)
+    n_draws = max(n_voices - 1, 0) + has_trends
     return {
         "tree": n_trees,
-        "voter": n_trees + n_voices + int(settings["hears_words"][0]),
+        "voter": n_trees + n_voices + n_trends + has_trends + int(settings["hears_words"][0]),
         "voice": n_voices,
         "pace": max(n_draws, min(n_voices, 1)),
         "draw": n_draws,
+        "cosine": N_WAVES if has_trends else N_COSINES,
+        "aim": 1 + has_trends,
+        "trend": n_trends,
+        "fit": has_trends,
+        "stack": int(settings["task"][0] == REGRESSION) + has_trends,
     }
 
 

@@ -48,7 +48,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         "fading_factor": positive(below=1, optional=True),
         "restart_threshold": positive(optional=True),
         "vote": one_of("mean", "learned"),
-        "trend": one_of(None, "auto"),
+        "trend": one_of(None, "ridge"),
         "on_mismatch": one_of("raise", "missing"),
         "n_jobs": cores,
         "seed": integer(0, math.inf, optional=True),

@@ -21,6 +21,7 @@ from river_amf.words import Bounds
 LONGEST_LIST = 2048
 SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
 
+SCALE_OF_VOICES, SCALE_OF_TRENDS = 0.5, 0.25  # of the distances that cosines see
 FIRST_ERRORS = 10.0  # weight of a normal law in the counts of errors, at first
 VOICE_WEIGHT = 0.1  # of a voice in the vote, at first
 
@@ -49,6 +50,7 @@ class Parameters(Protocol):
     restart_threshold: float | None
     vote: str
     linear: str | None
+    trend: str | None
     on_mismatch: str
     n_jobs: int
     seed: int | None
@@ -60,16 +62,20 @@ def begin(parameters: Parameters) -> Arena:
     n_trees = parameters.n_estimators
     n_voices = n_voices_of(parameters)
     sequence = np.random.SeedSequence(parameters.seed)
-    numbers = sequence.generate_state(2 * n_trees + n_voices, np.uint64)
-    of_trees, of_voices = numbers[: 2 * n_trees], numbers[2 * n_trees :]
+    n_trends = n_trends_of(parameters)
+    numbers = sequence.generate_state(2 * n_trees + n_voices + n_trends, np.uint64)
+    of_trees, others = numbers[: 2 * n_trees], numbers[2 * n_trees :]
     trees = np.zeros(n_trees, layout.TREE)
     trees["random_state"], trees["key"] = of_trees[::2], of_trees[1::2] >> np.uint64(32)
     trees["root"] = kernels.NONE
     trees["faded_share"] = 0.5
     trees["vote_weight"] = 1.0 / n_trees
     voices = np.zeros(n_voices, layout.VOICE)
-    voices["key"], voices["vote_weight"] = of_voices, VOICE_WEIGHT
-    arena = Arena(settings_of(parameters, least_classes(parameters)), trees, voices)
+    voices["key"], voices["vote_weight"] = others[:n_voices], VOICE_WEIGHT
+    trends = np.zeros(n_trends, layout.TREND)
+    trends["key"], trends["newest_weight"] = others[n_voices:], 1.0
+    arena = Arena(settings_of(parameters, least_classes(parameters)), trees, voices, trends)
+    arena.counters["newest_profile"] = 1.0
     arena.errors[:] = first_errors(len(arena.errors))
     arena.counters["words_vote"] = kernels.FIRST_VOTE_OF_WORDS if has_words(parameters) else 0.0
     return arena
@@ -133,7 +139,10 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["learns_vote"] = parameters.vote == "learned"
     if parameters.task == layout.REGRESSION:  # errors of trees and of the forest always count
         settings["judges_trees"] = settings["learns_vote"] = True
+        settings["is_stacked"] = parameters.vote == "learned"
     settings["n_voices"] = n_voices_of(parameters)
+    settings["n_trends"] = n_trends_of(parameters)
+    settings["cosine_scale"] = SCALE_OF_TRENDS if settings["n_trends"][0] else SCALE_OF_VOICES
     settings["n_words"] = has_words(parameters)
     settings["max_columns"] = most_columns(parameters)
     settings["hears_words"] = has_words(parameters) and n_voices_of(parameters) > 0
@@ -192,6 +201,11 @@ def _check_bytes(parameters: Parameters) -> None:
             f"max_bytes must be at least {least} for n_estimators={parameters.n_estimators}"
             f"{of_classes}, got {parameters.max_bytes}"
         )
+
+
+def n_trends_of(parameters: Parameters) -> int:
+    """Return how many trends a regression has."""
+    return 0 if parameters.trend is None else layout.N_TRENDS
 
 
 def known_of(

@@ -50,7 +50,7 @@ class Block:
 
     def __init__(self, values: Array, targets: Array, weights: Array, answers: Array) -> None:
         self.values = values  # (samples, columns), encoded; some columns may not be features yet
-        self.targets = targets  # the index of each sample's label, or a number
+        self.targets = targets  # the index of each label or a number, for the aims of the trees
         self.weights = weights  # samples of weight 0 are not learned
         self.answers = answers  # a row of predictions for each sample
         self.record = np.zeros(1, BLOCK)
@@ -65,11 +65,12 @@ class Block:
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
         self.votes = np.empty((n_voters, self.chunk, n_votes))
         self.clipped = np.empty((self.chunk, n_features))
-        self.intensities = np.empty((self.chunk, n_features))
+        self.intensities = np.empty((rooms["aim"], self.chunk, n_features))
         self.rows = np.empty(self.chunk, np.int64)
         self.coded = np.empty((n_trees, n_features))
         self.standardised = np.empty((n_paces, self.chunk, n_features))
         self.inputs = np.zeros(arena.inputs.shape)
+        self.terms = np.zeros(arena.terms.shape)
         self.next_samples = np.empty(n_voters, np.int64)
         for name, field in BLOCK_FIELDS.items():
             array = getattr(self, name)
@@ -108,7 +109,7 @@ class Arena:
 
         def __getattr__(self, name: str) -> Array: ...
 
-    def __init__(self, settings: Array, trees: Array, voices: Array) -> None:
+    def __init__(self, settings: Array, trees: Array, voices: Array, trends: Array) -> None:
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
         rooms = lengths_of_classes(settings, int(settings["n_classes"][0]))
         rooms |= lengths_of_features(settings, 0, 0) | lengths_of_voices(settings, len(trees))
@@ -116,7 +117,8 @@ class Arena:
         rooms |= {"counted": 0, "slot": 0, "node": capacity, "box": capacity, "row": 0}
         counters = np.zeros(1, COUNTERS)
         counters["newest_weight"] = 1.0
-        given = {"settings": settings, "counters": counters, "trees": trees, "voices": voices}
+        given = {"settings": settings, "counters": counters, "trees": trees}
+        given |= {"voices": voices, "trends": trends}
         self._begin(given | defaults(rooms, FIELDS.keys() - given))
 
     def _begin(self, arrays: dict[str, Array]) -> None:
@@ -131,10 +133,11 @@ class Arena:
         rooms = lengths_of_classes(arrays["settings"], rooms["class"]) | rooms
         arrays = arrays | defaults(rooms, FIELDS.keys() - arrays)
         n_features = int(arrays["settings"]["n_features"][0])
-        for draw, key in enumerate(_keys_of_draws(arrays["voices"])):
-            arrays["phases"][draw] = draw_phases(key)
+        for draw, key in enumerate(_keys_of_draws(arrays["voices"], arrays["trends"])):
+            n_cosines = rooms["cosine"]
+            arrays["phases"][draw] = draw_phases(key, n_cosines)
             for j in range(n_features):
-                arrays["directions"][draw, j] = draw_directions(key, j)
+                arrays["directions"][draw, j] = draw_directions(key, j, n_cosines)
         self._hold(arrays, rooms, handle)
 
     def _hold(self, arrays: dict[str, Array], rooms: dict[str, int], handle: Array) -> None:
@@ -180,7 +183,7 @@ class Arena:
     def new_room(self) -> Room:
         """Return room for a prediction, valid for as long as `rooms` is the same object."""
         n_votes = (1 + self.rooms["voter"]) * self.rooms["vote"]
-        n_heard = self.standardised.size + self.inputs.size
+        n_heard = self.standardised.size + self.inputs.size + self.terms.size
         room = np.zeros(n_votes + 1 + self.rooms["feature"] + n_heard)
         room[n_votes] = -1.0  # no version
         return Room(room[: self.rooms["vote"]].data, room.ctypes.data, room)
@@ -278,16 +281,16 @@ class Arena:
         new = slice(int(settings["n_features"][0]), n_features)
         arrays["is_categorical"][:n_features] = is_categorical
         by_range = ~arrays["is_categorical"][new].astype(bool) & bool(settings["range_intensity"])
-        arrays["intensity"][new] = np.where(by_range, 0.0, 1.0)
+        arrays["intensity"][:, new] = np.where(by_range, 0.0, 1.0)
         settings["n_features"], settings["n_labels"] = n_features, n_labels
         settings["n_numeric"] = n_features - sum(is_categorical)
         settings["has_categories"] = any(is_categorical)
         settings["n_counted"] = n_counted
         # In place if there is room: nobody reads these rows yet, and they are the same each time.
         directions = arrays.get("directions", self.directions)
-        for draw, key in enumerate(_keys_of_draws(self.voices)):
+        for draw, key in enumerate(_keys_of_draws(self.voices, self.trends)):
             for j in range(new.start, n_features):
-                directions[draw, j] = draw_directions(key, j)
+                directions[draw, j] = draw_directions(key, j, self.rooms["cosine"])
         arena = self._with(arrays, self.rooms | rooms)
         arena.handle["version"] += 1
         return arena
@@ -351,9 +354,9 @@ class Arena:
         self._begin(arrays)
 
 
-def _keys_of_draws(voices: Array) -> list[int]:
-    """Return the keys of the voices that hear cosines, which are all but the first one."""
-    return [int(key) for key in voices["key"][1:]]
+def _keys_of_draws(voices: Array, trends: Array) -> list[int]:
+    """Return the keys of what hears cosines: all voices but the first one, or the last trend."""
+    return [int(key) for key in (*voices["key"][1:], *trends["key"][-1:])]
 
 
 def rounded(number: int) -> int:

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from river_amf.frames import Column
 from river_amf.kinds import PLAIN_NUMBERS, is_missing, is_real, shown
-from river_amf.layout import LOCATION, UPPER
+from river_amf.layout import ANSWER, LOCATION
 from river_amf.rows import Problems
 
 LARGEST_TARGET = 1e100  # distance from the first target; the squares of more would be useless
-_WIDTH = UPPER + 1
 _EXACT = 2**53  # integers up to it are exact in float64
 _NBYTES = 64  # of the origin
 
@@ -60,7 +59,7 @@ class Targets:
 
     def width_with(self, n_new: int) -> int:
         """Return the number of columns of the forest's answers."""
-        return _WIDTH
+        return ANSWER
 
     def get(self, y: Any) -> float | None:
         """Return a target less the origin, or None if it needs a closer look."""

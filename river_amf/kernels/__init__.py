@@ -26,7 +26,8 @@ eta the step and b the split prior; r_v is called log_odds in the code; log g is
 wbar that a child passes on to its parent.
 """
 
-from river_amf.kernels import correlation as correlation  # which has parts only
+from river_amf.kernels import correlation as correlation  # these have parts only
+from river_amf.kernels import regression as regression
 from river_amf.kernels.aggregation import recompute_all_odds
 from river_amf.kernels.answers import (
     BOXES_FULL,

@@ -55,7 +55,7 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
     return (
         array_at(address, (width,), np.float64),
         array_at(votes, (n_voters, 1, width), np.float64),
-        array_at(seen, (1 + len(forest.intensity),), np.float64),
+        array_at(seen, (1 + forest.intensity.shape[1],), np.float64),
     )
 
 
@@ -63,7 +63,7 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
 def inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
     """More arrays of `state.Room`: the standardised sample, and the inputs of the voices."""
     n_voters, width = forest.votes.shape[0], forest.votes.shape[2]
-    n_paces, n_features = len(forest.standards), len(forest.intensity)
+    n_paces, n_features = len(forest.standards), forest.intensity.shape[1]
     standardised = address + 8 * ((1 + n_voters) * width + 1 + n_features)
     inputs = standardised + 8 * n_paces * n_features
     shape = forest.inputs.shape
@@ -71,6 +71,15 @@ def inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
         array_at(standardised, (n_paces, n_features), np.float64),
         array_at(inputs, (shape[0], shape[1], shape[2]), np.float64),
     )
+
+
+@view
+def terms_of(output: int, forest: Forest) -> Array:
+    """One more array of `state.Room`: the terms that the trends hear, instead of voices."""
+    n_voters, width = forest.votes.shape[0], forest.votes.shape[2]
+    n_paces, n_features = len(forest.standards), forest.intensity.shape[1]
+    terms = output + 8 * ((1 + n_voters) * width + 1 + (1 + n_paces) * n_features)
+    return array_at(terms, (4, forest.terms.shape[2]), np.float64)
 
 
 @hot

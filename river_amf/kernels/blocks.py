@@ -24,6 +24,7 @@ from river_amf.kernels.store import (
     is_keeping_rows,
     store_row,
 )
+from river_amf.kernels.trends import follow_trends
 from river_amf.kernels.views import tree_of
 from river_amf.kernels.voices import pace_of, use_voice
 from river_amf.kernels.voting import (
@@ -53,21 +54,28 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
     keeps_rows = is_keeping_rows(settings, forest.trees, n_late)
     for t in range(len(samples.next_samples)):
         samples.next_samples[t] = start
-    n_features = settings["n_features"]
+    n_features, n_aims = settings["n_features"], len(samples.intensities)
+    last = len(samples.targets) - 1
     for i in range(start, stop):
         x = samples.clipped[i - start]
         clip_outliers(forest, samples.values[i], n_features, x)
         is_learned = learns and samples.weights[i] > 0.0
         for pace in range(len(forest.standards)):
             standardise(forest, pace, x, is_learned, samples.standardised[pace, i - start])
+        target, weight = samples.targets[last, i], samples.weights[i]
+        if settings["n_trends"] > 0:
+            z, terms, votes = samples.standardised[0, i - start], samples.terms[0], samples.votes
+            follow_trends(forest, x, z, terms, votes, i - start, True, is_learned, target, weight)
+            samples.targets[0, i], samples.targets[1, i] = forest.aims[0], forest.aims[1]
         if is_learned:
-            update_intensity(forest, samples.values[i], samples.targets[i], samples.weights[i])
+            update_intensity(forest, samples.values[i], samples.targets[0, i], weight)
             row = NONE
             if keeps_rows:
-                row = store_row(forest, x, int(samples.targets[i]), samples.weights[i])
+                row = store_row(forest, x, int(target), weight)
             samples.rows[i - start] = row
-        for j in range(n_features if learns else 0):
-            samples.intensities[i - start, j] = forest.intensity[j]
+        for aim in range(n_aims if learns else 0):
+            for j in range(n_features):
+                samples.intensities[aim, i - start, j] = forest.intensity[aim, j]
     if learns:
         forest.handle["version"] += 1
     at["n_late"] = n_late
@@ -86,6 +94,7 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
     takes_votes = at["predicts"] or (learns and hears_trees(settings))
     n_trees = len(forest.trees)
     for t in range(first, min(end, n_trees)):
+        aim = t % len(samples.intensities)
         for i in range(samples.next_samples[t], stop):
             samples.next_samples[t] = i
             x = samples.clipped[i - start]
@@ -100,20 +109,20 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
             if learns and weight > 0.0:
                 lack = tree_lacks(forest, t, 1)
                 if lack == NOTHING:
-                    tree = tree_of(forest, t, samples.intensities[i - start])
+                    tree = tree_of(forest, t, samples.intensities[aim, i - start])
                     row = samples.rows[i - start]
-                    lack = learn_tree(forest, tree, x, samples.targets[i], weight, row)
+                    lack = learn_tree(forest, tree, x, samples.targets[aim, i], weight, row)
                 if lack != NOTHING:
                     return lack
                 if settings["judges_trees"]:
                     vote = samples.votes[t, i - start]
-                    judge_tree(forest, t, vote, samples.targets[i], weight)
+                    judge_tree(forest, t, vote, samples.targets[aim, i], weight)
         samples.next_samples[t] = stop
     for v in range(max(first - n_trees, 0), min(end - n_trees, len(forest.voices))):
         inputs, standardised = samples.inputs[v], samples.standardised[pace_of(v)]
         for i in range(samples.next_samples[n_trees + v], stop):
             weight = samples.weights[i]
-            label = int(samples.targets[i]) if learns and weight > 0.0 else NONE
+            label = int(samples.targets[0, i]) if learns and weight > 0.0 else NONE
             x, vote = samples.clipped[i - start], samples.votes[n_trees + v, i - start]
             use_voice(forest, v, x, standardised[i - start], inputs, vote, True, label, weight)
         samples.next_samples[n_trees + v] = stop
@@ -133,7 +142,7 @@ def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
                 pool_votes(forest, samples.votes, i - start, samples.answers[i])
             if learns and samples.weights[i] > 0.0:
                 weight = samples.weights[i]
-                learn_vote(forest, samples.votes, i - start, samples.targets[i], weight)
+                learn_vote(forest, samples.votes, i - start, samples.targets[-1, i], weight)
     else:
         for i in range(start, stop if predicts else start):
             mean_votes(settings, samples.votes, i - start, samples.answers[i])

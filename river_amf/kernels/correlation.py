@@ -24,6 +24,7 @@ from river_amf.layout import N_BUCKETS, REGRESSION
 # What the moments of a feature hold; and its buckets, of the targets in each.
 MEAN, TOTAL, PRODUCT = (0, 0), (0, 1), (1, 0)  # of the target, and its products with the value
 WEIGHT, BUCKET_MEAN = 0, 1
+FLOOR = 0.006  # of relevance
 LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
 
 
@@ -31,25 +32,50 @@ LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
 def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     counters = forest.counters[0]
-    scale, newest = relevance_scale(forest), counters["newest_weight"]
+    taken = weight * counters["newest_weight"]
+    weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, taken)
+    if len(forest.residual_features) > 0:  # half of the trees learn what trends leave
+        features, moments = forest.residual_features, forest.residual_moments
+        rest = forest.aims[1]
+        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, rest, taken)
+    counters["newest_weight"] /= 1.0 - 1.0 / RELEVANCE_MEMORY
+    newest = counters["newest_weight"]
+    if newest > LARGEST_NEWEST:
+        rescale_statistics(forest.features, forest.moments, forest.buckets, newest)
+        rescale_statistics(
+            forest.residual_features, forest.residual_moments, forest.residual_buckets, newest
+        )
+        counters["newest_weight"] = 1.0
+
+
+@helper
+def weigh_for(
+    forest: Forest,
+    aim: int,
+    x: Array,
+    features: Array,
+    moments: Array,
+    buckets: Array,
+    target: float,
+    weight: float,
+) -> None:
+    """Do the work of weigh_features for one aim of the trees."""
+    scale = relevance_scale(forest, features, FLOOR)
     for j in range(forest.settings[0]["n_features"]):
+        feature = features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
-        value, base = x[j], weigh_feature(forest, j, scale)
+        value = x[j]
+        base = weigh_feature(forest, aim, j, scale * (FLOOR + feature["relevance"]))
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
-        feature, moments = forest.features[j], forest.moments[j]
         if forest.is_categorical[j]:
             k, value = int(value) % N_BUCKETS, feature["mean"]
         else:
             place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
             k = int(place) if place < N_BINS else N_BINS - 1
-        measure_pair(feature, moments, value, target, weight * newest)
-        count_target_in(feature, forest.buckets[j, k], target, weight * newest)
-        feature["relevance"] = relevance_of(feature, moments)
-    counters["newest_weight"] = newest / (1.0 - 1.0 / RELEVANCE_MEMORY)
-    if counters["newest_weight"] > LARGEST_NEWEST:
-        rescale_statistics(forest, counters["newest_weight"])
-        counters["newest_weight"] = 1.0
+        measure_pair(feature, moments[j], value, target, weight)
+        count_target_in(feature, buckets[j, k], target, weight)
+        feature["relevance"] = relevance_of(feature, moments[j])
 
 
 @hot
@@ -99,19 +125,19 @@ def relevance_of(feature: Record, moments: Array) -> float:
 
 
 @helper
-def rescale_statistics(forest: Forest, factor: float) -> None:
+def rescale_statistics(features: Array, moments: Array, buckets: Array, factor: float) -> None:
     """Divide all weights of past samples by a factor."""
-    for j in range(forest.settings[0]["n_features"]):
-        feature, moments = forest.features[j], forest.moments[j]
+    for j in range(len(features)):
+        feature = features[j]
         feature["weight"] = scaled_down(feature["weight"], factor)
         feature["squares"] /= factor
         feature["squares"] /= factor
         feature["total"] /= factor
         feature["within"] /= factor
-        moments[TOTAL] /= factor
-        moments[PRODUCT] /= factor
+        moments[j][TOTAL] /= factor
+        moments[j][PRODUCT] /= factor
         feature["n_used"] = 0.0
         for k in range(N_BUCKETS):
-            weight = scaled_down(forest.buckets[j, k, WEIGHT], factor)
-            forest.buckets[j, k, WEIGHT] = weight
+            weight = scaled_down(buckets[j, k, WEIGHT], factor)
+            buckets[j, k, WEIGHT] = weight
             feature["n_used"] += weight > 0.0

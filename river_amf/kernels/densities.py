@@ -62,12 +62,15 @@ def density_of(n: float, spread: float, error: float) -> tuple[float, float]:
 
 
 @hot
-def count_target(row: Array, first: int, n: float, target: float, weight: float) -> None:
-    """Update a mean and sum of squares, from `first` on, given the weight including the target."""
-    # As in West (1979).
+def count_target(row: Array, first: int, before: float, target: float, weight: float) -> None:
+    """Update a mean and sum of squares, from `first` on, given the weight before the target."""
+    # As in West (1979), but without the difference from the new mean, which may cancel.
+    n = before + weight
+    if n == 0.0:  # a faded weight may be too small for float64
+        return
     deviation = target - row[first + MEAN]
     row[first + MEAN] += deviation * (weight / n)
-    row[first + SQUARES] += weight * deviation * (target - row[first + MEAN])
+    row[first + SQUARES] += weight * (before / n) * deviation * deviation
 
 
 @hot
@@ -110,9 +113,9 @@ def score_target(
     by_logarithms: bool,
 ) -> float:
     """Count a target at a node whose weight was n; return its density there from before."""
-    # With `by_logarithms` it is the logarithm, to the power of the weight. Otherwise it is that only
-    # if the density is less than TINY, so that a negative number is a logarithm. If the targets do
-    # not vary, all densities count as 1.
+    # With `by_logarithms` it is the logarithm, to the power of the weight; else it is that only if
+    # the density is less than TINY, so that a negative number is a logarithm. If the targets do not
+    # vary, all densities count as 1.
     p = 0.0 if by_logarithms else 1.0
     fades = settings["fades"]
     if variance > 0.0:
@@ -139,7 +142,7 @@ def score_target(
         faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * faded[FADED_SHARE]
     if fades:
         fade_target(settings, faded, target, weight)
-    count_target(row, MEAN, n + weight, target, weight)
+    count_target(row, MEAN, n, target, weight)
     return p
 
 
@@ -169,7 +172,7 @@ def fade_target(settings: Record, faded: Array, target: float, weight: float) ->
     if weight != 1.0:
         rest = math.pow(gamma, weight)
         gain = -math.expm1(weight * math.log(gamma)) / (1.0 - gamma)
-    n = settled(rest * faded[FADED_SUM]) + gain
-    faded[FADED_SUM] = n
+    n = settled(rest * faded[FADED_SUM])
+    faded[FADED_SUM] = n + gain
     faded[FADED_COUNTS + SQUARES] = settled(rest * faded[FADED_COUNTS + SQUARES])
     count_target(faded, FADED_COUNTS, n, target, gain)

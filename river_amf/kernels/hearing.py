@@ -10,13 +10,15 @@ from river_amf.kernels.arrays import (
     inputs_of,
     output_of,
     sample_of,
+    terms_of,
 )
 from river_amf.kernels.compilation import hot
 from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, part
 from river_amf.kernels.standardisation import standardise
+from river_amf.kernels.trends import follow_trends
 from river_amf.kernels.voices import pace_of, use_voice
 from river_amf.kernels.words import count_words, hear_words, teach_words, words_of
-from river_amf.layout import CLASSIFICATION
+from river_amf.layout import CLASSIFICATION, REGRESSION
 
 PREDICT, UNHEARD, HEARD, LEARN = 0, 1, 2, 3  # what to do with a sample
 
@@ -53,6 +55,26 @@ def use_voices(
                 hear_words(forest, words, vote)
         if stage == LEARN:
             count_words(forest, words, label, weight)
+
+
+@part(
+    *(NO_VALUE, FOREST, INTEGER, INTEGER, INTEGER, NUMBER, NUMBER),
+    task=REGRESSION,
+    name="use_voices",
+)
+def use_voices_on_target(
+    forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
+) -> None:
+    """Do the same with the trends of a regression, which learn a sample before the trees."""
+    if stage == LEARN:
+        return
+    x = sample_of(sample, forest.settings[0]["n_features"])[1]
+    standardised, terms = inputs_of(output, forest)[0], terms_of(output, forest)
+    votes = output_of(output, forest)[1] if stage == PREDICT else forest.votes
+    learns = stage != PREDICT
+    standardise(forest, 0, x, learns, standardised[0])
+    hears = stage != HEARD
+    follow_trends(forest, x, standardised[0], terms, votes, 0, hears, learns, target, weight)
 
 
 @hot

@@ -14,7 +14,7 @@ from river_amf.kernels.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Recor
 from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.parts import NO_VALUE, NUMBER, ROW, part
 from river_amf.kernels.standardisation import forget_standards
-from river_amf.layout import CLASSIFICATION, N_BUCKETS, N_RECENT
+from river_amf.layout import CLASSIFICATION, N_BUCKETS, N_CODES, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
 MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
@@ -96,7 +96,8 @@ def take_range(forest: Forest, j: int, value: float) -> None:
                 feature["n_recent"] = 2
     forest.ranges[0, j], forest.ranges[1, j] = low, high
     if forest.settings[0]["range_intensity"]:
-        forest.intensity[j] = range_intensity(low, high)
+        for aim in range(len(forest.intensity)):
+            forest.intensity[aim, j] = range_intensity(low, high)
         if feature["n_recent"] == N_RECENT and high > low:
             reach = FAR * min(high - low, LARGEST_FLOAT)
             forest.limits[0, j], forest.limits[1, j] = low - reach, high + reach
@@ -138,7 +139,18 @@ def inner_range(values: Array) -> tuple[float, float]:
 @helper
 def forget_feature(forest: Forest, j: int) -> None:
     """Forget the statistics of a numeric feature."""
-    feature = forest.features[j]
+    forget_relevance(forest.features[j], forest.moments[j], forest.buckets[j])
+    if len(forest.residual_features) > 0:
+        moments, buckets = forest.residual_moments[j], forest.residual_buckets[j]
+        forget_relevance(forest.residual_features[j], moments, buckets)
+    for k in range(N_CODES if len(forest.profiles) > 0 else 0):
+        forest.profiles[j, k, 0] = forest.profiles[j, k, 1] = 0.0
+    forget_standards(forest, j)
+
+
+@helper
+def forget_relevance(feature: Record, moments: Array, buckets: Array) -> None:
+    """Forget what the relevance of a feature follows from."""
     feature["weight"] = 0.0
     feature["squares"] = 0.0
     feature["mean"] = 0.0
@@ -147,12 +159,11 @@ def forget_feature(forest: Forest, j: int) -> None:
     feature["explained"] = 0.0
     feature["n_used"] = 0.0
     feature["relevance"] = 0.0
-    forget_standards(forest, j)
-    for c in range(forest.moments.shape[1]):
-        forest.moments[j, c, 0] = 0.0
-        forest.moments[j, c, 1] = 0.0
+    for c in range(len(moments)):
+        moments[c, 0] = 0.0
+        moments[c, 1] = 0.0
         for k in range(N_BUCKETS):
-            forest.buckets[j, k, c] = 0.0
+            buckets[k, c] = 0.0
 
 
 @part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER, task=CLASSIFICATION)
@@ -161,11 +172,13 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     # Older samples count less because the weight of the newest one keeps growing.
     settings, counters = forest.settings[0], forest.counters[0]
     n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
-    scale, newest = relevance_scale(forest), counters["newest_weight"]
+    scale = relevance_scale(forest, forest.features, RELEVANCE_FLOOR)
+    newest = counters["newest_weight"]
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
-        value, base = x[j], weigh_feature(forest, j, scale)
+        value = x[j]
+        base = weigh_feature(forest, 0, j, scale * (RELEVANCE_FLOOR + feature["relevance"]))
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
         moments, taken = forest.moments[j], weight * newest
@@ -187,21 +200,20 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
 
 
 @hot
-def relevance_scale(forest: Forest) -> float:
+def relevance_scale(forest: Forest, features: Array, floor: float) -> float:
     """One over the mean relevance of the features, floor included."""
     n_features, total = forest.settings[0]["n_features"], 0.0
     for j in range(n_features):
-        total += RELEVANCE_FLOOR + forest.features[j]["relevance"]
+        total += floor + features[j]["relevance"]
     return n_features / total if n_features > 0 else 0.0
 
 
 @hot
-def weigh_feature(forest: Forest, j: int, scale: float) -> float:
-    """Weight the intensity of a feature by its relevance; return it without that."""
+def weigh_feature(forest: Forest, aim: int, j: int, factor: float) -> float:
+    """Weight the intensity of a feature by its relative relevance; return it without that."""
     is_categorical = forest.is_categorical[j]
     base = 1.0 if is_categorical else range_intensity(forest.ranges[0, j], forest.ranges[1, j])
-    relevance = RELEVANCE_FLOOR + forest.features[j]["relevance"]
-    forest.intensity[j] = min(base * (scale * relevance), LARGEST_FLOAT)
+    forest.intensity[aim, j] = min(base * factor, LARGEST_FLOAT)
     return base
 
 

@@ -171,14 +171,16 @@ def learn_in_forest(
         if n_ready < 0:
             return n_ready
         clip_outliers(forest, sample[0], n_features, sample[1])
+        forest.aims[0] = target
         if has_voices(settings):
             stage = HEARD if has_votes else UNHEARD
             use_voices(forest, address, output, stage, target, weight)
-        update_intensity(forest, sample[0], target, weight)
+        update_intensity(forest, sample[0], forest.aims[0], weight)
         if keeps_rows:
             store_row(forest, sample[1], int(target), weight)
         handle["version"] += 1
         handle["target"], handle["weight"] = target, weight
+    n_aims = len(forest.aims)
     row = counters["n_rows"] - 1
     x = sample[2] if settings["has_categories"] else sample[1]
     for t in range(max(first_tree, 0), len(trees)):
@@ -187,11 +189,12 @@ def learn_in_forest(
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
         if hears_trees(settings) and not has_votes:
             take_vote(forest, t, x, forest.votes[t, 0])
-        lack = learn_tree(forest, tree_of(forest, t, forest.intensity), x, target, weight, row)
+        own, tree = forest.aims[t % n_aims], tree_of(forest, t, forest.intensity[t % n_aims])
+        lack = learn_tree(forest, tree, x, own, weight, row)
         if lack != NOTHING:
             return lack
         if settings["judges_trees"]:
-            judge_tree(forest, t, forest.votes[t, 0], target, weight)
+            judge_tree(forest, t, forest.votes[t, 0], own, weight)
     handle["next_tree"] = NONE
     if settings["learns_vote"]:
         learn_vote(forest, forest.votes, 0, target, weight)

@@ -50,6 +50,7 @@ JUDGE_TREE = PARTS.index("judge_tree")
 STANDARDISE = PARTS.index("standardise")
 USE_VOICE = PARTS.index("use_voice")
 USE_VOICES = PARTS.index("use_voices")
+FOLLOW_TRENDS = PARTS.index("follow_trends")
 HEAR_WORDS = PARTS.index("hear_words")
 TEACH_WORDS = PARTS.index("teach_words")
 COUNT_WORDS = PARTS.index("count_words")
@@ -59,22 +60,26 @@ _BOTH = tuple(range(len(TASKS)))
 
 
 def part(
-    returns: Any, *arguments: Any, task: int | None = None, allocates: bool = False
+    returns: Any,
+    *arguments: Any,
+    task: int | None = None,
+    name: str | None = None,
+    allocates: bool = False,
 ) -> Callable[[F], F]:
     """Make a function a part, with a forest as its first argument, for one task or for all."""
     tasks = _BOTH if task is None else (task,)
 
     def decorate(function: F) -> F:
-        name = function.__name__
+        own = name or function.__name__
         if numba.config.DISABLE_JIT:
             for each in tasks:
-                PART_ADDRESSES[each, PARTS.index(name)] = 1
-                _PARTS[each, name] = function, arguments
-            return cast(F, _plain_caller(name))
+                PART_ADDRESSES[each, PARTS.index(own)] = 1
+                _PARTS[each, own] = function, arguments
+            return cast(F, _plain_caller(own))
         compiled = cached(function, no_cpython_wrapper=True, _nrt=allocates)
         for each in tasks:
-            _PARTS[each, name] = compiled, arguments
-        return cast(F, _caller(name, returns, arguments))
+            _PARTS[each, own] = compiled, arguments
+        return cast(F, _caller(own, returns, arguments))
 
     return decorate
 

@@ -17,6 +17,7 @@ from river_amf.kernels.densities import estimate_of, score_target, spread_about
 from river_amf.kernels.estimates import multiply_odds, note_share, shares, tempered
 from river_amf.kernels.growth import grow
 from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, part
+from river_amf.kernels.stacking import decay_of
 from river_amf.kernels.structure import is_leaf, next_node, pass_on
 from river_amf.layout import FADED_SHARE, LOCATION, MEAN, REGRESSION, SPREAD, SQUARES
 
@@ -163,12 +164,3 @@ def judge_tree(forest: Forest, t: int, vote: Array, target: float, weight: float
     if state["error_weight"] > ENOUGH:
         variance = max(state["error_squares"] / state["error_weight"], LEAST_VARIANCE * total)
     state["variance"] = variance if total > NO_VARIANCE else 0.0
-
-
-@hot
-def decay_of(factor: float, weight: float) -> tuple[float, float]:
-    """What a sample makes of a faded sum, and what it counts there, as if it came bit by bit."""
-    if weight == 1.0:
-        return factor, 1.0
-    exponent = weight * math.log(factor)
-    return math.exp(exponent), math.expm1(exponent) / (factor - 1.0)

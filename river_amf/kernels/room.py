@@ -14,6 +14,7 @@ from river_amf.kernels.parts import (
     BOUND_ROWS,
     COUNT_WORDS,
     EXPAND_LEAF,
+    FOLLOW_TRENDS,
     HEAR_WORDS,
     JUDGE_TREE,
     LEARN_TREE,
@@ -45,7 +46,7 @@ def hears_trees(settings: Record) -> bool:
 @hot
 def has_voices(settings: Record) -> bool:
     """Whether anything besides the trees listens to a sample."""
-    return settings["n_voices"] > 0 or settings["n_words"] > 0
+    return settings["n_voices"] > 0 or settings["n_words"] > 0 or settings["n_trends"] > 0
 
 
 @hot
@@ -58,11 +59,13 @@ def lack_to_predict(forest: Forest) -> int:
         return UNCOMPILED - POOL_VOTES
     if parts[HEAR_WORDS] == 0 and forest.settings[0]["hears_words"]:
         return UNCOMPILED - HEAR_WORDS
-    if len(forest.voices) > 0:
+    if len(forest.standards) > 0:
         if parts[STANDARDISE] == 0:
             return UNCOMPILED - STANDARDISE
-        if parts[USE_VOICE] == 0:
+        if parts[USE_VOICE] == 0 and len(forest.voices) > 0:
             return UNCOMPILED - USE_VOICE
+        if parts[FOLLOW_TRENDS] == 0 and len(forest.trends) > 0:
+            return UNCOMPILED - FOLLOW_TRENDS
     if parts[USE_VOICES] == 0 and has_voices(forest.settings[0]):
         return UNCOMPILED - USE_VOICES
     return NOTHING

@@ -188,13 +188,13 @@ def bound_rows(forest: Forest, most: int) -> None:
         if 4 * count_listed(forest) <= 3 * most:
             return
         for t in range(len(forest.trees)):
-            tree = tree_of(forest, t, forest.intensity)
+            tree = tree_of(forest, t, forest.intensity[0])
             for index in range(tree.state["n_nodes"]):
                 if tree.nodes[index]["n_rows"] > 1:
                     thin_leaf(forest, tree, index, least)
     if 4 * count_listed(forest) > 3 * most:
         for t in range(len(forest.trees)):
-            release_rows(forest, tree_of(forest, t, forest.intensity))
+            release_rows(forest, tree_of(forest, t, forest.intensity[0]))
 
 
 @hot
@@ -217,7 +217,7 @@ def keep_few_rows(arena: int) -> int:
     settings, counters, trees = forest.settings[0], forest.counters[0], forest.trees
     for t in range(len(trees)):
         if is_spent(settings, trees[t]):
-            release_rows(forest, tree_of(forest, t, forest.intensity))
+            release_rows(forest, tree_of(forest, t, forest.intensity[0]))
     if not is_keeping_rows(settings, trees, count_late(settings, trees)):
         forget_rows(counters)
     elif settings["interval"] > 0:

@@ -61,7 +61,7 @@ def hear_voice(
             own[1 + j] = standardised[j]
     else:
         n_inputs = 1 + N_COSINES
-        take_cosines(forest, v - 1, standardised, inputs[1], own)
+        take_cosines(forest, v - 1, standardised, inputs[1], own, 1)
     for c in range(n_labels):
         vote[c] = dot(forest.voice_weights[v, c], own, n_inputs)
     n_before = 0  # categorical features before this one
