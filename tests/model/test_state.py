@@ -109,9 +109,11 @@ for view, owner, names in (
         assert strides == array.strides or array.size == 0, name  # an empty array may have any
 
 tree = "tree_of(forest_of(arena), 1, forest_of(arena).intensity[0])"
-for name in ("nodes", "counts", "faded", "boxes", "links"):
+for name in ("nodes", "counts", "targets", "faded", "boxes", "links"):
     array = getattr(arena, name)[1]
-    assert seen(tree, name) == (array.shape, array.strides, array.ctypes.data), name
+    shape, strides, address = seen(tree, name)
+    assert (shape, address) == (array.shape, array.ctypes.data), name
+    assert strides == array.strides or array.size == 0, name
 
 @numba.njit
 def records(address):
