@@ -46,9 +46,12 @@ _SIZES = {"counters", "trees"}  # the arrays that hold the numbers of nodes, box
 
 # Fields that files of an earlier format lack, with the value they get: array -> field -> value. To
 # add a field to a record of `layout`, increase container.FORMAT and name it here.
+_OF_TARGETS = ("least_target", "largest_target", "target_weight", "target_mean", "target_squares")
+_OF_ERRORS = ("fast_errors", "fast_weight", "slow_errors", "slow_weight")
 ADDED: dict[str, dict[str, float]] = {
-    "trees": {"n_restarts": 0.0, "variance": 0.0, "error_weight": 0.0, "error_squares": 0.0},
-    "counters": {"n_chosen": 0.0, "words_vote": 0.0},
+    "trees": dict.fromkeys(("n_restarts", "variance", "error_weight", "error_squares"), 0.0),
+    "counters": dict.fromkeys(("n_chosen", "words_vote", *_OF_TARGETS, *_OF_ERRORS), 0.0)
+    | {"newest_profile": 1.0},
 }
 
 
@@ -101,6 +104,8 @@ def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
     may_be_there = set(COPIED) - own.keys()
     demand(_SIZES <= arrays.keys() <= may_be_there, "list of arrays")
     there = {name: fitted(name, array) for name, array in (arrays | own).items()}
+    if "intensity" in there and there["intensity"].ndim == 1:  # before format 5, for one aim
+        there["intensity"] = there["intensity"][np.newaxis]
     _check_sizes(there)
     lengths = lengths_in_use(*(there[name] for name in ("settings", "counters", "trees")))
     absent = [name for name in COPIED if name not in there]
