@@ -290,7 +290,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         scale of its error, and the path of the sample down a tree. For each node on the path it
         lists the share that the node takes of the remaining mass, the resulting mass in the tree's
         prediction, the node's own estimate, the samples in its cell with the mean and standard
-        deviation of their targets, and the condition at its split that the sample meets.
+        deviation of their targets, and the condition at its split that the sample meets. With a
+        learned vote and a trend, it also shows how voters meet, and which inputs tell the trend
+        most.
 
         Parameters
         ----------
@@ -303,7 +305,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Returns
         -------
         str
-            The explanation. `inspection.path` returns the path as a table.
+            The explanation. `inspection.path` returns the path as a table, and
+            `inspection.linear_weights` the weights of the trend.
 
         Raises
         ------

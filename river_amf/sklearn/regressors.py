@@ -226,8 +226,8 @@ class AMFRegressor(RegressorMixin, Forest):
         """Predict an interval for the target of each row, which should contain a share of them.
 
         The width follows from how sure the forest is of each prediction, and from its errors of
-        late, so that intervals keep their level through a drift. They take their time to learn how
-        to: expect them to be right after some hundred rows.
+        late, so that intervals keep their level through a drift. Expect them to do so after some
+        hundred rows.
 
         Parameters
         ----------
