@@ -264,10 +264,10 @@ _RBF = synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001)
 _HYPERPLANE = synth.Hyperplane(1, n_drift_features=10, mag_change=0.001, sigma=0.011)
 _LINEAR = _Linear(1, noise=0.1, n_drift_features=10, mag_change=0.001, sigma=0.011)
 _EXPANDING = synth.FriedmanDrift("lea", (_PERIOD, 2 * _PERIOD, 3 * _PERIOD), seed=1)
-_SWAPPED = synth.FriedmanDrift("gra", (_PERIOD, 2 * _PERIOD), seed=1)
+_SWAPPED = synth.FriedmanDrift("gra", (_PERIOD, 2 * _PERIOD), seed=2)
 # for a width after each of these places, river takes samples of both concepts by halves
 _STARTS = tuple(middle - _WIDTH // 2 for middle in (_PERIOD, 2 * _PERIOD))
-_SLOW = synth.FriedmanDrift("gsg", _STARTS, transition_window=_WIDTH, seed=1)
+_SLOW = synth.FriedmanDrift("gsg", _STARTS, transition_window=_WIDTH, seed=3)
 
 _BY_KIND = {
     "abrupt": [
@@ -293,7 +293,7 @@ _TO_REGRESS = [
     DriftStream("friedman_gradual", [_SLOW], 3 * _PERIOD, _WIDTH, (_PERIOD, 2 * _PERIOD)),
     DriftStream("friedman_recurring", [_SWAPPED], 3 * _PERIOD, drifts=_SWAPPED.position),
     DriftStream("linear_moving", [_LINEAR], 4 * _PERIOD),
-    DriftStream("friedman", [synth.Friedman(seed=1)], 4 * _PERIOD, drifts=()),
+    DriftStream("friedman", [synth.Friedman(seed=4)], 4 * _PERIOD, drifts=()),
     DriftStream("planes", [synth.Planes2D(seed=1)], 4 * _PERIOD, drifts=()),
     DriftStream("mv", [synth.Mv(seed=1)], 4 * _PERIOD, drifts=()),
 ]

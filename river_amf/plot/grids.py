@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import frames, paths
-from river_amf.explanation import name
 from river_amf.forest import Forest
 from river_amf.kinds import Number, as_number, is_missing, shown
 from river_amf.plot.canvas import Axes
+from river_amf.wording import name
 
 Sample = tuple[dict[Any, Any], Any]
 

@@ -8,7 +8,7 @@ import pickle
 import urllib.request
 
 import pytest
-from river import compose, evaluate, forest, linear_model, metrics, naive_bayes, preprocessing, tree
+from river import compose, evaluate, forest, metrics, naive_bayes, neighbors, preprocessing, tree
 from river.datasets import AirlinePassengers, WaterFlow, base, synth
 
 from river_amf import evaluation
@@ -409,7 +409,7 @@ def test_any_stream_of_classes_runs(name):
 @pytest.mark.parametrize("name", TRACKS["regression"])
 def test_any_stream_for_regression_runs(name):
     scaled = compose.SelectType(int, float) | preprocessing.StandardScaler()
-    model = scaled | linear_model.LinearRegression()
+    model = scaled | neighbors.KNNRegressor()
     assert_runs(model, load_track("regression"), STREAMS[name])
 
 
