@@ -66,13 +66,8 @@ LAYERS = [
     {"baselines.classification", "baselines.regression"},
     {"baselines.preparation"},
     {"importance", "linear"},
-<<<<<<< HEAD
-    {"classifier", "regressor"},
-    {"forest", "dummy"},
-=======
     {"classifier", "regressor", "dummy"},
     {"forest", "target_explanation"},
->>>>>>> refs/h/faces
     {"engine", "explanation", "trees"},
     {"restoring", "room", "sparse_rows", "wording"},
     {"columns", "persistence.soundness", "persistence.values", "pruning", "settings"},
@@ -96,16 +91,8 @@ LAYERS = [
     {"kernels"},
     {"kernels.blocks", "kernels.warming"},
     {"kernels.learning"},
-<<<<<<< HEAD
     {"kernels.hearing", "kernels.regression"},
     {"kernels.expansion", "kernels.growth", "kernels.trends", "kernels.voting"},
-=======
-    {"kernels.hearing"},
-    {"kernels.expansion", "kernels.intervals", "kernels.voting"},
-    {"kernels.correlation", "kernels.regression"},
-    {"kernels.growth"},
-    {"kernels.densities"},
->>>>>>> refs/h/faces
     {"kernels.aggregation", "kernels.room", "kernels.tracing", "kernels.words"},
     {"kernels.correlation", "kernels.intervals", "kernels.profiles", "kernels.voices"},
     {"kernels.store", "kernels.intensity", "kernels.cosines"},
