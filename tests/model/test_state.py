@@ -102,7 +102,7 @@ for view, owner, names in (
         assert (shape, address) == (array.shape, array.ctypes.data), name
         assert strides == array.strides or array.size == 0, name  # an empty array may have any
 
-tree = "tree_of(forest_of(arena), 1, forest_of(arena).intensity)"
+tree = "tree_of(forest_of(arena), 1, forest_of(arena).intensity[0])"
 for name in ("nodes", "counts", "faded", "boxes", "links"):
     array = getattr(arena, name)[1]
     assert seen(tree, name) == (array.shape, array.strides, array.ctypes.data), name
@@ -110,7 +110,7 @@ for name in ("nodes", "counts", "faded", "boxes", "links"):
 @numba.njit
 def records(address):
     forest = forest_of(address)
-    tree = tree_of(forest, 1, forest.intensity)
+    tree = tree_of(forest, 1, forest.intensity[0])
     of_tree = tree.state["key"], tree.settings["step"], len(tree.intensity)
     return of_tree, forest.handle["version"], forest.parts.shape
 
