@@ -36,12 +36,16 @@ def explain(
         if len(proba) > 1:
             parts.append(_inputs(arena, features, list(labels), heard, proba))
     parts += [_path(arena, features, list(labels), values, proba, t) for t in chosen]
-    if len(chosen) < n_trees:
-        parts.append(
-            "For the path in another tree: debug_one(x, tree=...), "
-            f"with tree from 0 to {n_trees - 1}"
-        )
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *other_trees(n_trees, chosen)])
+
+
+def other_trees(n_trees: int, chosen: list[int]) -> list[str]:
+    """Return how to see the other trees, if there are any."""
+    if len(chosen) == n_trees:
+        return []
+    return [
+        f"For the path in another tree: debug_one(x, tree=...), with tree from 0 to {n_trees - 1}"
+    ]
 
 
 def _prediction(proba: dict[Hashable, float]) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from river import base
 from river.conf import Interval
 
-from river_amf import frames
+from river_amf import frames, paths, target_explanation
 from river_amf.engine import Answers, Engine
 from river_amf.forest import Forest
 from river_amf.layout import LOCATION, LOWER, REGRESSION, UPPER
@@ -282,6 +282,70 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         check_level("level", level)
         return Interval(*self._engine.lock.run(self._engine.predict_interval, x, float(level)))
+
+    def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
+        """Explain the prediction for one sample as text.
+
+        The text shows the prediction of the forest and its interval, that of each tree and the
+        scale of its error, and the path of the sample down a tree. For each node on the path it
+        lists the share that the node takes of the remaining mass, the resulting mass in the tree's
+        prediction, the node's own estimate, the samples in its cell with the mean and standard
+        deviation of their targets, and the condition at its split that the sample meets.
+
+        Parameters
+        ----------
+        x
+            Features, as in `predict_one`.
+        tree
+            Index of the tree whose path is shown, from 0. With `None`, all paths are shown if there
+            are at most three trees, otherwise only that of tree 0.
+
+        Returns
+        -------
+        str
+            The explanation. `inspection.path` returns the path as a table.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` is invalid, as in `learn_one`, or `tree` is not an integer.
+        IndexError
+            If there is no such tree.
+
+        Examples
+        --------
+        >>> from river_amf import AMFRegressor
+        >>> model = AMFRegressor(n_estimators=2, seed=1)
+        >>> for length, price in [(1.0, 10.0), (1.5, 11.0), (4.0, 29.0), (4.5, 30.0)]:
+        ...     model.learn_one({"length": length}, price)
+        >>> print(model.debug_one({"length": 1.2}, tree=0))
+        Prediction: 16.1
+          90 % interval from -0.5 to 432.5
+        <BLANKLINE>
+        Trees (the forest predicts their mean)
+          tree  prediction  scale  depth
+             0        15.0   10.3   0.99
+             1        17.1   10.9   1.93
+        <BLANKLINE>
+        Path in tree 0, of 7 nodes
+          node   share    mass  estimate  samples  mean  std  split
+             1  0.0092  0.0092      20.0        4  20.0  9.5  length <= 1.42
+             0  1.0000  0.9908      15.0        1  10.0  0.0  leaf
+        <BLANKLINE>
+        For the path in another tree: debug_one(x, tree=...), with tree from 0 to 1
+        """
+        return self._read(self._explain, x, tree)
+
+    def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
+        prediction, interval = self.predict_one(x), self.predict_interval_one(x)
+        if tree is not None:
+            tree = paths.check_tree(self.n_estimators, tree)
+        heard = self._engine.lock.run(self._engine.listen, x)
+        if self._arena is None or heard is None:
+            return "No sample has been learned yet, so there is no prediction to explain."
+        ends, origin = (interval.lower, interval.upper), self._labels.origin
+        known = self._arena, self._features, origin
+        return target_explanation.explain(*known, heard, ends, prediction, tree)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row.

@@ -105,13 +105,16 @@ def categories_text(
 def scaled(value: float, scale: float) -> str:
     """Return a number with so many decimals that the scale of its errors has three digits.
 
-    >>> scaled(12.3456, 0.5), scaled(1234.5, 30.0), scaled(12.3456, 0.0), scaled(1e-12, 1e-13)
-    ('12.346', '1234.5', '12.3456', '1e-12')
+    >>> scaled(12.3456, 0.5), scaled(1234.5, 30.0), scaled(12.3456, 0.0), scaled(1.2345e-12, 1e-13)
+    ('12.346', '1234.5', '12.3456', '1.234e-12')
     """
-    decimals = 2 - math.floor(math.log10(scale)) if scale > 0.0 else _MOST_DECIMALS + 1
+    if scale <= 0.0 or value == 0.0:
+        return f"{value + 0.0:.6g}"  # not -0.0
+    decimals = 2 - math.floor(math.log10(scale))
     if decimals > _MOST_DECIMALS or abs(value) >= 1e15:
-        return f"{value:.6g}"
-    return f"{value:.{max(decimals, 0)}f}"
+        more = math.floor(math.log10(abs(value) / scale))
+        return f"{value:.{min(max(3 + more, 3), 17)}g}"
+    return f"{round(value, max(decimals, 0)) + 0.0:.{max(decimals, 0)}f}"
 
 
 def table(rows: tables.Rows, left: Sequence[int] = ()) -> str:

@@ -59,3 +59,55 @@ PARAMETERS = st.fixed_dictionaries(
         "use_aggregation": st.just(False),
     },
 )
+
+
+def _jump(values: list[float]) -> list[float]:
+    """Let the targets be constant at first, and then jump."""
+    half = len(values) // 2
+    return [values[0]] * half + values[half:]
+
+
+# how the targets of a stream follow from numbers between -10 and 10
+TARGETS = {
+    "plain": lambda values: values,
+    "ties": lambda values: [float(round(value / 4)) for value in values],
+    "ints": lambda values: [round(value) for value in values],
+    "bools": lambda values: [value > 0 for value in values],
+    "constant": lambda values: values[:1] * len(values),
+    "a jump": _jump,
+    "heavy tails": lambda values: [value**9 for value in values],
+    "offset": lambda values: [1e8 + value for value in values],
+    "tiny": lambda values: [1e-12 * value for value in values],
+    "huge": lambda values: [1e12 * value for value in values],
+    "hardly any": lambda values: [1e-150 * value for value in values],
+    "the largest": lambda values: [5e98 * value for value in values],
+}
+WEIGHTS = [1.0, 1.0, 1.0, 0.5, 2.0, 0.0, 1e-9]
+
+
+@st.composite
+def streams_of_numbers(
+    draw: st.DrawFn, max_size: int = 30, targets: tuple[str, ...] = tuple(TARGETS)
+) -> list[tuple[dict[Any, Any], Any, float]]:
+    """Draw a stream with numbers as targets, of one of the kinds of `TARGETS`."""
+    samples = draw(streams(max_size=max_size, weighted=False))
+    size = {"min_size": len(samples), "max_size": len(samples)}
+    values = draw(st.lists(st.floats(-10, 10), **size))
+    weights = draw(st.lists(st.sampled_from(WEIGHTS), **size))
+    made = TARGETS[draw(st.sampled_from(targets))](values)
+    return [(x, y, w) for (x, _, _), y, w in zip(samples, made, weights, strict=True)]
+
+
+PARAMETERS_OF_NUMBERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "max_nodes": st.sampled_from([1, 2, 3, 7, 15]),
+        "max_categories": st.sampled_from([1, 2, 3]),
+        "split_intensity": st.sampled_from(["range", "unit"]),
+        "on_mismatch": st.just("missing"),
+        "split_prior": st.sampled_from([0.2, 0.8]),
+        "step": st.sampled_from([0.5, 2.0]),
+        "fading_factor": st.sampled_from([1e-12, 0.5, 0.9, 1 - 1e-12]),
+        "use_aggregation": st.just(False),
+    },
+)

@@ -13,7 +13,7 @@ import sys
 import warnings
 from pathlib import Path
 
-import naive
+import naive_features
 import numba
 import pytest
 
@@ -21,7 +21,7 @@ import river_amf
 from river_amf.kernels import cache, compilation
 
 PACKAGE = Path(river_amf.__file__).parent
-NUMBER = naive.category_number(3, 0, 7)
+NUMBER = naive_features.category_number(3, 0, 7)
 
 # a kernel that calls a helper of another file
 CALL = """
@@ -348,6 +348,7 @@ def test_a_relative_folder_of_the_user_stays_where_it_was(tmp_path, monkeypatch)
 
 
 AS_IT_WAS = """
+import naive_features
 import numba
 names = ["CACHE_DIR", "CACHE_LOCATOR_CLASSES"]
 before = [getattr(numba.config, name, None) for name in names]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from river_amf import AMFClassifier
+from river_amf import AMFClassifier, AMFRegressor
 
 pytestmark = pytest.mark.slow
 
@@ -62,6 +62,7 @@ def shape_of_sample(node):
 def shape_of_tree(arena, tree, stop_if_pure):
     """Read the shape from the arrays; making thousands of tables would take most of the time."""
     nodes = {name: arena.nodes[tree][name].tolist() for name in arena.nodes.dtype.names}
+    # real targets have no counts, and cells are never pure
     is_pure = (np.count_nonzero(arena.counts[tree], axis=1) == 1).tolist()
     root = int(arena.trees["root"][tree])
     depths, times = [], []
@@ -92,6 +93,15 @@ def online(*order, split_pure=False):
     )
     for i in order:
         model.learn_one(dict(enumerate(ROWS[i])), LABELS[i])
+    return model._arena
+
+
+@functools.cache
+def online_with_numbers(*order):
+    """Learn the rows in an order, with numbers as targets, in many trees."""
+    model = AMFRegressor(n_estimators=N_TREES, split_intensity="unit", seed=9)
+    for i in order:
+        model.learn_one(dict(enumerate(ROWS[i])), 0.5 * LABELS[i])
     return model._arena
 
 
@@ -131,6 +141,11 @@ def test_the_order_of_samples_does_not_change_the_law():
 
 def test_splitting_always_follows_the_law_of_a_mondrian_tree():
     assert_same_law(shapes(online(*IN_ORDER, split_pure=True)), drawn(stop_if_pure=False))
+
+
+@pytest.mark.parametrize("order", [IN_ORDER, SHUFFLED])
+def test_trees_for_numbers_follow_the_law_of_a_mondrian_tree(order):
+    assert_same_law(shapes(online_with_numbers(*order)), drawn(stop_if_pure=False))
 
 
 def test_late_splitting_follows_the_law_of_splitting_always():

@@ -5,6 +5,7 @@ import math
 import random
 
 import naive
+import naive_features
 import pytest
 from generated import streams
 from hypothesis import given, settings
@@ -240,7 +241,7 @@ def test_the_top_of_an_expansion_keeps_its_share_and_the_new_nodes_replay():
     assert len(shares) > 2
     assert shares.pop(tree.root) == pytest.approx(0.5)
     for node, share in shares.items():
-        stored = [sample for sample in node.samples if sample.label == "x"]
+        stored = [sample for sample in node.samples if sample.target == "x"]
         mixture = model.fresh_mixture()
         for _ in stored:
             mixture.learn(0, 1.0)
@@ -265,7 +266,7 @@ def test_faded_counts_win_where_the_label_changes_and_share_says_so():
 
 
 def observed(values):
-    observed_range, told = naive.ObservedRange(), []
+    observed_range, told = naive_features.ObservedRange(), []
     for value in values:
         told.append(observed_range.add(value))
     return observed_range, told
@@ -385,7 +386,7 @@ def test_relevance_leaves_out_what_is_missing_late_or_suspect():
     model.learn_one({"a": 1e6}, 0)
     assert len(a.observations) == 70
     assert model.split_intensities() == pytest.approx(before, rel=1e-12)  # age alone changes little
-    raised = [naive.RELEVANCE_FLOOR + column.relevance(71) for column in (a, b, c, late)]
+    raised = [naive_features.RELEVANCE_FLOOR + column.relevance(71) for column in (a, b, c, late)]
     base = [1 / 16, 1, 1, 1 / 18]
     expected = [lam * r / (sum(raised) / 4) for lam, r in zip(base, raised, strict=True)]
     assert model.split_intensities() == pytest.approx(expected, rel=1e-12)

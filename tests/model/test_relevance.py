@@ -5,15 +5,15 @@ import itertools
 import pickle
 import random
 
-import naive
+import naive_features
 import numpy as np
 import pandas as pd
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 
-RELEVANCE_MEMORY = naive.RELEVANCE_MEMORY
-RELEVANCE_FLOOR = naive.RELEVANCE_FLOOR
+RELEVANCE_MEMORY = naive_features.RELEVANCE_MEMORY
+RELEVANCE_FLOOR = naive_features.RELEVANCE_FLOOR
 
 
 def forest(kind=AMFClassifier, **parameters):

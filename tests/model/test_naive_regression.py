@@ -1,0 +1,196 @@
+"""The compiled forest for numbers against the object-per-node reference, fed the same draws."""
+
+import itertools
+
+import naive_regression as naive
+import numpy as np
+import pytest
+from generated import PARAMETERS_OF_NUMBERS, streams_of_numbers
+from hypothesis import given, settings
+
+from river_amf import AMFRegressor, inspection
+from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
+from river_amf.settings import begin
+
+TOLERANCE = 1e-10  # of predictions, relative to the range of the targets
+ROUNDING = 1e-14  # of sums of squares, relative to the square of the range
+
+LONGER = {
+    "plain": {},
+    "budget": {"max_nodes": 101},
+    "unit": {"split_intensity": "unit", "split_prior": 0.8, "step": 0.5},
+    "leaf alone": {"use_aggregation": False},
+    "fading": {"fading_factor": 0.5},
+    "fading, budget": {"fading_factor": 0.7, "max_nodes": 51, "split_prior": 0.7, "step": 2.0},
+    "hardly any fading": {"fading_factor": 1 - 1e-12},
+    "nothing but fading": {"fading_factor": 1e-12, "max_categories": 5},
+}
+
+
+def pair(n_estimators=2, **parameters):
+    """Make a compiled and a naive forest that draw the same random numbers."""
+    model = AMFRegressor(n_estimators=n_estimators, seed=5, **parameters)
+    arena = begin(model)
+    random_states, keys = arena.trees["random_state"].tolist(), arena.trees["key"].tolist()
+    return model, naive.NaiveRegressor(random_states, keys, **parameters)
+
+
+def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
+    """Compare a tree node by node; `scale` is the range of the targets."""
+    table = inspection.node_table(model, tree).set_index("node")
+    names, arena = list(model._features), model._arena
+    own = reference.trees[tree]
+    if own.root is None:
+        assert len(table) == 0
+        return
+    pending = [(int(table.index[table["parent"] < 0][0]), own.root)]
+    n_nodes = 0
+    while pending:
+        index, node = pending.pop()
+        row = table.loc[index]
+        n_nodes += 1
+        assert row["time"] == pytest.approx(node.time, rel=1e-12)
+        box = {names[j]: ends for j, ends in node.box().items()}
+        assert row["range_min"] == {name: low for name, (low, _) in box.items()}
+        assert row["range_max"] == {name: high for name, (_, high) in box.items()}
+        sums = node.sums()
+        assert row["n_samples"] == node.n_samples()
+        mean, squares = arena.targets[tree, index, [MEAN, SQUARES]]
+        assert mean == pytest.approx(sums.mean, rel=1e-12, abs=tolerance * scale)
+        assert squares == pytest.approx(sums.squares, rel=1e-9, abs=ROUNDING * scale**2)
+        if model.fading_factor is not None:
+            faded, sums = arena.faded[tree, index], node.faded_sums()
+            assert faded[FADED_SHARE] == pytest.approx(node.share, rel=1e-9)
+            assert faded[FADED_SUM] == pytest.approx(sums.weight, rel=1e-12)
+            mean, squares = faded[FADED_COUNTS + MEAN], faded[FADED_COUNTS + SQUARES]
+            assert mean == pytest.approx(sums.mean, rel=1e-12, abs=tolerance * scale)
+            assert squares == pytest.approx(sums.squares, rel=1e-9, abs=ROUNDING * scale**2)
+        if node.is_leaf():
+            assert row["left"] < 0
+        else:
+            assert row["feature"] == names[node.feature]
+            assert row["threshold"] == pytest.approx(node.threshold, rel=1e-12, abs=1e-300)
+            assert row["log_odds"] == pytest.approx(node.log_odds(), rel=1e-9, abs=1e-9)
+            pending += [(int(row["left"]), node.left), (int(row["right"]), node.right)]
+    assert n_nodes == len(table)
+    assert arena.trees["random_state"][tree] == own.random.state
+    assert arena.trees["variance"][tree] == pytest.approx(own.noise() or 0.0, rel=1e-9)
+
+
+def check_same_state(model, reference):
+    """Compare the state outside the trees."""
+    arena = model._arena
+    for j, column in enumerate(reference.columns.values()):
+        if not column.is_categorical:
+            assert tuple(arena.ranges[:, j]) == (column.range.low, column.range.high)
+            assert arena.features["credit"][j] == pytest.approx(column.range.credit, abs=1e-12)
+    if model.fading_factor is not None:
+        assert model.fading_share == pytest.approx(reference.fading_share(), rel=1e-9)
+
+
+def learn_both(model, reference, stream, tolerance=TOLERANCE):
+    """Let both learn a stream, and compare every prediction; return the range of the targets."""
+    first, scale = next((float(y) for _, y, w in stream if w > 0), 0.0), 0.0
+    for x, y, w in stream:
+        expected = reference.predict_one(x)
+        close = pytest.approx(expected, rel=1e-15, abs=tolerance * scale)
+        assert model.predict_one(x) == close
+        model.learn_one(x, y, w)
+        reference.learn_one(x, y, w)
+        if w > 0:
+            scale = max(scale, abs(float(y) - first))
+    return scale
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(streams_of_numbers(max_size=60), PARAMETERS_OF_NUMBERS)
+def test_predictions_and_trees_equal_the_reference(stream, parameters):
+    model, reference = pair(**parameters)
+    scale = learn_both(model, reference, stream)
+    if reference.n_learnt:
+        for tree in range(2):
+            check_same_tree(model, reference, tree, scale)
+        check_same_state(model, reference)
+
+
+def long_stream(n_samples=300):
+    """Yield numbers with outliers, categories, gaps, a new feature, repeats; targets that jump."""
+    rare = {30: 1e9, 50: 1e9, 200: 20.0, 201: 300.0, 202: -2000.0, 203: -1e6}
+    for i in range(n_samples):
+        x = {
+            "a": -1e5 if i == 40 else (i * 37 % 101) / 7,
+            "b": (i * i) % 53,
+            "c": "pqrstuvw"[i * 11 % 8],
+            "d": None if i % 3 else i % 17,
+            "e": rare.get(i, 1e9 if i % 71 == 50 else (i * 13 % 89) / 89),
+        }
+        if i > 100:
+            x["f"] = i % 31
+        y = 1e4 + x["b"] * (1 if i < 150 else -1) + 3.0 * (x["c"] > "s") + (i * 29 % 13) / 9
+        if i % 97 == 60:
+            y += 1e5
+        yield x if i % 7 else {"a": i % 3}, y, 1.0 if i < 180 else (1.0, 0.5, 2.0, 0.0)[i % 4]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parameters", LONGER.values(), ids=LONGER)
+def test_a_longer_stream_equals_the_reference(parameters):
+    model, reference = pair(**parameters)
+    scale = learn_both(model, reference, list(long_stream()))
+    for tree in range(2):
+        check_same_tree(model, reference, tree, scale)
+    check_same_state(model, reference)
+
+
+@pytest.mark.parametrize("fading_factor", [None, 0.5])
+def test_a_jump_after_a_thousand_equal_targets(fading_factor):
+    model, reference = pair(n_estimators=1, fading_factor=fading_factor, max_nodes=15)
+    stream = [({"a": i * 7 % 11}, 0.1, 1.0) for i in range(1000)]
+    for x, y, w in stream:
+        model.learn_one(x, y, w)
+        assert model.predict_one({"a": 3}) == 0.1
+    for x, y, w in stream:
+        reference.learn_one(x, y, w)
+    jump = [({"a": i * 5 % 11}, 7.1 if i % 3 else 7.4, 1.0) for i in range(30)]
+    for x, y, w in jump:
+        assert model.predict_one(x) == pytest.approx(reference.predict_one(x), abs=TOLERANCE)
+        model.learn_one(x, y, w)
+        reference.learn_one(x, y, w)
+    check_same_tree(model, reference, 0, 7.3)
+
+
+@pytest.mark.parametrize("fading_factor", [None, 0.5])
+def test_one_weight_of_a_million(fading_factor):
+    # a sum of log densities of 1e6 has nine digits behind the point, and less in what follows
+    model, reference = pair(fading_factor=fading_factor)
+    stream = [({"a": i * 7 % 11, "b": i * i % 13}, i * 5 % 17, 1.0) for i in range(60)]
+    stream[20] = (*stream[20][:2], 1e6)
+    learn_both(model, reference, stream, tolerance=1e-7)
+
+
+@pytest.mark.parametrize("weights", [(1e6,), (1e6, 1.0), (1e-9, 1e6)])
+@pytest.mark.parametrize("fading_factor", [None, 1e-12, 0.5, 1 - 1e-12])
+def test_many_weights_of_a_million_keep_to_the_range_of_the_targets(weights, fading_factor):
+    model = AMFRegressor(n_estimators=2, seed=5, fading_factor=fading_factor)
+    cycle = itertools.cycle(weights)
+    for i in range(300):
+        x = {"a": i * 7 % 11, "b": i * i % 13}
+        model.learn_one(x, x["a"] - x["b"], next(cycle))
+        assert -12.0 <= model.predict_one(x) <= 10.0
+
+
+def test_ten_million_samples_of_a_node():
+    # in one node, whose sums can be compared with those of numpy
+    model = AMFRegressor(n_estimators=1, seed=5, max_nodes=1)
+    rng = np.random.default_rng(3)
+    targets = 1e8 + rng.standard_normal(1000)
+    weights = np.full(1000, 1e4)
+    for y, w in zip(targets.tolist(), weights.tolist(), strict=True):
+        model.learn_one({"a": 1.0}, y, w)
+    mean, squares = model._arena.targets[0, 0, [MEAN, SQUARES]]
+    assert model._arena.nodes["n_samples"][0, 0] == 1e7
+    off = targets - targets[0]
+    assert mean == pytest.approx(off.mean(), rel=1e-12)
+    assert squares == pytest.approx(np.sum(1e4 * (off - off.mean()) ** 2), rel=1e-12)
+    assert model.predict_one({}) == pytest.approx(targets.mean(), rel=1e-15)

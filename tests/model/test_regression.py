@@ -1,0 +1,373 @@
+"""The forest for numbers: its targets, what maps of targets and features do, and its intervals."""
+
+import decimal
+import fractions
+import itertools
+import math
+import pickle
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from generated import PARAMETERS_OF_NUMBERS, TARGETS, streams_of_numbers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from regressors import NUMBERS, ends, fresh, kinds, learn, regressors, trained
+from river import base
+from river.conf import Interval
+from scipy import stats
+
+from river_amf import AMFRegressor
+
+# Targets -----------------------------------------------------------------------------------------
+
+
+@kinds
+def test_before_the_first_sample_the_prediction_is_zero(kind):
+    model = kind(seed=1)
+    assert isinstance(model, base.MiniBatchRegressor)
+    frame = pd.DataFrame({"a": [1.0, 2.0]}, index=[7, 9])
+    for x in ({}, {"a": 1.0}, {"color": "red"}):
+        assert model.predict_one(x) == 0.0
+        assert model.predict_interval_one(x) == Interval(0.0, 0.0)
+    assert model.predict_many(frame).to_dict() == {7: 0.0, 9: 0.0}
+    assert model.predict_interval_many(frame).to_numpy().tolist() == [[0.0, 0.0]] * 2
+
+
+@kinds
+def test_the_first_prediction_is_the_first_target(kind):
+    model = kind(seed=1)
+    model.learn_one({"a": 1.0}, 1e8 + 0.1)
+    for x in ({}, {"a": 1.0}, {"a": -5.0}):
+        assert model.predict_one(x) == 1e8 + 0.1
+        assert type(model.predict_one(x)) is float
+
+
+@kinds
+@pytest.mark.parametrize(
+    "number",
+    [
+        int,
+        np.float64,
+        np.int64,
+        np.float32,
+        np.uint8,
+        fractions.Fraction,
+        decimal.Decimal,
+        lambda y: np.array(y)[()],
+    ],
+)
+def test_numbers_of_all_types_are_targets(kind, number):
+    model, twin = kind(seed=1, n_estimators=2), kind(seed=1, n_estimators=2)
+    for i in range(30):
+        x, y = {"a": i * 7 % 11, "b": i % 3}, i * 5 % 13
+        model.learn_one(x, number(y))
+        twin.learn_one(x, float(y))
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+@kinds
+def test_booleans_are_targets(kind):
+    models = [kind(seed=1, n_estimators=2) for _ in range(3)]
+    for i in range(30):
+        y = i * 5 % 13 > 6
+        for model, target in zip(models, (y, np.bool_(y), float(y)), strict=True):
+            model.learn_one({"a": i * 7 % 11}, target)
+    assert len({pickle.dumps(model) for model in models}) == 1
+
+
+BAD_TARGETS = [
+    (math.nan, ValueError, "finite.*nan"),
+    (None, ValueError, "missing"),
+    (math.inf, ValueError, "finite"),
+    (-math.inf, ValueError, "finite"),
+    (np.float32("nan"), ValueError, "finite.*nan"),
+    (10**400, ValueError, "finite"),
+    (decimal.Decimal("sNaN"), ValueError, "finite|missing"),
+    ("1.5", TypeError, "number.*'1.5'.*str"),
+    (b"1", TypeError, "number"),
+    ("", TypeError, "number"),
+    (1j, TypeError, "number.*complex"),
+    ([1.0], TypeError, "number"),
+    (np.array([1.0]), TypeError, "number"),
+    (np.datetime64("2020-01-01"), TypeError, "number"),
+    (object(), TypeError, "number"),
+]
+
+
+@kinds
+@pytest.mark.parametrize(("y", "error", "message"), BAD_TARGETS, ids=lambda v: str(v)[:20])
+@pytest.mark.parametrize("n_learned", [0, 40])
+def test_bad_targets_leave_no_trace(kind, y, error, message, n_learned):
+    model = trained(NUMBERS[:n_learned], kind=kind)
+    before = pickle.dumps(model)
+    for x in ({"fine": 0.5}, {"new": 1.0, "color": "never seen"}, {}):
+        for w in (1.0, 0.0):
+            with pytest.raises(error, match=f"(?s)y .*({message})"):
+                model.learn_one(x, y, w)
+            assert pickle.dumps(model) == before
+    X, targets = pd.DataFrame({"fine": [0.1, 0.2, 0.3], "new": "a"}), [1.0, 2.0, y]
+    for call in (model.learn_many, model.predict_then_learn_many):
+        with pytest.raises(error, match=f"(?s){message}"):
+            call(X, pd.Series(targets, dtype=object))
+        assert pickle.dumps(model) == before
+
+
+@kinds
+def test_targets_too_far_from_the_first_leave_no_trace(kind):
+    model = trained(NUMBERS[:40], kind=kind)
+    before = pickle.dumps(model)
+    for y in (1.1e100, -1.1e100, 1.7e308, -(10**101)):
+        with pytest.raises(ValueError, match=r"1e\+100.*first target"):
+            model.learn_one({"fine": 1.0}, y)
+        with pytest.raises(ValueError, match=r"1e\+100.*first target"):
+            model.learn_many(pd.DataFrame({"fine": [1.0, 2.0]}), [1.0, y])
+    assert pickle.dumps(model) == before
+    # also from a first target of the same block
+    with pytest.raises(ValueError, match="first target"):
+        kind(seed=1).learn_many(pd.DataFrame({"fine": [1.0, 2.0]}), [1e200, 0.0])
+    model = kind(seed=1, n_estimators=2)
+    for i in range(30):
+        model.learn_one({"a": i % 5}, 1e200)
+        assert model.predict_one({"a": i % 3}) == 1e200
+
+
+@kinds
+@pytest.mark.parametrize("targets", TARGETS)
+@pytest.mark.parametrize("fading_factor", [1e-12, 0.5, 1 - 1e-12])
+def test_predictions_and_intervals_are_finite_for_targets_of_all_sizes(
+    kind, targets, fading_factor
+):
+    rng = random.Random(2)
+    values = TARGETS[targets]([rng.uniform(-10, 10) for _ in range(150)])
+    low, high = float(min(values)), float(max(values))
+    model = kind(n_estimators=3, seed=1, fading_factor=fading_factor)
+    weights = (1.0, 1e-9, 2.0, 1e6, 1.0, 5e-324, 1.0)
+    for i, y in enumerate(values):
+        x = {"a": rng.random(), "b": rng.gauss(0, 1), "color": rng.choice("pqr")}
+        model.learn_one(x, y, weights[i % 7] if i > 75 else 1.0)
+        prediction = model.predict_one(x)
+        lower, upper = ends(model.predict_interval_one(x))
+        assert math.isfinite(prediction) and math.isfinite(lower) and math.isfinite(upper)
+        assert lower <= upper
+        if kind is AMFRegressor:  # no average is outside the range of what it averages
+            slack = 1e-9 * (high - low) + 1e-15 * abs(low)
+            assert low - slack <= prediction <= high + slack
+
+
+@kinds
+def test_constant_targets_are_predicted_exactly_with_empty_intervals(kind):
+    model = kind(n_estimators=3, seed=1)
+    for i in range(400):
+        model.learn_one({"a": i * 7 % 11, "color": "pqr"[i % 3]}, 0.1)
+        assert model.predict_one({"a": i}) == 0.1
+        assert model.predict_interval_one({"a": i}) == Interval(0.1, 0.1)
+
+
+# Maps of targets and features --------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(
+    streams_of_numbers(max_size=40, targets=("plain", "ties", "a jump", "heavy tails", "ints")),
+    PARAMETERS_OF_NUMBERS,
+    st.sampled_from([-1.0, 3.0, 1e-12, -1e-6, 1e12]),
+    st.sampled_from([0.0, 1.0, 1e8]),
+)
+def test_an_affine_map_of_the_target_maps_the_predictions(stream, parameters, factor, offset):
+    plain, mapped = (AMFRegressor(n_estimators=2, seed=3, **parameters) for _ in range(2))
+    targets = [y for _, y, w in stream if w > 0]
+    scale = max(targets, default=0) - min(targets, default=0)
+    for x, y, w in stream:
+        if len(plain._labels):
+            # the rounding of the mapped targets themselves is 1e-16 of the offset
+            close = {"rel": 1e-12, "abs": 1e-9 * scale * abs(factor) + 1e-12 * offset}
+            expected = factor * plain.predict_one(x) + offset
+            if scale * abs(factor) > 1e-6 * offset:
+                assert mapped.predict_one(x) == pytest.approx(expected, **close)
+        plain.learn_one(x, y, w)
+        mapped.learn_one(x, factor * y + offset, w)
+
+
+@kinds
+@pytest.mark.parametrize("factor", [-1.0, 2.0**30, -(2.0**-30)])
+def test_a_power_of_two_maps_predictions_and_intervals_exactly(kind, factor):
+    # and a negative one exchanges the ends
+    plain, mapped = fresh(kind=kind), fresh(kind=kind)
+    for i, (x, y, w) in enumerate(NUMBERS[:600]):
+        if i % 5 == 0 and i:
+            assert mapped.predict_one(x) == pytest.approx(factor * plain.predict_one(x), rel=1e-12)
+            expected = sorted(factor * end for end in ends(plain.predict_interval_one(x)))
+            assert ends(mapped.predict_interval_one(x)) == pytest.approx(expected, rel=1e-9)
+        plain.learn_one(x, y, w)
+        mapped.learn_one(x, factor * y, w)
+
+
+@kinds
+@pytest.mark.parametrize("intensity", ["range", "relevance"])
+def test_scales_and_offsets_of_features_do_not_matter(kind, intensity):
+    plain, mapped = (fresh(kind=kind, split_intensity=intensity) for _ in range(2))
+    for i, (x, y, w) in enumerate(NUMBERS[:600]):
+        z = dict(x)
+        if "fine" in z:
+            z["fine"] = 1e6 * z["fine"] + 12.0
+        z["coarse"] = 2.0**-70 * z["coarse"]
+        if i % 5 == 0:
+            assert mapped.predict_one(z) == pytest.approx(plain.predict_one(x), rel=1e-9)
+        plain.learn_one(x, y, w)
+        mapped.learn_one(z, y, w)
+
+
+@kinds
+def test_the_order_of_keys_does_not_matter(kind):
+    model, twin = fresh(kind=kind), fresh(kind=kind)
+    for x, y, w in NUMBERS[:300]:
+        model.learn_one(x, y, w)
+        twin.learn_one(dict(reversed(x.items())), y, w)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+@regressors
+def test_weight_zero_changes_nothing(parameters):
+    model = trained(NUMBERS[:60], **parameters)
+    before = pickle.dumps(model)
+    for x in ({"fine": 1e9}, {"new": "category"}, {}):
+        model.learn_one(x, 5.0, 0)
+    assert pickle.dumps(model) == before
+    model = fresh(**parameters)
+    before = pickle.dumps(model)
+    model.learn_one({"a": 1.0}, 7.0, 0.0)  # which does not become the first target
+    assert pickle.dumps(model) == before
+    assert model.predict_one({"a": 1.0}) == 0.0
+
+
+@kinds
+def test_what_is_learned_is_predicted(kind):
+    rng = random.Random(1)
+    model, errors, spread = kind(seed=1), [], []
+    for i in range(1500):
+        x = {"a": rng.random(), "noise": rng.random(), "color": rng.choice("pqrs")}
+        y = 100.0 + 10.0 * (x["a"] > 0.4) + 5.0 * (x["color"] in "pr") + rng.gauss(0.0, 1.0)
+        if i >= 500:
+            errors.append((model.predict_one(x) - y) ** 2)
+            spread.append(y)
+        model.learn_one(x, y)
+    assert np.mean(errors) < 0.15 * np.var(spread)
+
+
+# Bounds ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@kinds
+def test_memory_stays_flat_once_the_budget_is_used_up(kind):
+    rng = random.Random(4)
+    model, sizes = kind(n_estimators=3, seed=1, max_nodes=101), []
+    for i in range(3000):
+        model.learn_one({"a": rng.random(), "b": rng.gauss(0, 1)}, rng.gauss(0, 1e3))
+        if i >= 1000:
+            sizes.append(model.memory_usage)
+            assert model._arena.trees["n_nodes"].max() <= 101
+    assert len(set(sizes)) == 1
+
+
+@pytest.mark.slow
+@kinds
+def test_a_bound_of_bytes_is_kept(kind):
+    rng = random.Random(4)
+    bound = 1_000_000
+    model = kind(n_estimators=3, seed=1, max_bytes=bound)
+    for i in range(3000):
+        x = {"a": rng.random(), "b": rng.gauss(0, 1), "session": f"session {i // 2}"}
+        model.learn_one(x, rng.gauss(0, 1e3) + 5e3 * x["a"])
+        assert model.memory_usage <= bound
+
+
+# Intervals ---------------------------------------------------------------------------------------
+
+
+@regressors
+def test_intervals_are_nested_and_hold_the_prediction_of_most_samples(parameters):
+    model = trained(NUMBERS[:400], **parameters)
+    for x, _, _ in NUMBERS[400:420]:
+        found = [model.predict_interval_one(x, level) for level in (0.1, 0.5, 0.9, 0.99)]
+        for inner, outer in itertools.pairwise(found):
+            assert outer.lower <= inner.lower <= inner.upper <= outer.upper
+        assert found[2].lower < model.predict_one(x) < found[2].upper
+        assert model.predict_interval_one(x) == found[2]
+        assert model.predict_one(x, with_interval=True) == found[2]
+        assert isinstance(found[2], Interval)
+
+
+@kinds
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 90, math.nan, None, "0.9", True])
+def test_levels_out_of_range_are_refused(kind, level):
+    model = trained(NUMBERS[:20], kind=kind)
+    for call in (model.predict_interval_one, model.predict_interval_many):
+        with pytest.raises((ValueError, TypeError), match="level") as caught:
+            call({"fine": 1.0} if call == model.predict_interval_one else pd.DataFrame(), level)
+        assert repr(level) in str(caught.value)
+
+
+LAWS = {
+    "normal": lambda rng, x: rng.gauss(0.0, 1.0),
+    "Laplace": lambda rng, x: rng.expovariate(1.0) * rng.choice([-1, 1]),
+    "skewed": lambda rng, x: rng.expovariate(1.0),
+    "heteroscedastic": lambda rng, x: rng.gauss(0.0, 0.2 + 2.0 * x["a"]),
+    "heavy tails": lambda rng, x: rng.gauss(0.0, 1.0) / math.sqrt(rng.gammavariate(1.5, 0.5)),
+}
+
+
+@pytest.mark.slow
+@kinds
+@pytest.mark.parametrize("law", LAWS)
+def test_intervals_cover_what_they_promise(kind, law):
+    rng = random.Random(11)
+    levels = (0.5, 0.8, 0.9, 0.99)
+    model, hits = kind(seed=1), dict.fromkeys(levels, 0)
+    n_asked = 0
+    for i in range(5000):
+        x = {"a": rng.random(), "b": rng.random()}
+        y = 10.0 * x["b"] + 3.0 * LAWS[law](rng, x)
+        if i >= 1000:
+            n_asked += 1
+            for level in levels:
+                lower, upper = ends(model.predict_interval_one(x, level))
+                hits[level] += lower <= y <= upper
+        model.learn_one(x, y)
+    for level in levels:
+        assert hits[level] / n_asked == pytest.approx(level, abs=0.025), level
+
+
+@pytest.mark.slow
+def test_known_normal_noise_gives_intervals_of_the_right_width():
+    rng = random.Random(12)
+    model, widths = AMFRegressor(seed=1, max_nodes=1), []
+    for i in range(4000):
+        if i >= 1000:
+            lower, upper = ends(model.predict_interval_one({}))
+            widths.append(upper - lower)
+        model.learn_one({}, rng.gauss(50.0, 2.0))
+    assert np.mean(widths) == pytest.approx(2 * 2.0 * stats.norm.ppf(0.95), rel=0.04)
+
+
+@kinds
+def test_predicting_changes_nothing(kind):
+    model = trained(NUMBERS[:200], kind=kind)
+    before = pickle.dumps(model)
+    frame = pd.DataFrame([x for x, _, _ in NUMBERS[:20]])
+    for x, _, _ in NUMBERS[:20]:
+        model.predict_one(x)
+        model.predict_one(x, with_interval=True)
+        model.predict_interval_one(x, 0.5)
+    model.predict_many(frame)
+    model.predict_interval_many(frame, 0.3)
+    assert pickle.dumps(model) == before
+    twin = pickle.loads(before)
+    learn(model, NUMBERS[200:300])
+    for x, y, w in NUMBERS[200:300]:
+        twin.predict_interval_one(x, 0.7)
+        twin.learn_one(x, y, w)
+    assert pickle.dumps(model) == pickle.dumps(twin)

@@ -1,0 +1,397 @@
+"""The slow, obvious reference of what a forest for numbers hears beside its trees.
+
+Trends are ridge regressions, solved by Gauss-Seidel with a few coordinates a sample; a stack lets
+voters meet; errors of late give intervals. All sums are updated sample by sample, in plain numpy.
+Targets are differences from the first one.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from naive_voices import FEW_FEATURES, SLOW, CosineStandard, NumberStandard, clipped
+
+from river_amf.draws import draw_directions, draw_phases
+
+# inputs
+N_COSINES = 200
+SCALE = 0.25  # of the directions of cosines
+N_SLOTS = 64  # columns beyond them are folded
+N_PARTS = 16  # of a feature's range; profiles are interpolated between their ends
+LARGEST_PROFILE = 4.0
+PROFILE_DECAY = 0.9995
+
+# ridges
+FIRST_DECAY, FIRST_RIDGE = 0.99, 1.0
+SECOND_DECAY, SECOND_RIDGE = 0.9998, 10.0
+RIDGE_OF_CONSTANT = 0.001
+N_COORDINATES = 64  # of a ridge that are solved for after each sample
+
+# winsorizing
+ERROR_DECAY = 0.99
+ENOUGH = 20.0
+FARTHEST = 10.0
+
+# stacks
+STACK_DECAY = 0.999
+STACK_RIDGE = 5.0
+LEAST_SQUARE = 1e-290
+RECENT_DECAYS = 0.3, 0.8
+
+# intervals
+N_BINS = 128
+BIN_DECAY = 0.995
+NORMAL_WEIGHT = 10.0
+LEAST_SPREAD = 1e-12  # of a tree, in mean squared errors
+
+
+def fading(decay: float, weight: float) -> tuple[float, float]:
+    """Return what a sample makes of a faded sum, and what it counts."""
+    return decay**weight, -math.expm1(weight * math.log(decay)) / (1 - decay)
+
+
+class FadedMean:
+    """A faded weighted sum, and the sum of the weights."""
+
+    def __init__(self, decay: float) -> None:
+        self.decay = decay
+        self.total = self.weight = 0.0
+
+    def add(self, value: float, w: float) -> None:
+        """Count a value of weight w."""
+        kept, added = fading(self.decay, w)
+        self.total = kept * self.total + added * value
+        self.weight = kept * self.weight + added
+
+    def mean(self) -> float:
+        """Return the mean, 0 before the first value."""
+        return self.total / self.weight if self.weight > 0 else 0.0
+
+    def winsorized(self, error: float) -> float:
+        """Limit an error to ten times the root of the mean of those squared before."""
+        if self.weight > ENOUGH and self.total > 0:
+            return clipped(error, FARTHEST * math.sqrt(self.mean()))
+        return error
+
+
+@dataclass(frozen=True)
+class TrendRow:
+    """A sample without outliers, as trends hear it.
+
+    `numbers` has all numeric columns, with None where the sample has no value; `categories` the
+    codes of the categorical columns that are present. `places` has the place in [0, 16] of each
+    number in its range from before the sample, 0 if there is none.
+    """
+
+    n_columns: int
+    numbers: Mapping[int, float | None]
+    categories: Mapping[int, int]
+    places: Mapping[int, float]
+
+
+def place_in_range(value: float, low: float, high: float) -> float:
+    """Return where in its range a number is, from 0 to 16."""
+    width = high - low
+    if not (width > 0 and math.isfinite(width)):
+        return 0.0
+    return min(max(N_PARTS * ((value - low) / width), 0.0), float(N_PARTS))
+
+
+class Profiles:
+    """What the target is on average at values like those of a sample, by column."""
+
+    def __init__(self) -> None:
+        self.tables: dict[int, np.ndarray] = {}  # of N and M, by slot
+        self.weight = self.mean = self.squares = 0.0
+
+    def slots(self, row: TrendRow, column: int) -> dict[int, float]:
+        """Return the slots of a sample's value, with their shares."""
+        if column in row.categories:
+            return {row.categories[column] % N_SLOTS: 1.0}
+        if row.numbers.get(column) is None:
+            return {}
+        place = row.places[column]
+        k = min(math.floor(place), N_PARTS - 1)
+        return {k: 1 - (place - k), k + 1: place - k}
+
+    def inputs(self, row: TrendRow) -> list[float]:
+        """Return e_j of each column, in standard deviations of the target."""
+        deviation = math.sqrt(self.squares / self.weight) if self.weight > 0 else 0.0
+        found = []
+        for column in range(row.n_columns):
+            table = self.tables.get(column, np.zeros((2, N_SLOTS)))
+            e = 0.0
+            for slot, share in self.slots(row, column).items():
+                n, mean = table[:, slot]
+                e += share * (n / (n + 1) * (mean - self.mean))
+            found.append(clipped(e / deviation, LARGEST_PROFILE) if deviation > 0 else 0.0)
+        return found
+
+    def learn(self, row: TrendRow, target: float, w: float) -> None:
+        """Count a target in the slots of its sample."""
+        kept, added = fading(PROFILE_DECAY, w)
+        for column in range(row.n_columns):
+            table = self.tables.setdefault(column, np.zeros((2, N_SLOTS)))
+            table[0] *= kept
+            for slot, share in self.slots(row, column).items():
+                if share > 0:
+                    table[0, slot] += added * share
+                    table[1, slot] += added * share / table[0, slot] * (target - table[1, slot])
+        self.weight = kept * self.weight + added
+        off = target - self.mean
+        self.mean += added / self.weight * off
+        self.squares = kept * self.squares + added * off * (target - self.mean)
+
+
+class Ridge:
+    """A faded ridge regression whose weights follow by coordinate descent."""
+
+    def __init__(self, decay: float, ridge: float) -> None:
+        self.decay = decay
+        self.ridge = ridge
+        self.products = np.zeros((0, 0))  # A
+        self.moments = np.zeros(0)  # b
+        self.weights = np.zeros(0)
+        self.at = 0
+        self.low = self.high = 0.0
+
+    def predict(self, inputs: np.ndarray) -> float:
+        """Predict, within the range of the targets so far; inputs not heard before count for 0."""
+        prediction = float(self.weights @ inputs[: len(self.weights)])
+        return min(max(prediction, self.low), self.high)
+
+    def learn(self, inputs: np.ndarray, target: float, w: float) -> None:
+        """Count a sample, and solve for the next coordinates."""
+        new = len(inputs) - len(self.weights)
+        self.products = np.pad(self.products, (0, new))
+        self.moments, self.weights = np.pad(self.moments, (0, new)), np.pad(self.weights, (0, new))
+        self.low, self.high = min(self.low, target), max(self.high, target)
+        kept, added = fading(self.decay, w)
+        self.products = kept * self.products + added * np.outer(inputs, inputs)
+        self.moments = kept * self.moments + added * inputs * target
+        for _ in range(min(N_COORDINATES, len(inputs))):
+            j, self.at = self.at, (self.at + 1) % len(inputs)
+            ridge = self.ridge if j > 0 else RIDGE_OF_CONSTANT
+            residual = self.moments[j] - ridge * self.weights[j] - self.products[j] @ self.weights
+            self.weights[j] += residual / (self.products[j, j] + ridge)
+
+
+class Stack:
+    """A linear combination of what voters add to a base."""
+
+    def __init__(self, n_voters: int) -> None:
+        self.products = np.zeros((n_voters, n_voters))  # C
+        self.moments = np.zeros(n_voters)  # c
+        self.weights = np.zeros(n_voters)  # a
+        self.squares = FadedMean(ERROR_DECAY)  # Q and W
+
+    def say(self, base: float, voters: Sequence[float]) -> float:
+        """Predict, not far outside of what the voters say."""
+        low, high = min(base, *voters), max(base, *voters)
+        slack = (high - low) / 2
+        prediction = base + math.fsum(
+            float(a) * (v - base) for a, v in zip(self.weights, voters, strict=True)
+        )
+        return min(max(prediction, low - slack), high + slack)
+
+    def learn(
+        self, base: float, voters: Sequence[float], error: float, judged: float, w: float
+    ) -> None:
+        """Learn the error of the base; the unit are errors of late, of which `judged` is one."""
+        self.squares.add(judged**2, w)
+        if self.squares.mean() <= LEAST_SQUARE:
+            return
+        unit = math.sqrt(self.squares.mean())
+        inputs = np.array([(v - base) / unit for v in voters])
+        kept, added = fading(STACK_DECAY, w)
+        self.products = kept * self.products + added * np.outer(inputs, inputs)
+        self.moments = kept * self.moments + added * inputs * (error / unit)
+        for k in range(len(inputs)):
+            residual = self.moments[k] - STACK_RIDGE * self.weights[k]
+            residual -= self.products[k] @ self.weights
+            self.weights[k] += residual / (self.products[k, k] + STACK_RIDGE)
+
+
+def folded(values: Sequence[float]) -> list[float]:
+    """Fold the values of columns into 64 slots, every other time with the opposite sign."""
+    slots = [0.0] * min(len(values), N_SLOTS)
+    for j, value in enumerate(values):
+        slots[j % N_SLOTS] += value if (j // N_SLOTS) % 2 == 0 else -value
+    return slots
+
+
+class Trends:
+    """Two ridge regressions, and the stack in which they meet."""
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self.standards: dict[int, NumberStandard] = {}
+        self.profiles = Profiles()
+        self.phases = draw_phases(key, N_COSINES)
+        self.cosine_standards = [CosineStandard(SLOW) for _ in range(N_COSINES)]
+        self.first = Ridge(FIRST_DECAY, FIRST_RIDGE)
+        self.second = Ridge(SECOND_DECAY, SECOND_RIDGE)
+        self.stack = Stack(3)
+
+    def z(self, row: TrendRow) -> list[float]:
+        """Standardise the numbers of a sample; categories and missing values are 0."""
+        fresh = NumberStandard(SLOW)
+        return [
+            self.standards.get(j, fresh).z(row.numbers.get(j)) if j in row.numbers else 0.0
+            for j in range(row.n_columns)
+        ]
+
+    def cosines(self, row: TrendRow) -> np.ndarray:
+        """Return the cosines of a sample, not yet standardised."""
+        z, n = self.z(row), len(row.numbers)
+        scale = SCALE * math.sqrt(min(n, FEW_FEATURES) / n) if n else 0.0
+        turns = np.zeros(N_COSINES)
+        for j in row.numbers:
+            turns += z[j] * draw_directions(self.key, j, N_COSINES)
+        return np.cos(self.phases + scale * turns)
+
+    def inputs(self, row: TrendRow) -> tuple[np.ndarray, np.ndarray]:
+        """Return the inputs of the two ridges."""
+        z, e = folded(self.z(row)), folded(self.profiles.inputs(row))
+        first = [1.0] + [value for pair in zip(z, e, strict=True) for value in pair]
+        standardised = [
+            standard.z(h)
+            for standard, h in zip(self.cosine_standards, self.cosines(row), strict=True)
+        ]
+        return np.array(first), np.array([1.0, *standardised, *z])
+
+    def predict(self, row: TrendRow) -> tuple[float, float, float]:
+        """Return P_1, P_2 and T."""
+        first, second = self.inputs(row)
+        p1, p2 = self.first.predict(first), self.second.predict(second)
+        return p1, p2, self.stack.say((p1 + p2) / 2, [p1, p2, self.profiles.mean])
+
+    def winsorized(self, row: TrendRow, target: float) -> float:
+        """Draw in a target that is too far from T."""
+        trend = self.predict(row)[2]
+        return trend + self.stack.squares.winsorized(target - trend)
+
+    def learn(self, row: TrendRow, target: float, w: float, *, is_first: bool) -> None:
+        """Learn a winsorized target; the stack does not learn the first one."""
+        inputs = self.inputs(row)
+        p1, p2, trend = self.predict(row)
+        base, voters = (p1 + p2) / 2, [p1, p2, self.profiles.mean]
+        cosines = self.cosines(row)
+        if not is_first:
+            self.stack.learn(base, voters, target - base, target - trend, w)
+        for ridge, of_ridge in zip((self.first, self.second), inputs, strict=True):
+            ridge.learn(of_ridge, target, w)
+        self.profiles.learn(row, target, w)
+        for j, value in row.numbers.items():
+            self.standards.setdefault(j, NumberStandard(SLOW)).add(value)
+        for standard, h in zip(self.cosine_standards, cosines, strict=True):
+            standard.add(float(h))
+
+    def forget_feature(self, column: int) -> None:
+        """Start afresh with a feature whose outliers were dropped."""
+        self.standards[column] = NumberStandard(SLOW)
+        self.profiles.tables[column] = np.zeros((2, N_SLOTS))
+
+
+class Vote:
+    """How the trees meet: the mean of them, or a stack of groups, trends and errors of late."""
+
+    def __init__(self, *, is_learned: bool, has_trend: bool) -> None:
+        self.is_learned = is_learned
+        self.has_trend = has_trend
+        self.stack = Stack(6 if has_trend else 4)
+        self.recent = [FadedMean(decay) for decay in RECENT_DECAYS]
+        self.bins = normal_bins()
+
+    def base(self, of_trees: Sequence[float]) -> float:
+        """Return the mean of the means of even and odd trees, or of all trees."""
+        if not self.is_learned:
+            return math.fsum(of_trees) / len(of_trees)
+        return math.fsum(self._groups(of_trees)) / 2
+
+    def _groups(self, of_trees: Sequence[float]) -> list[float]:
+        even, odd = of_trees[::2], of_trees[1::2]
+        mean = math.fsum(even) / len(even)
+        return [mean, math.fsum(odd) / len(odd) if odd else mean]
+
+    def voters(self, of_trees: Sequence[float], of_trends: Sequence[float]) -> list[float]:
+        """List what the voters say."""
+        recent = [self.base(of_trees) + errors.mean() for errors in self.recent]
+        return [*self._groups(of_trees), *of_trends, *recent]
+
+    def predict(self, of_trees: Sequence[float], of_trends: Sequence[float]) -> float:
+        """Predict, given what trees (with T) and trends say."""
+        base = self.base(of_trees)
+        if not self.is_learned:
+            return base
+        return self.stack.say(base, self.voters(of_trees, of_trends))
+
+    def scale(
+        self, of_trees: Sequence[float], variances: Sequence[float], prediction: float
+    ) -> float:
+        """Return the scale of the error: the geometric mean of those that the trees give."""
+        least = LEAST_SPREAD * self.stack.squares.mean()
+        squares = [
+            max(v + (location - prediction) ** 2, least)
+            for location, v in zip(of_trees, variances, strict=True)
+        ]
+        if min(squares) == 0:
+            return 0.0
+        return math.exp(math.fsum(math.log(square) for square in squares) / len(squares) / 2)
+
+    def interval(self, prediction: float, scale: float, level: float) -> tuple[float, float]:
+        """Return an interval around a prediction."""
+        low, high = (
+            prediction + scale * error_at(self.bins, (1 + side * level) / 2) for side in (-1, 1)
+        )
+        return low, high
+
+    def learn(
+        self,
+        of_trees: Sequence[float],
+        variances: Sequence[float],
+        of_trends: Sequence[float],
+        target: float,
+        w: float,
+    ) -> None:
+        """Learn a target that was predicted."""
+        prediction = self.predict(of_trees, of_trends)
+        scale = self.scale(of_trees, variances, prediction)
+        off = target - prediction
+        s = float(np.sign(off))
+        if scale > 0:
+            u = off / scale
+            s = u / (1 + abs(u))
+        kept, added = fading(BIN_DECAY, w)
+        self.bins = kept * self.bins
+        self.bins[min(math.floor(N_BINS // 2 * (s + 1)), N_BINS - 1)] += added
+        base, voters = self.base(of_trees), self.voters(of_trees, of_trends)
+        error = self.stack.squares.winsorized(target - base)
+        if self.is_learned:
+            self.stack.learn(base, voters, error, error, w)
+        else:
+            self.stack.squares.add(error**2, w)
+        for errors in self.recent:
+            errors.add(error, w)
+
+
+def normal_bins() -> np.ndarray:
+    """Return the first bins: those of a normal law, of weight 10."""
+    ends: Iterable[float] = (k / (N_BINS // 2) - 1 for k in range(1, N_BINS))
+    below = [0.0, *(NormalDist().cdf(s / (1 - abs(s))) for s in ends), 1.0]
+    return NORMAL_WEIGHT * np.diff(below)
+
+
+def error_at(bins: np.ndarray, share: float) -> float:
+    """Return the scaled error that a share of the errors does not exceed."""
+    wanted = share * float(bins.sum())
+    below, k = 0.0, 0
+    while k < N_BINS - 1 and below + bins[k] < wanted:
+        below += float(bins[k])
+        k += 1
+    inside = (wanted - below) / float(bins[k]) if bins[k] > 0 else 0.0
+    s = (k + inside) / (N_BINS // 2) - 1
+    s = clipped(s, 1 - 1 / (2 * N_BINS))
+    return s / (1 - abs(s))

@@ -1,0 +1,69 @@
+"""Regressors of all kinds, and the stream that they learn: what copies and blocks have to keep."""
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from forests import QUESTIONS, STREAM
+
+from river_amf import AdaptiveAMFRegressor, AMFRegressor
+
+Sample = tuple[dict[Any, Any], Any, float]
+
+REGRESSORS = {
+    "default": {},
+    "budget": {"max_nodes": 151},
+    "unit": {"split_intensity": "unit", "step": 0.5, "split_prior": 0.8},
+    "leaves alone": {"use_aggregation": False},
+    "one tree": {"n_estimators": 1},
+    "fading": {"fading_factor": 0.7},
+    "relevance": {"split_intensity": "relevance"},
+    "few categories": {"max_categories": 4, "split_intensity": "relevance"},
+    "few bytes": {"max_bytes": 250_000},
+    "restarts": {"restart_threshold": 0.01},
+    "adaptive": {"kind": AdaptiveAMFRegressor},
+    "adaptive, budget": {"kind": AdaptiveAMFRegressor, "max_nodes": 151},
+}
+regressors = pytest.mark.parametrize("parameters", REGRESSORS.values(), ids=REGRESSORS)
+kinds = pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
+
+
+def with_numbers(stream: Iterable[Sample]) -> list[Sample]:
+    """Give the samples of `forests.STREAM` targets: a curve, steps, noise, and a drift."""
+    samples = []
+    for i, (x, label, weight) in enumerate(stream):
+        y = 1000.0 + 5.0 * math.sin(2.0 * (x.get("fine") or 0.0)) + 2.0 * x["coarse"]
+        y += (3.0 if i < 500 else -3.0) * (label == "above") + math.cos(37.0 * i)
+        samples.append((x, y, weight))
+    return samples
+
+
+NUMBERS = with_numbers(STREAM)
+
+
+def fresh(kind: Any = AMFRegressor, **parameters: Any) -> Any:
+    """Return a small forest that has learned nothing."""
+    return kind(**({"n_estimators": 3, "seed": 42} | parameters))
+
+
+def learn(model: Any, samples: Iterable[Sample]) -> Any:
+    """Let a model learn samples one by one; returns it."""
+    for x, y, weight in samples:
+        model.learn_one(x, y, weight)
+    return model
+
+
+def trained(samples: Iterable[Sample], **parameters: Any) -> Any:
+    """Return a small forest that has learned the samples."""
+    return learn(fresh(**parameters), samples)
+
+
+def ends(interval: Any) -> tuple[float, float]:
+    """Return the ends of an interval."""
+    return interval.lower, interval.upper
+
+
+def answers(model: Any) -> list[tuple[float, float, float]]:
+    """Return the predictions and intervals for the questions of `forests`."""
+    return [(model.predict_one(x), *ends(model.predict_interval_one(x))) for x in QUESTIONS]
