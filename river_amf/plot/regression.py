@@ -12,17 +12,19 @@ from river import base
 from river_amf.evaluation.intervals import intervals_of
 from river_amf.forest import river_model
 from river_amf.kinds import shown
+from river_amf.layout import LOCATION
 from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import Axes, new_axes
 from river_amf.plot.grids import (
     NOTHING,
     POINT,
     Grid,
+    Part,
     Sample,
-    answers_of_trees,
     as_forest,
     check_has_learned,
     make_grid,
+    part_of,
 )
 
 _PREDICTIONS, _WIDTHS = "viridis", "Blues"  # color maps that grow steadily darker or lighter
@@ -127,8 +129,7 @@ def regression_surface(
     elif trees is None and aggregated is None:
         values = _predict(model, grid)
     else:
-        answers = answers_of_trees(model, grid, trees, aggregated=aggregated)
-        values = model._predictions(answers).prediction
+        values = _predict_by_part(model, grid, part_of(model, trees, aggregated=aggregated))
     picture = values.reshape(grid.shape)
     if np.isnan(picture).all():
         raise ValueError(NOTHING)
@@ -149,6 +150,22 @@ def _predict(model: Any, grid: Grid) -> NDArray[np.float64]:
         return np.asarray(model.predict_many(grid.frame()))
     answers = [model.predict_one(x) for x in grid.points]
     return np.array(answers, dtype=np.float64)  # None, as some models say before they know, is NaN
+
+
+def _predict_by_part(forest: Any, grid: Grid, part: Part) -> NDArray[np.float64]:
+    """Return the predictions of the forest, or the mean of those of some trees."""
+
+    def predict() -> NDArray[np.float64]:
+        engine = forest._engine.restricted_to(None, aggregated=part.aggregated)
+        if part.trees is None:
+            return np.array([lock.run(engine.predict, x) for x in grid.points])
+        # Each tree is heard by itself: what a trend adds to it depends on its place in the forest.
+        votes = [lock.run(engine.listen, x).votes[part.trees, LOCATION] for x in grid.points]
+        return np.asarray(np.mean(votes, axis=1) + engine.labels.origin)
+
+    lock = forest._engine.lock
+    predictions: NDArray[np.float64] = forest._read(predict)
+    return predictions
 
 
 def _label(level: float | None) -> str:
