@@ -121,7 +121,7 @@ def as_forest(model: Any) -> Forest | None:
 def check_has_learned(model: Any) -> None:
     """Raise ValueError if the model is a forest that has not learned anything."""
     forest = as_forest(model)
-    if forest is not None and not forest._has_learnt:
+    if forest is not None and forest._arena is None:
         raise ValueError(NOTHING)
 
 

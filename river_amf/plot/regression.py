@@ -11,7 +11,7 @@ from river import base
 
 from river_amf.evaluation.intervals import intervals_of
 from river_amf.forest import river_model
-from river_amf.kinds import shown
+from river_amf.kinds import Number, shown
 from river_amf.layout import LOCATION
 from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import Axes, new_axes
@@ -81,8 +81,8 @@ def regression_surface(
     ------
     TypeError
         If the model is a classifier, or gives no intervals although `width` asks for them; if
-        `trees` or `aggregated` is given and the model is not a forest, or if `ax` or `trees` has
-        the wrong type.
+        `trees` or `aggregated` is given and the model is not a forest; if a target is not a number,
+        or if `ax` or `trees` has the wrong type.
     ValueError
         If the features are not two different numeric features, if `resolution` is not an integer
         >= 2, if another argument is invalid or does not go with the others, or if the model has not
@@ -133,9 +133,12 @@ def regression_surface(
     picture = values.reshape(grid.shape)
     if np.isnan(picture).all():
         raise ValueError(NOTHING)
+    points = grid.located(model, samples)
+    for *_, y in points:
+        if not (width or isinstance(y, Number)):
+            raise TypeError(f"samples must have numbers as targets, got {shown(y)}")
     ax = new_axes(ax, (5.4, 4.2))
     image = grid.draw(ax, picture, cmap=_WIDTHS if width else _PREDICTIONS)
-    points = grid.located(model, samples)
     if points:
         across, up, targets = zip(*points, strict=True)
         colors = "#777777" if width else image.to_rgba(np.array(targets, dtype=np.float64))

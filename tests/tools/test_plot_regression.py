@@ -180,6 +180,8 @@ def test_bad_arguments_are_errors_and_make_no_figure(forest):
         draw(learn(neighbors.KNNRegressor()), samples=SAMPLES, width=True)
     with pytest.raises(TypeError, match="model must be a forest if trees or aggregated is given"):
         draw(jackknife(), samples=SAMPLES, trees=0)
+    with pytest.raises(TypeError, match="samples must have numbers as targets, got 'high'"):
+        draw(forest, samples=[({1: 0.5, 2: 0.5}, "high")])
     with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         draw(forest, ax=5)
     assert not plt.get_fignums()
