@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from river_amf import trends
 from river_amf.evaluation.intervals import intervals_of
 from river_amf.forest import river_model
 from river_amf.kinds import Number, shown
-from river_amf.layout import LOCATION
 from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import Axes, new_axes
 from river_amf.plot.grids import (
@@ -162,8 +162,9 @@ def _predict_by_part(forest: Any, grid: Grid, part: Part) -> NDArray[np.float64]
         engine = forest._engine.restricted_to(None, aggregated=part.aggregated)
         if part.trees is None:
             return np.array([lock.run(engine.predict, x) for x in grid.points])
-        # Each tree is heard by itself: what a trend adds to it depends on its place in the forest.
-        votes = [lock.run(engine.listen, x).votes[part.trees, LOCATION] for x in grid.points]
+        # Trees are heard in their places in the forest, on which it depends what a trend adds.
+        heard = [lock.run(engine.listen, x) for x in grid.points]
+        votes = [trends.of_trees(engine.arena, each)[part.trees] for each in heard]
         return np.asarray(np.mean(votes, axis=1) + engine.labels.origin)
 
     lock = forest._engine.lock

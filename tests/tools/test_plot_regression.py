@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from river import conf, linear_model, naive_bayes, neighbors, preprocessing
 
-from river_amf import AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, plot
+from river_amf import AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, plot, sklearn
 from river_amf.evaluation import STREAMS
 
 SAMPLES = [({1: x[0], 2: x[3]}, y) for x, y in STREAMS["friedman"].take(150)]
@@ -128,6 +128,16 @@ def test_trees_are_drawn_alone_and_together(kind):
         np.testing.assert_allclose(
             surface(model, trees=2, aggregated=False), surface(leaves, trees=2)
         )
+
+
+def test_a_fitted_estimator_of_scikit_learn_is_drawn_as_its_forest():
+    X, y = [[x[1], x[2]] for x, _ in SAMPLES], [y for _, y in SAMPLES]
+    estimator = sklearn.AMFRegressor(n_estimators=2, random_state=1).fit(X, y)
+    ax = plot.regression_surface(estimator, resolution=4)
+    (image,) = ax.images
+    points = [[x[1], x[2]] for *_, x in grid(ax)]
+    np.testing.assert_allclose(image.get_array().ravel(), estimator.predict(points))
+    plot.regression_surface(estimator, width=True, resolution=4)
 
 
 def test_other_features_are_fixed_or_missing():
