@@ -93,6 +93,7 @@ LAYERS = [
     {"kernels.learning"},
     {"kernels.hearing", "kernels.regression"},
     {"kernels.expansion", "kernels.growth", "kernels.trends", "kernels.voting"},
+    {"kernels.target_vote"},
     {"kernels.aggregation", "kernels.room", "kernels.tracing", "kernels.words"},
     {"kernels.correlation", "kernels.intervals", "kernels.profiles", "kernels.voices"},
     {"kernels.store", "kernels.intensity", "kernels.cosines"},
