@@ -319,7 +319,7 @@ class Vote:
     def voters(self, of_trees: Sequence[float], of_trends: Sequence[float]) -> list[float]:
         """List what the voters say."""
         recent = [self.base(of_trees) + errors.mean() for errors in self.recent]
-        return [*self._groups(of_trees), *of_trends, *recent]
+        return [*self._groups(of_trees), *recent, *of_trends]
 
     def predict(self, of_trees: Sequence[float], of_trends: Sequence[float]) -> float:
         """Predict, given what trees (with T) and trends say."""
