@@ -168,6 +168,27 @@ def test_a_longer_stream_equals_the_reference(parameters):
     check_same_state(model, reference)
 
 
+def wide_stream(n_samples, n_columns):
+    """Yield many numbers, some of which come late, and more categories than have slots."""
+    for i in range(n_samples):
+        n = n_columns if i > n_samples // 2 else n_columns // 2
+        x = {f"x{j:03}": (i * (7 + 2 * j)) % (29 + j) for j in range(n)}
+        x |= {"kind": f"kind {i * 17 % 90}", "gap": None if i % 3 else i % 5}
+        yield x, x["x000"] - x["x001"] + 3.0 * (x["kind"] > "kind 4"), (1.0, 0.5, 2.0)[i % 3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_columns", [14, 140])
+def test_many_columns_share_the_inputs_of_trends(n_columns):
+    # with 14 the scale of the cosines changes as columns come; 140 are folded twice
+    model, reference = pair(**ADAPTIVE | {"n_estimators": 2})
+    scale = learn_both(model, reference, list(wide_stream(110, n_columns)))
+    for tree in range(2):
+        check_same_tree(model, reference, tree, scale)
+    check_same_state(model, reference)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("fading_factor", [None, 0.5])
 def test_a_jump_after_a_thousand_equal_targets(fading_factor):
     model, reference = pair(n_estimators=1, fading_factor=fading_factor, max_nodes=15)
