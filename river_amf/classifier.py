@@ -224,7 +224,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     """
 
     task = CLASSIFICATION
-    trend = None  # which regressors have
+    trend: str | None = None  # which regressors have
     _file_kind = "AMFClassifier"
     _checks: ClassVar[dict[str, Check]] = {
         "n_classes": integer(1, MOST_CLASSES, optional=True),

@@ -524,6 +524,7 @@ class Engine:
         """Learn rows one by one; if `predicts`, predict each one before it is learned."""
         self.settle()
         features = self._features_for(parameters)
+        assert isinstance(self.labels, Labels)  # only classifiers have words
         check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
         check_totals(self.total_weight, weights, are_rows=True)
         n_heard = self._n_heard(parameters)
@@ -570,14 +571,14 @@ class Engine:
         self.settle()
         n_rows = len(weights)
         n_heard = self._n_heard(parameters)
-        options = {"predicts": predicts, "level": level}
-        parts = [self._learn_part(table, labels, weights, parameters, **options)]
+        learn = functools.partial(self._learn_part, predicts=predicts, level=level)
+        parts = [learn(table, labels, weights, parameters)]
         done = len(parts[0].answers)
         while done < n_rows:
             stop = min(n_rows, done + max(_LEAST_PART, 2 * (bound_of(parameters) or 0)))
             part = [part_of(column, done, stop) for column in table]
             rest = part_of(labels, done, stop), weights[done:stop], parameters
-            parts.append(self._learn_part(part, *rest, **options))
+            parts.append(learn(part, *rest))
             done += len(parts[-1].answers)
         self._tell_restarts(n_heard, weights)
         return parts[0] if len(parts) == 1 else _joined(parts)
@@ -715,7 +716,7 @@ class Engine:
         if block.stage == kernels.UNOPENED:
             address = self.arena.address  # type: ignore[union-attr]
             while (lack := kernels.open_chunk(address, block.address, start, stop)) < 0:
-                kernels.compile_part(lack, self.arena.task)
+                kernels.compile_part(lack, self.arena.task)  # type: ignore[union-attr]
         for _, name, category in chunk.categories:
             self.features.add_category(name, category)
         if chunk.categories:

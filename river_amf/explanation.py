@@ -1,26 +1,21 @@
-"""Explanations of single predictions as text, and the formatting of splits, counts and labels."""
+"""Explanations of the predictions of classifiers as text."""
 
 from __future__ import annotations
 
 import math
-import textwrap
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels, paths, state, tables, voices
+from river_amf import kernels, paths, state, voices
 from river_amf.encoding import Features
-from river_amf.kinds import shown
 from river_amf.labels import Labels
+from river_amf.wording import count, counts_text, name, rule, short, table
 
 FEW_TREES = 3  # up to this many trees, all paths are shown
-_MOST_LABELS = 5  # maximum numbers of labels in a table, of counts in a text,
-_MOST_COUNTS = 4
-_MOST_CATEGORIES = 3  # and of categories in a rule
+_MOST_LABELS = 5  # maximum number of labels in a table
 _MOST_INPUTS = 8  # of linear models that are listed
-_WIDEST = 24  # maximum number of characters of a name, a label or a category
-_INDENT = "  "
 
 
 def explain(
@@ -41,99 +36,16 @@ def explain(
         if len(proba) > 1:
             parts.append(_inputs(arena, features, list(labels), heard, proba))
     parts += [_path(arena, features, list(labels), values, proba, t) for t in chosen]
-    if len(chosen) < n_trees:
-        parts.append(
-            "For the path in another tree: debug_one(x, tree=...), "
-            f"with tree from 0 to {n_trees - 1}"
-        )
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *other_trees(n_trees, chosen)])
 
 
-def short(value: object, widest: int = _WIDEST) -> str:
-    """Return the repr of a value, truncated if it is long.
-
-    >>> short("red"), short("a" * 40, 8)
-    ("'red'", "'aaaaaa…")
-    """
-    text = shown(value)
-    return text if len(text) <= widest else f"{text[: widest - 1]}…"
-
-
-def name(value: Hashable, widest: int = _WIDEST) -> str:
-    """Return the name of a feature or a label, without quotes if possible, truncated if long.
-
-    >>> name("length"), name(("length", 2)), name("two" + chr(10))[0]
-    ('length', "('length', 2)", "'")
-    """
-    text = value if isinstance(value, str) and value.isprintable() else shown(value)
-    return text if len(text) <= widest else f"{text[: widest - 1]}…"
-
-
-def number(value: float, tolerance: float, apart_from: float = math.nan) -> str:
-    """Return the shortest text of a number within `tolerance`, on its side of `apart_from`.
-
-    >>> number(2.30517, 0.1), number(1.7e9 + 12.34, 1.0), number(2.9996, 0.1, apart_from=3.0)
-    ('2.31', '1700000012', '2.9996')
-    >>> number(-0.817, 0.1), number(1.5e-9, 1e-12), number(2.5e20, 1e18)
-    ('-0.817', '1.5e-09', '2.5e+20')
-    """
-    for digits in range(3, 17):
-        text = f"{value:.{digits}g}"
-        rounded = float(text)
-        is_apart = (apart_from <= value) == (apart_from <= rounded)
-        if abs(rounded - value) <= tolerance and is_apart:
-            is_short = abs(rounded) >= 1e16 or "e-" in text
-            return text if is_short else np.format_float_positional(rounded, trim="-")
-    return repr(value)
-
-
-def count(value: float) -> str:
-    """Return the text of a count, which is a whole number unless there are weights.
-
-    >>> count(12.0), count(0.25), count(1234567.0)
-    ('12', '0.25', '1234567')
-    """
-    return f"{value:.0f}" if value == round(value) and value < 1e15 else f"{value:.4g}"
-
-
-def counts_text(
-    counts: dict[Hashable, float],
-    most: int = _MOST_COUNTS,
-    written: Callable[[Hashable], str] = short,
-) -> str:
-    """Return the counts of the most frequent labels, in the order of the dict.
-
-    >>> counts_text({"spam": 3.0, "ham": 12.0, "other": 0.0})
-    "'spam' 3, 'ham' 12"
-    >>> counts_text({label: 1.0 for label in range(9)}, most=2)
-    '0 1, 1 1, +7'
-    """
-    present = [label for label, n in counts.items() if n > 0]
-    kept = sorted(present, key=lambda label: -counts[label])[:most]
-    texts = [f"{written(label)} {count(counts[label])}" for label in present if label in kept]
-    return ", ".join(texts + [f"+{len(present) - most}"] * (len(present) > most))
-
-
-def categories_text(
-    categories: Iterable[Hashable],
-    first: Sequence[Hashable] = (),
-    most: int = _MOST_CATEGORIES,
-    widest: int = _WIDEST,
-) -> str:
-    """Return a set of categories, starting with those in `first`, truncated if there are many.
-
-    >>> categories_text({"a"}), categories_text(set("dabce"), first=["e"])
-    ("{'a'}", "{'e', 'a', 'b', +2}")
-    """
-    ordered = sorted(categories, key=lambda category: (category not in first, repr(category)))
-    texts = [short(category, widest) for category in ordered[:most]]
-    texts += [f"+{len(ordered) - most}"] * (len(ordered) > most)
-    return f"{{{', '.join(texts)}}}"
-
-
-def _table(rows: tables.Rows, left: Sequence[int] = ()) -> str:
-    """Return rows aligned in columns, indented below their title."""
-    return textwrap.indent(tables.align(rows, left), _INDENT)
+def other_trees(n_trees: int, chosen: list[int]) -> list[str]:
+    """Return how to see the other trees, if there are any."""
+    if len(chosen) == n_trees:
+        return []
+    return [
+        f"For the path in another tree: debug_one(x, tree=...), with tree from 0 to {n_trees - 1}"
+    ]
 
 
 def _prediction(proba: dict[Hashable, float]) -> str:
@@ -144,7 +56,7 @@ def _prediction(proba: dict[Hashable, float]) -> str:
     if others:
         rest = sum(proba.values()) - sum(proba[label] for label in best)
         rows.append([f"{others} others", f"{rest:.4f}"])
-    return f"Prediction: {short(best[0])}\n{_table(rows, left=(0,))}"
+    return f"Prediction: {short(best[0])}\n{table(rows, left=(0,))}"
 
 
 def _most_probable(proba: dict[Hashable, float]) -> list[Hashable]:
@@ -183,7 +95,7 @@ def _votes(
         rows.append(["bias", "", *(f"{b:.4f}" for b in arena.bias[columns]), ""])
     if settings["n_labels"] < settings["n_classes"]:
         title += "; classes not seen yet share the rest"
-    return f"{title}\n{_table([header, *rows])}"
+    return f"{title}\n{table([header, *rows])}"
 
 
 def _voices(
@@ -200,7 +112,7 @@ def _voices(
     ]
     least = f"{kernels.VOICE_FLOOR:g}"
     title = f"Linear models (each adds weight x log(p), where log(p) is at least {least})"
-    return f"{title}\n{_table([['model', 'weight', *map(short, best)], *rows], left=(0,))}"
+    return f"{title}\n{table([['model', 'weight', *map(short, best)], *rows], left=(0,))}"
 
 
 def _inputs(
@@ -226,7 +138,7 @@ def _inputs(
         rows.append(["", f"{len(found) - _MOST_INPUTS} others", "", "", f"{rest:.4f}"])
     title = f"What linear models hear (weights: of {short(first)} less those of {short(second)})"
     header = ["model", "feature", "input", "weight", "product"]
-    return f"{title}\n{_table([header, *rows], left=(0, 1))}"
+    return f"{title}\n{table([header, *rows], left=(0, 1))}"
 
 
 def _input_name(features: Features, source: voices.Input) -> str:
@@ -260,43 +172,11 @@ def _path(
             str(step.node),
             f"{step.share:.4f}",
             f"{step.mass:.4f}",
-            f"{step.proba[column]:.4f}",
+            f"{step.own.proba[column]:.4f}",
             count(step.n_samples),
-            counts_text(dict(zip(labels, step.counts.tolist(), strict=False))),
-            _rule(arena, features, values, tree, step),
+            counts_text(dict(zip(labels, step.own.counts.tolist(), strict=False))),
+            rule(arena, features, values, tree, step),
         ]
         for step in steps
     ]
-    return f"{title}\n{_table([header, *rows], left=(-2, -1))}"
-
-
-def _rule(
-    arena: state.Arena,
-    features: Features,
-    values: NDArray[np.float64],
-    tree: int,
-    step: paths.Step,
-) -> str:
-    """Return the condition at a split that the sample meets."""
-    if step.goes is None:
-        return "leaf"
-    feature = list(features)[step.feature]
-    if math.isnan(step.value):
-        return f"{name(feature)} missing: {step.goes}, the heavier side"
-    key = arena.trees["key"][tree]
-    left = paths.categories_left(features, feature, step.feature, key, step.threshold)
-    if left is None:
-        box = arena.boxes[tree, arena.nodes[tree, step.node]["slot"], :, step.feature]
-        tolerance = 0.01 * float(box[1] - box[0])
-        text = number(step.threshold, tolerance, step.value)
-        text = f"{name(feature)} {'<=' if step.goes == 'left' else '>'} {text}"
-        value = float(values[step.feature])
-        is_outlier = value != step.value
-        taken = f" ({number(value, tolerance)} is clipped to {number(step.value, tolerance)})"
-        return text + taken * is_outlier
-    code = values[step.feature]
-    own = [known for known, its in (features.categories(feature) or {}).items() if its == code]
-    if not own:
-        return f"{name(feature)} has a new category: {step.goes}, by chance"
-    relation = "in" if step.goes == "left" else "not in"
-    return f"{name(feature)} {relation} {categories_text(left, first=own)}"
+    return f"{title}\n{table([header, *rows], left=(-2, -1))}"

@@ -38,11 +38,29 @@ class Forest(Ensemble, Saved, CheckedParameters):
     _always_writable: ClassVar[frozenset[str]] = frozenset({"n_jobs"})
 
     _engine: Engine
+    # those of both tasks; a class that lacks one has a constant
     n_estimators: int
-    fading_factor: float | None
-    on_mismatch: str
+    n_classes: int | None
+    step: float
+    split_prior: float
+    use_aggregation: bool
+    dirichlet: float | None
+    split_pure: bool
+    max_nodes: int | None
+    max_categories: int | None
+    max_bytes: int | None
     absent: str
+    max_columns: int
+    max_vocabulary: int | None
+    split_intensity: str
+    fading_factor: float | None
+    restart_threshold: float | None
+    vote: str
+    linear: str | None
+    trend: str | None
+    on_mismatch: str
     n_jobs: int
+    seed: int | None
 
     @property
     def _has_learnt(self) -> bool:

@@ -1,4 +1,4 @@
-"""What each feature tells about the label, and contributes to the trees of a forest."""
+"""What each feature tells about the label or target, and contributes to the trees of a forest."""
 
 from __future__ import annotations
 
@@ -10,20 +10,25 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import kernels, paths, state
-from river_amf.classifier import AMFClassifier
-from river_amf.forest import forest_of
+from river_amf import kernels, layout, paths, state
+from river_amf.forest import Forest, forest_of
 
 
 def feature_relevance(model: Any) -> pd.Series:
-    """Return how informative each feature has recently been about the label, from 0 to 1.
+    """Return how informative each feature has recently been about label or target, from 0 to 1.
 
-    For a categorical feature, relevance is Goodman and Kruskal's tau[^1]: the part of the label's
-    variance that lies between the categories, minus what chance would give. (If there are more than
-    64 categories, some share their counts.) For a numeric feature, it is the larger of two values:
-    tau over 16 equal parts of the range, and the correlation ratio eta^2, the part of the feature's
-    own variance that lies between the labels. Both are averages over about the last 400 samples.
-    The forest splits a feature in proportion to its relevance plus 0.003.
+    In a classifier it is Goodman and Kruskal's tau[^1] for a categorical feature: the part of the
+    label's variance that lies between the categories, minus what chance would give. (If there are
+    more than 64 categories, some share their counts.) For a numeric feature, it is the larger of
+    two values: tau over 16 equal parts of the range, and the correlation ratio eta^2, the part of
+    the feature's own variance that lies between the labels.
+
+    In a regressor it is the part of the target's variance that lies between the categories, or the
+    16 parts of the range, minus what chance would give; for a numeric feature the squared
+    correlation, if that is larger.
+
+    All are averages over about the last 400 samples. The forest splits a feature in proportion to
+    its relevance plus 0.003.
 
     Parameters
     ----------
@@ -63,14 +68,16 @@ def feature_relevance(model: Any) -> pd.Series:
     """
     forest = forest_of(model)
     if forest.split_intensity != "relevance":
+        is_regressor = forest.task == layout.REGRESSION
+        adaptive = "AdaptiveAMFRegressor" if is_regressor else "AdaptiveAMFClassifier"
         raise ValueError(
             f"model has split_intensity={forest.split_intensity!r}, but only a forest with "
-            "'relevance', such as AdaptiveAMFClassifier, keeps the relevance of its features"
+            f"'relevance', such as {adaptive}, keeps the relevance of its features"
         )
     return forest._read(_feature_relevance, forest)
 
 
-def _feature_relevance(forest: AMFClassifier) -> pd.Series:
+def _feature_relevance(forest: Forest) -> pd.Series:
     arena, names = forest._arena, list(forest._features)
     values = [] if arena is None else arena.features["relevance"][: len(names)].tolist()
     return pd.Series(values, index=feature_index(names), name="relevance", dtype=np.float64)
@@ -79,9 +86,9 @@ def _feature_relevance(forest: AMFClassifier) -> pd.Series:
 def feature_importance(model: Any) -> pd.DataFrame:
     """Return what each feature contributes to the trees, in several measures.
 
-    Mondrian trees draw their splits without looking at the labels, so a feature that is split often
-    need not matter. What matters is how much of a prediction is left to the nodes below a split,
-    and how well its two sides separate the labels.
+    Mondrian trees draw their splits without looking at labels or targets, so a feature that is
+    split often need not matter. What matters is how much of a prediction is left to the nodes below
+    a split, and how well its two sides separate the labels or targets.
 
     Parameters
     ----------
@@ -99,9 +106,10 @@ def feature_importance(model: Any) -> pd.DataFrame:
         - `mass`: share of the mass that these splits pass on to the nodes below them, where each
           node counts by the fraction of the tree's samples in its cell (see `path`). With
           `use_aggregation=False`, all of the mass is passed on.
-        - `impurity`: share of the decrease of the labels' Gini impurity from a node to its
-          children, with nodes weighted as in `mass`. It is the importance that random forests have
-          in scikit-learn, except that splits which aggregation ignores do not count.
+        - `impurity`: share of the decrease of impurity from a node to its children, with nodes
+          weighted as in `mass`. Impurity is the Gini impurity of the labels, or the variance of the
+          targets. This is the importance that random forests have in scikit-learn, except that
+          splits which aggregation ignores do not count.
         - `relevance`: as from `feature_relevance`, not a share; NaN if the forest does not keep it.
 
     Raises
@@ -130,7 +138,7 @@ def feature_importance(model: Any) -> pd.DataFrame:
     return forest._read(_feature_importance, forest)
 
 
-def _feature_importance(forest: AMFClassifier) -> pd.DataFrame:
+def _feature_importance(forest: Forest) -> pd.DataFrame:
     arena, names = forest._arena, list(forest._features)
     shares = np.zeros((3, len(names)))
     if arena is not None:
@@ -152,9 +160,12 @@ def _of_tree(arena: state.Arena, tree: int) -> NDArray[np.float64]:
     if not len(nodes):
         return np.zeros((3, n_features))
     total = nodes["n_samples"][int(arena.trees["root"][tree])]
-    fractions = arena.counts[tree, : len(nodes)] / nodes["n_samples"][:, None]
     weight = nodes["n_samples"] / total
-    impurity = weight * (1.0 - (fractions**2).sum(axis=1))
+    if arena.task == layout.REGRESSION:
+        impurity = arena.targets[tree, : len(nodes), layout.SQUARES] / total
+    else:
+        fractions = arena.counts[tree, : len(nodes)] / nodes["n_samples"][:, None]
+        impurity = weight * (1.0 - (fractions**2).sum(axis=1))
     branches = np.flatnonzero(nodes["left"] != kernels.NONE)
     left, right = nodes["left"][branches], nodes["right"][branches]
     decrease = np.maximum(impurity[branches] - impurity[left] - impurity[right], 0.0)

@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import kernels, paths, state
-from river_amf.classifier import AMFClassifier
+from river_amf import kernels, layout, paths, state
 from river_amf.encoding import Features
-from river_amf.forest import forest_of
+from river_amf.forest import Forest, forest_of
 from river_amf.importance import feature_importance, feature_relevance
 from river_amf.linear import linear_weights
 from river_amf.permutation import PermutationImportance
@@ -28,37 +27,9 @@ __all__ = [
     "weighted_depth",
 ]
 
-_COLUMNS = [
-    "node",
-    "parent",
-    "left",
-    "right",
-    "depth",
-    "feature",
-    "threshold",
-    "time",
-    "n_samples",
-    "log_odds",
-    "counts",
-    "range_min",
-    "range_max",
-    "categories_left",
-]
-
-_PATH_COLUMNS = [
-    "node",
-    "depth",
-    "feature",
-    "threshold",
-    "categories_left",
-    "value",
-    "goes",
-    "share",
-    "mass",
-    "n_samples",
-    "counts",
-    "proba",
-]
+_OF_NODES = ("node", "parent", "left", "right", "depth", "feature", "threshold", "time")
+_OF_BOXES = ("range_min", "range_max", "categories_left")
+_OF_STEPS = ("node", "depth", "feature", "threshold", "categories_left", "value", "goes")
 
 
 def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
@@ -73,7 +44,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame of shape (n_nodes, 14)
+    DataFrame of shape (n_nodes, n_columns)
         One row per node, in the order of `node` (none before the first sample), with these columns:
 
         - `node`, `parent`, `left`, `right`: the numbers of the node, its parent and its children;
@@ -85,7 +56,9 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
         - `time`: creation time of the node in the Mondrian process; 0 for the root.
         - `n_samples`: sum of the weights of the samples in the node's cell.
         - `log_odds`: log-odds of the node's own prediction against those below it; NaN for a leaf.
-        - `counts`: dict from each label seen by the forest to its weight in the cell.
+        - `counts`: dict from each label seen by the forest to its weight in the cell. A regressor
+          has instead `mean` and `std`: the weighted mean and standard deviation of the targets in
+          the cell.
         - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
           samples. Features without any value in the cell are absent.
         - `categories_left`: for a categorical split, the set of the categories seen so far that go
@@ -119,11 +92,12 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
     return forest._read(_node_table, forest, paths.check_tree(forest.n_estimators, tree))
 
 
-def _node_table(model: AMFClassifier, tree: int) -> pd.DataFrame:
+def _node_table(model: Forest, tree: int) -> pd.DataFrame:
+    columns = [*_OF_NODES, "n_samples", "log_odds", *_kept(model), *_OF_BOXES]
     arena = model._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
     if arena is None or n_nodes == 0:
-        return pd.DataFrame({name: [] for name in _COLUMNS})
+        return pd.DataFrame({name: [] for name in columns})
     nodes = arena.nodes[tree, :n_nodes]
     is_leaf = nodes["left"] == kernels.NONE
     names = list(model._features)
@@ -141,10 +115,7 @@ def _node_table(model: AMFClassifier, tree: int) -> pd.DataFrame:
         "time": np.where(nodes["parent"] < 0, 0.0, nodes["split_time"][nodes["parent"]]),
         "n_samples": nodes["n_samples"].copy(),
         "log_odds": paths.log_odds(nodes),
-        "counts": [
-            dict(zip(model._labels, counts.tolist(), strict=False))
-            for counts in arena.counts[tree, :n_nodes]
-        ],
+        **_kept_by_nodes(model, arena, tree, n_nodes),
         "range_min": [_by_name(names, box[0]) for box in boxes],
         "range_max": [_by_name(names, box[1]) for box in boxes],
         "categories_left": [
@@ -152,7 +123,7 @@ def _node_table(model: AMFClassifier, tree: int) -> pd.DataFrame:
             for node in nodes
         ],
     }
-    return pd.DataFrame({name: _column(table[name]) for name in _COLUMNS})
+    return pd.DataFrame({name: _column(table[name]) for name in columns})
 
 
 def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
@@ -163,13 +134,13 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     model
         The forest, or a fitted estimator of `river_amf.sklearn` with one.
     x
-        Features, as in `predict_proba_one`.
+        Features, as in `learn_one`.
     tree
         Index of the tree, from 0.
 
     Returns
     -------
-    DataFrame of shape (n_nodes_on_path, 12)
+    DataFrame of shape (n_nodes_on_path, n_columns)
         One row per node, from the root to the leaf (none before the first sample), with these
         columns:
 
@@ -183,11 +154,14 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
         - `share`: share that the node takes of the mass left by the nodes above it; 1 at the leaf.
           Without aggregation, it is 0 above the leaf.
         - `mass`: mass that the node takes of the total of 1. The tree predicts the sum over the
-          nodes of `mass` times `proba`.
-        - `n_samples`, `counts`: samples in its cell, as in `node_table`.
+          nodes of `mass` times `proba`, or `mass` times `estimate`.
+        - `n_samples`, `counts`, or `mean` and `std`: samples in its cell, as in `node_table`.
         - `proba`: dict from each label seen by the forest to the probability that the node itself
           predicts. With fading, this is the mixture of plain and faded counts. If `n_classes` is
           given, classes not seen yet share the rest.
+        - `estimate`, of a regressor, in place of `proba`: the target that the node itself predicts,
+          drawn from the mean of its cell towards the estimate of its parent, as if that were one
+          more sample. With fading, it is the mixture of two such estimates.
 
     Raises
     ------
@@ -218,12 +192,14 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     return forest._read(_path, forest, x, paths.check_tree(forest.n_estimators, tree))
 
 
-def _path(model: AMFClassifier, x: dict[Any, Any], tree: int) -> pd.DataFrame:
+def _path(model: Forest, x: dict[Any, Any], tree: int) -> pd.DataFrame:
+    own = "estimate" if model.task == layout.REGRESSION else "proba"
+    columns = [*_OF_STEPS, "share", "mass", "n_samples", *_kept(model), own]
     values = model._encode(x)
     if values is None:
-        return pd.DataFrame({name: [] for name in _PATH_COLUMNS})
+        return pd.DataFrame({name: [] for name in columns})
     arena: state.Arena = model._arena  # type: ignore[assignment]
-    names, labels = list(model._features), list(model._labels)
+    names = list(model._features)
     steps = paths.walk(arena, tree, values)
     nodes = arena.nodes[tree, [step.node for step in steps]]
     splits = [names[step.feature] if step.goes else None for step in steps]
@@ -244,10 +220,9 @@ def _path(model: AMFClassifier, x: dict[Any, Any], tree: int) -> pd.DataFrame:
         "share": np.array([step.share for step in steps]),
         "mass": np.array([step.mass for step in steps]),
         "n_samples": np.array([step.n_samples for step in steps]),
-        "counts": [dict(zip(labels, step.counts.tolist(), strict=False)) for step in steps],
-        "proba": [dict(zip(labels, step.proba.tolist(), strict=False)) for step in steps],
+        **_own_of_steps(model, [step.own for step in steps]),
     }
-    return pd.DataFrame({name: _column(table[name]) for name in _PATH_COLUMNS})
+    return pd.DataFrame({name: _column(table[name]) for name in columns})
 
 
 def weighted_depth(model: Any, x: dict[Any, Any]) -> pd.Series:
@@ -261,7 +236,7 @@ def weighted_depth(model: Any, x: dict[Any, Any]) -> pd.Series:
     model
         The forest, or a fitted estimator of `river_amf.sklearn` with one.
     x
-        Features, as in `predict_proba_one`.
+        Features, as in `learn_one`.
 
     Returns
     -------
@@ -292,12 +267,45 @@ def weighted_depth(model: Any, x: dict[Any, Any]) -> pd.Series:
     return forest._read(_weighted_depth, forest, x)
 
 
-def _weighted_depth(model: AMFClassifier, x: dict[Any, Any]) -> pd.Series:
+def _weighted_depth(model: Forest, x: dict[Any, Any]) -> pd.Series:
     values = model._encode(x)
     depths = np.full(model.n_estimators, math.nan)
     if values is not None:
         depths = paths.weighted_depths(model._arena, values)  # type: ignore[arg-type]
     return pd.Series(depths, pd.RangeIndex(len(depths), name="tree"), name="weighted_depth")
+
+
+def _kept(model: Forest) -> tuple[str, ...]:
+    """Return the columns for what nodes keep of labels or targets."""
+    return ("mean", "std") if model.task == layout.REGRESSION else ("counts",)
+
+
+def _kept_by_nodes(
+    model: Forest, arena: state.Arena, tree: int, n_nodes: int
+) -> dict[str, NDArray[Any] | list[Any]]:
+    """Return the columns for what all nodes of a tree keep of labels or targets."""
+    if model.task == layout.REGRESSION:
+        mean, squares = arena.targets[tree, :n_nodes].T
+        std = np.sqrt(squares / arena.nodes["n_samples"][tree, :n_nodes])
+        return {"mean": mean + model._labels.origin, "std": std}
+    counts = arena.counts[tree, :n_nodes].tolist()
+    return {"counts": [dict(zip(model._labels, row, strict=False)) for row in counts]}
+
+
+def _own_of_steps(model: Forest, cells: list[Any]) -> dict[str, NDArray[Any] | list[Any]]:
+    """Return the columns for what the nodes on a path keep and predict."""
+    labels = list(model._labels)
+    if model.task == layout.REGRESSION:
+        origin = model._labels.origin
+        return {
+            "mean": np.array([cell.mean for cell in cells]) + origin,
+            "std": np.array([cell.std for cell in cells]),
+            "estimate": np.array([cell.estimate for cell in cells]) + origin,
+        }
+    return {
+        "counts": [dict(zip(labels, cell.counts.tolist(), strict=False)) for cell in cells],
+        "proba": [dict(zip(labels, cell.proba.tolist(), strict=False)) for cell in cells],
+    }
 
 
 def _column(values: Any) -> pd.Series:

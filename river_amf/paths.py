@@ -1,8 +1,8 @@
 """The path of a sample down a tree, and how the nodes on it make up the prediction.
 
 A kernel records the path (`kernels.tracing`): at each node the share sigma(r_v) that the node takes
-of the mass that remains (DESIGN.md: prediction). This module adds the node's counts and its own
-prediction.
+of the mass that remains (DESIGN.md: prediction). This module adds what the node keeps of labels or
+targets, and its own prediction.
 """
 
 from __future__ import annotations
@@ -17,9 +17,27 @@ from numpy.typing import NDArray
 
 from river_amf import kernels, layout, state
 from river_amf.encoding import Features
+from river_amf.kernels.densities import PRIOR_WEIGHT
 from river_amf.kinds import shown
 
 Array = NDArray[Any]
+
+_FADED_MEAN = layout.FADED_COUNTS + layout.MEAN
+
+
+class Counts(NamedTuple):
+    """What a node of a classifier keeps and predicts."""
+
+    counts: Array  # by class
+    proba: Array  # what the node itself predicts
+
+
+class Moments(NamedTuple):
+    """What a node of a regressor keeps and predicts; targets are less the forest's origin."""
+
+    mean: float  # of the targets in its cell
+    std: float  # their standard deviation
+    estimate: float  # what the node itself predicts
 
 
 class Step(NamedTuple):
@@ -33,8 +51,7 @@ class Step(NamedTuple):
     share: float
     mass: float
     n_samples: float
-    counts: Array  # by class
-    proba: Array  # what the node itself predicts
+    own: Any  # `Counts` or `Moments`
 
 
 def check_tree(n_trees: int, tree: Any) -> int:
@@ -64,8 +81,8 @@ def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:
     """Return the path of an encoded sample (n_features,) down a tree, from the root to the leaf."""
     trace = _trace(arena, tree, values)
     nodes = arena.nodes[tree, trace["node"]]
-    counts = arena.counts[tree, trace["node"], : int(arena.settings["n_classes"][0])]
-    own = _own_predictions(arena, tree, trace["node"])
+    own = _of_labels if arena.task == layout.CLASSIFICATION else _of_targets
+    cells = own(arena, tree, trace["node"])
     steps = []
     for k, (node, step) in enumerate(zip(nodes, trace, strict=True)):
         is_leaf = node["left"] == kernels.NONE
@@ -80,8 +97,7 @@ def walk(arena: state.Arena, tree: int, values: Array) -> list[Step]:
                 share=float(step["share"]),
                 mass=float(step["mass"]),
                 n_samples=float(node["n_samples"]),
-                counts=counts[k],
-                proba=own[k],
+                own=cells[k],
             )
         )
     return steps
@@ -95,6 +111,32 @@ def predict(arena: state.Arena, tree: int, values: Array) -> NDArray[np.float64]
         return np.full(n_classes, 1.0 / n_classes)
     proba: NDArray[np.float64] = trace["mass"] @ _own_predictions(arena, tree, trace["node"])
     return proba
+
+
+def _of_labels(arena: state.Arena, tree: int, numbers: Array) -> list[Counts]:
+    """Return what nodes of a classifier keep and predict."""
+    counts = arena.counts[tree, numbers, : int(arena.settings["n_classes"][0])]
+    return [*map(Counts, counts, _own_predictions(arena, tree, numbers))]
+
+
+def _of_targets(arena: state.Arena, tree: int, numbers: Array) -> list[Moments]:
+    """Return what the nodes on a path down a tree of a regressor keep and predict."""
+    n_samples = arena.nodes["n_samples"][tree, numbers].tolist()
+    targets, faded = arena.targets[tree, numbers].tolist(), arena.faded[tree, numbers].tolist()
+    cells: list[Moments] = []
+    for n, (mean, squares), row in zip(n_samples, targets, faded, strict=True):
+        above = cells[-1].estimate if cells else mean  # the root's is that of all targets
+        estimate = _location(n, mean, above)
+        if row:
+            of_faded = _location(row[layout.FADED_SUM], row[_FADED_MEAN], above)
+            estimate += row[layout.FADED_SHARE] * (of_faded - estimate)
+        cells.append(Moments(mean, math.sqrt(squares / n), estimate))
+    return cells
+
+
+def _location(n: float, mean: float, above: float) -> float:
+    """Return the location of a law (`kernels.densities`)."""
+    return mean + PRIOR_WEIGHT * (above - mean) / (PRIOR_WEIGHT + n)
 
 
 def weighted_depths(arena: state.Arena, values: Array) -> NDArray[np.float64]:

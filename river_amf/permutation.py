@@ -1,4 +1,4 @@
-"""What the predictions of any classifier lose when the value of a feature is exchanged."""
+"""What the predictions of any model lose when the value of a feature is exchanged."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from river_amf.forest import river_model
 from river_amf.importance import feature_index
 from river_amf.kinds import as_dict
 from river_amf.parameters import integer, one_of, positive
+from river_amf.targets import as_target
 
 _LEAST_PROBABILITY = 1e-15  # bounds the log-loss, as in river's metric
 
 
 class PermutationImportance:
-    """Permutation importance of the features along a stream, for any river classifier.
+    """Permutation importance of the features along a stream, for any river model.
 
     For each sample and feature, it measures how much the loss of the model's prediction grows if
     the feature's value is replaced by that of an earlier sample, drawn at random from the latest
@@ -36,11 +37,12 @@ class PermutationImportance:
     Parameters
     ----------
     model
-        A river classifier, such as a forest or a pipeline, or a fitted estimator of
+        A river classifier or regressor, such as a forest or a pipeline, or a fitted estimator of
         `river_amf.sklearn`. Features are those of the samples given, before any transformation.
     loss
-        `"log"` for the log-loss, in nats; `"error"` for the error, 1 for a wrong label, which needs
-        no probabilities.
+        Of a classifier `"log"` for the log-loss, in nats, which is the default, or `"error"` for
+        the error, 1 for a wrong label, which needs no probabilities. Of a regressor `"squared"` for
+        the squared error, in the square of the target's unit.
     n_latest
         Number of latest samples from which values are drawn.
     stride
@@ -82,14 +84,13 @@ class PermutationImportance:
     def __init__(
         self,
         model: Any,
-        loss: str = "log",
+        loss: str | None = None,
         *,
         n_latest: int = 100,
         stride: int = 1,
         fading_factor: float | None = None,
         seed: int | None = None,
     ) -> None:
-        one_of("log", "error")("loss", loss)
         integer(1)("n_latest", n_latest)
         integer(1)("stride", stride)
         positive(below=1, optional=True)("fading_factor", fading_factor)
@@ -100,7 +101,7 @@ class PermutationImportance:
         self.stride = stride
         self.fading_factor = fading_factor
         self.seed = seed
-        self._loss_of()  # raises if this is no classifier
+        self._loss_of()  # raises if this is no such model, or the loss is not one of its kind
         self._rng = random.Random(None if seed is None else int(seed))
         self._latest: list[dict[Any, Any]] = []
         self._n_seen = 0
@@ -108,7 +109,7 @@ class PermutationImportance:
         # that of ones
         self._sums: dict[Hashable, tuple[float, float]] = {}
 
-    def update(self, x: dict[Any, Any], y: Hashable) -> None:
+    def update(self, x: dict[Any, Any], y: Any) -> None:
         """Measure a sample that the model has not learned yet.
 
         Parameters
@@ -116,13 +117,13 @@ class PermutationImportance:
         x
             Features, as in `learn_one`.
         y
-            Label. While the model has no prediction, nothing is measured.
+            Label or target. While a classifier has no prediction, nothing is measured.
 
         Raises
         ------
         TypeError, ValueError
-            If `x` is not a mapping, and as by the model's predictions. Nothing has been measured
-            then.
+            If `x` is not a mapping, or `y` no finite number where the model is a regressor, and as
+            by the model's predictions. Nothing has been measured then.
 
         Examples
         --------
@@ -168,7 +169,7 @@ class PermutationImportance:
             values, feature_index(list(self._sums)), name="importance", dtype=np.float64
         )
 
-    def _measure(self, x: dict[Any, Any], y: Hashable) -> None:
+    def _measure(self, x: dict[Any, Any], y: Any) -> None:
         """Add the growth of the loss by each feature."""
         loss_of = self._loss_of()
         loss = loss_of(x, y)
@@ -186,15 +187,19 @@ class PermutationImportance:
         """Start the averages afresh."""
         self._sums = dict.fromkeys(self._sums, (0.0, 0.0))
 
-    def _loss_of(self) -> Callable[[dict[Any, Any], Hashable], float | None]:
+    def _loss_of(self) -> Callable[[dict[Any, Any], Any], float | None]:
         """Return the loss as a function of a sample, or None while there is no prediction."""
         model = river_model(self.model)
-        if not isinstance(model, base.Classifier):
-            raise TypeError(
-                "model must be a river classifier or a fitted estimator of river_amf.sklearn, "
-                f"got {type(model).__name__}"
-            )
-        return functools.partial(_LOSSES[self.loss], model)
+        for kind, names in _LOSSES_OF.items():
+            if isinstance(model, kind):
+                loss = names[0] if self.loss is None else self.loss
+                note = f"; the model is a {kind.__name__.lower()}"
+                one_of(*names, note=note)("loss", loss)
+                return functools.partial(_LOSSES[loss], model)
+        raise TypeError(
+            "model must be a river classifier or regressor, or a fitted estimator of "
+            f"river_amf.sklearn, got {type(model).__name__}"
+        )
 
 
 def exchanged(x: dict[Any, Any], name: Hashable, other: dict[Any, Any]) -> dict[Any, Any] | None:
@@ -226,4 +231,14 @@ def _error(model: base.Classifier, x: dict[Any, Any], y: Hashable) -> float | No
     return None if label is None else float(label != y)
 
 
-_LOSSES = {"log": _log_loss, "error": _error}
+def _squared(model: base.Regressor, x: dict[Any, Any], y: Any) -> float:
+    """Return the squared error of a prediction."""
+    return (as_target(y) - float(model.predict_one(x))) ** 2
+
+
+_LOSSES: dict[str, Callable[..., float | None]] = {
+    "log": _log_loss,
+    "error": _error,
+    "squared": _squared,
+}
+_LOSSES_OF = {base.Classifier: ("log", "error"), base.Regressor: ("squared",)}

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 from river.conf import Interval
 
-from river_amf import frames
+from river_amf import frames, paths, target_explanation
 from river_amf.engine import Answers, Engine
 from river_amf.forest import Forest
 from river_amf.layout import LOCATION, LOWER, REGRESSION, UPPER
 from river_amf.parameters import MOST_TREES, Check, cores, flag, integer, one_of, positive
+from river_amf.persistence import values
+from river_amf.persistence.container import take
 from river_amf.settings import check_together
 from river_amf.targets import Targets
 
@@ -32,7 +34,99 @@ class Predictions(NamedTuple):
 
 
 class AMFRegressor(Forest, base.MiniBatchRegressor):
-    """Aggregated Mondrian Forest regressor for data streams."""
+    """Aggregated Mondrian Forest regressor for data streams.
+
+    The forest learns online, in a single pass over the stream, and can predict at any time. Its
+    trees grow as those of `AMFClassifier` do, by looking at the features alone[^1]. A tree predicts
+    the average of all its prunings, each weighted by how probable it has found the targets so
+    far[^2]. A node predicts Student's t: the law of the next target in its cell if the targets
+    there are normal, with unknown mean and variance, and the prediction of its parent is the
+    prior[^3]. So there is no noise level to choose, and predictions follow any affine map of the
+    targets. The forest averages its trees.
+
+    Features may be numbers on any scale or categories; values may be missing, and features may
+    appear and disappear at any time, as for `AMFClassifier`. A target is any real number: int,
+    float, bool or a scalar of numpy, Decimal or Fraction.
+
+    The forest knows how sure it is: `predict_interval_one` returns an interval that holds the
+    target with the probability asked for, also while the stream drifts.
+
+    For streams that drift, and for targets that follow slopes, use `AdaptiveAMFRegressor`.
+
+    Parameters
+    ----------
+    n_estimators
+        Number of trees.
+    step
+        Learning rate eta of the aggregation weights, > 0. With 1, the average is the exact Bayesian
+        mixture. Unlike in river, nothing depends on the unit of the target.
+    use_aggregation
+        Whether a tree predicts with all its prunings (`True`) or with its leaf alone (`False`).
+    max_nodes
+        Maximum number of nodes per tree. Once a tree has reached it, no cell is split any more, but
+        the existing nodes keep learning. `None` means no limit: each tree then gets up to two nodes
+        per sample.
+    seed
+        Seed of the random numbers, for reproducible results.
+    split_prior
+        Prior probability b that a node is split, in (0, 1). The paper uses 0.5.
+    max_categories, max_bytes, on_mismatch, n_jobs
+        As in `AMFClassifier`.
+    split_intensity
+        How readily each feature is split, as in `AMFClassifier`: by its `"range"`, by its
+        `"relevance"` too, or `"unit"`. Relevance for a target is the larger of the squared
+        correlation and the correlation ratio over 16 parts of the feature's range, of the last few
+        hundred samples.
+    fading_factor
+        For streams that drift: each node keeps a second law, whose samples count less by this
+        factor gamma, in (0, 1), at every visit. It predicts a mixture of both, each weighted by how
+        well it has predicted recently (see `fading_share`). With `None` nothing is forgotten.
+    vote
+        `"mean"` averages the trees. `"learned"` stacks them: a small ridge regression, which
+        forgets, weighs the trees with even and with odd numbers, the trends, and the mean of the
+        trees corrected by its errors of the last few samples.
+    trend
+        `"ridge"` adds two ridge regressions, which follow slopes and smooth functions as trees
+        cannot: one on the features and on what the target was at such values of each, which
+        forgets within a hundred samples, and one on the features and 200 random cosines of
+        them[^4], which forgets within five thousand. Every second tree learns what is left of the
+        target when a stack of both is subtracted. `None` means trees alone.
+
+    Notes
+    -----
+    A forest is a sequence of its trees, to look at: `len(model)`, `model[0].n_nodes`, iteration.
+
+    Parameters are read-only after the first sample. Invalid features and weights raise errors as in
+    `AMFClassifier`; so do targets that are not finite, not numbers, or further than 1e100 from the
+    first one. The model is unchanged then. Threads, interrupts and lack of memory are treated as
+    there, too.
+
+    With a trend, an outlier among the targets, further from the trend than ten times the root mean
+    square of the last hundred errors, is drawn in to that distance before trees and trends learn
+    it.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from river_amf import AMFRegressor
+
+    >>> model = AMFRegressor(seed=1)
+    >>> metric = evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+    >>> metric.get() < 1.0
+    True
+
+    References
+    ----------
+    [^1]: Lakshminarayanan, B., Roy, D. M., & Teh, Y. W. (2016). Mondrian forests for large-scale
+          regression when uncertainty matters. Artificial Intelligence and Statistics.
+    [^2]: Mourtada, J., Gaïffas, S., & Scornet, E. (2021). AMF: Aggregated Mondrian Forests for
+          online learning. Journal of the Royal Statistical Society Series B, 83(3), 505-533.
+    [^3]: Murphy, K. P. (2007). Conjugate Bayesian analysis of the Gaussian distribution. Technical
+          report, University of British Columbia.
+    [^4]: Rahimi, A., & Recht, B. (2007). Random features for large-scale kernel machines. Advances
+          in Neural Information Processing Systems, 20.
+
+    """
 
     task = REGRESSION
     _file_kind = "AMFRegressor"
@@ -46,7 +140,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         "max_bytes": integer(1, optional=True),
         "split_intensity": one_of("range", "relevance", "unit"),
         "fading_factor": positive(below=1, optional=True),
-        "restart_threshold": positive(optional=True),
         "vote": one_of("mean", "learned"),
         "trend": one_of(None, "ridge"),
         "on_mismatch": one_of("raise", "missing"),
@@ -54,14 +147,15 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         "seed": integer(0, math.inf, optional=True),
     }
 
-    # what the engine asks for that is fixed here: cells have no labels to be pure in
-    n_classes = None
-    dirichlet = None
+    # What the engine asks of classifiers: there are no labels, so no cell is pure.
+    n_classes: int | None = None
+    dirichlet: float | None = None
     split_pure = True
+    restart_threshold: float | None = None
     absent = "missing"
     max_columns = 0
-    max_vocabulary = None
-    linear = None
+    max_vocabulary: int | None = None
+    linear: str | None = None
 
     def __init__(
         self,
@@ -76,7 +170,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         max_bytes: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
-        restart_threshold: float | None = None,
         vote: str = "mean",
         trend: str | None = None,
         on_mismatch: str = "raise",
@@ -92,7 +185,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         self.max_bytes = max_bytes
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
-        self.restart_threshold = restart_threshold
         self.vote = vote
         self.trend = trend
         self.on_mismatch = on_mismatch
@@ -100,31 +192,261 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         check_together(self)
         self._engine = Engine(Targets())
 
-    def predict_one(self, x: dict[Any, Any], with_interval: bool = False, **kwargs: Any) -> Any:
-        """Predict the target."""
-        return self.predict_interval_one(x) if with_interval else self._answer(x)
+    @overload
+    def predict_one(
+        self, x: dict[Any, Any], with_interval: Literal[False] = False, **kwargs: Any
+    ) -> float: ...
+
+    @overload
+    def predict_one(
+        self, x: dict[Any, Any], with_interval: Literal[True], **kwargs: Any
+    ) -> Interval: ...
+
+    def predict_one(
+        self, x: dict[Any, Any], with_interval: bool = False, **kwargs: Any
+    ) -> float | Interval:
+        """Predict the target.
+
+        Parameters
+        ----------
+        x
+            Features, as in `learn_one`. Unknown features are ignored, and absent ones count as
+            missing.
+        with_interval
+            Whether to return an interval instead, as `predict_interval_one` does: the convention of
+            `river.conf`.
+        kwargs
+            Ignored; accepted for compatibility with river.
+
+        Returns
+        -------
+        float or river.conf.Interval
+            The prediction, 0.0 before the first sample.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` is invalid, as in `learn_one`.
+
+        Examples
+        --------
+        >>> from river_amf import AMFRegressor
+        >>> model = AMFRegressor(seed=1)
+        >>> model.predict_one({"length": 2.0})
+        0.0
+        >>> model.learn_one({"length": 2.5}, 10)
+        >>> model.predict_one({"length": 2.0})
+        10.0
+        """
+        if with_interval:
+            return self.predict_interval_one(x)
+        prediction: float = self._answer(x)
+        return prediction
 
     def predict_interval_one(self, x: dict[Any, Any], level: float = _LEVEL) -> Interval:
-        """Predict an interval that holds the target with a given probability."""
+        """Predict an interval that holds the target with a given probability.
+
+        Its ends are quantiles of the errors of the last few hundred samples, each in units of how
+        unsure the forest was of it, which depends on `x`. So about this share of intervals holds
+        the target, whatever its law, and a few hundred samples after a drift again.
+
+        Parameters
+        ----------
+        x
+            Features, as in `predict_one`.
+        level
+            Probability that the target is inside, strictly between 0 and 1.
+
+        Returns
+        -------
+        river.conf.Interval
+            With attributes `lower`, `upper`, `center` and `width`. It need not hold the prediction,
+            if errors of late were one-sided. Both ends are 0.0 before the first sample.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` is invalid, as in `learn_one`, or if `level` is.
+
+        Examples
+        --------
+        >>> from river_amf import AMFRegressor
+        >>> model = AMFRegressor(seed=1)
+        >>> inside = 0
+        >>> for i in range(2000):
+        ...     x, y = {"a": i % 7}, i % 7 + (i * i % 11) / 10
+        ...     inside += y in model.predict_interval_one(x, level=0.8)
+        ...     model.learn_one(x, y)
+        >>> 0.75 < inside / 2000 < 0.85
+        True
+        """
         check_level("level", level)
         return Interval(*self._engine.lock.run(self._engine.predict_interval, x, float(level)))
 
+    def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
+        """Explain the prediction for one sample as text.
+
+        The text shows the prediction of the forest and its interval, that of each tree and the
+        scale of its error, and the path of the sample down a tree. For each node on the path it
+        lists the share that the node takes of the remaining mass, the resulting mass in the tree's
+        prediction, the node's own estimate, the samples in its cell with the mean and standard
+        deviation of their targets, and the condition at its split that the sample meets.
+
+        Parameters
+        ----------
+        x
+            Features, as in `predict_one`.
+        tree
+            Index of the tree whose path is shown, from 0. With `None`, all paths are shown if there
+            are at most three trees, otherwise only that of tree 0.
+
+        Returns
+        -------
+        str
+            The explanation. `inspection.path` returns the path as a table.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` is invalid, as in `learn_one`, or `tree` is not an integer.
+        IndexError
+            If there is no such tree.
+
+        Examples
+        --------
+        >>> from river_amf import AMFRegressor
+        >>> model = AMFRegressor(n_estimators=2, seed=1)
+        >>> for length, price in [(1.0, 10.0), (1.5, 11.0), (4.0, 29.0), (4.5, 30.0)]:
+        ...     model.learn_one({"length": length}, price)
+        >>> print(model.debug_one({"length": 1.2}, tree=0))
+        Prediction: 16.1
+          90 % interval from -0.5 to 432.5
+        <BLANKLINE>
+        Trees (the forest predicts their mean)
+          tree  prediction  scale  depth
+             0        15.0   10.3   0.99
+             1        17.1   10.9   1.93
+        <BLANKLINE>
+        Path in tree 0, of 7 nodes
+          node   share    mass  estimate  samples  mean  std  split
+             1  0.0092  0.0092      20.0        4  20.0  9.5  length <= 1.42
+             0  1.0000  0.9908      15.0        1  10.0  0.0  leaf
+        <BLANKLINE>
+        For the path in another tree: debug_one(x, tree=...), with tree from 0 to 1
+        """
+        return self._read(self._explain, x, tree)
+
+    def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
+        prediction, interval = self.predict_one(x), self.predict_interval_one(x)
+        if tree is not None:
+            tree = paths.check_tree(self.n_estimators, tree)
+        heard = self._engine.lock.run(self._engine.listen, x)
+        if self._arena is None or heard is None:
+            return "No sample has been learned yet, so there is no prediction to explain."
+        ends, origin = (interval.lower, interval.upper), self._labels.origin
+        known = self._arena, self._features, origin
+        return target_explanation.explain(*known, heard, ends, prediction, tree)
+
     def predict_many(self, X: Any) -> Any:
-        """Predict the target of each row."""
+        """Predict the target of each row.
+
+        Parameters
+        ----------
+        X
+            DataFrame of shape (n_samples, n_features), as in `learn_many`.
+
+        Returns
+        -------
+        Series of length n_samples
+            The predictions, as a series from the same library as `X`, with its index, if it has
+            one. All are 0.0 before the first sample.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `predict_one`, with the number of the row (from 0) in the message.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFRegressor
+        >>> model = AMFRegressor()
+        >>> model.learn_one({"length": 2.5}, 10.0)
+        >>> model.predict_many(pd.DataFrame({"length": [2.0, 3.0]})).tolist()
+        [10.0, 10.0]
+        """
         frame = self._frame_of(X)
         return frames.number_series(frame, self._predictions(self._predict_block(X)).prediction)
 
     def predict_interval_many(self, X: Any, level: float = _LEVEL) -> Any:
-        """Predict an interval for each row, that holds the target with a given probability."""
+        """Predict an interval for each row, as `predict_interval_one` does.
+
+        Parameters
+        ----------
+        X
+            DataFrame of shape (n_samples, n_features), as in `learn_many`.
+        level
+            Probability that the target is inside, strictly between 0 and 1.
+
+        Returns
+        -------
+        DataFrame of shape (n_samples, 2)
+            With columns `lower` and `upper`, from the same library as `X`, with its index, if it
+            has one.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `predict_interval_one`, with the number of the row (from 0) in the message.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFRegressor
+        >>> model = AMFRegressor(seed=1)
+        >>> for i in range(1000):
+        ...     model.learn_one({"length": i % 10}, i % 10 + 0.1 * (i % 3))
+        >>> model.predict_interval_many(pd.DataFrame({"length": [2, 3]})).round(1)
+           lower  upper
+        0    2.0    2.2
+        1    3.0    3.2
+        """
         check_level("level", level)
         frame = self._frame_of(X)
         answers = self._predict_block(X, float(level))
-        _, lower, upper = self._predictions(answers, has_intervals=True)
-        return frames.proba_frame(frame, ["lower", "upper"], np.stack([lower, upper], axis=1))
+        ends = np.stack(self._predictions(answers, has_intervals=True)[1:], axis=1)  # type: ignore[arg-type]
+        return frames.proba_frame(frame, ["lower", "upper"], ends)
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
-        """Test, then train on a block: predict each row and then learn it, before the next one."""
-        return frames.number_series(self._frame_of(X), self._test_then_train(X, y, w).prediction)
+        """Test, then train on a block: predict each row and then learn it, before the next one.
+
+        Parameters
+        ----------
+        X, y, w
+            Features, targets and weights, as in `learn_many`.
+
+        Returns
+        -------
+        Series of length n_samples
+            Predictions as from `predict_many`; 0.0 for rows that were predicted before anything
+            had been learned.
+
+        Raises
+        ------
+        TypeError, ValueError, MemoryError
+            As in `learn_many`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFRegressor
+        >>> model = AMFRegressor(seed=1)
+        >>> X = pd.DataFrame({"length": [1.0, 4.0]})
+        >>> model.predict_then_learn_many(X, [10.0, 40.0]).tolist()
+        [0.0, 10.0]
+        """
+        frame = self._frame_of(X)
+        return frames.number_series(frame, self._test_then_train(X, y, w).prediction)
 
     def _test_then_train(self, X: Any, y: Any, w: Any, level: float | None = None) -> Predictions:
         """Predict each row, with an interval if there is a level, then learn it."""
@@ -147,11 +469,79 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         columns = [np.where(known, answers[:, end] + origin, 0.0) for end in ends]
         return Predictions(*columns, *[None] * (3 - len(columns)))
 
+    def _labels_to_json(self) -> dict[str, Any]:
+        return {"origin": values.targets_to_json(self._labels)}
+
+    @classmethod
+    def _labels_from_json(cls, header: dict[str, Any]) -> Targets:
+        return values.targets_from_json(take(header, "origin", None))
+
     def _read_labels(self, y: Any, n_rows: int) -> frames.Column:
         return frames.read_targets(y, n_rows)
 
 
 class AdaptiveAMFRegressor(AMFRegressor):
-    """Aggregated Mondrian Forest regressor for streams that drift."""
+    """Aggregated Mondrian Forest regressor for streams that drift, and for smooth targets.
+
+    This is `AMFRegressor` with other defaults, and the recommended choice for a real stream: nodes
+    forget (`fading_factor`), uninformative features are hardly ever split (`split_intensity`),
+    ridge regressions follow slopes and smooth functions beside the trees (`trend`), and a stack
+    learns whom to believe (`vote`). Memory and time are bounded (`max_nodes`).
+
+    Parameters
+    ----------
+    n_estimators, step, use_aggregation, seed, max_bytes, on_mismatch, n_jobs
+        As in `AMFRegressor`.
+    max_nodes, split_prior, max_categories, split_intensity, fading_factor, vote, trend
+        As in `AMFRegressor`, with other defaults.
+
+    Examples
+    --------
+    >>> from river import metrics
+    >>> from river.datasets import synth
+    >>> from river_amf import AdaptiveAMFRegressor
+
+    >>> model, metric = AdaptiveAMFRegressor(n_estimators=4, seed=1), metrics.R2()
+    >>> for x, y in synth.FriedmanDrift(position=(1000, 2000, 3000), seed=1).take(4000):
+    ...     metric.update(y, model.predict_one(x))
+    ...     model.learn_one(x, y)
+    >>> metric.get() > 0.7
+    True
+    """
 
     _file_kind = "AdaptiveAMFRegressor"
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        step: float = 1.0,
+        use_aggregation: bool = True,
+        max_nodes: int | None = 5000,
+        seed: int | None = None,
+        *,
+        split_prior: float = 0.7,
+        max_categories: int | None = 5000,
+        max_bytes: int | None = None,
+        split_intensity: str = "relevance",
+        fading_factor: float | None = 0.5,
+        vote: str = "learned",
+        trend: str | None = "ridge",
+        on_mismatch: str = "raise",
+        n_jobs: int = 1,
+    ) -> None:
+        super().__init__(
+            n_estimators=n_estimators,
+            step=step,
+            use_aggregation=use_aggregation,
+            max_nodes=max_nodes,
+            seed=seed,
+            split_prior=split_prior,
+            max_categories=max_categories,
+            max_bytes=max_bytes,
+            split_intensity=split_intensity,
+            fading_factor=fading_factor,
+            vote=vote,
+            trend=trend,
+            on_mismatch=on_mismatch,
+            n_jobs=n_jobs,
+        )

@@ -10,20 +10,27 @@ from numpy.typing import NDArray
 from river_amf import pruning
 from river_amf.encoding import Features
 from river_amf.labels import Labels
+from river_amf.layout import CLASSIFICATION
 from river_amf.persistence import soundness
 from river_amf.settings import Parameters, known_of, least_classes, limits_of, settings_of
 from river_amf.sparse import SparseFeatures
 from river_amf.state import Arena
+from river_amf.targets import Targets
 
 
 def arena_of_file(
-    parameters: Parameters, features: Features, labels: Labels, arrays: dict[str, NDArray[Any]]
+    parameters: Parameters,
+    features: Features,
+    labels: Labels | Targets,
+    arrays: dict[str, NDArray[Any]],
 ) -> Arena | None:
     """Return the arena of a file, None before the first sample, or raise FileError."""
     soundness.demand(arrays or not labels, "labels without any trees")
     soundness.demand(arrays or not features, "features without any trees")
     if not arrays:
         return None
+    is_known = labels or parameters.task == CLASSIFICATION
+    soundness.demand(is_known, "trees without any origin of targets")
     n_classes = max(labels.count_with([]), least_classes(parameters))
     soundness.demand(parameters.n_classes in (None, n_classes), "number of labels")
     settings = _settings_of_file(parameters, features, labels.count_with([]), n_classes)

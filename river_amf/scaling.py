@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from river import base
+from river import base, preprocessing
 
 _COMMON = 0.5  # share of the samples that have a number which is standardised
 _SMALL = 5.0  # root mean square of whole numbers that are taken as counts
@@ -103,3 +103,34 @@ class Scaler(base.Transformer):
         if number.are_whole and size <= _SMALL:
             return value
         return value / size if size > 0.0 else 0.0
+
+
+class TargetScaler(preprocessing.TargetStandardScaler):
+    """River's `TargetStandardScaler`, for models too that predict nothing before the first sample.
+
+    Until then it predicts 0, as river's regressors do.
+
+    Examples
+    --------
+    >>> from river import forest
+    >>> from river_amf.scaling import TargetScaler
+    >>> model = TargetScaler(forest.AMFRegressor(seed=1))
+    >>> model.predict_one({"size": 1.0})
+    0.0
+    >>> model.learn_one({"size": 1.0}, 7.0)
+    >>> model.predict_one({"size": 1.0})
+    7.0
+    """
+
+    def predict_one(self, x: Features) -> float:
+        """Return the prediction of the model, in the unit of the target.
+
+        Examples
+        --------
+        >>> from river import linear_model
+        >>> from river_amf.scaling import TargetScaler
+        >>> TargetScaler(linear_model.LinearRegression()).predict_one({"size": 1.0})
+        0.0
+        """
+        predicted = self.regressor.predict_one(x)
+        return 0.0 if predicted is None else float(self.inverse_func(predicted))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ NO_LIMIT = 2**31 - 1  # 32-bit links
 class Parameters(Protocol):
     """The parameters that an engine reads from a model."""
 
-    task: int  # CLASSIFICATION or REGRESSION
+    task: ClassVar[int]  # CLASSIFICATION or REGRESSION
     n_classes: int | None
     n_estimators: int
     step: float

@@ -95,13 +95,14 @@ class Targets:
             self.origin = as_target(y)
         return as_target(y) - self.origin
 
-    def find_all(self, column: Column, problems: Problems) -> None:
-        """Do nothing, as targets are checked after the features."""
+    def find_all(self, column: Column, problems: Problems) -> list[int | None]:
+        """Return nothing, as targets are checked after the features."""
+        return []
 
     def encode(
         self,
         column: Column,
-        found: None,
+        found: list[int | None],
         is_learnt: NDArray[np.bool_],
         n_classes: int | None,
         problems: Problems,
@@ -115,7 +116,7 @@ class Targets:
             )
         for row in np.flatnonzero(~np.isfinite(numbers))[:1].tolist():
             problems.try_at(row, as_target, column.at(row))
-        first = {}
+        first: dict[int, list[Hashable]] = {}
         twin = self.copy()
         learnt = np.flatnonzero(is_learnt)
         if self.origin is None and len(learnt):

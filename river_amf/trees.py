@@ -14,7 +14,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels, paths
+from river_amf import kernels, layout, paths
 from river_amf.kinds import shown
 
 __all__ = ["Ensemble", "Tree"]
@@ -93,7 +93,7 @@ class Tree:
         return {name: getattr(self, name) for name in names}
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[Hashable, float]:
-        """Predict the probability of each label that the forest has seen, by this tree alone.
+        """Predict the probability of each label that a classifier has seen, by this tree alone.
 
         Parameters
         ----------
@@ -110,6 +110,8 @@ class Tree:
         ------
         TypeError, ValueError
             If `x` is invalid, as in `learn_one`.
+        AttributeError
+            If the forest is a regressor.
 
         Examples
         --------
@@ -122,11 +124,18 @@ class Tree:
         >>> abs(mean - model.predict_proba_one(x)["short"]) < 1e-12
         True
         """
+        if self.forest.task == layout.REGRESSION:
+            raise AttributeError(
+                f"a tree of {type(self.forest).__name__} predicts a number, not probabilities of "
+                "labels; use predict_one"
+            )
         proba: dict[Hashable, float] = self.forest._read(_predict_proba, self.forest, self.index, x)
         return proba
 
     def predict_one(self, x: dict[Any, Any]) -> Hashable:
-        """Predict the label by this tree alone: the most probable one, in a tie that seen first.
+        """Predict the label or target by this tree alone.
+
+        Of a classifier, it is the most probable label, in a tie that seen first.
 
         Parameters
         ----------
@@ -136,7 +145,7 @@ class Tree:
         Returns
         -------
         Hashable
-            The label; None before the first sample.
+            The label, None before the first sample; or the target, 0.0 before the first sample.
 
         Raises
         ------
@@ -151,6 +160,9 @@ class Tree:
         >>> model[-1].predict_one({"length": 2.0})
         'short'
         """
+        if self.forest.task == layout.REGRESSION:
+            number: float = self.forest._read(_predict, self.forest, self.index, x)
+            return number
         proba = self.predict_proba_one(x)
         return max(proba, key=lambda label: proba[label], default=None)
 
@@ -337,6 +349,14 @@ def _height(forest: Any, index: int) -> int:
     if arena is None:
         return 0
     return len(paths.levels(arena.nodes[index], int(arena.trees["root"][index])))
+
+
+def _predict(forest: Any, index: int, x: dict[Any, Any]) -> float:
+    """Return the target predicted by a tree alone."""
+    heard = forest._engine.lock.run(forest._engine.listen, x)
+    if heard is None:
+        return 0.0
+    return float(forest._labels.origin + heard.votes[index, layout.LOCATION])
 
 
 def _predict_proba(forest: Any, index: int, x: dict[Any, Any]) -> dict[Hashable, float]:

@@ -202,7 +202,7 @@ def _describe_drift(dataset: datasets.base.Dataset) -> str:
     if not isinstance(dataset, DriftStream):
         return ""
     if not dataset.drifts:
-        return "drifts continuously"
+        return "drifts continuously" if dataset.is_moving else "does not drift"
     places = ", ".join(map(str, dataset.drifts))
     if dataset.width:
         return f"drifts around {places}, each over {dataset.width}"

@@ -8,22 +8,25 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from river_amf import baselines, evaluation
+from river_amf import evaluation
 from river_amf.cli.options import (
     add_stream_arguments,
     at_least,
+    check_metrics,
     check_output,
+    chosen_metrics,
     chosen_stream,
     load_chosen,
     names,
     say_interrupted,
     seconds,
     size,
+    told_task,
 )
-from river_amf.evaluation import Comparison, EvaluationError
-from river_amf.evaluation.errors import suggest
-from river_amf.evaluation.metrics import find_metric
-from river_amf.evaluation.runs import Maker, has_failed
+from river_amf.evaluation import Comparison, EvaluationError, tasks
+from river_amf.evaluation.runs import has_failed
+from river_amf.evaluation.sources import reason_of
+from river_amf.evaluation.tasks import TASKS, Maker, Task
 
 Writer = Callable[[Comparison, str], object]
 
@@ -58,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--models",
         type=names,
         metavar="A,B",
-        help=f"models to run (default: all of them): {', '.join(baselines.DESCRIPTIONS)}",
+        help="models to run (default: all for the task); "
+        + "; ".join(f"{name}: {', '.join(task.descriptions)}" for name, task in TASKS.items()),
     )
     add(
         "--window",
@@ -74,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--csv", metavar="FILE", help="write the table to a CSV file")
     add("--markdown", metavar="FILE", help="write the table to a Markdown file")
-    add("--curves", metavar="FILE", help="write accuracy and log-loss per window to a CSV file")
+    add("--curves", metavar="FILE", help="write the metrics per window to a CSV file")
     add(
         "--png",
         metavar="FILE",
@@ -85,10 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     source = chosen_stream(arguments)
-    makers = _choose(arguments.models, baselines.classifiers(arguments.seed))
-    metrics = dict.fromkeys(map(find_metric, arguments.metrics))
+    _check_names(arguments)
+    check_metrics(arguments)
     writers = _writers(arguments, source)
     stream = load_chosen(arguments)
+    task = TASKS[stream.task]
+    makers = _choose(arguments, task, reason_of(stream))
+    metrics = chosen_metrics(arguments, task)
     comparison = evaluation.compare(
         stream,
         makers,
@@ -97,9 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
         window=arguments.window,
         time_limit=arguments.time_limit,
         progress=True,
+        task=task.name,
     )
     try:
-        print(size(stream), comparison, sep="\n", flush=True)
+        lines = [*told_task(stream, arguments), size(stream), comparison]
+        print(*lines, sep="\n", flush=True)
     finally:  # even if nobody reads the table
         _write(comparison, writers)
     if comparison.interrupted:
@@ -107,16 +116,21 @@ def run(arguments: argparse.Namespace) -> int:
     return _ALL_FAILED if all(map(has_failed, comparison.table["status"])) else 0
 
 
-def _choose(chosen: list[str] | None, makers: dict[str, Maker]) -> dict[str, Maker]:
-    """Return the chosen models in the order given, or all of them."""
-    if chosen is None:
-        return makers
-    if not chosen:
+def _check_names(arguments: argparse.Namespace) -> None:
+    """Raise if no models are named, or one that there is not."""
+    if arguments.models is not None and not arguments.models:
         raise EvaluationError("--models must name at least one model")
-    for name in chosen:
-        if name.lower() not in makers:
-            raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(makers))})")
-    return {name.lower(): makers[name.lower()] for name in chosen}
+    for name in arguments.models or ():
+        if arguments.task is None:
+            tasks.check_name(name)
+        else:
+            TASKS[arguments.task].maker(name, arguments.seed)
+
+
+def _choose(arguments: argparse.Namespace, task: Task, reason: str) -> dict[str, Maker]:
+    """Return the chosen models in the order given, or all of them."""
+    chosen = task.descriptions if arguments.models is None else arguments.models
+    return {name.lower(): task.maker(name, arguments.seed, reason) for name in chosen}
 
 
 def _writers(arguments: argparse.Namespace, source: str) -> dict[str, tuple[Writer, str]]:

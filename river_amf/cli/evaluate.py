@@ -13,23 +13,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from river import base, compose
-from river.metrics import Accuracy
 from tqdm import tqdm
 
-from river_amf import baselines, evaluation, tables
+from river_amf import evaluation, tables
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
     add_stream_arguments,
     at_least,
+    check_metrics,
     check_output,
+    chosen_metrics,
     chosen_stream,
     file_options,
     load_chosen,
     say_interrupted,
     size,
+    told_task,
 )
 from river_amf.evaluation import EvaluationError, Stream, figures
-from river_amf.evaluation.metrics import Kinds, LogLoss, check_labels, find_metric, name_metrics
+from river_amf.evaluation.interval_metrics import has_intervals, is_of_intervals
+from river_amf.evaluation.metrics import name_metrics
+from river_amf.evaluation.predictors import Answer, columns_beside
 from river_amf.evaluation.prequential import (
     OnPrediction,
     TestThenTrain,
@@ -38,11 +42,14 @@ from river_amf.evaluation.prequential import (
     warm_up,
 )
 from river_amf.evaluation.scores import Metrics, Scores
-from river_amf.evaluation.streams import Features, Label, Sample
+from river_amf.evaluation.sources import reason_of
+from river_amf.evaluation.streams import Features, Sample, Target
+from river_amf.evaluation.tasks import CLASSIFICATION, TASKS, Task, positive_label
+from river_amf.regressor import AMFRegressor
 
 Row = Mapping[str, float]
 
-_METRICS: Kinds = {"accuracy": Accuracy, "log-loss": LogLoss}
+_DESCRIPTIONS = {name: text for task in TASKS.values() for name, text in task.descriptions.items()}
 _MIN_WIDTH = 10  # characters; sizes below one gibibyte are no longer than "976.56 KiB"
 
 
@@ -57,11 +64,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--model",
-        choices=baselines.DESCRIPTIONS,
-        default="amf",
+        choices=_DESCRIPTIONS,
         metavar="NAME",
-        help="; ".join(f"{name}: {text}" for name, text in baselines.DESCRIPTIONS.items())
-        + " (default: amf)",
+        help=". ".join(
+            f"For {task.name}: "
+            + "; ".join(f"{name}: {text}" for name, text in task.descriptions.items())
+            + f" (default: {task.default})"
+            for task in TASKS.values()
+        ),
     )
     add(
         "--n-estimators",
@@ -74,17 +84,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
-    metrics = name_metrics(_METRICS, dict.fromkeys(map(find_metric, arguments.metrics)))
+    check_metrics(arguments)
     streams = _load_streams(arguments)
+    task = _task_of(streams)
+    arguments.model = arguments.model or task.default
+    metrics = name_metrics(task.brief, chosen_metrics(arguments, task), task.name)
     positives = [
-        check_labels(stream, metrics.values(), stream.name, arguments.positive)
+        positive_label(task, stream, metrics.values(), stream.name, arguments.positive)
         for stream in streams
     ]
-    model = _make_model(arguments)
+    model = _make_model(arguments, task, reason_of(streams[0]))
+    if not has_intervals(model):
+        metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
     results = []
-    with _prediction_file(arguments) as writer, _until_interrupt() as until_interrupt:
+    with _prediction_file(arguments, model) as writer, _until_interrupt() as until_interrupt:
         for stream, positive in zip(streams, positives, strict=True):
-            print(_describe(stream, model, arguments.model))
+            described = _describe(stream, model, task, arguments.model)
+            print(*told_task(stream, arguments), described, sep="\n")
             loop = TestThenTrain(model.clone(), Scores(metrics, positive=positive), writer(stream))
             last = _print_table(stream, until_interrupt, model, metrics, loop)
             if loop.n_samples < stream.n_samples:
@@ -114,14 +130,28 @@ def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
                 f"--track chooses its own streams; it cannot be combined with {name}"
             )
     names = evaluation.TRACKS[track.name]
-    return [evaluation.load_stream(name, limit=arguments.limit) for name in names]
+    task, limit = arguments.task, arguments.limit
+    return [evaluation.load_stream(name, limit=limit, task=task) for name in names]
 
 
-def _make_model(arguments: argparse.Namespace) -> base.Classifier:
+def _task_of(streams: Sequence[Stream]) -> Task:
+    """Return the task of all streams, or raise."""
+    first, *rest = streams
+    for stream in rest:
+        if stream.task != first.task:
+            raise EvaluationError(
+                f"{first.name} is for {first.task} and {stream.name} for {stream.task}: no model"
+                " takes both"
+            )
+    return TASKS[first.task]
+
+
+def _make_model(arguments: argparse.Namespace, task: Task, reason: str) -> base.Estimator:
     """Return the chosen model with the given options."""
     name = arguments.model
+    make = task.maker(name, arguments.seed, reason)
     try:
-        model = baselines.classifiers(arguments.seed)[name]()
+        model = make()
     except (ImportError, ValueError) as error:  # such as a seed out of the model's range
         raise EvaluationError(f"model {name!r} cannot be created: {error}") from error
     is_alone = not isinstance(model, compose.Pipeline)  # the steps of a pipeline may have seeds
@@ -136,7 +166,7 @@ def _make_model(arguments: argparse.Namespace) -> base.Classifier:
 
 @contextmanager
 def _prediction_file(
-    arguments: argparse.Namespace,
+    arguments: argparse.Namespace, model: base.Estimator
 ) -> Iterator[Callable[[Stream], OnPrediction | None]]:
     """Open the file of predictions; yield a function that makes the writer for a stream."""
     path, source = arguments.predictions, chosen_stream(arguments)
@@ -146,16 +176,15 @@ def _prediction_file(
     check_output(path, source, "the predictions")
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        columns = ["sample", "target", "prediction", "probability"]
+        beside = columns_beside(model)
+        columns = ["sample", "target", "prediction", *beside]
         writer.writerow(["stream", *columns] if arguments.track else columns)
 
         def make_writer(stream: Stream) -> OnPrediction:
             start = [stream.name] if arguments.track else []
 
-            def write(
-                n: int, x: Features, y: Label, label: Label | None, proba: dict[Label, float]
-            ) -> None:
-                writer.writerow([*start, n, y, label, None if label is None else proba.get(label)])
+            def write(n: int, x: Features, y: Target, answer: Answer) -> None:
+                writer.writerow([*start, n, y, answer.prediction, *answer.cells()[: len(beside)]])
 
             return write
 
@@ -165,7 +194,7 @@ def _prediction_file(
 def _print_table(
     stream: Stream,
     until_interrupt: Callable[[Stream], Iterator[Sample]],
-    model: base.Classifier,
+    model: base.Estimator,
     metrics: Metrics,
     loop: TestThenTrain,
 ) -> Row:
@@ -224,12 +253,12 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _describe(stream: Stream, model: base.Classifier, name: str) -> str:
+def _describe(stream: Stream, model: base.Estimator, task: Task, name: str) -> str:
     kinds = {"numeric": stream.n_numeric, "categorical": stream.n_categorical}
     features = " and ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
     described = f"{type(model).__name__}()"
-    if isinstance(model, AMFClassifier):
+    if isinstance(model, AMFClassifier | AMFRegressor):
         described = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
-    elif isinstance(model, compose.Pipeline):  # its repr takes several lines
-        described = baselines.DESCRIPTIONS[name]
+    elif isinstance(model, compose.Pipeline) or task is not CLASSIFICATION:
+        described = task.descriptions[name]  # a repr takes several lines
     return f"{size(stream)}; features: {features}; {described}"

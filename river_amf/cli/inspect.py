@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import math
 import os
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -18,11 +19,12 @@ from river_amf.dummy import OnlineDummyClassifier
 from river_amf.evaluation import EvaluationError
 from river_amf.kinds import shown
 from river_amf.persistence import FileError
+from river_amf.regressor import AMFRegressor
 from river_amf.state import Arena
 
 DESCRIPTION = (
-    "Tell what is in a file that a model was saved to: its class, parameters, labels, features and"
-    " trees. The file is read as a whole and checked, and no code in it is run."
+    "Tell what is in a file that a model was saved to: its class, parameters, labels or error,"
+    " features and trees. The file is read as a whole and checked, and no code in it is run."
 )
 
 _MOST = 10  # labels, features and trees that are listed
@@ -84,7 +86,7 @@ def describe(contents: persistence.Contents, most: int | None = _MOST) -> _Lines
     )
     yield from _parameters(model)
     inner = getattr(model, "model_", model)  # of a scikit-learn estimator, once it is fitted
-    if isinstance(inner, AMFClassifier):
+    if isinstance(inner, AMFClassifier | AMFRegressor):
         yield from inner._read(_forest, inner, most)
     elif isinstance(inner, OnlineDummyClassifier):
         yield from _counted(dict(inner._counts), most)
@@ -110,6 +112,19 @@ def _parameters(model: Any) -> _Lines:
             title = ""
 
 
+def _learned(model: AMFClassifier | AMFRegressor, arena: Arena, most: int | None) -> _Lines:
+    """Yield what a forest has learned to predict."""
+    root = int(arena.trees["root"][0])  # the first tree never starts afresh
+    if isinstance(model, AMFClassifier):
+        labels = list(model._labels)
+        weights = arena.counts[0, root, : len(labels)].tolist()
+        yield from _counted(dict(zip(labels, weights, strict=True)), most)
+        return
+    yield _line("learned", f"{_number(_weight(arena, 0))} samples")
+    error = math.sqrt(np.mean(arena.trees["variance"]))
+    yield _line("error", f"{error:.5g} (of a tree, root mean square of late)")
+
+
 def _counted(counts: dict[Any, float], most: int | None) -> _Lines:
     """Yield the weight of all samples and of each label, the most frequent ones first."""
     yield _line("learned", f"{_number(sum(counts.values()))} samples")
@@ -129,14 +144,12 @@ def _listed(named: list[str], n_all: int) -> str:
     return ", ".join([*named, *rest])
 
 
-def _forest(model: AMFClassifier, most: int | None) -> list[str]:
+def _forest(model: AMFClassifier | AMFRegressor, most: int | None) -> list[str]:
     """Return the lines about a forest."""
-    arena, labels = model._arena, list(model._labels)
+    arena = model._arena
     if arena is None:
         return [_line("learned", "nothing")]
-    root = int(arena.trees["root"][0])  # the first tree never starts afresh
-    weights = arena.counts[0, root, : len(labels)].tolist()
-    lines = [*_counted(dict(zip(labels, weights, strict=True)), most)]
+    lines = [*_learned(model, arena, most)]
     memory = humanize_bytes(model.memory_usage)
     if model.max_bytes is not None:
         memory += f" of at most {humanize_bytes(model.max_bytes)}"
@@ -150,7 +163,7 @@ def _forest(model: AMFClassifier, most: int | None) -> list[str]:
     return [*lines, *_features(model, arena, most), *_trees(model, arena, most)]
 
 
-def _features(model: AMFClassifier, arena: Arena, most: int | None) -> _Lines:
+def _features(model: AMFClassifier | AMFRegressor, arena: Arena, most: int | None) -> _Lines:
     """Yield a table of the features."""
     features, has_relevance = model._features, model.split_intensity == "relevance"
     settled, names = list(features), [*features, *features.all_undecided]
@@ -174,7 +187,7 @@ def _features(model: AMFClassifier, arena: Arena, most: int | None) -> _Lines:
         yield from _table(rows, (0, 1), len(names) + 1 - len(rows))
 
 
-def _trees(model: AMFClassifier, arena: Arena, most: int | None) -> _Lines:
+def _trees(model: AMFClassifier | AMFRegressor, arena: Arena, most: int | None) -> _Lines:
     """Yield a table of the trees."""
     trees, rows = arena.trees, [["tree", "nodes", "leaves", "depth", "samples", "restarts"]]
     for t in range(len(trees))[:most]:

@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from river_amf import _startup, evaluation
-from river_amf.evaluation import EvaluationError, Stream
+from river_amf.evaluation import EvaluationError, Stream, metrics, tasks
+from river_amf.evaluation.metrics import Metric
+from river_amf.evaluation.sources import reason_of
+from river_amf.evaluation.tasks import Task
 
 _DEFAULT_STREAM = "Bananas"
 
@@ -37,8 +40,14 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--target",
         metavar="COLUMN",
-        help="column with the labels (default: 'target' if there is one, else the last column);"
-        " rows without a label are skipped",
+        help="column to predict (default: 'target' if there is one, else the last column); rows"
+        " in which it is missing are skipped",
+    )
+    add(
+        "--task",
+        choices=tasks.TASKS,
+        help="classification predicts labels, regression numbers (default: regression if the target"
+        " has fractions, or more than 200 distinct numbers in the first 1000 rows)",
     )
     add(
         "--categorical",
@@ -74,7 +83,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         type=names,
         default=[],
         metavar="A,B",
-        help="additional river classification metrics, such as MacroF1,CohenKappa",
+        help="additional river metrics for the task, such as MacroF1,CohenKappa or MAPE,SMAPE",
     )
     add(
         "--positive",
@@ -98,15 +107,38 @@ def load_chosen(arguments: argparse.Namespace) -> Stream:
     """Return the chosen stream; tell on stderr what is odd about it, or that reading takes long."""
     source = chosen_stream(arguments)
     chosen = arguments.target, arguments.categorical, arguments.limit
+    options = {"task": arguments.task, **file_options(arguments)}
     title = "standard input" if source == "-" else source
     with told_if_slow(f"reading {title}"), warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always")
-        stream = evaluation.load_stream(source, *chosen, **file_options(arguments))
+        stream = evaluation.load_stream(source, *chosen, **options)
     for warning in odd[:_MOST_WARNINGS]:
         _startup.tell(f"river-amf: {' '.join(str(warning.message).split())}")
     if len(odd) > _MOST_WARNINGS:
         _startup.tell(f"river-amf: and {len(odd) - _MOST_WARNINGS} more such columns")
     return stream
+
+
+def check_metrics(arguments: argparse.Namespace) -> None:
+    """Raise for a metric that there is not, before the stream is read."""
+    for name in arguments.metrics:
+        metrics.find_metric(name, arguments.task)
+
+
+def chosen_metrics(arguments: argparse.Namespace, task: Task) -> list[Metric]:
+    """Return the additional metrics, each once."""
+    found = (metrics.find_metric(name, task.name) for name in arguments.metrics)
+    return list(dict.fromkeys(found))
+
+
+def told_task(stream: Stream, arguments: argparse.Namespace) -> list[str]:
+    """Return a line that says why a file is for regression, unless that was chosen."""
+    if stream.task != tasks.REGRESSION.name or arguments.task or stream.target is None:
+        return []
+    return [
+        f"regression{reason_of(stream)} (--task classification takes them for labels, --target"
+        " names another column)"
+    ]
 
 
 def size(stream: Stream) -> str:

@@ -12,28 +12,25 @@ from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 from river import base, compose
-from river.metrics import Accuracy, CohenKappa
 
-from river_amf import baselines, tables
-from river_amf.classifier import AMFClassifier
-from river_amf.evaluation import figures
-from river_amf.evaluation.errors import EvaluationError, suggest
-from river_amf.evaluation.metrics import Kinds, LogLoss, Metric, check_labels, name_metrics
+from river_amf import tables
+from river_amf.evaluation import figures, targets, tasks
+from river_amf.evaluation.metrics import Metric, name_metrics
 from river_amf.evaluation.prequential import even_checkpoints, progress_bar
-from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Maker, Run
-from river_amf.evaluation.sources import read_source
+from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Run
+from river_amf.evaluation.sources import Source, read_source
 from river_amf.evaluation.streams import Label
+from river_amf.evaluation.tasks import Maker, Task, positive_label
 from river_amf.kinds import shown
 from river_amf.parameters import flag, integer
 from river_amf.parameters import positive as positive_number
 
-Model = base.Classifier | Maker | str
+Model = base.Classifier | base.Regressor | Maker | str
 
-_METRICS: Kinds = {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss}
 _WINDOWS = 30  # by default, approximately
 _UNKNOWN = "-"
 
@@ -48,18 +45,22 @@ class Comparison:
         Name of the stream.
     table
         DataFrame with one row per model. Its columns are `n_samples` (the number of samples
-        learned), `accuracy`, `kappa`, `log-loss`, any further metrics under their class names,
-        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`.
-        The status is `"ok"` if the model processed the whole stream in time. After a time limit or
-        Ctrl-C, the values are those over the samples learned until then, and the status says how
-        many there were. If a model failed or learned no samples, its values are NaN and the status
-        gives the reason. In the log-loss, a label that a prediction does not name has probability 0
-        (which counts as 1e-15, as in river), unless it is new to the stream: such samples are left
-        out. It is NaN for classifiers without probabilities.
+        learned), the metrics of the task, any further ones under their class names, `us_per_sample`
+        (microseconds to predict and learn a sample), `memory` (bytes) and `status`. Of classifiers
+        the metrics are `accuracy`, `kappa` and `log-loss`; of regressors `MAE`, `RMSE`, `R2`, and
+        `coverage` and `width`: the share of targets in their prediction interval (of level 0.9, if
+        it is of one of our forests), and its mean width. The status is `"ok"` if the model
+        processed the whole stream in time. After a time limit or Ctrl-C, the values are those over
+        the samples learned until then, and the status says how many there were. If a model failed
+        or learned no samples, its values are NaN and the status gives the reason. In the log-loss,
+        a label that a prediction does not name has probability 0 (which counts as 1e-15, as in
+        river), unless it is new to the stream: such samples are left out. It is NaN for classifiers
+        without probabilities, as coverage and width are for regressors without intervals.
     curves
         DataFrame with one row per model and window, with the columns `model`, `n_samples` (the
-        number of samples learned at the end of the window), and `accuracy` and `log-loss` over the
-        samples of the window, NaN if there was nothing to score. The last window of a run may be
+        number of samples learned at the end of the window), and metrics over the samples of the
+        window, NaN if there was nothing to score: `accuracy` and `log-loss`, or those that the
+        table has for regressors. The last window of a run may be
         shorter than the others. The window in which a model fails is left out.
 
     Examples
@@ -177,6 +178,7 @@ def compare(
     limit: int | None = None,
     seed: int | None = None,
     progress: bool = False,
+    task: str | None = None,
 ) -> Comparison:
     """Run models over one stream, test-then-train, and compare their results.
 
@@ -197,10 +199,10 @@ def compare(
         or any other iterable of pairs (features, label), including a generator, which is read once
         and kept in memory; or a dataframe or a tuple `(X, y)` (as in `progressive_val_score`).
     models
-        Models, functions without arguments (such as classes) that return a model, or names of
-        `baselines.classifiers`, either in a dict by name or in a list, where they are named after
-        their classes. Models are cloned and stay untrained themselves. By default all of
-        `baselines.classifiers`.
+        Classifiers or regressors, functions without arguments (such as classes) that return one, or
+        names of `baselines.classifiers` or `baselines.regressors`, either in a dict by name or in a
+        list, where they are named after their classes. Models are cloned and stay untrained
+        themselves. By default all of the baselines for the task.
     metrics
         Additional river metrics: instances (which are cloned, and may be `Rolling`), classes or
         names.
@@ -222,6 +224,9 @@ def compare(
         Seed of the models that are not passed in but go by name, as the default ones do.
     progress
         Whether to show a progress bar on stderr.
+    task
+        Whether to predict labels (`"classification"`) or numbers (`"regression"`). By default the
+        models tell, or else the stream, as in `load_stream`.
 
     Returns
     -------
@@ -231,8 +236,9 @@ def compare(
     Raises
     ------
     TypeError
-        If a model is neither a river classifier nor callable nor a name, or if a metric is not a
-        classification metric or rolls over time.
+        If a model is neither a river classifier or regressor nor callable nor a name, if it is for
+        another task than the stream or another model, or if a metric is for another task or rolls
+        over time.
     ValueError
         If there are no models, if two models have the same name, or if a number is out of range.
     EvaluationError
@@ -272,6 +278,13 @@ def compare(
     amf    1.0
     Name: F1, dtype: float64
 
+    Numbers are predicted by regressors:
+
+    >>> from river.datasets import TrumpApproval
+    >>> comparison = evaluation.compare(TrumpApproval(), ["mean", "last-value", "knn"], seed=1)
+    >>> comparison.table["MAE"].idxmin()
+    'last-value'
+
     A model that fails gets a row that says why:
 
     >>> def broken():
@@ -285,15 +298,18 @@ def compare(
     integer(1, optional=True)("limit", limit)
     positive_number(optional=True)("time_limit", time_limit)
     flag("progress", progress)
-    by_name = baselines.classifiers(seed)
-    makers = _makers(by_name if models is None else models, by_name)
-    named = name_metrics(_METRICS, () if metrics is None else metrics)
-    source = read_source(dataset, limit)
-    chosen = check_labels(source.samples, named.values(), source.name, positive)
+    targets.check_task(task)
+    chosen = None if task is None else tasks.TASKS[task]
+    given = None if models is None else _given(models)
+    of_models = None if given is None else tasks.of_models(given.values())
+    source = read_source(dataset, limit, chosen, of_models)
+    makers = _makers(given, source, seed)
+    named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
+    label = positive_label(source.task, source.samples, named.values(), source.name, positive)
     window = window or even_checkpoints(source.n_samples, _WINDOWS).step
-    runs = {name: Run(named, int(window), chosen) for name in makers}
+    runs = {name: Run(named, int(window), label, source.task) for name in makers}
     if time_limit is not None:
-        _compile_kernels()
+        _compile_kernels(source.task)
     with (
         progress_bar(len(runs) * source.n_samples, is_shown=progress) as bar,
         suppress(KeyboardInterrupt),  # the table reports it
@@ -302,19 +318,19 @@ def compare(
             bar.set_description(name)
             run.go(makers[name], source.samples, time_limit, bar)
             bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
-    return Comparison(source.name, _table(runs), _curves(runs))
+    return Comparison(source.name, _table(runs), _curves(runs, source.task))
 
 
-def _compile_kernels() -> None:
+def _compile_kernels(task: Task) -> None:
     """Compile our kernels now: it takes long, and must not count toward the time limit."""
-    forest = AMFClassifier(n_estimators=1)
-    for label in (False, True):
-        forest.learn_one({"a": 0.0}, label)
-        forest.predict_proba_one({"a": 0.0})
+    forest = task.forest(n_estimators=1)
+    for target in (False, True):
+        forest.learn_one({"a": 0.0}, target)
+        forest.predict_one({"a": 0.0})
 
 
-def _makers(models: Any, by_name: Mapping[str, Maker]) -> dict[str, Maker]:
-    """Return a function that makes each model, by name."""
+def _given(models: Any) -> dict[str, Any]:
+    """Return the models by the names that they have in the table, or raise."""
     if isinstance(models, Mapping):
         _check_names(list(models))
         named = {str(name): model for name, model in models.items()}
@@ -326,25 +342,30 @@ def _makers(models: Any, by_name: Mapping[str, Maker]) -> dict[str, Maker]:
         raise TypeError(f"models must be a dict or list of models, or None, got {shown(models)}")
     if not named:
         raise ValueError("models is empty; pass None to run all baselines")
-    makers: dict[str, Maker] = {}
     for name, model in named.items():
         if isinstance(model, str):
-            model = _find_model(model, by_name)
-        is_model = isinstance(model, base.Classifier)
-        if not is_model and not callable(model):
+            tasks.check_name(model)
+        elif tasks.of_model(model) is None and not callable(model):
             raise TypeError(
-                f"model {name!r} must be a river classifier or a function that returns one, or the"
-                f" name of a baseline, got {shown(model)}"
+                f"model {name!r} must be a river classifier or regressor, or a function that"
+                f" returns one, or the name of a baseline, got {shown(model)}"
             )
-        makers[name] = model.clone if is_model else model
+    return named
+
+
+def _makers(models: Mapping[str, Any] | None, source: Source, seed: int | None) -> dict[str, Maker]:
+    """Return a function that makes each model, by name; raise for one that is for another task."""
+    task = source.task
+    if models is None:
+        return dict(task.models(seed))
+    makers: dict[str, Maker] = {}
+    for name, model in models.items():
+        if isinstance(model, str):
+            makers[name] = task.maker(model, seed, source.reason)
+        else:
+            task.check(name, model, source.reason)
+            makers[name] = cast(Maker, model.clone if isinstance(model, base.Base) else model)
     return makers
-
-
-def _find_model(name: str, by_name: Mapping[str, Maker]) -> Maker:
-    """Return the function that makes a baseline, ignoring case, or raise EvaluationError."""
-    if name.lower() not in by_name:
-        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(by_name))})")
-    return by_name[name.lower()]
 
 
 def _check_names(names: list[Any]) -> None:
@@ -380,7 +401,7 @@ def _table(runs: Mapping[str, Run]) -> pd.DataFrame:
     return pd.DataFrame(rows, index=pd.Index(runs, name="model"))
 
 
-def _curves(runs: Mapping[str, Run]) -> pd.DataFrame:
+def _curves(runs: Mapping[str, Run], task: Task) -> pd.DataFrame:
     rows = [(name, *row) for name, run in runs.items() for row in run.rows]
-    types = {"n_samples": "int64", "accuracy": "float64", "log-loss": "float64"}
+    types = {"n_samples": "int64", **dict.fromkeys(task.windowed, "float64")}
     return pd.DataFrame(rows, columns=["model", *types]).astype(types)

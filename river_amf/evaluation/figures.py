@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from river.utils.pretty import humanize_bytes
 
+_IN_UNITS = ("MAE", "RMSE", "MSE", "width")  # of the target, and of any size
 _TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 
 
@@ -20,4 +21,6 @@ def cell(column: str, value: float) -> str:
         return str(round(value))
     if column == "memory":
         return str(humanize_bytes(round(value)))
+    if column in _IN_UNITS:
+        return f"{value:.5g}"
     return f"{value:.1f}" if column == "us_per_sample" else f"{value:.4f}"

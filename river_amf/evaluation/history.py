@@ -1,4 +1,4 @@
-"""How a forest changes along a stream: accuracy, drift indicators and depth."""
+"""How a forest changes along a stream: accuracy or error, drift indicators and depth."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from river import base, compose
-from river.metrics import Accuracy
 
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import prequential
+from river_amf.evaluation.interval_metrics import last_step
 from river_amf.evaluation.prequential import TestThenTrain
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.sources import iter_source
+from river_amf.evaluation.tasks import CLASSIFICATION, of_model
 from river_amf.inspection import feature_relevance, weighted_depth
 from river_amf.kinds import shown
 from river_amf.parameters import integer
+from river_amf.regressor import AMFRegressor
 
 
 @dataclass(frozen=True, eq=False)
 class DriftHistory:
-    """Accuracy and drift indicators of a forest along a stream, from `drift_history`.
+    """Accuracy, or error, and drift indicators of a forest along a stream, from `drift_history`.
 
     Both tables are indexed by `n_samples`, the number of samples learned at each checkpoint.
 
@@ -32,7 +34,8 @@ class DriftHistory:
     ----------
     curve
         DataFrame of shape (n_checkpoints, 2). Column `accuracy` is the accuracy, from 0 to 1, over
-        the samples since the previous checkpoint. Column `fading_share` is the model's
+        the samples since the previous checkpoint; of a regressor it is `MAE`, the mean absolute
+        error. Column `fading_share` is the model's
         `fading_share` at the checkpoint, NaN if the model does not fade.
     relevance
         DataFrame of shape (n_checkpoints, n_features), with the features in order of first
@@ -53,7 +56,7 @@ class DriftHistory:
     relevance: pd.DataFrame
 
 
-def drift_history(samples: Any, model: base.Classifier, every: int = 200) -> DriftHistory:
+def drift_history(samples: Any, model: base.Estimator, every: int = 200) -> DriftHistory:
     """Run a forest over a stream, test-then-train, and record how it responds to drift.
 
     Parameters
@@ -71,8 +74,8 @@ def drift_history(samples: Any, model: base.Classifier, every: int = 200) -> Dri
     Returns
     -------
     DriftHistory
-        The accuracy, the fading share and the relevance of each feature at the checkpoints.
-        `plot.drift` draws them.
+        The accuracy (or error), the fading share and the relevance of each feature at the
+        checkpoints. `plot.drift` draws them.
 
     Raises
     ------
@@ -104,24 +107,25 @@ def drift_history(samples: Any, model: base.Classifier, every: int = 200) -> Dri
     """
     integer(1)("every", every)
     forest = _last_forest(model)
-    scores = Scores({}, {"accuracy": Accuracy()})  # type: ignore[no-untyped-call]
+    measure, metric = next(iter((of_model(model) or CLASSIFICATION).windowed.items()))
+    scores = Scores({}, {measure: metric()})
     loop = TestThenTrain(model, scores)
     places: list[int] = []
     curve: list[tuple[float, float]] = []
     relevance: list[pd.Series] = []
-    for n_samples in loop.run(iter_source(samples), prequential.every(every)):
+    for n_samples in loop.run(iter_source(samples, model), prequential.every(every)):
         places.append(n_samples)
-        curve.append((scores.window()["accuracy"], forest.fading_share))
+        curve.append((scores.window()[measure], forest.fading_share))
         if forest.split_intensity == "relevance":
             relevance.append(feature_relevance(forest))
     index = pd.Index(places, dtype=np.int64, name="n_samples")
-    columns = ["accuracy", "fading_share"]
+    columns = [measure, "fading_share"]
     return DriftHistory(
         pd.DataFrame(curve, index, columns, dtype=np.float64), _relevance_table(index, relevance)
     )
 
 
-def depth_history(samples: Any, model: base.Classifier, every: int = 200) -> pd.DataFrame:
+def depth_history(samples: Any, model: base.Estimator, every: int = 200) -> pd.DataFrame:
     """Run a forest over a stream, test-then-train, and record how deep its trees predict.
 
     The weighted depth of a prediction is the mean depth of the nodes on its path, each weighted by
@@ -175,12 +179,12 @@ def depth_history(samples: Any, model: base.Classifier, every: int = 200) -> pd.
     depths: list[Any] = []
 
     def measure(n: int, x: Any, *said: Any) -> None:
-        depths.append(weighted_depth(forest, _as_seen(model, x)))
+        depths.append(weighted_depth(forest, as_seen(model, x)))
 
     loop = TestThenTrain(model, Scores({}), on_prediction=measure)
     places: list[int] = []
     rows: list[Any] = []
-    for n_samples in loop.run(iter_source(samples), prequential.every(every)):
+    for n_samples in loop.run(iter_source(samples, model), prequential.every(every)):
         places.append(n_samples)
         rows.append(pd.DataFrame(depths).mean().to_numpy())
         depths.clear()
@@ -189,7 +193,7 @@ def depth_history(samples: Any, model: base.Classifier, every: int = 200) -> pd.
     return pd.DataFrame(np.reshape(rows, (len(index), len(columns))), index, columns)
 
 
-def _as_seen(model: Any, x: Any) -> Any:
+def as_seen(model: Any, x: Any) -> Any:
     """Return a sample as it reaches the forest at the end of a pipeline."""
     while isinstance(model, compose.Pipeline):
         x = model.transform_one(x)
@@ -197,12 +201,10 @@ def _as_seen(model: Any, x: Any) -> Any:
     return x
 
 
-def _last_forest(model: Any) -> AMFClassifier:
+def _last_forest(model: Any) -> AMFClassifier | AMFRegressor:
     """Return the model if it is a forest, or the forest at the end of a pipeline."""
-    last = model
-    while isinstance(last, compose.Pipeline):
-        last = next(reversed(last.steps.values()), None)
-    if not isinstance(last, AMFClassifier):
+    last = last_step(model)
+    if not isinstance(last, AMFClassifier | AMFRegressor):
         raise TypeError(
             f"model must be a forest, or a pipeline that ends in one, got {shown(model)}"
         )

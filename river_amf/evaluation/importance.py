@@ -19,15 +19,15 @@ from river_amf.parameters import integer
 
 def importance_history(
     samples: Any,
-    model: base.Classifier,
+    model: base.Classifier | base.Regressor,
     every: int = 200,
-    loss: str = "log",
+    loss: str | None = None,
     *,
     n_latest: int = 100,
     stride: int = 1,
     seed: int | None = None,
 ) -> pd.DataFrame:
-    """Run a classifier over a stream, test-then-train, and record what each feature is worth.
+    """Run a model over a stream, test-then-train, and record what each feature is worth.
 
     The importance of a feature is the mean growth of the loss if its value is replaced by that of
     an earlier sample (`inspection.PermutationImportance`). Each measurement takes a prediction per
@@ -38,7 +38,7 @@ def importance_history(
     samples
         A finite stream, as in `drift_history`.
     model
-        Any river classifier, such as a forest or a pipeline. It learns the stream.
+        Any river classifier or regressor, such as a forest or a pipeline. It learns the stream.
     every
         Number of samples between checkpoints. The end of the stream is always a checkpoint.
     loss, n_latest, stride, seed
@@ -54,9 +54,9 @@ def importance_history(
     Raises
     ------
     TypeError
-        If the model is not a classifier.
+        If the model is neither a classifier nor a regressor.
     ValueError
-        If `loss` is neither `"log"` nor `"error"`, or one of the numbers is not an integer >= 1.
+        If `loss` is not one for such a model, or one of the numbers is not an integer >= 1.
     EvaluationError
         If a sample is not a pair, or the model rejects it.
 
@@ -83,7 +83,7 @@ def importance_history(
     loop = TestThenTrain(model, Scores({}), on_prediction=measure)
     places: list[int] = []
     rows: list[pd.Series] = []
-    for n_samples in loop.run(iter_source(samples), prequential.every(every)):
+    for n_samples in loop.run(iter_source(samples, model), prequential.every(every)):
         places.append(n_samples)
         rows.append(importance.get())
         importance._forget()

@@ -1,4 +1,4 @@
-"""River metrics: found by name, fresh for each run, and whether they suit a stream's labels."""
+"""River metrics: found by name, fresh for each run, and whether they suit what is predicted."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from contextlib import suppress
 from typing import Any
 
 from river import metrics, utils
-from river.metrics.base import BinaryMetric, ClassificationMetric
+from river.metrics.base import BinaryMetric, ClassificationMetric, RegressionMetric
 
 from river_amf.evaluation.errors import EvaluationError, suggest
 from river_amf.evaluation.streams import Label, Sample
+from river_amf.evaluation.targets import CLASSIFICATION, REGRESSION, TASKS
 from river_amf.kinds import shown
 
-Kinds = Mapping[str, type[ClassificationMetric]]
-Metric = ClassificationMetric | type[ClassificationMetric] | str
+Kinds = Mapping[str, type[metrics.base.Metric]]
+Metric = metrics.base.Metric | type[metrics.base.Metric] | str
+
+_KINDS: Mapping[str, Any] = {CLASSIFICATION: ClassificationMetric, REGRESSION: RegressionMetric}
 
 
 class LogLoss(metrics.CrossEntropy):
@@ -34,45 +37,52 @@ class LogLoss(metrics.CrossEntropy):
 
 
 @functools.cache
-def known_metrics() -> dict[str, type[ClassificationMetric]]:
-    """Return river's classification metrics that need no arguments and give one number, by name."""
+def known_metrics(task: str = CLASSIFICATION) -> dict[str, type[metrics.base.Metric]]:
+    """Return river's metrics for a task that need no arguments and give one number, by name."""
     known = {}
     for name, metric in vars(metrics).items():
-        if isinstance(metric, type) and issubclass(metric, ClassificationMetric):
+        if isinstance(metric, type) and issubclass(metric, _KINDS[task]):
             with suppress(TypeError, NotImplementedError):
                 metric().get()
                 known[name] = metric
     return known
 
 
-def find_metric(name: str) -> type[ClassificationMetric]:
-    """Return the river metric of that name, ignoring case, or raise EvaluationError."""
-    known = known_metrics()
+def find_metric(name: str, task: str | None = CLASSIFICATION) -> type[metrics.base.Metric]:
+    """Return the river metric of that name, ignoring case, or raise EvaluationError.
+
+    Without a task it may be one for any.
+    """
+    tasks = TASKS if task is None else (task,)
+    known = {name: metric for task in tasks for name, metric in known_metrics(task).items()}
     by_lower = {name.lower(): name for name in known}
     lower = name.strip().lower()
-    if lower not in by_lower:
-        hint = suggest(name, sorted(known))
-        raise EvaluationError(
-            f"{name!r} is not a river classification metric that works without arguments ({hint})"
-        )
-    return known[by_lower[lower]]
+    if lower in by_lower:
+        return known[by_lower[lower]]
+    kind = "" if task is None else f"{task} "
+    others = (other for other in TASKS if lower in map(str.lower, known_metrics(other)))
+    but = "".join(f", but one for {other}" for other in others)
+    raise EvaluationError(
+        f"{name!r} is not a river {kind}metric that works without arguments{but}"
+        f" ({suggest(name, sorted(known))})"
+    )
 
 
-def name_metrics(always: Kinds, chosen: Iterable[Metric]) -> dict[str, ClassificationMetric]:
+def name_metrics(
+    always: Kinds, chosen: Iterable[Metric], task: str = CLASSIFICATION
+) -> dict[str, metrics.base.Metric]:
     """Return metrics by column name: those of every table, then the chosen ones by class name."""
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
     named = {name: make() for name, make in always.items()}
     for metric in chosen:
-        found = find_metric(metric) if isinstance(metric, str) else metric
+        found = find_metric(metric, task) if isinstance(metric, str) else metric
         made = found() if isinstance(found, type) else found
         if type(made) in always.values():
             continue  # it has a column already
         name = type(made).__name__
-        if not _gives_a_number(made):
-            raise TypeError(
-                f"{name} must be a classification metric whose value is a single number"
-            )
+        if not _gives_a_number(made, task):
+            raise TypeError(f"{name} must be a {task} metric whose value is a single number")
         if name in named:
             raise ValueError(
                 f"metrics contains {name} twice; the table has one column for each metric class"
@@ -81,12 +91,14 @@ def name_metrics(always: Kinds, chosen: Iterable[Metric]) -> dict[str, Classific
     return named
 
 
-def _gives_a_number(metric: Any) -> bool:
-    """Whether this is a classification metric whose value is a single number."""
+def _gives_a_number(metric: Any, task: str) -> bool:
+    """Whether this is a metric for the task whose value is a single number."""
     try:
         float(metric.get())
     except (AttributeError, NotImplementedError, TypeError):
         return False
+    if task == REGRESSION:
+        return isinstance(inner(metric), RegressionMetric)
     return hasattr(metric, "requires_labels")
 
 
@@ -108,7 +120,7 @@ def fresh(metric: Any) -> Any:
 
 def check_labels(
     samples: Iterable[Sample],
-    chosen: Iterable[ClassificationMetric],
+    chosen: Iterable[metrics.base.Metric],
     name: str,
     positive: Label | None = None,
 ) -> Label | None:
@@ -127,7 +139,7 @@ def check_labels(
         return _find_label(samples, positive, name)
     odd = [] if binary is None else [y for _, y in samples if y not in (True, False)]
     if odd:
-        metric = type(_inner(binary)).__name__
+        metric = type(inner(binary)).__name__
         any_label = f"Macro{metric}" if f"Macro{metric}" in known_metrics() else "MacroF1"
         raise EvaluationError(
             f"metric {metric} needs labels True/False or 0/1, but {name} has the label {odd[0]!r};"
@@ -139,12 +151,12 @@ def check_labels(
 
 def asks_for_positive(metric: Any) -> bool:
     """Whether a metric compares the label True with all others."""
-    inner = _inner(metric)
+    binary = inner(metric)
     # LogLoss has no pos_val
-    return isinstance(inner, BinaryMetric) and getattr(inner, "pos_val", True) is True
+    return isinstance(binary, BinaryMetric) and getattr(binary, "pos_val", True) is True
 
 
-def _inner(metric: Any) -> Any:
+def inner(metric: Any) -> Any:
     """Return the metric inside of one that rolls."""
     return metric.obj if isinstance(metric, utils.Rolling) else metric
 
@@ -154,7 +166,8 @@ def _find_label(samples: Iterable[Sample], positive: Label, name: str) -> Label:
     known: dict[Label, None] = {}
     for _, y in samples:
         if y == positive or str(y).strip() == str(positive).strip():
-            return y
+            found: Label = y
+            return found
         known[y] = None
     hint = suggest(str(positive), [str(label) for label in known])
     raise EvaluationError(f"no sample of {name} has the label {positive!r} ({hint})")

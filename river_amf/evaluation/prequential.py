@@ -3,28 +3,27 @@
 Each sample is predicted before it is learned, so no prediction has seen its own label. The loop
 computes the same values of river's metrics as `river.evaluate.progressive_val_score`, for several
 at once, and measures only the time that the model takes. As in river, the predicted label is the
-result of `predict_one`; metrics that need probabilities are NaN for a classifier without them.
+result of `predict_one`; metrics that need probabilities are NaN for a classifier without them, and
+metrics of intervals for a regressor without those.
 """
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 import sys
-import time
 from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any
 
-from river import base, compose
+from river import base
 from tqdm import tqdm
 
 from river_amf import kernels
-from river_amf.evaluation.errors import EvaluationError, described, text_of
+from river_amf.evaluation.predictors import Answer, predictor_of, timed
 from river_amf.evaluation.scores import Scores
-from river_amf.evaluation.streams import Features, Label, Sample
+from river_amf.evaluation.streams import Features, Sample, Target
 
-OnPrediction = Callable[[int, Features, Label, Label | None, dict[Label, float]], None]
+OnPrediction = Callable[[int, Features, Target, Answer], None]
 
 WARM_UP = 100  # samples; enough to meet every compiled function of an early stream
 
@@ -37,16 +36,16 @@ class TestThenTrain:
     # A sample counts once it is learned: if the loop is interrupted, the results are those of the
     # n_samples before. As in river, a sample without a prediction, such as the first, is not
     # scored. on_prediction is called before each sample is learned, with its number from 1, its
-    # features and label, the predicted label (None if there is none) and the probabilities (empty
-    # if there are none).
+    # features and target, and the answer.
     def __init__(
-        self, model: base.Classifier, scores: Scores, on_prediction: OnPrediction | None = None
+        self, model: base.Estimator, scores: Scores, on_prediction: OnPrediction | None = None
     ) -> None:
         self.n_samples = 0
         self.scores = scores
         self._seconds = 0.0
-        self._model = model
-        self._predict = _Predictor(model)
+        self._model: Any = model
+        with_intervals = scores.need_intervals or on_prediction is not None
+        self._predict = predictor_of(model, with_intervals=with_intervals)
         self._on_prediction = on_prediction
 
     def run(self, samples: Iterable[Sample], checkpoints: Container[int] = ()) -> Iterator[int]:
@@ -66,19 +65,19 @@ class TestThenTrain:
             "memory": self._model._raw_memory_usage,
         }
 
-    def _step(self, x: Features, y: Label) -> None:
+    def _step(self, x: Features, y: Target) -> None:
         n = self.n_samples + 1
-        label, proba, predicting = self._predict(n, x)
+        answer = self._predict(n, x)
         if self._on_prediction is not None:
-            self._on_prediction(n, x, y, label, proba or {})
-        proba = copy.copy(proba)  # the model may own it, and change it when it learns
-        _, learning = _timed(n, self._model.learn_one, x, y)
-        self.scores.update(y, label, proba)
-        self._seconds += predicting + learning
+            self._on_prediction(n, x, y, answer)
+        answer = answer.kept()
+        _, learning = timed(n, self._model.learn_one, x, y)
+        self.scores.update(y, answer.prediction, answer.beside)
+        self._seconds += answer.seconds + learning
         self.n_samples = n
 
 
-def warm_up(model: base.Classifier, samples: Iterable[Sample]) -> None:
+def warm_up(model: base.Estimator, samples: Iterable[Sample]) -> None:
     """Let a copy of a model learn up to a hundred samples, to trigger all compilation."""
     for _ in TestThenTrain(model, Scores({})).run(itertools.islice(samples, WARM_UP)):
         pass
@@ -112,62 +111,3 @@ def even_checkpoints(n_samples: int, n_checkpoints: int = 10) -> range:
     round_numbers = (power, 2 * power, 5 * power, 10 * power)
     interval = min(round_numbers, key=lambda number: abs(math.log(number / wanted)))
     return range(interval, n_samples + 1, interval)
-
-
-def most_probable(proba: dict[Label, float]) -> Label | None:
-    """Return the most probable label, the first one in a tie, or None if there are no labels."""
-    return max(proba, key=lambda label: proba[label], default=None)
-
-
-class _Predictor:
-    """Predicts a label and probabilities as river's evaluation does, for any river classifier."""
-
-    # The label is that of predict_one, which most classifiers derive from the probabilities.
-    def __init__(self, model: base.Classifier) -> None:
-        self._model = model
-        last: Any = model
-        while isinstance(last, compose.Pipeline):
-            last = next(reversed(last.steps.values()), None)
-        own = getattr(type(last), "predict_one", None)
-        self._labels_are_most_probable = own is base.Classifier.predict_one
-        self._knows_proba = True
-
-    def __call__(self, n: int, x: Any) -> tuple[Label | None, dict[Label, float] | None, float]:
-        """Return the label, the probabilities, and the seconds that one prediction took."""
-        proba: dict[Label, float] | None = None
-        seconds = None
-        if self._knows_proba:
-            try:
-                proba, seconds = _timed(n, self._model.predict_proba_one, x)
-                proba = proba or {}
-            except EvaluationError as error:
-                if not _says_no_proba(error.__cause__):
-                    raise
-                self._knows_proba = False
-        if proba is not None and seconds is not None and self._labels_are_most_probable:
-            return most_probable(proba), proba, seconds
-        label, alone = _timed(n, self._model.predict_one, x)
-        return label, proba, alone if seconds is None else seconds
-
-
-def _says_no_proba(error: BaseException | None) -> bool:
-    """Whether an error means that a river or scikit-learn classifier has no probabilities."""
-    return isinstance(error, NotImplementedError) or (
-        isinstance(error, AttributeError) and "predict_proba" in str(error)
-    )
-
-
-def _timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
-    """Return the result of the model's call for sample n, and the seconds it took."""
-    start = time.perf_counter()
-    try:
-        answer = call(*args)
-    except MemoryError as error:
-        raise EvaluationError(f"sample {n}: not enough memory for the model") from error
-    except KeyboardInterrupt:  # not raised by the model
-        raise
-    except (TypeError, ValueError) as error:
-        raise EvaluationError(f"sample {n}: {text_of(error) or type(error).__name__}") from error
-    except BaseException as error:  # no classifier may end an evaluation with a traceback
-        raise EvaluationError(f"sample {n}: {described(error)}") from error
-    return answer, time.perf_counter() - start

@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, evaluate, metrics
 
-from river_amf.classifier import AMFClassifier
-from river_amf.engine import BlockAnswers
 from river_amf.evaluation import delays
+from river_amf.evaluation.blocks import Blocks, blocks_of
 from river_amf.evaluation.delays import Delay, Moment, Session
 from river_amf.evaluation.rows import Table, iter_samples, read_table
-from river_amf.evaluation.streams import load_stream
+from river_amf.evaluation.sources import load_for
 from river_amf.frames import read_frame, read_weights
 
 _LEAST_STEP = 32  # rows; smaller blocks are slower than river's loop over samples
@@ -51,9 +50,10 @@ def progressive_val_score(
     ----------
     dataset
         A dataframe of shape (n_samples, n_features + 1) from pandas, polars, pyarrow or any other
-        library that narwhals supports, with the labels in the column `target` if there is one and
-        otherwise in the last column; a tuple `(X, y)` or `(X, y, w)` of a dataframe, array or
-        sparse matrix of shape (n_samples, n_features), the labels and the sample weights, both of
+        library that narwhals supports, with the target (labels or numbers) in the column `target`
+        if there is one and otherwise in the last column; a tuple `(X, y)` or `(X, y, w)` of a
+        dataframe, array or sparse matrix of shape (n_samples, n_features), the target and the
+        sample weights, both of
         shape (n_samples,), as series, arrays or lists, where X may also be a series of texts for a
         pipeline that reads them (a sample of a sparse matrix has the features stored for it, of
         which columns are the names); or anything that river accepts, such as an
@@ -90,10 +90,11 @@ def progressive_val_score(
     TypeError
         If a dataframe is lazy, or if the labels or weights are not a series, array or list.
     ValueError
-        If a dataframe has no feature besides the label, or if its label column is hardly one, as it
-        has fractions or more than 200 distinct numbers in its first 1000 rows (pass `(X, y)` if it
-        is); if the lengths of X, y and w differ, or if the metric does not suit the model. For an
-        invalid row, the model's own error is raised before any row of its block is learned.
+        If a dataframe has no feature besides the target, or if the model is no regressor and the
+        column is hardly one of labels, as it has fractions or more than 200 distinct numbers in its
+        first 1000 rows (pass `(X, y)` if it is); if the lengths of X, y and w differ, or if the
+        metric does not suit the model. For an invalid row, the model's own error is raised before
+        any row of its block is learned.
 
     Notes
     -----
@@ -122,6 +123,13 @@ def progressive_val_score(
 
     >>> late = progressive_val_score(frame, AMFClassifier(seed=1), metrics.Accuracy(), delay=1000)
     >>> late.get() < metric.get()
+    True
+
+    Numbers are predicted by a regressor:
+
+    >>> from river_amf import AMFRegressor
+    >>> frame = pd.DataFrame([{**x, "target": y} for x, y in datasets.TrumpApproval()])
+    >>> progressive_val_score(frame, AMFRegressor(seed=1), metrics.MAE()).get() < 1.0
     True
 
     """
@@ -212,26 +220,6 @@ def iter_progressive_val_score(
     )
 
 
-class _Replay(base.Classifier):
-    """Replays a forest's predictions, which it is given in place of the features."""
-
-    def __init__(self, forest: AMFClassifier) -> None:
-        self._forest = forest
-
-    def predict_one(self, x: Any, **kwargs: Any) -> Any:
-        return x
-
-    def predict_proba_one(self, x: Any, **kwargs: Any) -> Any:
-        return x
-
-    def learn_one(self, x: Any, y: Any) -> None:
-        """Do nothing: the forest has learned the sample together with its block."""
-
-    @property
-    def _raw_memory_usage(self) -> int:
-        return self._forest._raw_memory_usage
-
-
 def _prepare(
     dataset: Any, model: Any, metric: Any, times: delays.Times, step: int
 ) -> tuple[Iterable[Any], Any, delays.Times]:
@@ -239,77 +227,63 @@ def _prepare(
 
     A step of 0 means never. If the metric does not suit the model, it is river that raises.
     """
+    is_of_numbers = isinstance(model, base.Regressor)
     if isinstance(dataset, str | Path):
-        dataset = load_stream(dataset)
-    table = read_table(dataset)
+        dataset = load_for(dataset, model)
+    table = read_table(dataset, asks=not is_of_numbers)
     if table is None:
         return iter_samples(dataset), model, times
     is_worth_it = not 0 < step < _LEAST_STEP
-    if not (is_worth_it and _takes_blocks(type(model)) and metric.works_with(model)):
+    blocks = blocks_of(model, metric) if is_worth_it and metric.works_with(model) else None
+    if blocks is None:
         return table.samples(), model, times
-    as_labels = metric.requires_labels
     if times == delays.IN_ORDER:
-        return _answers(table, model, step, as_labels=as_labels), _Replay(model), times
+        return _answers(table, blocks, step), blocks.replay, times
     labels = table.labels()
     if any(label is None for label in labels):  # river takes it for a question
         return table.samples(), model, times
     sessions = delays.sessions(table.samples, len(table), times, step, _BLOCK_ROWS)
-    answers = _late_answers(table, labels, model, sessions, as_labels=as_labels)
-    return answers, _Replay(model), delays.IN_ORDER
+    return _late_answers(table, labels, blocks, sessions), blocks.replay, delays.IN_ORDER
 
 
-def _answers(
-    table: Table, forest: AMFClassifier, step: int, *, as_labels: bool
-) -> Iterator[tuple[Any, Any]]:
+def _answers(table: Table, blocks: Blocks, step: int) -> Iterator[tuple[Any, Any]]:
     """Run a forest block by block; yield its prediction for each row, and the row's label."""
     # Blocks end at multiples of the step, where river's loop inspects the model: it must not have
     # learned any row beyond.
-    given = _most_probable if as_labels else _probabilities
     start = 0
     for block in table.blocks(_BLOCK_ROWS, step):
         with _naming(range(start, start + len(block))):
-            predicted = forest._test_then_train(*block.native())
-        yield from zip(given(*predicted), block.labels(), strict=True)
+            predictions = blocks.learn(*block.native())
+        yield from zip(predictions, block.labels(), strict=True)
         start += len(block)
 
 
 def _late_answers(
-    table: Table,
-    labels: list[Any],
-    forest: AMFClassifier,
-    sessions: Iterable[Session],
-    *,
-    as_labels: bool,
+    table: Table, labels: list[Any], blocks: Blocks, sessions: Iterable[Session]
 ) -> Iterator[tuple[Any, Any]]:
     """Run a forest session by session; yield the prediction for each row once it is answered."""
-    given = _most_probable if as_labels else _probabilities
     waiting: dict[int, Any] = {}  # the predictions for rows without an answer
     for session in sessions:
         rows, is_answer = session
         with _naming(rows):
-            predicted = _run(table, forest, session)
-        asked, answered = rows[~is_answer].tolist(), rows[is_answer].tolist()
-        predictions = given(
-            predicted.answers[~is_answer], predicted.n_known[~is_answer], predicted.labels
-        )
-        waiting.update(zip(asked, predictions, strict=True))
-        for row in answered:
+            predictions = _run(table, blocks, session)
+        waiting.update(zip(rows[~is_answer].tolist(), predictions, strict=True))
+        for row in rows[is_answer].tolist():
             yield waiting.pop(row), labels[row]
 
 
-def _run(table: Table, forest: AMFClassifier, session: Session) -> BlockAnswers:
+def _run(table: Table, blocks: Blocks, session: Session) -> Iterable[Any]:
     """Let a forest predict the questions of a session, and learn its answers."""
     # An event is a row of a block in which rows of weight 0 are predicted, but not learned. The
     # predictions for answers, which nobody needs, cost less than many short blocks would.
     rows, is_answer = session
     if not is_answer.any():
-        proba = forest._predict_block(read_frame(table.X[rows]))
-        labels = forest._labels_of(proba)
-        return BlockAnswers(proba, np.full(len(proba), len(labels)), labels)
+        return blocks.ask(read_frame(table.X[rows]))
     # The labels of questions are not known yet, and of no account: they get that of an answer.
     known = np.where(is_answer, rows, rows[is_answer.argmax()])
     X, y, w = table.taken(rows, known).native()
-    return forest._test_then_train(X, y, np.where(is_answer, read_weights(w, len(rows)), 0.0))
+    weights = np.where(is_answer, read_weights(w, len(rows)), 0.0)
+    return blocks.learn(X, y, weights, ~is_answer)
 
 
 @contextmanager
@@ -324,31 +298,3 @@ def _naming(rows: Sequence[int] | NDArray[np.int64]) -> Iterator[None]:
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"row {rows[int(found[1])]}: {text[found.end() :]}") from error.__cause__
-
-
-def _takes_blocks(kind: type) -> bool:
-    """Whether a class is a forest that learns and predicts samples exactly as ours does."""
-    # This takes a class because isinstance is true of a river pipeline that ends in a forest.
-    methods = ("learn_one", "predict_one", "predict_proba_one")
-    return issubclass(kind, AMFClassifier) and all(
-        getattr(kind, name) is getattr(AMFClassifier, name) for name in methods
-    )
-
-
-def _most_probable(
-    proba: NDArray[np.float64], n_known: NDArray[np.int_], labels: list[Any]
-) -> list[Any]:
-    """Return the most probable known label of each row, the first one in a tie, or None."""
-    if not labels:
-        return [None] * len(n_known)
-    is_known = np.arange(len(labels)) < n_known[:, np.newaxis]
-    best = np.where(is_known, proba, -1.0).argmax(axis=1)
-    return [labels[i] if k else None for i, k in zip(best.tolist(), n_known.tolist(), strict=True)]
-
-
-def _probabilities(
-    proba: NDArray[np.float64], n_known: NDArray[np.int_], labels: list[Any]
-) -> Iterator[dict[Any, float]]:
-    """Yield the probabilities of each row, by known label."""
-    for row, known in zip(proba, n_known.tolist(), strict=True):
-        yield dict(zip(labels[:known], row.tolist(), strict=False))

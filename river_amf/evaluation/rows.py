@@ -70,9 +70,12 @@ class Table:
             yield from _samples(as_samples(block.X), block.y, block.w)
 
 
-def iter_samples(dataset: Any) -> Iterable[Any]:
-    """Return the rows of a dataframe, sparse matrix or series as samples, others unchanged."""
-    table = read_table(dataset)
+def iter_samples(dataset: Any, *, asks: bool = False) -> Iterable[Any]:
+    """Return the rows of a dataframe, sparse matrix or series as samples, others unchanged.
+
+    `asks` is as in `read_table`.
+    """
+    table = read_table(dataset, asks=asks)
     if table is not None:
         return table.samples()
     X = dataset[0] if isinstance(dataset, tuple) and dataset else None
@@ -95,10 +98,11 @@ def _samples(xs: Iterable[Any], y: _Column, w: _Column | None) -> Iterator[tuple
             yield x, label, {"w": weight}
 
 
-def read_table(dataset: Any) -> Table | None:
+def read_table(dataset: Any, *, asks: bool = False) -> Table | None:
     """Return the table for a dataframe or a tuple with one, or None for anything else.
 
-    In a tuple, a two-dimensional array will do; its columns are named 0, 1, 2 and so on.
+    `asks` is whether to raise if the label column of a dataframe is a quantity. In a tuple, a
+    two-dimensional array will do; its columns are named 0, 1, 2 and so on.
     """
     parts = dataset if isinstance(dataset, tuple) else (dataset,)
     if isinstance(dataset, tuple) and parts and isinstance(parts[0], np.ndarray):
@@ -112,7 +116,7 @@ def read_table(dataset: Any) -> Table | None:
     if not isinstance(frame, nw.DataFrame):
         return None
     if not isinstance(dataset, tuple):
-        return _split_label(frame)
+        return _split_label(frame, asks=asks)
     labels, weights = _labels_and_weights(parts, len(frame))
     if not frame.columns:
         raise ValueError("X must have at least one feature, but has no columns")
@@ -135,7 +139,7 @@ def _framed(X: NDArray[Any]) -> pd.DataFrame:
     return pd.DataFrame(X).infer_objects()
 
 
-def _split_label(frame: nw.DataFrame[Any]) -> Table:
+def _split_label(frame: nw.DataFrame[Any], *, asks: bool) -> Table:
     """Split the labels off a dataframe: the column `target`, or else the last one."""
     names = frame.columns
     if len(names) < 2:
@@ -145,11 +149,11 @@ def _split_label(frame: nw.DataFrame[Any]) -> Table:
         )
     label = names.index("target") if "target" in names else len(names) - 1
     first = pd.Series(frame[: targets.ROWS, label].to_list()).dropna()
-    if targets.is_quantity(first, kinds.markers(None)):
+    if asks and targets.is_quantity(first, kinds.markers(None)):
         raise ValueError(
             f"{first.nunique()} distinct labels in {len(first)} rows: is {shown(names[label])} the"
             f" target? They are numbers such as {first.iloc[0]}; pass (X, y), with this column or"
-            " another as y"
+            " another as y, or take a regressor"
         )
     # By position and in a list, because pandas column names need not be strings.
     return Table(frame.drop([names[label]]), frame[:, label], None)

@@ -5,22 +5,19 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from river import base
-from river.metrics import Accuracy
 from tqdm import tqdm
 
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described
-from river_amf.evaluation.metrics import LogLoss
 from river_amf.evaluation.prequential import TestThenTrain, every, warm_up
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.streams import Label, Sample, read_pairs
+from river_amf.evaluation.tasks import CLASSIFICATION, Maker, Task
 from river_amf.kinds import shown
-
-Maker = Callable[[], base.Classifier]
 
 OK = "ok"
 NOT_RUN = "not run"
@@ -36,13 +33,20 @@ class Run:
     # status: "ok", or why the run is incomplete.
     # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
     #     and all NaN if the model failed.
-    # rows: for each window, the number of samples at its end, its accuracy and its log-loss.
-    def __init__(self, metrics: Metrics, window: int, positive: Label | None = None) -> None:
-        windowed = {"accuracy": Accuracy(), "log-loss": LogLoss()}  # type: ignore[no-untyped-call]
+    # rows: for each window, the number of samples at its end, and its metrics.
+    def __init__(
+        self,
+        metrics: Metrics,
+        window: int,
+        positive: Label | None = None,
+        task: Task = CLASSIFICATION,
+    ) -> None:
+        windowed = {name: make() for name, make in task.windowed.items()}
+        self._task = task
         self._scores = Scores(metrics, windowed, positive)
         self._window = window
         self._loop: TestThenTrain | None = None
-        self.rows: list[tuple[int, float, float]] = []
+        self.rows: list[tuple[float, ...]] = []
         self.status = NOT_RUN
         names = (*metrics, "us_per_sample", "memory")
         self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
@@ -64,8 +68,8 @@ class Run:
         # to each of them and is checked between samples.
         watched = _Watched(samples, time_limit, bar)
         try:
-            _try_to_warm_up(make, _Watched(samples, time_limit))
-            self._loop = TestThenTrain(_make(make), self._scores)
+            _try_to_warm_up(make, _Watched(samples, time_limit), self._task)
+            self._loop = TestThenTrain(_make(make, self._task), self._scores)
             for _ in self._loop.run(watched, every(self._window)):
                 self._close_window()
             self._keep_figures()
@@ -89,8 +93,7 @@ class Run:
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
         if self.n_samples > (self.rows[-1][0] if self.rows else 0):
-            values = self._scores.window()
-            self.rows.append((self.n_samples, values["accuracy"], values["log-loss"]))
+            self.rows.append((self.n_samples, *self._scores.window().values()))
 
     def _keep_figures(self) -> None:
         """Store the results over the samples learned, if there are any."""
@@ -136,18 +139,18 @@ def _describe(error: BaseException, n: int) -> str:
     return text if len(text) <= _LONGEST_STATUS else f"{text[:_LONGEST_STATUS]}..."
 
 
-def _try_to_warm_up(make: Maker, samples: Iterable[Sample]) -> None:
+def _try_to_warm_up(make: Maker, samples: Iterable[Sample], task: Task) -> None:
     """Let a copy learn the first samples, ignoring errors that the run itself will hit."""
     try:
-        warm_up(_make(make), samples)
+        warm_up(_make(make, task), samples)
     except (KeyboardInterrupt, StreamFailure):
         raise
     except BaseException:
         return
 
 
-def _make(make: Maker) -> base.Classifier:
+def _make(make: Maker, task: Task) -> base.Estimator:
     model = make()
-    if not isinstance(model, base.Classifier):
-        raise TypeError(f"model must be a river classifier, got {shown(model)}")
+    if not isinstance(model, task.kind):
+        raise TypeError(f"model must be a river {task.noun}, got {shown(model)}")
     return model

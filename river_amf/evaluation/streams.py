@@ -15,17 +15,18 @@ from river import base, datasets
 from river_amf.evaluation import kinds, targets
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
 from river_amf.evaluation.files import STANDARD_INPUT, CsvTable, Layout, TypedTable, open_table
-from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream, open_dataset
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, is_regression, name_of, open_dataset
 from river_amf.kinds import shown
 
 Label = base.typing.ClfTarget
+Target = Label | base.typing.RegTarget
 Features = dict[base.typing.FeatureName, Any]
-Sample = tuple[Features, Label]
+Sample = tuple[Features, Any]  # of which the second is a Target
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Labeled samples in order; iterating yields pairs of a feature dict and a label.
+    """Labeled samples in order; iterating yields pairs of a feature dict and a label or number.
 
     Parameters
     ----------
@@ -42,6 +43,10 @@ class Stream:
         than once.
     n_unlabeled
         Number of rows of a file that are not among the samples because they have no label.
+    task
+        What to predict: `"classification"` (labels) or `"regression"` (numbers).
+    target
+        Name of the column to predict, if the samples come from a file.
 
     Examples
     --------
@@ -58,6 +63,8 @@ class Stream:
     n_categorical: int
     samples: Iterable[Sample] = field(repr=False)
     n_unlabeled: int = 0
+    task: str = targets.CLASSIFICATION
+    target: str | None = None
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
@@ -74,6 +81,7 @@ def load_stream(
     separator: str | None = None,
     encoding: str | None = None,
     no_header: bool = False,
+    task: str | None = None,
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
@@ -83,6 +91,10 @@ def load_stream(
     and `?`. In columns of text, and in the target, these are values like any other. A column of
     numbers with a few other texts is categorical too, which a warning tells.
 
+    Numbers with fractions, or more than 200 distinct ones in the first 1000 rows, are a target for
+    regression; anything else is labels. In regression, what stands for a missing value does so in
+    the target too.
+
     Parameters
     ----------
     source
@@ -91,8 +103,8 @@ def load_stream(
         (which takes pyarrow), or in `.jsonl` or `.ndjson` (a JSON object per line). It is
         decompressed if its name goes on with `.gz`.
     target
-        Column with the labels (files only). By default the column `target` if there is one,
-        otherwise the last column. Rows without a label are left out.
+        Column to predict (files only). By default the column `target` if there is one, otherwise
+        the last column. Rows in which it is missing are left out.
     categorical
         Columns to read as text, even if their values look like numbers (files only).
     limit
@@ -108,6 +120,9 @@ def load_stream(
     no_header
         Whether the first row of a CSV file is a sample. The columns are then named `"0"`, `"1"` and
         so on.
+    task
+        Whether the target is labels (`"classification"`) or a number (`"regression"`). By default
+        its values tell, or the dataset does.
 
     Returns
     -------
@@ -127,10 +142,12 @@ def load_stream(
     EvaluationError
         If there is no such stream, file or column, if the file is not a table of features and
         labels or has more than 100,000 columns, or if options of files are given for a stream that
-        is none. Also if `target` is not given, and the column that would be taken has fractions or
-        more than 200 distinct numbers in its first 1000 rows, as it is hardly a label.
+        is none. Also if a target for regression is not a number, or a named stream is for the other
+        task.
     MemoryError
         If the file does not fit into memory.
+    ValueError
+        If there is no such task.
 
     Examples
     --------
@@ -149,17 +166,22 @@ def load_stream(
     >>> list(stream), stream.n_unlabeled
     ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'NA'}, 'b')], 1)
 
+    >>> stream = load_stream(path, "size")
+    >>> stream.task, [y for x, y in stream]
+    ('regression', [1.5, 2.5])
+
     """
+    targets.check_task(task)
     if not str(source):  # which Path would take for the current folder
         raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
     dataset = open_dataset(str(source))
     if dataset is None:
         path, layout = Path(source), Layout(separator, encoding, no_header)
-        stream, oddities = _load_file(path, target, categorical, limit, missing, layout)
+        stream, oddities = _load_file(path, target, categorical, limit, missing, layout, task)
         for oddity in oddities:
             warnings.warn(oddity, stacklevel=2)
         return stream
-    name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
+    name = name_of(dataset)
     for option, value in [
         ("a target column", target),
         ("categorical columns", categorical or None),
@@ -170,11 +192,22 @@ def load_stream(
     ]:
         if value is not None:
             raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
+    own = task_of_dataset(dataset)
+    if task not in (None, own):
+        raise EvaluationError(f"{name} is a stream for {own}, not for {task}")
     n_samples = dataset.n_samples if limit is None else min(limit, dataset.n_samples)
     samples: Iterable[Sample] = _First(dataset, n_samples)
     if name in BUNDLED:  # read to the end, because only then does river close the file
         samples = list(dataset)[:limit]
-    return Stream(name, n_samples, dataset.n_features, 0, samples)
+    first, _ = next(iter(samples))
+    n_categorical = sum(isinstance(value, str) for value in first.values())
+    n_numeric = len(first) - n_categorical
+    return Stream(name, n_samples, n_numeric, n_categorical, samples, task=own)
+
+
+def task_of_dataset(dataset: datasets.base.Dataset) -> str:
+    """Return the task of a dataset of river's."""
+    return targets.REGRESSION if is_regression(dataset) else targets.CLASSIFICATION
 
 
 @dataclass(frozen=True)
@@ -213,6 +246,7 @@ def _load_file(
     limit: int | None,
     missing: Collection[str] | None,
     layout: Layout,
+    task: str | None,
 ) -> tuple[Stream, list[str]]:
     """Return the samples in a file, and a line for whatever is odd about it."""
     known = kinds.markers(missing)
@@ -223,8 +257,19 @@ def _load_file(
     features = [column for column in columns if column != chosen]
     _check_categorical(features, categorical, chosen, name)
     rows = table.read(chosen, categorical, limit)
+    if task is None:
+        is_short = limit is not None and limit < targets.ROWS
+        first = table.labels(chosen, targets.ROWS) if is_short else rows[chosen]
+        task = targets.task_of(first.dropna(), known, table.decimal)
+    if task == targets.REGRESSION:
+        numbers = targets.as_numbers(rows[chosen], chosen, known, table.decimal, name)
+        if limit is not None and numbers.count() < limit:  # some are missing, as only now is known
+            rows = table.read(chosen, categorical, None)
+            numbers = targets.as_numbers(rows[chosen], chosen, known, table.decimal, name)
+        rows = rows.assign(**{chosen: numbers})
     frame, n_unlabeled = _with_label(rows, chosen, limit, name)
-    frame[chosen] = _labels(frame[chosen], is_complete=not n_unlabeled)
+    if task == targets.CLASSIFICATION:
+        frame[chosen] = _labels(frame[chosen], is_complete=not n_unlabeled)
     oddities = table.oddities(frame, is_last_target=target is None and chosen == columns[-1])
     for column in features:
         before = frame[column]
@@ -234,11 +279,6 @@ def _load_file(
         if mix is not None:
             oddities.append(mix.described(column, name))
     _check_finite(frame, name)
-    if target is None:
-        labels = frame[chosen]
-        if limit is not None and limit < targets.ROWS:
-            labels = table.labels(chosen, targets.ROWS).dropna()
-        targets.check_labels(labels, chosen, known, table.decimal, name)
     is_text = [
         pd.api.types.infer_dtype(frame[column], skipna=True) == "string" for column in features
     ]
@@ -246,7 +286,8 @@ def _load_file(
     n_numeric = len(features) - n_categorical
     title = name if str(path) == STANDARD_INPUT else path.name
     samples = _Rows(frame, chosen)
-    return Stream(title, len(frame), n_numeric, n_categorical, samples, n_unlabeled), oddities
+    stream = Stream(title, len(frame), n_numeric, n_categorical, samples, n_unlabeled, task, chosen)
+    return stream, oddities
 
 
 def _check_path(path: Path) -> None:

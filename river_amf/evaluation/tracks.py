@@ -1,6 +1,7 @@
 """Streams that drift at known places, built from river's generators, and tracks of such streams.
 
-`STREAMS` maps names to streams. Nothing is downloaded.
+`STREAMS` maps names to streams, and `BUNDLED` names the datasets that come with river. Nothing is
+downloaded. The `task` of a stream says what it is for. Streams for classification:
 
 - `sea_abrupt`: points labeled by whether x0 + x1 is greater than 8, 9, 7 and 9.5 in turn, with 10 %
   of the labels flipped[^1]. `sea_recurring`: thresholds 7 and 9.5, twice.
@@ -13,9 +14,21 @@
 - `hyperplane_moving`: the two sides of a hyperplane whose 10 weights change by 0.001 per sample and
   reverse direction once in a thousand samples; 4 % of the labels are flipped[^6].
 
-A concept lasts 5 000 samples; the moving streams drift throughout their 20 000 samples. Each
-concept has its own seed, so a concept that recurs does not repeat its samples. The generators'
-values are left unchanged: codes, such as colors, are numbers, which any model accepts.
+Streams for regression:
+
+- `friedman_abrupt`, `friedman_recurring`, `friedman_gradual`: Friedman's function of five of ten
+  features[^7], with noise of variance 1. It changes in two corners of the feature space, which grow
+  with every drift; everywhere, and later back again; everywhere and gradually, twice[^8].
+- `linear_moving`: a linear function, with weights that change as those of `hyperplane_moving`, and
+  noise of standard deviation 0.1.
+- `friedman`, `planes` and `mv` do not drift: Friedman's function; two planes, of which a feature
+  chooses one[^4]; and rules on numbers and words, without noise[^9].
+
+A concept lasts 5 000 samples, or up to the next drift; the moving streams drift throughout their
+20 000 samples, and the steady ones have as many. Each concept has its own seed, so a concept that
+recurs does not repeat its samples. The generators' values are left unchanged: codes, such as
+colors, are numbers, which any model accepts. The times in two of the bundled datasets become
+numbers (year and month, or day, weekday and hour).
 
 `TRACKS` lists the names of the streams in each track, and `load_track` returns the track itself.
 
@@ -30,22 +43,30 @@ values are left unchanged: codes, such as colors, are numbers, which any model a
 [^5]: Bifet, A., Holmes, G., Pfahringer, B., Kirkby, R., & Gavaldà, R. (2009). New ensemble methods
       for evolving data streams. KDD.
 [^6]: Hulten, G., Spencer, L., & Domingos, P. (2001). Mining time-changing data streams. KDD.
+[^7]: Friedman, J. H. (1991). Multivariate adaptive regression splines. The Annals of Statistics,
+      19(1).
+[^8]: Ikonomovska, E., Gama, J., & Džeroski, S. (2011). Learning model trees from evolving data
+      streams. Data Mining and Knowledge Discovery, 23(1).
+[^9]: Torgo, L. (1999). Inductive learning of tree-based regression models. University of Porto.
 """
 
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from river import datasets, evaluate, metrics
 from river.datasets import synth
-from river.datasets.base import Dataset, SyntheticDataset
+from river.datasets.base import BINARY_CLF, REG, Dataset, SyntheticDataset
 
 from river_amf.evaluation.errors import EvaluationError, suggest
 
-BUNDLED = ("Bananas", "Phishing", "ImageSegments", "Shuttle")
+_CLASSIFICATION = ("Bananas", "Phishing", "ImageSegments", "Shuttle")
+_REGRESSION = ("AirlinePassengers", "ChickWeights", "SP500Stocks", "TrumpApproval", "WaterFlow")
+BUNDLED = (*_CLASSIFICATION, *_REGRESSION)
 _PERIOD = 5_000  # samples
 _WIDTH = 1_000  # samples
 
@@ -66,16 +87,24 @@ class DriftStream(SyntheticDataset):
     concepts
         Endless river generators, each with its own seed and all with the same features and classes.
     period
-        Number of samples from one drift to the next.
+        Number of samples from one drift to the next; of a single concept, the number of samples.
     width
         Number of samples that a gradual drift takes; 0 for abrupt drifts.
+    drifts
+        Where a single generator drifts, of its own accord: an empty tuple if it does not, `None` if
+        it does all the time. `None` for several concepts, whose drifts follow from the period.
 
     Attributes
     ----------
+    task : str
+        What the stream is for, in river's words: `"Regression"`, `"Binary classification"` or
+        `"Multi-class classification"`.
     drifts : tuple of int
         Number of samples at the end of each concept but the last. If the drifts are abrupt,
         `take(drifts[0])` yields the whole first concept and no sample of the second. If they are
         gradual, these are the midpoints of the drifts.
+    is_moving : bool
+        Whether the stream drifts all the time.
     n_samples : int
         Number of samples: `period` times the number of concepts.
 
@@ -83,7 +112,7 @@ class DriftStream(SyntheticDataset):
     ------
     ValueError
         If `width` is neither 0 nor at least one hundredth of `n_samples`; `ConceptDriftStream`
-        would overflow.
+        would overflow. Also if `drifts` is given for several concepts.
 
     Examples
     --------
@@ -103,24 +132,33 @@ class DriftStream(SyntheticDataset):
     """
 
     def __init__(
-        self, name: str, concepts: Sequence[SyntheticDataset], period: int, width: int = 0
+        self,
+        name: str,
+        concepts: Sequence[SyntheticDataset],
+        period: int,
+        width: int = 0,
+        drifts: Sequence[int] | None = None,
     ) -> None:
         first = concepts[0]
         n_samples = period * len(concepts)
         if width != 0 and width < n_samples / 100:
             raise ValueError(f"width must be 0 or at least {n_samples / 100:g}, got {width}")
+        if drifts is not None and len(concepts) > 1:
+            raise ValueError(f"drifts of {len(concepts)} concepts follow from period: must be None")
         super().__init__(  # type: ignore[no-untyped-call]
             task=first.task,
             n_features=first.n_features,
             n_samples=n_samples,
-            n_classes=first.n_classes or 2,  # SEA does not say
+            # SEA does not say
+            n_classes=2 if first.task == BINARY_CLF else first.n_classes,
             n_outputs=1,
         )
         self.name = name
         self.concepts = tuple(concepts)
         self.period = period
         self.width = width
-        self.drifts = tuple(range(period, n_samples, period))
+        self.drifts = tuple(range(period, n_samples, period) if drifts is None else drifts)
+        self.is_moving = drifts is None and len(concepts) == 1
 
     def __iter__(self) -> Iterator[tuple[dict[Any, Any], Any]]:
         """Yield the samples from the beginning; they are the same every time."""
@@ -150,6 +188,61 @@ class DriftStream(SyntheticDataset):
         return shown
 
 
+class _Linear(synth.Hyperplane):
+    """A linear function that is 0 on a moving hyperplane, with Gaussian noise."""
+
+    def __init__(self, seed: int, noise: float, **options: Any) -> None:
+        super().__init__(seed, noise_percentage=0.0, **options)
+        self.task = REG
+        self.n_classes = None
+        self.noise = noise
+
+    def __iter__(self) -> Iterator[tuple[dict[Any, Any], float]]:
+        for x, _ in super().__iter__():  # type: ignore[no-untyped-call]
+            y = sum(weight * (x[i] - 0.5) for i, weight in enumerate(self._weights))
+            yield x, y + self._rng.gauss(0.0, self.noise)
+
+    def _get_params(self) -> dict[str, Any]:
+        names = ("seed", "noise", "n_drift_features", "mag_change", "sigma")
+        return {name: getattr(self, name) for name in names}
+
+
+class _Timed(Dataset):
+    """A dataset whose only feature is a time, with the parts of the time that matter instead."""
+
+    def __init__(self, dataset: Dataset, parts: Sequence[str]) -> None:
+        super().__init__(  # type: ignore[no-untyped-call]
+            task=dataset.task, n_features=len(parts), n_samples=dataset.n_samples
+        )
+        self.name = type(dataset).__name__
+        self._dataset = dataset
+        self._parts = tuple(parts)
+
+    def __iter__(self) -> Iterator[tuple[dict[str, int], Any]]:
+        for x, y in self._dataset:
+            (time,) = x.values()
+            yield {part: _PARTS[part](time) for part in self._parts}, y
+
+    @property
+    def desc(self) -> str:
+        """Return the description of the dataset."""
+        return str(self._dataset.desc)
+
+    @property
+    def _repr_content(self) -> dict[str, str]:
+        return {**super()._repr_content, "Name": self.name}
+
+
+_PARTS: dict[str, Callable[[dt.datetime], int]] = {
+    "year": lambda time: time.year,
+    "month": lambda time: time.month,
+    "day": lambda time: time.toordinal(),
+    "weekday": lambda time: time.weekday(),
+    "hour": lambda time: time.hour,
+}
+_TIMED = {"AirlinePassengers": ("year", "month"), "WaterFlow": ("day", "weekday", "hour")}
+
+
 def _sea(variant: int, seed: int) -> SyntheticDataset:
     return synth.SEA(variant, noise=0.1, seed=seed)
 
@@ -169,6 +262,12 @@ def _concepts(
 
 _RBF = synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001)
 _HYPERPLANE = synth.Hyperplane(1, n_drift_features=10, mag_change=0.001, sigma=0.011)
+_LINEAR = _Linear(1, noise=0.1, n_drift_features=10, mag_change=0.001, sigma=0.011)
+_EXPANDING = synth.FriedmanDrift("lea", (_PERIOD, 2 * _PERIOD, 3 * _PERIOD), seed=1)
+_SWAPPED = synth.FriedmanDrift("gra", (_PERIOD, 2 * _PERIOD), seed=2)
+# for a width after each of these places, river takes samples of both concepts by halves
+_STARTS = tuple(middle - _WIDTH // 2 for middle in (_PERIOD, 2 * _PERIOD))
+_SLOW = synth.FriedmanDrift("gsg", _STARTS, transition_window=_WIDTH, seed=3)
 
 _BY_KIND = {
     "abrupt": [
@@ -189,37 +288,67 @@ _BY_KIND = {
         DriftStream("stagger_recurring", _concepts(synth.STAGGER, [0, 2, 0, 2]), _PERIOD),
     ],
 }
+_TO_REGRESS = [
+    DriftStream("friedman_abrupt", [_EXPANDING], 4 * _PERIOD, drifts=_EXPANDING.position),
+    DriftStream("friedman_gradual", [_SLOW], 3 * _PERIOD, _WIDTH, (_PERIOD, 2 * _PERIOD)),
+    DriftStream("friedman_recurring", [_SWAPPED], 3 * _PERIOD, drifts=_SWAPPED.position),
+    DriftStream("linear_moving", [_LINEAR], 4 * _PERIOD),
+    DriftStream("friedman", [synth.Friedman(seed=4)], 4 * _PERIOD, drifts=()),
+    DriftStream("planes", [synth.Planes2D(seed=1)], 4 * _PERIOD, drifts=()),
+    DriftStream("mv", [synth.Mv(seed=1)], 4 * _PERIOD, drifts=()),
+]
 
-STREAMS = {stream.name: stream for streams in _BY_KIND.values() for stream in streams}
+_TO_CLASSIFY = [stream for streams in _BY_KIND.values() for stream in streams]
+STREAMS = {stream.name: stream for stream in (*_TO_CLASSIFY, *_TO_REGRESS)}
 TRACKS = {
     **{kind: tuple(stream.name for stream in streams) for kind, streams in _BY_KIND.items()},
-    "drift": tuple(STREAMS),
-    "bundled": BUNDLED,
+    "drift": tuple(stream.name for stream in _TO_CLASSIFY),
+    "bundled": _CLASSIFICATION,
+    "regression": tuple(stream.name for stream in _TO_REGRESS),
+    "regression_bundled": _REGRESSION,
 }
 
 
 def open_dataset(name: str) -> Dataset | None:
-    """Return the drifting stream or bundled river dataset of that name, or None."""
+    """Return the generated stream or bundled river dataset of that name, or None."""
     known = {name.lower(): name for name in (*STREAMS, *BUNDLED)}.get(name.lower())
-    if known is None:
-        return None
-    return STREAMS[known] if known in STREAMS else getattr(datasets, known)()
+    return None if known is None else _open(known)
+
+
+def _open(name: str) -> Dataset:
+    """Return the stream or dataset of a name that is known."""
+    if name in STREAMS:
+        return STREAMS[name]
+    dataset: Dataset = getattr(datasets, name)()
+    return _Timed(dataset, _TIMED[name]) if name in _TIMED else dataset
+
+
+def name_of(dataset: Dataset) -> str:
+    """Return the name under which `open_dataset` knows a dataset."""
+    return dataset.name if isinstance(dataset, DriftStream | _Timed) else type(dataset).__name__
+
+
+def is_regression(dataset: Dataset) -> bool:
+    """Whether a dataset of river is for regression."""
+    return bool(dataset.task == REG)
 
 
 def load_track(name: str) -> evaluate.Track:
-    """Return a river track: a set of streams on which models are compared by accuracy.
+    """Return a river track: a set of streams on which models are compared by river's metrics.
 
     Parameters
     ----------
     name
-        One of `TRACKS`, ignoring case: `"abrupt"`, `"gradual"`, `"moving"` or `"recurring"` for one
-        kind of drift, `"drift"` for all of these, or `"bundled"` for the datasets that come with
-        river.
+        One of `TRACKS`, ignoring case. For classification: `"abrupt"`, `"gradual"`, `"moving"` or
+        `"recurring"` for one kind of drift, `"drift"` for all of these, or `"bundled"` for the
+        datasets that come with river. For regression: `"regression"` for the generated streams, or
+        `"regression_bundled"`.
 
     Returns
     -------
     river.evaluate.Track
-        The track, with `Accuracy` as its metric. Iterating over it yields its datasets.
+        The track, with `Accuracy` as its metric, or `MAE + RMSE + R2` for regression, as river's
+        tracks have it. Iterating over it yields its datasets.
 
     Raises
     ------
@@ -243,5 +372,8 @@ def load_track(name: str) -> evaluate.Track:
     known = {track.lower(): track for track in TRACKS}.get(name.lower())
     if known is None:
         raise EvaluationError(f"unknown track {name!r} ({suggest(name, list(TRACKS))})")
-    streams = [open_dataset(stream) for stream in TRACKS[known]]
-    return evaluate.Track(known, streams, metrics.Accuracy())  # type: ignore[no-untyped-call]
+    streams = [_open(stream) for stream in TRACKS[known]]
+    of_regression: list[Any] = [metrics.MAE, metrics.RMSE, metrics.R2]
+    chosen = of_regression if all(map(is_regression, streams)) else [metrics.Accuracy]
+    metric, *others = [kind() for kind in chosen]
+    return evaluate.Track(known, streams, sum(others, metric))

@@ -16,7 +16,20 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.kernels import NONE, UNLISTED
-from river_amf.layout import CHOSEN, COPIED, FADED_SHARE, FIELDS, N_RECENT, lengths_in_use, shapes
+from river_amf.layout import (
+    CHOSEN,
+    COPIED,
+    FADED_COUNTS,
+    FADED_SHARE,
+    FADED_SUM,
+    FIELDS,
+    MEAN,
+    N_RECENT,
+    REGRESSION,
+    SQUARES,
+    lengths_in_use,
+    shapes,
+)
 from river_amf.persistence.errors import FileError
 from river_amf.state import defaults
 from river_amf.weights import LARGEST_WEIGHT
@@ -30,6 +43,7 @@ _ANY = kernels.LARGEST_FLOAT  # any finite number
 _NEWEST_BOUND = 2 * kernels.LARGEST_NEWEST
 _FEW_VOTES = 2**20
 _FACTOR = 1e300  # up to this, products with counts and sums stay finite
+_FARTHEST = 1e110  # of targets and their means, so that products of their squares stay finite
 _SMALL = 2**24  # bytes
 _COLUMNS = "columns of words"
 _SIZES = {"counters", "trees"}  # the arrays that hold the numbers of nodes, boxes and rows
@@ -172,6 +186,9 @@ def _check_trees(arrays: dict[str, Array]) -> None:
     demand(lies(trees["n_restarts"], 0, _LARGEST_COUNT), "numbers of restarts")
     for name in ("recent_loss", "usual_loss"):
         demand(lies(trees[name], -_ANY, _ANY), "losses of trees")
+    for name in ("variance", "error_weight", "error_squares"):
+        demand(lies(trees[name], 0, _FARTHEST**2), "errors of trees")
+    demand(lies(arrays["errors"], 0, _FACTOR), "errors of the forest")
     demand(lies(arrays["bias"], -_FACTOR, _FACTOR), "biases of labels")
 
 
@@ -186,7 +203,11 @@ def _check_features(arrays: dict[str, Array]) -> None:
     demand(lies(features["relevance"], 0, 1), "relevance of features")
     demand(lies(arrays["uses"], 0, _LARGEST_COUNT), "uses of categories")
     demand(lies(arrays["moments"], -_ANY, _ANY), "moments of features")
-    demand(lies(arrays["buckets"], 0, _ANY), "buckets of features")
+    weights = arrays["buckets"]
+    if arrays["settings"]["task"][0] == REGRESSION:  # of the targets in each bucket, and their mean
+        weights, means = weights[..., :1], weights[..., 1:]
+        demand(lies(means, -_FARTHEST, _FARTHEST), "buckets of features")
+    demand(lies(weights, 0, _ANY), "buckets of features")
     demand(_are_ranges(arrays["ranges"], _ANY), "ranges")
     demand(_are_ranges(arrays["limits"], np.inf), "limits of outliers")
 
@@ -298,14 +319,27 @@ def _check_splits(nodes: Array, n_features: int) -> None:
 
 
 def _check_counts(arrays: dict[str, Array], t: int) -> None:
+    """Check what the nodes of a tree keep of labels or targets."""
     n_nodes = arrays["trees"]["n_nodes"][t]
     demand(lies(arrays["nodes"]["n_samples"][t, :n_nodes], 0, _ANY), "counts")
     demand(lies(arrays["counts"][t, :n_nodes], 0, _ANY), "counts")
-    faded = arrays["faded"][t, :n_nodes]
-    demand(lies(faded, 0, _ANY), "faded counts")
+    faded, targets = arrays["faded"][t, :n_nodes], arrays["targets"][t, :n_nodes]
     if faded.shape[1]:
         share = faded[:, FADED_SHARE]
         demand(((share > 0) & (share < 1)).all(), "faded shares")
+        demand(lies(faded[:, FADED_SUM], 0, _ANY), "faded counts")
+    if targets.shape[1]:
+        _check_moments(targets, "targets")
+        _check_moments(faded[:, FADED_COUNTS:], "faded targets")
+    else:
+        demand(lies(faded, 0, _ANY), "faded counts")
+
+
+def _check_moments(moments: Array, what: str) -> None:
+    """Check means and sums of squares, if there are any."""
+    if moments.shape[1]:
+        demand(lies(moments[:, MEAN], -_FARTHEST, _FARTHEST), f"means of {what}")
+        demand(lies(moments[:, SQUARES], 0, _ANY), f"squares of {what}")
 
 
 def _check_boxes(boxes: Array, nodes: Array) -> None:

@@ -36,6 +36,7 @@ from river_amf.mismatch import Mismatches
 from river_amf.persistence import scalars
 from river_amf.persistence.errors import FileError
 from river_amf.persistence.headers import Unparsed, is_array, items_of
+from river_amf.targets import Targets
 from river_amf.vocabulary import Vocabulary
 
 _DEEPEST = 50  # how deep tuples may be nested
@@ -241,6 +242,29 @@ def labels_from_json(items: Any) -> Labels:
             raise FileError(f"is damaged: it has the label {shown(label)}, which means missing")
         labels.add(label)
     return labels
+
+
+def targets_to_json(targets: Targets) -> float | None:
+    """Return the origin of targets as JSON, None before the first target.
+
+    >>> targets_to_json(Targets()) is None
+    True
+    """
+    return targets.origin
+
+
+def targets_from_json(item: Any) -> Targets:
+    """Return targets with the origin in a file, or raise FileError.
+
+    >>> targets_from_json(12.5).origin
+    12.5
+    """
+    targets = Targets()
+    if item is not None:
+        if type(item) is not float or not math.isfinite(item):
+            raise FileError(f"is damaged: its origin must be a finite number, got {shown(item)}")
+        targets.origin = item
+    return targets
 
 
 def features_to_json(features: Features) -> list[list[Any]]:

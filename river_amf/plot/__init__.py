@@ -5,7 +5,9 @@ Every function draws on the axes it is given, or on those of a new figure, and r
 
 from river_amf.plot.histories import drift, fading_share, relevance, weighted_depth
 from river_amf.plot.importances import importance, importance_history
+from river_amf.plot.intervals import intervals
 from river_amf.plot.models import accuracy_and_time, comparison, learning_curves
+from river_amf.plot.regression import regression_surface
 from river_amf.plot.surfaces import decision_surface
 from river_amf.plot.trees import tree
 
@@ -17,7 +19,9 @@ __all__ = [
     "fading_share",
     "importance",
     "importance_history",
+    "intervals",
     "learning_curves",
+    "regression_surface",
     "relevance",
     "tree",
     "weighted_depth",

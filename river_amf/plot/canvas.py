@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.encoding import column_order
-from river_amf.explanation import name
+from river_amf.wording import name
 
 try:
     import matplotlib.pyplot as plt

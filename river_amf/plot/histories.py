@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 from river_amf.evaluation.history import DriftHistory
 from river_amf.parameters import integer
 from river_amf.plot.canvas import COLORS, Axes, check_axes, given_axes, new_axes, new_column
-from river_amf.plot.lines import OTHERS, ROOM, draw_features, draw_line
-
-_MARK = {"color": "#777777", "linewidth": 1.0, "linestyle": (0, (4, 3)), "zorder": 0}
+from river_amf.plot.lines import OTHERS, ROOM, draw_features, draw_line, mark_drifts
 
 
 def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
@@ -117,6 +115,8 @@ def drift(
 ) -> NDArray[Any]:
     """Draw accuracy, fading share and relevance along a stream, in panels below each other.
 
+    In the place of the accuracy of a classifier there is the error of a regressor.
+
     Parameters
     ----------
     history
@@ -153,33 +153,22 @@ def drift(
 
     """
     _check_history(history)
-    panels: list[Callable[[DriftHistory, Axes], object]] = [_accuracy]
+    panels: list[Callable[[DriftHistory, Axes], object]] = [_metric]
     if _fades(history):
         panels.append(fading_share)
     if history.relevance.size:
         panels.append(relevance)
-    drifts = list(drifts)
     given = new_column(len(panels)) if ax is None else given_axes(ax)
     if len(given) != len(panels):
-        names = ", ".join(draw.__name__.strip("_") for draw in panels)
+        _, *others = (draw.__name__ for draw in panels)
+        names = ", ".join([str(history.curve.columns[0]), *others])
         raise ValueError(f"ax must hold {len(panels)} axes, one each for {names}; got {len(given)}")
     for panel in given:
         check_axes("ax", panel)
     for draw, panel in zip(panels, given, strict=True):
         draw(history, panel)
-        for place in drifts:
-            panel.axvline(place, label="drift", **_MARK)
         panel.label_outer()
-    for place in drifts[:1]:
-        given[0].annotate(
-            "drift",
-            (place, 1.0),
-            (0, 3),
-            xycoords=("data", "axes fraction"),
-            textcoords="offset points",
-            ha="center",
-            color=_MARK["color"],
-        )
+    mark_drifts(given, drifts)
     return given
 
 
@@ -236,10 +225,11 @@ def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _accuracy(history: DriftHistory, ax: Axes) -> None:
-    """Draw the accuracy between checkpoints."""
-    draw_line(ax, history.curve["accuracy"], color=COLORS[0], label="accuracy")
-    ax.set_ylabel("accuracy")
+def _metric(history: DriftHistory, ax: Axes) -> None:
+    """Draw the metric between checkpoints."""
+    name = str(history.curve.columns[0])
+    draw_line(ax, history.curve[name], color=COLORS[0], label=name)
+    ax.set_ylabel(name)
 
 
 def _check_history(history: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,12 @@ import pandas as pd
 from river_amf.plot.canvas import COLORS, Axes, plt
 
 ROOM = 0.03  # below 0 and above 1, as a fraction of the axes, to show lines there in full width
+_MARK: dict[str, Any] = {
+    "color": "#777777",
+    "linewidth": 1.0,
+    "linestyle": (0, (4, 3)),
+    "zorder": 0,
+}
 OTHERS = {"color": "#d0d0d0", "linewidth": 0.8, "zorder": 1}  # style of lines without a name
 _DASHES = ["-", "--", ":", "-."]  # the next one is used once all colors are taken
 
@@ -21,6 +27,24 @@ def draw_line(ax: Axes, values: pd.Series, **style: Any) -> None:
     ax.margins(x=0.0)
     ax.set_xlabel("samples")
     ax.spines[["top", "right"]].set_visible(False)
+
+
+def mark_drifts(panels: Iterable[Axes], drifts: Iterable[float]) -> None:
+    """Mark the places of drifts in panels below each other, and name the first in the top one."""
+    panels, drifts = list(panels), list(drifts)
+    for panel in panels:
+        for place in drifts:
+            panel.axvline(place, label="drift", **_MARK)
+    for place in drifts[:1]:
+        panels[0].annotate(
+            "drift",
+            (place, 1.0),
+            (0, 3),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="center",
+            color=_MARK["color"],
+        )
 
 
 def draw_features(ax: Axes, table: pd.DataFrame, n_named: int) -> None:

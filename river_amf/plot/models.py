@@ -7,6 +7,8 @@ from typing import Any
 
 import pandas as pd
 from numpy.typing import NDArray
+from river import metrics
+from river.metrics.base import RegressionMetric
 
 from river_amf.evaluation.comparison import Comparison
 from river_amf.evaluation.errors import suggest
@@ -16,7 +18,7 @@ from river_amf.plot.lines import draw_line, height_for, line_style, name_at_the_
 
 def learning_curves(
     *runs: Comparison | pd.DataFrame | Mapping[str, pd.Series | pd.DataFrame],
-    metric: str = "accuracy",
+    metric: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw a metric along a stream, with one line per model and its name where the line ends.
@@ -31,7 +33,9 @@ def learning_curves(
         A curve is a Series of the metric indexed by the number of samples, or a DataFrame with such
         a column, such as the `curve` of a `DriftHistory`.
     metric
-        Name of the column to draw: `"accuracy"`, `"log-loss"` or any other column of the tables.
+        Name of the column to draw: `"accuracy"`, `"log-loss"`, `"MAE"` or any other column of the
+        tables. By default their first one: the accuracy of classifiers, the mean absolute error of
+        regressors. For a metric of regression the axis tells whether lower or higher is better.
     ax
         Axes to draw on; by default those of a new figure.
 
@@ -61,6 +65,8 @@ def learning_curves(
     [250, 500, 750, 1000]
 
     """
+    if metric is None:
+        metric = next(filter(None, map(_first_metric, runs)), "accuracy")
     curves = [curve for run in runs for curve in _iter_curves(run, metric)]
     known = [place for place, (_, values) in enumerate(curves) if values.notna().any()]
     if not known:
@@ -69,16 +75,18 @@ def learning_curves(
     for place in known:
         name, values = curves[place]
         draw_line(ax, values.dropna(), label=name, **line_style(place))
-    ax.set_ylabel(metric)
+    ax.set_ylabel(_axis_name(metric), parse_math=False)
     name_at_the_end(ax, ax.lines[-len(known) :], led=True)
     return ax
 
 
-def accuracy_and_time(comparison: Comparison, ax: Axes | None = None) -> Axes:
-    """Draw the accuracy of each model against the time it takes per sample.
+def accuracy_and_time(
+    comparison: Comparison, ax: Axes | None = None, metric: str | None = None
+) -> Axes:
+    """Draw the accuracy of each model, or another metric, against the time it takes per sample.
 
-    The time axis, in microseconds, is logarithmic; the best models are at the upper left. Models
-    without results are left out.
+    The time axis, in microseconds, is logarithmic; the best models are at the upper left, or the
+    lower left if the metric is an error. Models without results are left out.
 
     Parameters
     ----------
@@ -86,6 +94,9 @@ def accuracy_and_time(comparison: Comparison, ax: Axes | None = None) -> Axes:
         Result of `evaluation.compare`.
     ax
         Axes to draw on; by default those of a new figure.
+    metric
+        Name of the column of `comparison.table` to draw. By default the metric that
+        `learning_curves` draws: the accuracy of classifiers, the mean absolute error of regressors.
 
     Returns
     -------
@@ -97,7 +108,7 @@ def accuracy_and_time(comparison: Comparison, ax: Axes | None = None) -> Axes:
     TypeError
         If `comparison` is not a `Comparison`, or `ax` is not a matplotlib Axes.
     ValueError
-        If no model has an accuracy.
+        If the table does not have the metric, or no model does.
 
     Examples
     --------
@@ -112,10 +123,12 @@ def accuracy_and_time(comparison: Comparison, ax: Axes | None = None) -> Axes:
 
     """
     _check_comparison(comparison)
-    table = comparison.table[["us_per_sample", "accuracy"]]
+    metric = _first_metric(comparison) if metric is None else metric
+    values = _column(comparison.table, metric)
+    table = pd.concat([comparison.table["us_per_sample"], values], axis="columns")
     places = [place for place, known in enumerate(table.notna().all(axis="columns")) if known]
     if not places:
-        raise ValueError("comparison has no accuracy to draw")
+        raise ValueError(f"comparison has no {metric} to draw")
     ax = new_axes(ax, (8.0, height_for(len(places))))
     points = [
         ax.plot(
@@ -131,14 +144,16 @@ def accuracy_and_time(comparison: Comparison, ax: Axes | None = None) -> Axes:
     ax.set_xscale("log")
     ax.margins(x=0.1)
     ax.set_xlabel("microseconds a sample")
-    ax.set_ylabel("accuracy")
+    ax.set_ylabel(_axis_name(metric), parse_math=False)
     ax.spines[["top", "right"]].set_visible(False)
     name_points(ax, points)
     return ax
 
 
 def comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> NDArray[Any]:
-    """Draw a comparison: accuracy along the stream and, below, accuracy against time.
+    """Draw a comparison: the main metric along the stream and, below, against time.
+
+    That is the accuracy of classifiers, and the mean absolute error of regressors.
 
     Parameters
     ----------
@@ -172,8 +187,9 @@ def comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> NDAr
 
     """
     _check_comparison(comparison)
-    if not comparison.table["accuracy"].notna().any():
-        raise ValueError("comparison has no accuracy to draw")
+    metric = _first_metric(comparison)
+    if not comparison.table[metric].notna().any():
+        raise ValueError(f"comparison has no {metric} to draw")
     if ax is None:
         axes = new_column(2, height_for(len(comparison.table)), sharex=False)
     else:
@@ -195,6 +211,23 @@ def _check_comparison(comparison: object) -> None:
         raise TypeError(
             f"comparison must come from evaluation.compare, got {type(comparison).__name__}"
         )
+
+
+def _first_metric(run: object) -> str:
+    """Return the first metric in a run's tables, or "" if there is none."""
+    tables = [run.curves] if isinstance(run, Comparison) else [run]
+    if isinstance(run, Mapping):
+        tables = [*run.values()]
+    columns = [column for table in tables if isinstance(table, pd.DataFrame) for column in table]
+    return next((str(name) for name in columns if name not in ("model", "n_samples")), "")
+
+
+def _axis_name(metric: str) -> str:
+    """Return the name of a metric; of one of regression, also whether it is to be low or high."""
+    kind = getattr(metrics, metric, None)
+    if not (isinstance(kind, type) and issubclass(kind, RegressionMetric)):
+        return metric
+    return f"{metric} ({'higher' if kind().bigger_is_better else 'lower'} is better)"
 
 
 def _iter_curves(run: object, metric: str) -> Iterator[tuple[str, pd.Series]]:

@@ -1,24 +1,34 @@
-"""A drawing of a tree of a forest, with the counts and shares of its nodes."""
+"""A drawing of a tree of a forest, with the counts or targets and the shares of its nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from river_amf import inspection
-from river_amf.explanation import categories_text, counts_text, name, number
 from river_amf.forest import forest_of
 from river_amf.parameters import integer
-from river_amf.plot.canvas import Axes, Rectangle, add_legend, label_colors, new_axes
+from river_amf.plot.canvas import (
+    COLORS,
+    Axes,
+    Rectangle,
+    add_legend,
+    label_colors,
+    new_axes,
+    plt,
+)
+from river_amf.wording import categories_text, count, counts_text, name, number
 
 # Size of a node, where the next depth is 1 to the right and the next row is 1 down.
 _WIDTH, _HEIGHT = 0.84, 0.84
 _BAR = 0.09  # height of the bar of counts
 _CUT = 0.4  # room for the number of nodes left out
 _LONGEST = 28  # characters per line
+_TICK = 0.02  # width of the mark of a mean, as a share of the box
+_PALE = "#9fc9e5"  # color of a standard deviation
 
 
 class _Box(NamedTuple):
@@ -31,12 +41,78 @@ class _Box(NamedTuple):
     n_below: int  # number of nodes below it that are not drawn
 
 
+class _Labels:
+    """What the nodes of a classifier know: counts of labels."""
+
+    def __init__(self, boxes: list[_Box]) -> None:
+        self._colors = label_colors(boxes[0].row.counts)
+
+    def text(self, row: Any) -> str:
+        """Return the counts of a node, with as many labels as fit."""
+        counts = {label: row.counts[label] for label in self._colors}
+        return _fitting(
+            counts_text(counts, most, lambda label: name(label, 12)) for most in (4, 3, 2, 1)
+        )
+
+    def bars(self, row: Any) -> Iterator[tuple[float, float, str, str]]:
+        """Yield a bar for each label: its start and width as shares of the box, color and name."""
+        start = 0.0
+        for label, color in self._colors.items():
+            width = row.counts[label] / row.n_samples
+            yield start, width, color, repr(label)
+            start += width
+
+    def n_legend_rows(self, n_levels: int) -> int:
+        """Return the number of lines of the legend."""
+        return -(-len(self._colors) // n_levels)
+
+    def draw_legend(self, ax: Axes, n_levels: int) -> None:
+        """Name the colors."""
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+        add_legend(ax, self._colors, ncols=n_levels, frameon=False, **above)
+
+
+class _Targets:
+    """What the nodes of a regressor know: mean and standard deviation of the targets."""
+
+    def __init__(self, boxes: list[_Box]) -> None:
+        rows = [box.row for box in boxes]
+        self._low = min(row.mean - row.std for row in rows)
+        self._range = max(row.mean + row.std for row in rows) - self._low
+        self._tolerance = 0.001 * self._range
+
+    def text(self, row: Any) -> str:
+        """Return mean, standard deviation and number of samples of a node."""
+        mean, std = (number(value, self._tolerance) for value in (row.mean, row.std))
+        return f"{mean} ± {std} ({count(row.n_samples)})"
+
+    def bars(self, row: Any) -> Iterator[tuple[float, float, str, str]]:
+        """Yield a bar around the mean and a mark on it: start, width, color and name."""
+        scale = 1.0 / self._range if self._range else 0.0
+        middle = scale * (row.mean - self._low)
+        yield middle - scale * row.std, 2.0 * scale * row.std, _PALE, "std"
+        yield min(max(middle - 0.5 * _TICK, 0.0), 1.0 - _TICK), _TICK, COLORS[0], "mean"
+
+    def n_legend_rows(self, n_levels: int) -> int:
+        """Return the number of lines of the legend."""
+        return 1
+
+    def draw_legend(self, ax: Axes, n_levels: int) -> None:
+        """Tell the scale of the bars."""
+        ends = (number(end, self._tolerance) for end in (self._low, self._low + self._range))
+        text = "mean ± standard deviation (samples); bars from {} to {}".format(*ends)
+        ax.set_title(text, loc="left", fontsize=plt.rcParams["legend.fontsize"])
+
+
 def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
     """Draw a tree of a forest, with its root on the left.
 
-    Each node shows its split, its label counts, its share of the mass left over by the nodes above
-    it, and its resulting mass in the prediction for samples that reach it (see `inspection.path`).
-    Samples for which the split is true go up.
+    Each node shows its split, what it knows of its samples, its share of the mass left over by the
+    nodes above it, and its resulting mass in the prediction for samples that reach it (see
+    `inspection.path`). It knows the counts of the labels, also drawn as a bar. In a tree of a
+    regressor it knows the mean and the standard deviation of the targets, with the number of
+    samples in parentheses; the bar goes from one standard deviation below the mean to one above it,
+    on a scale that is the same for all nodes. Samples for which the split is true go up.
 
     Parameters
     ----------
@@ -86,19 +162,17 @@ def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) 
     boxes = _lay_out(table, max_depth, use_aggregation=forest.use_aggregation)
     n_levels = 1 + max(box.row.depth for box in boxes)
     n_rows = 1.0 + max(box.place for box in boxes)
-    colors = label_colors(boxes[0].row.counts)
-    n_legend_rows = -(-len(colors) // n_levels)
-    height = 0.25 * n_legend_rows + max(1.0, 0.66 * n_rows)
+    content = (_Labels if "counts" in table.columns else _Targets)(boxes)
+    height = 0.25 * content.n_legend_rows(n_levels) + max(1.0, 0.66 * n_rows)
     ax = new_axes(ax, (0.5 + 2.4 * n_levels, height))
     ax.set_axis_off()
     ax.set_xlim(-0.05, n_levels - 1 + _WIDTH + (_CUT if any(b.n_below for b in boxes) else 0.05))
     ax.set_ylim(n_rows - 0.5, -0.5)
-    above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-    add_legend(ax, colors, ncols=n_levels, frameon=False, **above)
+    content.draw_legend(ax, n_levels)
     size = _font_size(ax)
     places = {box.row.node: box for box in boxes}
     for box in boxes:
-        _draw_box(ax, box, colors, size)
+        _draw_box(ax, box, content, size)
         for child in (box.row.left, box.row.right):
             if child in places:
                 _draw_edge(ax, box, places[child], size, is_true=child == box.row.left)
@@ -153,8 +227,8 @@ def _font_size(ax: Axes) -> float:
     return float(min(9.0, height / 4.6, width / (0.64 * _LONGEST)))
 
 
-def _draw_box(ax: Axes, box: _Box, colors: dict[Hashable, str], size: float) -> None:
-    """Draw a node: its text, with a bar of its counts below."""
+def _draw_box(ax: Axes, box: _Box, content: _Labels | _Targets, size: float) -> None:
+    """Draw a node: its text, with a bar of its counts or targets below."""
     row = box.row
     left, top = float(row.depth), box.place - 0.5 * _HEIGHT
     border: dict[str, Any] = {"linewidth": 0.8 + 1.6 * box.mass, "edgecolor": "#444444"}
@@ -164,7 +238,7 @@ def _draw_box(ax: Axes, box: _Box, colors: dict[Hashable, str], size: float) -> 
     )
     lines = [
         _split_text(row),
-        _counts_text({label: row.counts[label] for label in colors}),
+        content.text(row),
         f"share {box.share:.2f}, mass {box.mass:.2f}",
     ]
     ax.text(
@@ -179,21 +253,13 @@ def _draw_box(ax: Axes, box: _Box, colors: dict[Hashable, str], size: float) -> 
         gid=gid,
         parse_math=False,
     )
-    _draw_counts(ax, row, top + _HEIGHT - _BAR, colors)
+    for start, width, color, what in content.bars(row):
+        place = left + _WIDTH * start, top + _HEIGHT - _BAR
+        gid = f"node {row.node} {what}"
+        ax.add_patch(Rectangle(place, _WIDTH * width, _BAR, facecolor=color, zorder=3, gid=gid))
     if box.n_below:
         text = f"+{box.n_below} nodes"
         ax.text(left + _WIDTH + 0.03, box.place, text, va="center", size=size, color="#555555")
-
-
-def _draw_counts(ax: Axes, row: Any, top: float, colors: dict[Hashable, str]) -> None:
-    """Draw the counts of a node as a bar across its box."""
-    start = float(row.depth)
-    for label, color in colors.items():
-        width = _WIDTH * row.counts[label] / row.n_samples
-        bar = Rectangle((start, top), width, _BAR, facecolor=color, zorder=3)
-        bar.set_gid(f"node {row.node} {label!r}")
-        ax.add_patch(bar)
-        start += width
 
 
 def _draw_edge(ax: Axes, parent: _Box, child: _Box, size: float, *, is_true: bool) -> None:
@@ -224,13 +290,6 @@ def _split_text(row: Any) -> str:
     side = row.range_max[row.feature] - row.range_min[row.feature]
     threshold = number(row.threshold, 0.01 * side)
     return f"{name(row.feature, max(8, _LONGEST - 4 - len(threshold)))} <= {threshold}"
-
-
-def _counts_text(counts: dict[Hashable, float]) -> str:
-    """Return the text for the counts of a node, with as many labels as fit."""
-    return _fitting(
-        counts_text(counts, most, lambda label: name(label, 12)) for most in (4, 3, 2, 1)
-    )
 
 
 def _fitting(texts: Iterable[str]) -> str:

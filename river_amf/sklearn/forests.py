@@ -12,35 +12,23 @@ from river_amf import inspection, sparse_rows
 from river_amf.persistence import soundness, values
 from river_amf.persistence.container import take
 from river_amf.persistence.headers import is_array, items_of
-from river_amf.sklearn.online import OnlineClassifier
+from river_amf.sklearn.online import OnlineEstimator
+from river_amf.sklearn.online_classifier import OnlineClassifier
 from river_amf.sklearn.targets import check_class_weight, class_weights, is_weight
 
 
-class OnlineForest(OnlineClassifier):
+class Forest(OnlineEstimator):
     """Base of the estimators that wrap a forest."""
-
-    _own: ClassVar[frozenset[str]] = frozenset({"class_weight"})
-    class_weight: dict[Any, float] | str | None
-    absent: str
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self.absent == "zero"
-        return tags
-
-    def _read_frame(self, X: Any, *, is_first: bool) -> Any:
-        if self.absent != "zero":
-            sparse_rows.refuse_matrix(X)
-        return super()._read_frame(X, is_first=is_first)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in the decrease of Gini impurity by the splits of the trees.
+        """Share of each feature in the decrease of impurity by the splits of the trees.
 
-        This is the measure of scikit-learn's random forests, except that splits which aggregation
-        ignores do not count: column `impurity` of `inspection.feature_importance`, which has other
-        measures too. In the order of the columns of X; the shares sum to 1, or are 0 before the
-        first split. Raises `NotFittedError` before training.
+        Impurity is the Gini impurity of labels, or the variance of numbers. This is the measure of
+        scikit-learn's random forests, except that splits which aggregation ignores do not count:
+        column `impurity` of `inspection.feature_importance`, which has other measures too. In the
+        order of the columns of X; the shares sum to 1, or are 0 before the first split. Raises
+        `NotFittedError` before training.
 
         Examples
         --------
@@ -59,6 +47,24 @@ class OnlineForest(OnlineClassifier):
         impurity = inspection.feature_importance(self.model_)["impurity"]
         by_name = dict(zip(impurity.index, impurity.tolist(), strict=True))
         return np.array([by_name.get(name, 0.0) for name in self._columns])
+
+
+class ForestClassifier(Forest, OnlineClassifier):
+    """Base of the classifiers that wrap a forest."""
+
+    _own: ClassVar[frozenset[str]] = frozenset({"class_weight"})
+    class_weight: dict[Any, float] | str | None
+    absent: str
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.absent == "zero"
+        return tags
+
+    def _read_frame(self, X: Any, *, is_first: bool) -> Any:
+        if self.absent != "zero":
+            sparse_rows.refuse_matrix(X)
+        return super()._read_frame(X, is_first=is_first)
 
     def _weights_of_classes(
         self, labels: NDArray[Any], classes: NDArray[Any] | None, *, is_whole: bool

@@ -1,4 +1,4 @@
-"""Files of the estimators: their parameters, and the model with its columns and classes."""
+"""Files of the estimators: their parameters, and the model with what they know of its data."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from river_amf import classifier, dummy
+from river_amf import dummy, forest
 from river_amf.kinds import shown
 from river_amf.locks import ModelLock
 from river_amf.persistence import Saved, soundness, values
 from river_amf.persistence.container import take
-from river_amf.sklearn.targets import classes_of, draw_seed
+from river_amf.sklearn.targets import draw_seed
 
 _Result = TypeVar("_Result")
 
@@ -22,12 +22,11 @@ _Result = TypeVar("_Result")
 class SavedEstimator(Saved, BaseEstimator):
     """Base of the estimators that writes them to files and reads them."""
 
-    _river: ClassVar[type[classifier.AMFClassifier] | type[dummy.OnlineDummyClassifier]]
+    _river: ClassVar[type[forest.Forest] | type[dummy.OnlineDummyClassifier]]
     _own: ClassVar[frozenset[str]] = frozenset()  # parameters that the river class does not have
+    _known: ClassVar[tuple[str, ...]] = ("columns",)  # what the estimator knows of its data
     model_: Any
-    classes_: NDArray[Any]
     _parameters: dict[str, Any]  # of the river class, when training started
-    _has_all_classes: bool
     _columns: list[Any]
 
     @property
@@ -60,18 +59,21 @@ class SavedEstimator(Saved, BaseEstimator):
         if strangers:
             raise ValueError(
                 f"cannot save the estimator: model_ has learned {shown(strangers)} directly, which "
-                "are not among its columns or classes; save model_ instead"
+                f"are not among its {' or '.join(self._known)}; save model_ instead"
             )
         model, arrays = self.model_._to_file()
         fitted = {
             "model": model,
             "parameters": values.parameters_to_json(self._parameters),
-            "classes": [values.to_json(label, "class") for label in self.classes_],
-            "has_all_classes": self._has_all_classes,
+            **self._targets_to_file(),
             "columns": [values.to_json(name, "column") for name in self._columns],
             "names": hasattr(self, "feature_names_in_"),
         }
         return {**header, "fitted": fitted}, arrays
+
+    def _targets_to_file(self) -> dict[str, Any]:
+        """Return what the estimator knows of its targets as entries of a header."""
+        return {}
 
     def _params_to_file(self) -> dict[str, Any]:
         """Return the parameters as entries of a header."""
@@ -99,36 +101,36 @@ class SavedEstimator(Saved, BaseEstimator):
         self.model_ = self._river._from_file(take(fitted, "model"), arrays)
         parameters = values.parameters_from_json(take(fitted, "parameters", {}), names)
         self._parameters = type(self)(**parameters)._params_of_river()
-        self.classes_ = classes_of(values.distinct_from_json(take(fitted, "classes"), "class"))
-        self._has_all_classes = take(fitted, "has_all_classes", False)
+        self._set_targets(fitted)
         self._columns = values.distinct_from_json(take(fitted, "columns"), "column")
         self.n_features_in_ = len(self._columns)
         has_names = take(fitted, "names", False)
-        soundness.demand(type(self._has_all_classes) is type(has_names) is bool, "flags")
+        soundness.demand(type(has_names) is bool, "flags")
         if has_names:
             are_texts = all(isinstance(name, str) for name in self._columns)
             soundness.demand(are_texts, "names of columns")
             self.feature_names_in_ = np.array(self._columns, dtype=object)
         self._check_model()
 
+    def _set_targets(self, fitted: dict[str, Any]) -> None:
+        """Take what the estimator knows of its targets from a header, or raise FileError."""
+
     def _check_model(self) -> None:
-        """Raise FileError unless the model in a file fits its columns, classes and parameters."""
-        model, n_classes = self.model_, self.model_.n_classes
-        soundness.demand(model._has_learnt, "model, which has learned nothing,")
-        soundness.demand(n_classes is None or len(self.classes_) <= n_classes, "number of classes")
+        """Raise FileError unless the model in a file fits what the estimator knows."""
+        soundness.demand(self.model_._has_learnt, "model, which has learned nothing,")
         soundness.demand(self._columns, "number of columns")
         strangers = self._strangers()
-        what = f"model, which knows {shown(strangers)} besides the columns and classes,"
+        known = " and ".join(self._known)
+        what = f"model, which knows {shown(strangers)} besides the {known},"
         soundness.demand(not strangers, what)
         for name, value in self._parameters.items():
             soundness.demand(self._is_of_model(name, value), f"{name} of the fitted model")
 
     def _strangers(self) -> list[Any]:
-        """Return the features and labels of `model_` that are not known columns or classes."""
-        columns, classes = {*self._columns}, {*self.classes_.tolist()}
+        """Return what `model_` has met and the estimator does not know."""
+        columns = {*self._columns}
         names = self.model_._features.names if hasattr(self.model_, "_features") else ()  # a dummy
-        strangers = [name for name in names if name not in columns]
-        return strangers + [label for label in self.model_._labels if label not in classes]
+        return [name for name in names if name not in columns]
 
     def _is_of_model(self, name: str, value: Any) -> bool:
         """Whether `model_` fits a parameter; raise ValueError if the parameter is invalid."""

@@ -66,6 +66,22 @@ def read_labels(y: Any) -> NDArray[Any]:
     return labels
 
 
+def read_numbers(y: Any) -> NDArray[Any]:
+    """Return targets of regression as an array, or raise TypeError or ValueError.
+
+    Of an array of objects the model checks each one.
+    """
+    if is_masked(y):
+        raise ValueError("y has a masked target; every sample must have a target")
+    numbers: NDArray[Any] = column_or_1d(y, warn=True)
+    kind = numbers.dtype.kind
+    if kind not in "fiubO":
+        raise TypeError(f"y must be numbers, got an array of {numbers.dtype}")
+    if kind == "f":
+        assert_all_finite(numbers, input_name="y")
+    return numbers
+
+
 def classes_of(labels: list[Any]) -> NDArray[Any]:
     """Return `classes_` from the labels in a file, or raise FileError."""
     are_scalars = all(isinstance(label, np.generic) for label in labels)
@@ -102,6 +118,14 @@ def read_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
         )
     check_non_negative(weights, "sample_weight")
     return weights
+
+
+def check_some_weight(weights: NDArray[np.float64], cause: str) -> None:
+    """Raise ValueError if all weights of a first call are zero, which is the cause's doing."""
+    if not weights.any():
+        raise ValueError(
+            f"{cause}; in the first call, at least one row must have a positive weight"
+        )
 
 
 def is_weight(value: Any) -> bool:

@@ -24,8 +24,7 @@ from river.metrics import Accuracy, CrossEntropy
 from streams import load
 
 import river_amf
-from river_amf.evaluation import BUNDLED
-from river_amf.evaluation import STREAMS as TRACKS
+from river_amf import evaluation
 from river_amf.evaluation.prequential import most_probable
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.streams import Sample
@@ -55,7 +54,8 @@ DATA = {
     "phishing_websites": ROWS,
     "spam": 8_000,
 }
-SMALL = tuple(name for name in BUNDLED if name != "Shuttle")
+SMALL = tuple(name for name in evaluation.TRACKS["bundled"] if name != "Shuttle")
+TRACKS = {name: evaluation.STREAMS[name] for name in evaluation.TRACKS["drift"]}
 
 
 class Course(NamedTuple):

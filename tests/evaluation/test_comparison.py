@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import html.parser
 import itertools
@@ -37,10 +38,10 @@ from river_amf import AdaptiveAMFClassifier, AMFClassifier, baselines, evaluatio
 from river_amf.evaluation import (
     EvaluationError,
     compare,
-    comparison,
     load_stream,
     prequential,
     runs,
+    tasks,
 )
 
 FIGURES = ["accuracy", "kappa", "log-loss", "us_per_sample", "memory"]
@@ -489,8 +490,17 @@ def test_the_baselines_are_the_default():
         ("knn", TypeError, "models must be a dict or list"),
         (["amf", "kn"], EvaluationError, "unknown model 'kn' .did you mean 'knn'"),
         ({"mine": "forest"}, EvaluationError, "unknown model 'forest'"),
-        ({"a": 3}, TypeError, "model 'a' must be a river classifier or a function .* got 3"),
-        ([linear_model.LinearRegression()], TypeError, "model 'LinearRegression' must be"),
+        ({"a": 3}, TypeError, "model 'a' must be a river classifier or regressor, or a .* got 3"),
+        (
+            [linear_model.LinearRegression()],
+            EvaluationError,
+            "labels such as False, and the models are regressors: take classifiers",
+        ),
+        (
+            [Majority(), linear_model.LinearRegression()],
+            TypeError,
+            "model 'LinearRegression' is a regressor, and the task is classification",
+        ),
         ([preprocessing.StandardScaler()], TypeError, "model 'StandardScaler' must be"),
         (
             {1: Majority, "1": Odd},
@@ -747,9 +757,10 @@ def test_warming_up_ends_with_the_time_limit_too(clock):
 @pytest.mark.parametrize("time_limit", [None, 10])
 def test_our_kernels_are_compiled_before_any_clock_runs(clock, monkeypatch, time_limit):
     events = []
-    monkeypatch.setattr(
-        comparison, "AMFClassifier", lambda **_: events.append("kernels") or Odd({})
+    compiling = dataclasses.replace(
+        tasks.CLASSIFICATION, forest=lambda **_: events.append("kernels") or Odd({})
     )
+    monkeypatch.setitem(tasks.TASKS, compiling.name, compiling)
     compare(SAMPLES, {"a": lambda: events.append("model") or Majority()}, time_limit=time_limit)
     assert events == ["kernels"] * (time_limit is not None) + ["model"] * 2
 

@@ -330,19 +330,57 @@ def test_what_is_a_quantity(labels, expected):
 
 
 @pytest.mark.parametrize("name", ["price", "target"])
-def test_a_quantity_is_not_taken_for_the_target_unless_it_is_chosen(name, write):
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_quantity_is_for_regression_unless_the_task_is_chosen(name, is_named, write):
     path = write(f"a,{name}\n" + "".join(f"{i % 7},{i % 874}\n" for i in range(1200)))
-    with pytest.raises(EvaluationError) as raised:
-        load_stream(path)
-    assert f"874 distinct labels in 1000 rows: is {name!r} the target?" in str(raised.value)
-    with pytest.raises(EvaluationError, match="874 distinct labels in 1000 rows"):
-        load_stream(path, limit=10)
-    assert load_stream(path, target=name).n_samples == 1200
+    column = name if is_named else None
+    for limit in (10, None):  # the first 1000 rows tell, even if fewer are read
+        stream = load_stream(path, column, limit=limit)
+        assert (stream.task, stream.target) == ("regression", name)
+        assert [y for _, y in stream] == [float(i % 874) for i in range(limit or 1200)]
+    labels = load_stream(path, column, task="classification")
+    assert labels.task == "classification"
+    assert all(type(y) is int for _, y in labels)
     lines = write("".join(f'{{"a": 1, "{name}": {i / 4}}}\n' for i in range(20)), "t.jsonl")
-    with pytest.raises(EvaluationError, match="20 distinct labels in 20 rows"):
-        load_stream(lines, limit=10)
-    with pytest.raises(EvaluationError, match="2 distinct labels in 2 rows"):
-        load_stream(write("a;price\n1;0,5\n2;3\n"))
+    assert load_stream(lines, column, limit=10).task == "regression"
+    stream = load_stream(write("a;price\n1;0,5\n2;3\n"))
+    assert [y for _, y in stream] == [0.5, 3.0]
+
+
+def test_the_task_may_be_chosen(write):
+    path = write("a,rings\n1,7\n2,8\n3,7\n")
+    assert [type(y) for _, y in load_stream(path)] == [int] * 3
+    stream = load_stream(path, task="regression")
+    assert (stream.task, [y for _, y in stream]) == ("regression", [7.0, 8.0, 7.0])
+    assert [y for _, y in load_stream(write("a,y\n1,True\n2,False\n"), task="regression")] == [1, 0]
+    with pytest.raises(ValueError, match="task must be 'classification', 'regression' or None"):
+        load_stream(path, task="clustering")
+    with pytest.raises(EvaluationError, match="Bananas is a stream for classification, not for re"):
+        load_stream("Bananas", task="regression")
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_missing_number_in_the_target_skips_its_row(kind, write):
+    values = ["1.5", "NA", "2.5", "?", "-9", "", "4"]
+    if kind == "csv":
+        path = write("a,y\n" + "".join(f"{i},{value}\n" for i, value in enumerate(values)))
+    else:
+        rows = [{"a": i, "y": value or None} for i, value in enumerate(values)]
+        path = write("\n".join(map(json.dumps, rows)), "t.jsonl")
+    stream = load_stream(path, task="regression")
+    assert list(stream) == [({"a": 0}, 1.5), ({"a": 2}, 2.5), ({"a": 4}, -9.0), ({"a": 6}, 4.0)]
+    assert stream.n_unlabeled == 3
+    stream = load_stream(path, task="regression", missing=["NA", "?", "-9"], limit=2)
+    assert [y for _, y in stream] == [1.5, 2.5]
+
+
+def test_a_text_in_a_target_of_numbers_is_told(write):
+    path = write("a,y\n" + "1,0.5\n" * 18 + "2,unknown\n2,none\n")
+    with pytest.raises(EvaluationError, match=r"row 19 of .* has 'unknown' in 'y', .*--missing"):
+        load_stream(path)
+    stream = load_stream(path, missing=["unknown", "none"])
+    assert (stream.n_samples, stream.n_unlabeled) == (18, 2)
+    assert load_stream(path, task="classification").n_samples == 20
 
 
 # Other formats
@@ -596,10 +634,11 @@ def test_a_file_that_is_no_table_of_labels_is_told_everywhere(write):
     path = write("a,price\n1,0.5\n2,0.25\n")
     model = AMFClassifier(n_estimators=1)
     for call in (
-        lambda: evaluation.compare(path, ["amf"]),
+        lambda: evaluation.compare(path, [model]),
+        lambda: evaluation.compare(path, ["logistic"]),
         lambda: drift_history(path, model),
         lambda: depth_history(path, model),
         lambda: progressive_val_score(path, model, metrics.Accuracy()),
     ):
-        with pytest.raises(EvaluationError, match="is 'price' the target"):
+        with pytest.raises(EvaluationError, match=r"'price' holds numbers such as 0\.5"):
             call()

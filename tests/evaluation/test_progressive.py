@@ -1037,7 +1037,7 @@ def test_a_last_column_that_is_a_quantity_is_asked_about(make_frame, name):
     with pytest.raises(ValueError, match=question):
         progressive_val_score(frame, model, metrics.Accuracy())
     with pytest.raises(ValueError, match=question):
-        compare(frame, ["majority"])
+        compare(frame, [model])
     whole = make_frame({**columns, name: [*range(300)]})
     with pytest.raises(ValueError, match="300 distinct labels"):
         drift_history(whole, model)

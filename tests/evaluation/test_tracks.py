@@ -8,13 +8,13 @@ import pickle
 import urllib.request
 
 import pytest
-from river import evaluate, forest, metrics, naive_bayes, tree
-from river.datasets import base, synth
+from river import compose, evaluate, forest, metrics, naive_bayes, neighbors, preprocessing, tree
+from river.datasets import AirlinePassengers, WaterFlow, base, synth
 
 from river_amf import evaluation
-from river_amf.evaluation import STREAMS, TRACKS, EvaluationError, load_track
-from river_amf.evaluation.tracks import DriftStream
 from river_amf.classifier import AMFClassifier
+from river_amf.evaluation import BUNDLED, STREAMS, TRACKS, EvaluationError, load_stream, load_track
+from river_amf.evaluation.tracks import DriftStream
 
 THRESHOLDS = {"sea_abrupt": [8, 9, 7, 9.5], "sea_recurring": [7, 9.5, 7, 9.5]}
 RULES = [
@@ -77,8 +77,13 @@ def test_streams_keep_what_they_say(name):
     assert stream.name == name
     assert stream.n_samples == len(samples) in (15_000, 20_000)
     assert {len(x) for x, _ in samples} == {stream.n_features}
-    assert len({y for _, y in samples}) == stream.n_classes
-    assert stream.task == (base.MULTI_CLF if stream.n_classes > 2 else base.BINARY_CLF)
+    if name in TRACKS["regression"]:
+        assert (stream.task, stream.n_classes) == (base.REG, None)
+        assert all(type(y) is float and math.isfinite(y) for _, y in samples)
+    else:
+        assert len({y for _, y in samples}) == stream.n_classes
+        assert stream.task == (base.MULTI_CLF if stream.n_classes > 2 else base.BINARY_CLF)
+    assert stream.is_moving == name.endswith("_moving")
     assert list(stream.take(100)) == samples[:100]
     assert all(drift % 1000 == 0 for drift in stream.drifts)
 
@@ -200,6 +205,79 @@ def test_the_hyperplane_moves():
     assert n_at_first < 750  # of the last thousand, most of which follow the final weights
 
 
+# Friedman's function, and what it turns into
+
+
+def friedman(a, b, c, d, e):
+    return 10 * math.sin(math.pi * a * b) + 20 * (c - 0.5) ** 2 + 10 * d + 5 * e
+
+
+def swapped(a, b, c, d, e):
+    return friedman(d, e, b, a, c)
+
+
+def swapped_again(a, b, c, d, e):
+    return friedman(b, e, d, c, a)
+
+
+def noise(samples, function):
+    """Return the root mean square of what a function of the first five features leaves over."""
+    return math.sqrt(
+        sum((y - function(*(x[i] for i in range(5)))) ** 2 for x, y in samples) / len(samples)
+    )
+
+
+def corner(x, size):
+    """Return whether a sample is in one of the two corners in which the function changes."""
+    low = (x[1] < 0.3, x[2] < 0.3, x[3] > 0.7, x[4] < 0.3)
+    high = (x[1] > 0.7, x[2] > 0.7, x[3] < 0.3, x[4] > 0.7)
+    return all(low[:size]) or all(high[:size])
+
+
+def test_the_corners_in_which_friedman_changes_grow():
+    (first, *later) = periods("friedman_abrupt")
+    assert noise(first, friedman) == pytest.approx(1.0, abs=0.05)
+    for samples, size in zip(later, (4, 3, 2), strict=True):
+        inside = [(x, y) for x, y in samples if corner(x, size)]
+        outside = [(x, y) for x, y in samples if not corner(x, size)]
+        assert noise(outside, friedman) == pytest.approx(1.0, abs=0.05)
+        assert noise(inside, friedman) > 4.0
+
+
+def test_friedman_changes_everywhere_and_back_again():
+    first, second, third = periods("friedman_recurring")
+    # river's swapped function has the sixth feature where Friedman's has the second
+    drawn = [({**x, 4: x[5]}, y) for x, y in second]
+    for samples, function in ((first, friedman), (drawn, swapped), (third, friedman)):
+        for part in (samples, samples[:100], samples[-100:]):
+            assert noise(part, function) == pytest.approx(1.0, abs=0.2)
+
+
+def test_friedman_changes_gradually():
+    stream, samples = STREAMS["friedman_gradual"], samples_of("friedman_gradual")
+    functions = [friedman, swapped, swapped_again]
+    for drift, before, after in zip(stream.drifts, functions, functions[1:], strict=False):
+        start, end = drift - stream.width // 2, drift + stream.width // 2
+        assert noise(samples[start - 2000 : start], before) == pytest.approx(1.0, abs=0.05)
+        assert noise(samples[end : end + 2000], after) == pytest.approx(1.0, abs=0.05)
+        errors = [(abs(noise([s], before)), abs(noise([s], after))) for s in samples[start:end]]
+        share = sum(new < old for old, new in errors) / len(errors)
+        assert share == pytest.approx(0.5, abs=0.05)
+
+
+def test_the_linear_function_is_that_of_the_moving_hyperplane():
+    stream = STREAMS["linear_moving"]
+    (generator,) = copy.deepcopy(stream.concepts)
+    first, left = None, []
+    for (x, y), sample in zip(generator, samples_of("linear_moving"), strict=False):
+        assert (x, y) == sample
+        weights = generator._weights
+        first = first or list(weights)
+        left.append(y - sum(weight * (x[i] - 0.5) for i, weight in enumerate(weights)))
+    assert math.sqrt(sum(e**2 for e in left) / len(left)) == pytest.approx(0.1, rel=0.05)
+    assert max(abs(a - b) for a, b in zip(first, weights, strict=True)) > 1.0
+
+
 def is_above(weights, x):
     return sum(weights[i] * x[i] for i in x) >= sum(weights) / 2
 
@@ -227,20 +305,74 @@ def test_a_width_for_which_river_would_overflow_is_refused():
     assert len(list(DriftStream("wide enough", concepts, period=2000, width=40))) == 4000
 
 
+def test_drifts_of_several_concepts_follow_from_the_period():
+    concepts = [synth.SEA(seed=1), synth.SEA(seed=2)]
+    with pytest.raises(ValueError, match="drifts of 2 concepts follow from period: must be None"):
+        DriftStream("both", concepts, period=2000, drifts=(2000,))
+
+
+# The bundled datasets
+
+
+@pytest.mark.parametrize("name", BUNDLED)
+def test_a_bundled_dataset_says_what_it_is_for_and_has_features_for_any_model(name):
+    stream = load_stream(name.lower())
+    is_regression = name in TRACKS["regression_bundled"]
+    assert stream.name == name
+    assert stream.task == ("regression" if is_regression else "classification")
+    samples = list(stream)
+    assert len(samples) == stream.n_samples
+    assert {len(x) for x, _ in samples} == {stream.n_numeric}
+    assert {type(value) for x, _ in samples for value in x.values()} <= {int, float, bool}
+    if is_regression:
+        assert {type(y) for _, y in samples} <= {int, float}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "parts"),
+    [
+        (AirlinePassengers(), lambda t: {"year": t.year, "month": t.month}),
+        (
+            WaterFlow(),
+            lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
+        ),
+    ],
+    ids=lambda case: type(case).__name__,
+)
+def test_times_become_numbers(dataset, parts):
+    expected = [(parts(*x.values()), y) for x, y in dataset]
+    assert list(load_stream(type(dataset).__name__)) == expected
+    (timed,) = (d for d in load_track("regression_bundled") if d.desc == dataset.desc)
+    assert list(timed) == expected
+    assert f"Name  {type(dataset).__name__}" in repr(timed)
+
+
+def test_words_among_the_features_are_counted():
+    stream = load_stream("mv", limit=100)
+    assert (stream.n_numeric, stream.n_categorical, stream.task) == (7, 3, "regression")
+
+
 # The tracks
 
 
 def test_a_track_has_its_streams():
-    assert list(TRACKS) == ["abrupt", "gradual", "moving", "recurring", "drift", "bundled"]
+    of_classes = ["abrupt", "gradual", "moving", "recurring", "drift", "bundled"]
+    assert list(TRACKS) == [*of_classes, "regression", "regression_bundled"]
     for name, streams in TRACKS.items():
         track = load_track(name.upper())
         assert isinstance(track, evaluate.Track)
         assert track.name == name
-        assert isinstance(track.metric, metrics.Accuracy)
         names = [getattr(dataset, "name", type(dataset).__name__) for dataset in track]
         assert names == list(streams)
-    assert TRACKS["drift"] == tuple(STREAMS)
-    assert TRACKS["bundled"] == evaluation.BUNDLED
+        tasks = {dataset.task for dataset in track}
+        if name in of_classes:
+            assert isinstance(track.metric, metrics.Accuracy)
+            assert tasks <= {base.BINARY_CLF, base.MULTI_CLF}
+        else:
+            assert [type(m).__name__ for m in track.metric] == ["MAE", "RMSE", "R2"]
+            assert tasks == {base.REG}
+    assert TRACKS["drift"] + TRACKS["regression"] == tuple(STREAMS)
+    assert TRACKS["bundled"] + TRACKS["regression_bundled"] == evaluation.BUNDLED
 
 
 def test_an_unknown_track_is_told():
@@ -254,8 +386,9 @@ def assert_runs(model, track, stream):
     checkpoints = list(track.run(model, shortened, n_checkpoints=5))
     fifth = shortened.n_samples // 5
     assert [c["Step"] for c in checkpoints] == list(range(fifth, 5 * fifth + 1, fifth))
-    assert checkpoints[-1]["Accuracy"].get() > 0.15
     assert checkpoints[-1]["Memory"] > 0
+    last = checkpoints[-1]
+    assert last["Accuracy" if "Accuracy" in last else "R2"].get() > 0.15
 
 
 @pytest.mark.parametrize(
@@ -268,9 +401,16 @@ def test_any_model_of_river_runs(model):
     assert_runs(model, track, STREAMS["stagger_abrupt"])
 
 
-@pytest.mark.parametrize("name", STREAMS)
-def test_any_stream_runs(name):
+@pytest.mark.parametrize("name", TRACKS["drift"])
+def test_any_stream_of_classes_runs(name):
     assert_runs(AMFClassifier(n_estimators=3, seed=1), load_track("drift"), STREAMS[name])
+
+
+@pytest.mark.parametrize("name", TRACKS["regression"])
+def test_any_stream_for_regression_runs(name):
+    scaled = compose.SelectType(int, float) | preprocessing.StandardScaler()
+    model = scaled | neighbors.KNNRegressor()
+    assert_runs(model, load_track("regression"), STREAMS[name])
 
 
 @pytest.mark.slow

@@ -72,7 +72,7 @@ def mixed(steps, n_classes):
     """Return what a tree predicts: the mix of its nodes, or just the prior."""
     if not steps:
         return np.full(n_classes, 1 / n_classes)
-    return sum(step.mass * step.proba for step in steps)
+    return sum(step.mass * step.own.proba for step in steps)
 
 
 def combined(model, of_trees, x=None):
@@ -98,7 +98,8 @@ def predicted(model, trees, values, aggregated):
     """Let some trees, or all if None, predict encoded samples; return the block."""
     engine = model._engine.restricted_to(trees, aggregated=aggregated)
     n = len(values)
-    block = state.Block(np.array(values), np.zeros(n, int), np.zeros(n), len(model._labels))
+    answers = np.zeros((n, len(model._labels)))
+    block = state.Block(np.array(values), np.zeros(n), np.zeros(n), answers)
     engine._run(block, 0, n, [], predicts=True, learns=False, n_jobs=1)
     assert block.votes.shape == (
         len(engine.arena.trees),
@@ -133,11 +134,11 @@ def assert_is_step(step, node, values, shares):
     forest, value = node.forest, values.get(node.feature, math.nan)
     assert (step.share, step.mass) == pytest.approx(shares, rel=1e-9, abs=EXACT)
     assert step.value == pytest.approx(value, abs=0, nan_ok=True)
-    assert (step.n_samples, *step.counts) == (node.n_samples(), *node.counts())
+    assert (step.n_samples, *step.own.counts) == (node.n_samples(), *node.counts())
     proba = naive.node_prediction(node.counts(), forest.current_dirichlet())
     if forest.fading_factor is not None:
         proba = node.mixture().predict()
-    np.testing.assert_allclose(step.proba, proba, rtol=0, atol=EXACT)
+    np.testing.assert_allclose(step.own.proba, proba, rtol=0, atol=EXACT)
     if node.is_leaf():
         assert (step.feature, step.goes) == (-1, None)
         assert math.isnan(step.threshold)
@@ -228,7 +229,7 @@ def test_a_walk_goes_where_the_table_of_nodes_says(parameters):
                 row = table.loc[step.node]
                 assert list(model._features)[step.feature] == row["feature"]
                 assert (step.threshold, step.n_samples) == (row["threshold"], row["n_samples"])
-                assert [*step.counts] == [*row["counts"].values()]
+                assert [*step.own.counts] == [*row["counts"].values()]
                 assert math.isnan(step.value) == (x.get(row["feature"]) is None)
 
 
@@ -270,10 +271,10 @@ def test_trees_predict_by_all_prunings_or_by_leaves_alone_whatever_the_forest_do
     values = [encode(model, x) for x in QUESTIONS]
     for aggregated in (True, False):
         votes = predicted(model, [2, 0], values, aggregated).votes
-        forest = predicted(model, None, values, aggregated).proba
+        forest = predicted(model, None, values, aggregated).answers
         for i, alone in enumerate(values):
             walks = [paths.walk(model._arena, tree, alone) for tree in range(3)]
-            expected = [mixed(steps, 3) if aggregated else steps[-1].proba for steps in walks]
+            expected = [mixed(steps, 3) if aggregated else steps[-1].own.proba for steps in walks]
             for of_tree, tree in zip(votes[:, i], (2, 0), strict=True):
                 np.testing.assert_allclose(of_tree, expected[tree], rtol=0, atol=EXACT)
             np.testing.assert_allclose(forest[i], combined(model, expected), rtol=0, atol=EXACT)

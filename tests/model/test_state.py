@@ -54,7 +54,8 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
                 arena.rows.shape[1],
                 arena.ranges.shape[1],
                 arena.limits.shape[1],
-                *map(len, (arena.intensity, arena.is_categorical, arena.features, arena.recent)),
+                arena.intensity.shape[1],
+                *map(len, (arena.is_categorical, arena.features, arena.recent)),
                 len(arena.moments),
                 len(arena.buckets),
             },
@@ -69,16 +70,21 @@ SEEN_BY_KERNELS = """
 import sys
 import numba
 import numpy as np
-from river_amf import AdaptiveAMFClassifier, layout
+import river_amf
+from river_amf import AMFRegressor, layout
 from river_amf.kernels.arrays import forest_of, samples_of
 from river_amf.kernels.views import tree_of
 from river_amf.state import Block
 
-model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+kind = getattr(river_amf, sys.argv[1])
+model = kind(n_estimators=2, seed=1)
 for i in range(100):
     model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
 arena = model._arena
-block = Block(np.zeros((7, 2)), np.zeros(7, np.int64), np.ones(7), n_labels=5)
+targets = np.zeros((1, 7))
+if issubclass(kind, AMFRegressor):
+    targets = np.zeros((3, 7))
+block = Block(np.zeros((7, 2)), targets, np.ones(7), np.zeros((7, 6)))
 block.prepare(arena, 7, predicts=True, learns=True)
 
 def seen(view, name):
@@ -102,15 +108,17 @@ for view, owner, names in (
         assert (shape, address) == (array.shape, array.ctypes.data), name
         assert strides == array.strides or array.size == 0, name  # an empty array may have any
 
-tree = "tree_of(forest_of(arena), 1, forest_of(arena).intensity)"
-for name in ("nodes", "counts", "faded", "boxes", "links"):
+tree = "tree_of(forest_of(arena), 1, forest_of(arena).intensity[0])"
+for name in ("nodes", "counts", "targets", "faded", "boxes", "links"):
     array = getattr(arena, name)[1]
-    assert seen(tree, name) == (array.shape, array.strides, array.ctypes.data), name
+    shape, strides, address = seen(tree, name)
+    assert (shape, address) == (array.shape, array.ctypes.data), name
+    assert strides == array.strides or array.size == 0, name
 
 @numba.njit
 def records(address):
     forest = forest_of(address)
-    tree = tree_of(forest, 1, forest.intensity)
+    tree = tree_of(forest, 1, forest.intensity[0])
     of_tree = tree.state["key"], tree.settings["step"], len(tree.intensity)
     return of_tree, forest.handle["version"], forest.parts.shape
 
@@ -121,9 +129,11 @@ assert records(arena.address) == (state, arena.handle["version"][0], (len(layout
 
 @pytest.mark.slow
 @pytest.mark.parametrize("without_the_compiler", ["0", "1"])
-def test_the_kernels_see_what_the_table_says(without_the_compiler):
+@pytest.mark.parametrize("kind", ["AdaptiveAMFClassifier", "AdaptiveAMFRegressor"])
+def test_the_kernels_see_what_the_table_says(kind, without_the_compiler):
     environment = os.environ | {"NUMBA_DISABLE_JIT": without_the_compiler}
-    run = subprocess.run([sys.executable, "-c", SEEN_BY_KERNELS], env=environment, text=True)
+    command = [sys.executable, "-c", SEEN_BY_KERNELS, kind]
+    run = subprocess.run(command, env=environment, text=True)
     assert run.returncode == 0
 
 

@@ -79,15 +79,16 @@ def test_a_little_text_is_told_in_one_line(run, write):
     assert lines[-1] == "river-amf: and 14 more such columns"
 
 
-def test_a_quantity_is_asked_about(run, write):
+def test_a_quantity_is_for_regressors(run, write):
     path = write("a,price\n" + "".join(f"{i % 7},{i % 874}\n" for i in range(1000)))
     status, output, lines = run(path)
     assert (status, output) == (2, "")
     (line,) = lines
-    assert line.startswith("river-amf: error: ")
-    assert "874 distinct labels in 1000 rows: is 'price' the target?" in line
+    assert line.startswith("river-amf: error: model 'dummy' is a classifier, and the task is regr")
+    assert "regression, as 'price' holds numbers such as 0, which takes a regressor" in line
+    assert "--task" in line
     assert "--target" in line
-    status, title, _ = run(path, "--target", "price")
+    status, title, _ = run(path, "--task", "classification")
     assert status == 0
     assert title.startswith("table.csv: 1000 samples")
 

@@ -14,9 +14,9 @@ import pytest
 
 from river_amf import __main__ as process
 from river_amf import _startup, cli, evaluation
+from river_amf.classifier import AMFClassifier
 from river_amf.cli import options
 from river_amf.evaluation import files
-from river_amf.classifier import AMFClassifier
 
 COMMAND = [sys.executable, "-m", "river_amf"]
 DUMMY = ["evaluate", "--model", "dummy", "--limit", "50"]

@@ -15,6 +15,7 @@ import river_amf.sklearn
 from river_amf import (
     AdaptiveAMFClassifier,
     AMFClassifier,
+    AMFRegressor,
     MismatchWarning,
     OnlineDummyClassifier,
     PackedSample,
@@ -333,7 +334,9 @@ def test_settings_are_checked(settings, message):
 @pytest.mark.parametrize("model", [preprocessing.StandardScaler(), "amf", None])
 def test_what_is_no_classifier_is_an_error(model):
     for make in (PermutationImportance, lambda model: evaluation.importance_history([], model)):
-        with pytest.raises(TypeError, match=f"river classifier .*, got {type(model).__name__}"):
+        with pytest.raises(
+            TypeError, match=f"river classifier or regressor, .*, got {type(model).__name__}"
+        ):
             make(model)
 
 
@@ -364,3 +367,119 @@ def test_a_history_of_nothing_is_empty_and_errors_name_the_sample():
         evaluation.importance_history([({"a": 1.0}, "b"), ({"a": math.inf}, "b")], AMFClassifier())
     with pytest.raises(ValueError, match="every must be an integer >= 1, got 0"):
         evaluation.importance_history([], AMFClassifier(), every=0)
+
+
+# Regressors
+
+
+def numbers(n=400, seed=4):
+    """Yield samples of two numbers and a category, and targets that follow two of them."""
+    rng = random.Random(seed)
+    for _ in range(n):
+        x = {"a": rng.gauss(0, 1), "idle": rng.gauss(0, 1), "color": rng.choice(["red", "tan"])}
+        yield x, 1000.0 + 5.0 * x["a"] + (x["color"] == "red") + rng.gauss(0, 0.1)
+
+
+def trained_on_numbers(**parameters):
+    model = AMFRegressor(3, seed=5, **parameters)
+    for x, y in numbers():
+        model.learn_one(x, y)
+    return model
+
+
+@pytest.mark.parametrize("parameters", [{}, {"use_aggregation": False}, {"fading_factor": 0.7}])
+def test_impurity_of_targets_is_their_variance(parameters):
+    model = trained_on_numbers(**parameters)
+    found = inspection.feature_importance(model)
+    expected = {name: np.zeros(3) for name in model._features}
+    for t in range(3):
+        table = inspection.node_table(model, t).set_index("node")
+        total = table.n_samples.max()
+        impurity = table.n_samples / total * table["std"] ** 2
+        masses = {int(table.index[table.parent == -1][0]): 1.0}
+        for node in table.sort_values("depth").itertuples():
+            if node.left == -1:
+                continue
+            passed = masses[node.Index]
+            if model.use_aggregation:
+                passed /= 1.0 + math.exp(node.log_odds)
+            masses[node.left] = masses[node.right] = passed
+            children = impurity[node.left] + impurity[node.right]
+            expected[node.feature] += [
+                1.0 / (len(table) // 2),
+                passed * node.n_samples / total,
+                passed * max(impurity[node.Index] - children, 0.0),
+            ]
+    shares = np.array([*expected.values()])
+    shares /= shares.sum(axis=0)
+    np.testing.assert_allclose(found[["splits", "mass", "impurity"]], shares, rtol=0, atol=1e-9)
+    assert found["impurity"].idxmax() == "a" and found["impurity"]["idle"] < 0.2
+
+
+def test_importances_do_not_depend_on_offset_and_unit_of_the_target():
+    plain, other = AMFRegressor(3, seed=5), AMFRegressor(3, seed=5)
+    for x, y in numbers():
+        plain.learn_one(x, y)
+        other.learn_one(x, -1e6 * y + 1e3)
+    ours, theirs = (inspection.feature_importance(model) for model in (plain, other))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+def test_relevance_of_features_to_a_target():
+    relevance = inspection.feature_relevance(trained_on_numbers(split_intensity="relevance"))
+    assert relevance["a"] > 0.8 and relevance["idle"] < 0.1
+    with pytest.raises(ValueError, match="such as AdaptiveAMFRegressor, keeps"):
+        inspection.feature_relevance(trained_on_numbers())
+
+
+def test_squared_errors_measure_a_regressor():
+    model, twin = AMFRegressor(3, seed=5), AMFRegressor(3, seed=5)
+    importance = PermutationImportance(model, n_latest=50, seed=7)
+    latest, growths, rng = [], {}, random.Random(7)
+    for n, (x, y) in enumerate(numbers(200)):
+        importance.update(x, y)
+        for name in growths:
+            other = {**x, name: rng.choice(latest)[name]}
+            before, after = ((model.predict_one(sample) - y) ** 2 for sample in (x, other))
+            growths[name].append(after - before)
+        for name in x:
+            growths.setdefault(name, [])
+        latest[n % 50 : n % 50 + 1] = [x]
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+    measured = importance.get()
+    assert measured.to_dict() == pytest.approx({k: np.mean(v) for k, v in growths.items()})
+    assert measured.idxmax() == "a"
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def test_any_regressor_is_measured():
+    model = preprocessing.StandardScaler() | linear_model.LinearRegression()
+    importance = PermutationImportance(model, "squared", seed=1)
+    for x, y in numbers():
+        x.pop("color")
+        importance.update(x, y - 1000.0)
+        model.learn_one(x, y - 1000.0)
+    assert importance.get()["a"] > 10.0 > abs(importance.get()["idle"])
+
+
+@pytest.mark.parametrize("y", ["12", None, math.nan, math.inf])
+def test_a_target_that_is_none_is_not_measured(y):
+    importance = PermutationImportance(trained_on_numbers(), seed=1)
+    samples = [x for x, _ in numbers(2)]
+    importance.update(samples[0], 1000.0)
+    with pytest.raises((TypeError, ValueError), match="y must be a finite number"):
+        importance.update(samples[1], y)
+    assert importance.get().isna().all()
+
+
+@pytest.mark.parametrize(
+    ("model", "loss", "message"),
+    [
+        (AMFRegressor(), "log", "loss must be 'squared', got 'log'; the model is a regressor"),
+        (AMFClassifier(), "squared", "'log' or 'error', got 'squared'; the model is a classifier"),
+    ],
+)
+def test_a_loss_of_the_other_task_is_refused(model, loss, message):
+    with pytest.raises(ValueError, match=message):
+        PermutationImportance(model, loss)

@@ -204,6 +204,50 @@ def test_learning_curves_of_several_runs_are_one_picture():
     assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 4
 
 
+def make_regression():
+    """Make a comparison of regressors, with the errors of two models and a failed one."""
+    comparison = make_comparison()
+    curves = comparison.curves.rename(columns={"accuracy": "MAE", "log-loss": "R2"})
+    return Comparison("toy", comparison.table.rename(columns={"accuracy": "MAE"}), curves)
+
+
+def test_the_first_metric_of_the_tables_is_drawn_by_default():
+    comparison = make_regression()
+    ax = plot.learning_curves(comparison)
+    np.testing.assert_array_equal(
+        line_of(ax, "knn").get_ydata(),
+        comparison.curves["MAE"][comparison.curves["model"] == "knn"],
+    )
+    assert ax.get_ylabel() == "MAE (lower is better)"
+    assert plot.learning_curves(comparison, metric="R2").get_ylabel() == "R2 (higher is better)"
+    assert plot.learning_curves(comparison.curves).get_ylabel() == "MAE (lower is better)"
+    assert plot.learning_curves({"a": make_history().curve}).get_ylabel() == "accuracy"
+    assert plot.learning_curves({"a": pd.Series([1.0])}).get_ylabel() == "accuracy"
+    curves, times = plot.comparison(comparison)
+    assert curves.get_ylabel() == times.get_ylabel() == "MAE (lower is better)"
+
+
+def test_any_column_of_the_table_is_drawn_against_time():
+    comparison = make_regression()
+    comparison.table["width$"] = [3.0, 4.0, np.nan]
+    ax = plot.accuracy_and_time(comparison, metric="width$")
+    assert [point.get_ydata()[0] for point in ax.lines] == [3.0, 4.0]
+    assert ax.get_ylabel() == "width$"
+    assert not ax.yaxis.label.get_parse_math()
+    with pytest.raises(ValueError, match=r"curves have no metric 'MEA' .*'MAE'"):
+        plot.accuracy_and_time(comparison, metric="MEA")
+
+
+def test_drift_shows_the_error_of_a_regressor():
+    history = make_history()
+    curve = history.curve.rename(columns={"accuracy": "MAE"})
+    axes = plot.drift(dataclasses.replace(history, curve=curve))
+    assert_shows(line_of(axes[0], "MAE"), curve["MAE"])
+    assert axes[0].get_ylabel() == "MAE"
+    with pytest.raises(ValueError, match="one each for MAE, fading_share, relevance; got 2"):
+        plot.drift(dataclasses.replace(history, curve=curve), ax=plt.subplots(2)[1])
+
+
 @pytest.mark.parametrize("end", [0.0, 0.2])
 def test_a_line_leads_from_the_end_of_each_curve_to_its_name(end):
     curves = {f"m{k}": pd.Series([0.5, end + 0.001 * k], [1, 2]) for k in range(9)}

@@ -134,7 +134,7 @@ def test_trees_are_drawn_as_they_walk_one_point_after_the_other(kind, trees, agg
         expected = 0.0
         for tree in chosen:
             steps = paths.walk(model._arena, tree, values)
-            proba = sum(s.mass * s.proba for s in steps) if aggregated else steps[-1].proba
+            proba = sum(s.mass * s.own.proba for s in steps) if aggregated else steps[-1].own.proba
             expected += proba[[*model._labels].index(True)] / len(chosen)
         assert ax.images[0].get_array()[i, j] == pytest.approx(expected, abs=1e-12)
 

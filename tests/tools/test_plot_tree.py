@@ -7,7 +7,14 @@ import pytest
 from matplotlib.colors import to_rgb
 from river import datasets, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, plot
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    inspection,
+    plot,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -166,6 +173,51 @@ def test_a_bar_shows_the_counts_in_the_colours_of_the_legend(bananas):
             assert box.get_y() < bar.get_y()
             assert bar.get_y() + bar.get_height() == pytest.approx(box.get_y() + box.get_height())
             edge += bar.get_width()
+
+
+def targets(n=200, scale=1.0, offset=0.0):
+    rng = random.Random(1)
+    for _ in range(n):
+        x = {"size": rng.random(), "color": rng.choice("rgb")}
+        yield x, offset + scale * (x["size"] + (x["color"] == "r") + rng.gauss(0.0, 0.1))
+
+
+@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
+def test_a_box_of_a_regressor_tells_mean_and_deviation(kind):
+    model = learn(kind(n_estimators=1, seed=1), targets())
+    ax = plot.tree(model, max_depth=3)
+    written, table, found = texts(ax), shown(model, 0, 3), boxes(ax)
+    assert sorted(written) == sorted(table.index)
+    bars = {p.get_gid(): p for p in ax.patches if p.get_gid() and p.get_gid().count(" ") == 2}
+    low, high = (table["mean"] - table["std"]).min(), (table["mean"] + table["std"]).max()
+    for node, row in table.iterrows():
+        mean, std, n = re.fullmatch(r"(\S+) ± (\S+) \((\d+)\)", written[node][1]).groups()
+        assert float(mean) == pytest.approx(row["mean"], abs=0.0011 * (high - low))
+        assert float(std) == pytest.approx(row["std"], abs=0.0011 * (high - low))
+        assert int(n) == row["n_samples"]
+        box, bar, tick = found[node], bars[f"node {node} std"], bars[f"node {node} mean"]
+        scale = box.get_width() / (high - low)
+        start = box.get_x() + scale * (row["mean"] - row["std"] - low)
+        assert (bar.get_x(), bar.get_width()) == pytest.approx((start, 2 * scale * row["std"]))
+        assert abs(tick.get_x() - box.get_x() - scale * (row["mean"] - low)) <= tick.get_width()
+        edge = box.get_x() + box.get_width() + 1e-9
+        assert all(b.get_x() + b.get_width() <= edge for b in (bar, tick))
+    title = ax.get_title(loc="left")
+    ends = re.fullmatch(r"mean ± standard deviation .*; bars from (\S+) to (\S+)", title).groups()
+    assert [float(end) for end in ends] == pytest.approx([low, high], abs=0.0011 * (high - low))
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(0.0, 5.0), (1e-9, 0.0), (10.0, 1e9)])
+def test_targets_of_any_scale_fit_into_their_boxes(scale, offset):
+    model = learn(AMFRegressor(n_estimators=1, seed=1), targets(60, scale, offset))
+    ax = plot.tree(model, max_depth=2)
+    ax.figure.canvas.draw()
+    found = boxes(ax)
+    for text in ax.texts:
+        if text.get_gid():
+            inner = text.get_window_extent()
+            outer = found[int(text.get_gid().split()[1])].get_window_extent()
+            assert outer.x0 < inner.x0 < inner.x1 < outer.x1, text.get_text()
 
 
 def test_edges_lead_from_parents_to_children_and_up_is_yes(bananas):

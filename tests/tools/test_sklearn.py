@@ -1,17 +1,15 @@
-"""The scikit-learn estimators: bit for bit like the river classes; all of scikit-learn's checks."""
+"""Classifiers for scikit-learn: bit for bit like river's classes; all of scikit-learn's checks."""
 
 import copy
 import inspect
-import os
 import pickle
-import subprocess
-import sys
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from estimators import LIBRARIES, as_seen, checks_of, error_of_edited, mixed_columns, rows_of, run
 from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -25,7 +23,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.utils import shuffle
 from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import has_fit_parameter
 
 import river_amf
@@ -62,30 +59,6 @@ def make_block(n_rows=400, seed=7):
 X, Y, WEIGHTS = make_block()
 
 
-def mixed_columns(n_rows=300):
-    """Columns of every kind that a dataframe may have, as lists."""
-    rng = np.random.default_rng(5)
-    days = [None, "2020-01-01", "2021-01-01"]
-    columns = {
-        "length": [None if rng.random() < 0.2 else float(v) for v in rng.normal(size=n_rows)],
-        "color": [["red", "tan", None][k] for k in rng.integers(3, size=n_rows)],
-        "alive": [bool(v) for v in rng.integers(2, size=n_rows)],
-        "grade": [int(v) for v in rng.integers(5, size=n_rows)],
-        "day": [days[k] for k in rng.integers(3, size=n_rows)],
-        "all gone": [None] * n_rows,
-    }
-    return columns, np.where(np.array(columns["alive"]), "yes", "no")
-
-
-def polars_frame(columns):
-    return pytest.importorskip("polars").DataFrame(columns)
-
-
-def arrow_table(columns):
-    return pytest.importorskip("pyarrow").table(columns)
-
-
-LIBRARIES = {"pandas": pd.DataFrame, "polars": polars_frame, "pyarrow": arrow_table}
 libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
 
 
@@ -106,10 +79,6 @@ def learn_rows(twin, rows, labels, weights=None):
     return twin
 
 
-def rows_of(X):
-    return pd.DataFrame(X).to_dict("records")
-
-
 def assert_same(estimator, twin, X, rows):
     """Check that the estimator predicts bit for bit like the river model, row by row."""
     proba = [twin.predict_proba_one(x) for x in rows]
@@ -117,14 +86,6 @@ def assert_same(estimator, twin, X, rows):
     np.testing.assert_array_equal(estimator.predict_proba(X), expected)
     if not isinstance(estimator, OnlineDummyClassifier):
         assert estimator.predict(X).tolist() == [twin.predict_one(x) for x in rows]
-
-
-def as_seen(estimator):
-    """Return all attributes of an estimator in a form that can be compared."""
-    return {
-        name: pickle.dumps(value) if name == "model_" else repr(value)
-        for name, value in vars(estimator).items()
-    }
 
 
 # scikit-learn's own checks
@@ -165,23 +126,9 @@ OF_SETTINGS = {
     "check_estimator_sparse_array",
     "check_estimator_sparse_matrix",
 }
-# skipped unless scipy accepts all arrays, as in the last test of all checks
-SKIPPED = {"check_array_api_input"}
-
-
-def checks_of(estimators, names=None):
-    """Return scikit-learn's checks, or those with certain names, as test cases."""
-    settings = "" if names is None else " with settings"
-    for estimator, check in parametrize_with_checks(estimators).args[1]:
-        name = getattr(check, "func", check).__name__
-        if name not in SKIPPED and (names is None or name in names):
-            # the fast lane skips the adaptive forest, which only inherits
-            marks = [pytest.mark.slow] * isinstance(estimator, AdaptiveAMFClassifier)
-            kind = type(estimator).__name__
-            yield pytest.param(estimator, check, id=f"{kind}{settings}-{name}", marks=marks)
-
-
-ALL_CHECKS = [*checks_of(AS_THEY_ARE), *checks_of(VARIANTS_CHECKED, OF_SETTINGS)]
+# the fast lane skips the adaptive forest, which only inherits
+SLOW = AdaptiveAMFClassifier
+ALL_CHECKS = [*checks_of(AS_THEY_ARE, SLOW), *checks_of(VARIANTS_CHECKED, SLOW, OF_SETTINGS)]
 
 
 @pytest.mark.parametrize(("estimator", "check"), ALL_CHECKS)
@@ -974,17 +921,6 @@ EDITS = {
 }
 
 
-def error_of_edited(estimator, edit, path):
-    """Return the error for the file of an estimator after its parts have been edited."""
-    header, arrays = estimator._to_file()
-    edit(header, arrays)
-    kind = {"river_amf": "0.1", "kind": estimator._file_kind}
-    container.write(str(path), kind | {"model": header}, arrays)
-    with pytest.raises(river_amf.persistence.FileError, match="is damaged: ") as caught:
-        river_amf.load(path)
-    return str(caught.value)
-
-
 @pytest.mark.parametrize(("edit", "message"), EDITS.values(), ids=EDITS)
 def test_a_damaged_file_says_so(edit, message, tmp_path):
     estimator = FOREST().fit(X, Y)
@@ -1069,13 +1005,6 @@ def test_arrays_of_an_estimator_that_is_not_fitted_are_refused(tmp_path):
 # The module
 
 
-def run(code, **environment):
-    command = [sys.executable, "-c", code]
-    return subprocess.run(
-        command, capture_output=True, text=True, env=os.environ | environment, check=False
-    )
-
-
 @pytest.mark.slow
 def test_without_scikit_learn_the_package_works_and_the_module_says_what_to_install():
     result = run(
@@ -1093,7 +1022,7 @@ def test_a_file_brings_the_module_that_it_needs(tmp_path):
     path = str(tmp_path / "model.amf")
     FOREST().fit(X, Y).save(path)
     result = run(f"import river_amf; print(type(river_amf.load({path!r})).__module__)")
-    assert result.stdout.strip() == "river_amf.sklearn", result.stderr
+    assert result.stdout.strip() == "river_amf.sklearn.classifiers", result.stderr
     result = run(
         "import sys; sys.modules['sklearn'] = None; sys.modules['sklearn.base'] = None;"
         f"import river_amf; river_amf.load({path!r})"
@@ -1114,8 +1043,9 @@ def test_no_check_is_skipped_where_scipy_takes_all_arrays():
     assert result.stdout.split() == ["True", "passed"], result.stderr
 
 
-def test_the_public_names_are_the_three_estimators():
-    assert face.__all__ == ["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"]
+def test_the_public_names_are_the_estimators():
+    classifiers = {"AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"}
+    assert {*face.__all__} == classifiers | {"AMFRegressor", "AdaptiveAMFRegressor"}
 
 
 # Masked arrays and odd weights

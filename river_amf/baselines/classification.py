@@ -1,43 +1,4 @@
-"""The classic classifiers of stream learning by name, as river models that are ready to run.
-
-Each takes the same input as the forests: dicts of numbers, booleans and categories. Values may be
-missing (key absent, None or NaN), features may appear and disappear, and labels need not be known
-in advance. None of the models is implemented here: they are river's own, or scikit-learn's by way
-of `river.compat`, behind scalers and encoders where they cannot use numbers or categories as they
-are.
-
-`classifiers` returns the models by name, and `DESCRIPTIONS` describes each in a few words.
-`SIX_MAILS` holds the features of six e-mails and whether each is spam (`"yes"` or `"no"`), and
-`QUESTION` the features of a seventh:
-
->>> from river_amf import baselines
->>> for name, make in baselines.classifiers(seed=1).items():
-...     if name in ("majority", "knn", "hoeffding-gini", "amf"):
-...         model = make()
-...         for mail, label in baselines.SIX_MAILS:
-...             model.learn_one(mail, label)
-...         print(f"{name}: {model.predict_one(baselines.QUESTION)}")
-majority: yes
-knn: yes
-hoeffding-gini: yes
-amf: yes
-
-They take bags of words as well, from `BagOfWords`, `TFIDF` or `FeatureHasher`, alone or in a union
-with other features. What is scaled is scaled by kind (`river_amf.scaling.Scaler`): numbers that
-more than half of the samples have are standardised, and the mean stands for those that are missing;
-of all others, such as words, the absent ones are zeros. To `"amf"` and `"adaptive"` with their
-default parameters an absent word is missing.
-
->>> from river.feature_extraction import BagOfWords
->>> model = BagOfWords() | baselines.classifiers()["logistic"]()
->>> for text, label in [("good news", True), ("bad news", False), ("good", True), ("bad", False)]:
-...     model.learn_one(text, label)
->>> model.predict_one("good idea"), model.predict_one("bad idea")
-(True, False)
-
-River's trees and their ensembles sort the labels, so for them strings and numbers cannot both be
-labels of one stream. An infinite number raises `ValueError` in all models that look at features.
-"""
+"""The classifiers, and the table of their names."""
 
 from __future__ import annotations
 
@@ -60,15 +21,18 @@ from river import (
     tree,
 )
 
+from river_amf.baselines.preparation import (
+    Features,
+    categories,
+    each,
+    numbers,
+    present,
+    scaled,
+    sortable,
+)
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
-from river_amf.encoding import column_order
-from river_amf.kinds import Number, as_number, is_missing, is_number, plain
 from river_amf.scaling import Scaler
-
-__all__ = ["DESCRIPTIONS", "QUESTION", "SIX_MAILS", "classifiers"]
-
-Features = dict[Any, Any]
 
 _N_MODELS = 10  # trees in an ensemble
 _N_INPUTS = 256  # of the neural network
@@ -77,49 +41,7 @@ _GRACE_PERIODS = (50, 100, 200, 400, 800)  # of the stacked trees, in samples
 _OUTERMOST = 3.0  # distance of a number's last bin from the mean, in standard deviations
 
 
-def _mail(money: str, domain: str, attachment: str, time: str) -> Features:
-    return {"money": money, "domain": domain, "attachment": attachment, "time": time}
-
-
-SIX_MAILS: tuple[tuple[Features, str], ...] = (
-    (_mail("yes", "com", "yes", "night"), "yes"),
-    (_mail("yes", "edu", "no", "night"), "yes"),
-    (_mail("no", "com", "yes", "night"), "yes"),
-    (_mail("no", "edu", "no", "day"), "no"),
-    (_mail("no", "com", "no", "day"), "no"),
-    (_mail("yes", "cat", "no", "day"), "yes"),
-)
-QUESTION: Features = _mail("yes", "edu", "yes", "day")
-
-
-# Preprocessing
-
-
-def _numbers(x: Features) -> Features:
-    """Return the numbers and booleans as floats, or raise ValueError if one is infinite."""
-    numbers = {
-        name: as_number(name, value) for name, value in x.items() if isinstance(value, Number)
-    }
-    return {name: value for name, value in numbers.items() if value == value}
-
-
-def _categories(x: Features) -> Features:
-    """Return the features that are neither numbers nor missing, or raise for dates and lists."""
-    return {
-        name: plain(value)
-        for name, value in x.items()
-        if not isinstance(value, Number) and not is_missing(value) and not is_number(name, value)
-    }
-
-
-def _present(x: Features) -> Features:
-    """Return the features that are not missing."""
-    return _numbers(x) | _categories(x)
-
-
-def _sortable(x: Features) -> Features:
-    """Return the features that are not missing, with their names replaced by sortable keys."""
-    return {column_order(name): value for name, value in _present(x).items()}
+# Preparation
 
 
 def _bins(x: Features) -> Features:
@@ -131,12 +53,12 @@ def _words(x: Features) -> Features:
     """Count the words of each text, and take numbers as counts, negative ones as counts apart."""
     words = Counter(
         f"{name}={word}"
-        for name, text in _categories(x).items()
+        for name, text in categories(x).items()
         for word in str(text).lower().split()
     )
     counts = {
         name if count >= 0.0 else (name, "negative"): abs(count)
-        for name, count in _numbers(x).items()
+        for name, count in numbers(x).items()
     }
     return counts | words
 
@@ -156,20 +78,6 @@ def _pipeline(*steps: Any) -> base.Classifier:
     return cast(base.Classifier, compose.Pipeline(*steps))
 
 
-def _each(numbers: list[Any], categories: list[Any]) -> compose.TransformerUnion:
-    """Send numbers through some steps, and categories through others."""
-    return compose.TransformerUnion(
-        ("numbers", compose.Pipeline(_numbers, *numbers)),
-        ("categories", compose.Pipeline(_categories, *categories)),
-    )
-
-
-def _scaled() -> compose.TransformerUnion:
-    """Scale numbers and one-hot encode categories."""
-    one_hot = preprocessing.OneHotEncoder(drop_zeros=True)
-    return _each([Scaler()], [one_hot])
-
-
 # The models
 
 
@@ -183,7 +91,7 @@ def _last_class(_: int | None) -> base.Classifier:
 
 def _knn(_: int | None) -> base.Classifier:
     engine = neighbors.LazySearch(window_size=_BUFFER)
-    return _pipeline(_scaled(), neighbors.KNNClassifier(n_neighbors=10, engine=engine))
+    return _pipeline(scaled(), neighbors.KNNClassifier(n_neighbors=10, engine=engine))
 
 
 def _gaussian_nb(_: int | None) -> base.Classifier:
@@ -191,7 +99,7 @@ def _gaussian_nb(_: int | None) -> base.Classifier:
     # to river's model. So categories are not one-hot encoded, as few of these columns would vary
     # for every label, but become codes. These are scaled too: as the scale moves a little, even a
     # code that is constant for a label varies.
-    codes = _each([], [preprocessing.OrdinalEncoder()])
+    codes = each([], [preprocessing.OrdinalEncoder()])
     model = naive_bayes.GaussianNB()  # type: ignore[no-untyped-call]
     return _pipeline(codes, Scaler(), model)
 
@@ -204,7 +112,7 @@ def _multinomial() -> base.Classifier:
 def _categorical_nb(_: int | None) -> base.Classifier:
     # River does not have it, but up to smoothing it is the same as multinomial naive Bayes on
     # one-hot encoded categories.
-    binned = _each([Scaler(), _bins], [])
+    binned = each([Scaler(), _bins], [])
     one_hot = preprocessing.OneHotEncoder(drop_zeros=True)
     return _pipeline(binned, one_hot, _multinomial())
 
@@ -214,11 +122,11 @@ def _multinomial_nb(_: int | None) -> base.Classifier:
 
 
 def _perceptron(_: int | None) -> base.Classifier:
-    return _pipeline(_scaled(), multiclass.OneVsRestClassifier(linear_model.Perceptron()))
+    return _pipeline(scaled(), multiclass.OneVsRestClassifier(linear_model.Perceptron()))
 
 
 def _logistic(_: int | None) -> base.Classifier:
-    return _pipeline(_scaled(), multiclass.OneVsRestClassifier(linear_model.LogisticRegression()))
+    return _pipeline(scaled(), multiclass.OneVsRestClassifier(linear_model.LogisticRegression()))
 
 
 def _mlp(seed: int | None) -> base.Classifier:
@@ -236,7 +144,7 @@ def _mlp(seed: int | None) -> base.Classifier:
     hashed = preprocessing.FeatureHasher(n_features=_N_INPUTS, seed=seed)
     columns = compose.TransformerUnion(hashed, _zeros)
     network = convert_sklearn_to_river(MLPClassifier(random_state=seed), classes=[False, True])
-    return _pipeline(_scaled(), columns, multiclass.OneVsRestClassifier(network))
+    return _pipeline(scaled(), columns, multiclass.OneVsRestClassifier(network))
 
 
 def _hoeffding(criterion: str = "info_gain", grace_period: int = 200) -> base.Classifier:
@@ -246,29 +154,29 @@ def _hoeffding(criterion: str = "info_gain", grace_period: int = 200) -> base.Cl
 
 
 def _hoeffding_gain(_: int | None) -> base.Classifier:
-    return _pipeline(_present, _hoeffding("info_gain"))
+    return _pipeline(present, _hoeffding("info_gain"))
 
 
 def _hoeffding_gini(_: int | None) -> base.Classifier:
-    return _pipeline(_present, _hoeffding("gini"))
+    return _pipeline(present, _hoeffding("gini"))
 
 
 def _bagging(seed: int | None) -> base.Classifier:
-    return _pipeline(_present, ensemble.BaggingClassifier(_hoeffding(), _N_MODELS, seed))
+    return _pipeline(present, ensemble.BaggingClassifier(_hoeffding(), _N_MODELS, seed))
 
 
 def _leveraging_bagging(seed: int | None) -> base.Classifier:
     bagging = ensemble.LeveragingBaggingClassifier(_hoeffding(), _N_MODELS, seed=seed)
-    return _pipeline(_present, bagging)
+    return _pipeline(present, bagging)
 
 
 def _arf(seed: int | None) -> base.Classifier:
     # it sorts the features by name before it draws some of them
-    return _pipeline(_sortable, forest.ARFClassifier(_N_MODELS, binary_split=True, seed=seed))
+    return _pipeline(sortable, forest.ARFClassifier(_N_MODELS, binary_split=True, seed=seed))
 
 
 def _adaboost(seed: int | None) -> base.Classifier:
-    return _pipeline(_present, ensemble.AdaBoostClassifier(_hoeffding(), _N_MODELS, seed))
+    return _pipeline(present, ensemble.AdaBoostClassifier(_hoeffding(), _N_MODELS, seed))
 
 
 def _stacking(_: int | None) -> base.Classifier:
@@ -279,7 +187,7 @@ def _stacking(_: int | None) -> base.Classifier:
     ]
     combiner = multiclass.OneVsRestClassifier(linear_model.Perceptron())
     # without the features themselves, as a perceptron cannot multiply strings
-    return _pipeline(_present, ensemble.StackingClassifier(trees, combiner, include_features=False))
+    return _pipeline(present, ensemble.StackingClassifier(trees, combiner, include_features=False))
 
 
 def _amf(seed: int | None) -> base.Classifier:

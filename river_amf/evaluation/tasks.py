@@ -1,0 +1,139 @@
+"""The tasks: what is predicted, by which models, and how it is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from river import base
+from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
+from river.metrics.base import Metric
+
+from river_amf import baselines
+from river_amf.classifier import AMFClassifier
+from river_amf.evaluation import targets
+from river_amf.evaluation.errors import EvaluationError, suggest
+from river_amf.evaluation.interval_metrics import Coverage, Width
+from river_amf.evaluation.metrics import Kinds, LogLoss, check_labels
+from river_amf.evaluation.streams import Label, Sample
+from river_amf.regressor import AMFRegressor
+
+Maker = Callable[[], base.Estimator]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What classification or regression is."""
+
+    name: str
+    kind: type[base.Estimator]  # of its models
+    noun: str  # for one of them
+    forest: Callable[..., Any]  # ours
+    models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
+    descriptions: Mapping[str, str]  # of the baselines
+    default: str  # the baseline that `river-amf evaluate` runs
+    table: Kinds  # the metrics of a comparison, by column
+    brief: Kinds  # those of `river-amf evaluate`
+    windowed: Kinds  # those of curves along a stream
+
+    def check(self, name: str, model: Any, reason: str = "") -> None:
+        """Raise TypeError if a model is for the other task; the reason says why it is this one."""
+        other = of_model(model)
+        if other is not None and other is not self:
+            raise TypeError(self._refusal(name, other, reason))
+
+    def maker(self, name: str, seed: int | None, reason: str = "") -> Maker:
+        """Return the function that makes a baseline, ignoring case, or raise EvaluationError."""
+        known = self.models(seed)
+        if name.lower() in known:
+            return known[name.lower()]
+        for other in TASKS.values():
+            if name.lower() in other.descriptions:
+                raise EvaluationError(
+                    f"{self._refusal(name, other, reason)} ({suggest(name, list(known))})"
+                )
+        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(known))})")
+
+    def _refusal(self, name: str, other: Task, reason: str) -> str:
+        return (
+            f"model {name!r} is a {other.noun}, and the task is {self.name}{reason}, which takes a"
+            f" {self.noun}; task (--task) chooses the other, target (--target) another column"
+        )
+
+
+CLASSIFICATION = Task(
+    name=targets.CLASSIFICATION,
+    kind=base.Classifier,
+    noun="classifier",
+    forest=AMFClassifier,
+    models=baselines.classifiers,
+    descriptions=baselines.DESCRIPTIONS,
+    default="amf",
+    table={"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
+    brief={"accuracy": Accuracy, "log-loss": LogLoss},
+    windowed={"accuracy": Accuracy, "log-loss": LogLoss},
+)
+_OF_NUMBERS: Kinds = {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width}
+
+REGRESSION = Task(
+    name=targets.REGRESSION,
+    kind=base.Regressor,
+    noun="regressor",
+    forest=AMFRegressor,
+    models=baselines.regressors,
+    descriptions=baselines.REGRESSOR_DESCRIPTIONS,
+    default="adaptive",
+    table=_OF_NUMBERS,
+    brief=_OF_NUMBERS,
+    windowed=_OF_NUMBERS,
+)
+
+TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
+
+
+def of_model(model: Any) -> Task | None:
+    """Return the task of a model, None if it is of neither kind.
+
+    >>> from river import compose, linear_model
+    >>> of_model(compose.Pipeline(linear_model.LinearRegression())).name
+    'regression'
+    """
+    return next((task for task in TASKS.values() if isinstance(model, task.kind)), None)
+
+
+def of_models(models: Iterable[Any]) -> Task | None:
+    """Return the task of models, functions and names, None if that is open.
+
+    The first model tells. If there are functions alone, classes do that agree.
+    """
+    models = list(models)
+    for model in models:
+        task = of_model(model)
+        if task is not None:
+            return task
+    classes = [model for model in models if isinstance(model, type)]
+    of_classes = {
+        task.name for task in TASKS.values() for each in classes if issubclass(each, task.kind)
+    }
+    return TASKS[of_classes.pop()] if len(of_classes) == 1 else None
+
+
+def check_name(name: str) -> None:
+    """Raise EvaluationError if no task has a baseline of this name, ignoring case."""
+    known = dict.fromkeys(name for task in TASKS.values() for name in task.descriptions)
+    if name.lower() not in known:
+        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(known))})")
+
+
+def positive_label(
+    task: Task, samples: Iterable[Sample], chosen: Iterable[Metric], name: str, positive: Any
+) -> Label | None:
+    """Return the label that is positive; raise if there is none, or if metrics need one."""
+    if task is CLASSIFICATION:
+        return check_labels(samples, chosen, name, positive)
+    if positive is not None:
+        raise EvaluationError(
+            f"positive label {positive!r}: {name} has no labels, as the task is {task.name}"
+        )
+    return None

@@ -1,0 +1,221 @@
+"""The inside of regressors: tables of nodes and paths, trees, and explanations as text."""
+
+import math
+import random
+import re
+
+import numpy as np
+import pytest
+
+from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection
+from river_amf.sklearn import AMFRegressor as Estimator
+from river_amf.wording import scaled
+
+SETTINGS = {
+    "as it is": {},
+    "leaves alone": {"use_aggregation": False},
+    "fading": {"fading_factor": 0.6},
+    "budget": {"max_nodes": 31},
+    "large step, relevance": {"step": 2.0, "split_intensity": "relevance"},
+}
+settings = pytest.mark.parametrize("parameters", SETTINGS.values(), ids=SETTINGS)
+
+
+def stream(n_samples=200, seed=1):
+    """Yield numbers, categories and gaps, with targets and weights."""
+    rng = random.Random(seed)
+    for _ in range(n_samples):
+        x = {"size": rng.gauss(0, 1), "color": rng.choice(["red", "tan"]), "rest": rng.random()}
+        y = 500.0 + 20.0 * (x["size"] > 0) + (x["color"] == "red") + rng.gauss(0, 1)
+        if rng.random() < 0.2:
+            del x["size"]
+        yield x, y, rng.choice([1.0, 2.0, 0.5])
+
+
+QUESTIONS = [*(x for x, _, _ in stream(20, seed=2)), {}, {"size": 1e9}, {"color": "new"}]
+
+
+def trained(kind=AMFRegressor, **parameters):
+    model = kind(**({"n_estimators": 3, "seed": 5} | parameters))
+    for x, y, w in stream():
+        model.learn_one(x, y, w=w)
+    return model
+
+
+def leaf_of(model, tree, x):
+    return int(inspection.path(model, x, tree)["node"].iloc[-1])
+
+
+@settings
+def test_means_and_deviations_of_nodes_are_those_of_the_samples_in_their_cells(parameters):
+    model = AMFRegressor(3, seed=5, **parameters)
+    samples = [(x, y, w) for x, y, w in stream() if "size" in x]  # so that cells never change
+    for x, y, w in samples:
+        model.learn_one(x, y, w=w)
+    for tree in range(3):
+        table = inspection.node_table(model, tree).set_index("node")
+        assert [name for name in table.columns if name in ("mean", "std")] == ["mean", "std"]
+        assert "counts" not in table.columns
+        inside = {node: [] for node in table.index}
+        for x, y, w in samples:
+            for node in inspection.path(model, x, tree)["node"]:
+                inside[node].append((y, w))
+        for node, row in table.iterrows():
+            targets, weights = map(np.array, zip(*inside[node], strict=True))
+            mean = np.average(targets, weights=weights)
+            variance = np.average((targets - mean) ** 2, weights=weights)
+            assert row["n_samples"] == pytest.approx(weights.sum())
+            assert row["mean"] == pytest.approx(mean, abs=1e-9)
+            assert row["std"] == pytest.approx(math.sqrt(variance), abs=1e-6)
+
+
+@settings
+def test_the_nodes_on_the_paths_mix_to_the_predictions_of_trees_and_forest(parameters):
+    model = trained(**parameters)
+    for x in QUESTIONS:
+        of_trees = []
+        for tree in range(3):
+            steps = inspection.path(model, x, tree)
+            assert steps.mass.sum() == pytest.approx(1.0)
+            of_trees.append((steps.mass * steps.estimate).sum())
+            assert model[tree].predict_one(x) == pytest.approx(of_trees[-1], abs=1e-9)
+        assert model.predict_one(x) == pytest.approx(np.mean(of_trees), abs=1e-9)
+
+
+@settings
+def test_an_estimate_is_drawn_from_the_mean_to_that_of_the_parent(parameters):
+    model = trained(**parameters)
+    for x in QUESTIONS:
+        for tree in range(3):
+            steps = inspection.path(model, x, tree)
+            nodes = inspection.node_table(model, tree).set_index("node").loc[steps.node]
+            for name in ("mean", "std", "n_samples", "depth"):
+                np.testing.assert_array_equal(steps[name], nodes[name])
+            if "fading_factor" in parameters:
+                continue
+            above = steps["mean"][0]
+            for step in steps.itertuples():
+                above = step.mean + (above - step.mean) / (1.0 + step.n_samples)
+                assert step.estimate == pytest.approx(above, abs=1e-9)
+
+
+def test_fading_draws_estimates_to_what_came_last():
+    model, plain = AMFRegressor(3, seed=1, fading_factor=0.5), AMFRegressor(3, seed=1)
+    for i in range(300):
+        for each in (model, plain):
+            each.learn_one({"a": i % 7}, 10.0 if i < 250 else 90.0)
+    root, of_plain = (inspection.path(each, {"a": 3}).iloc[0] for each in (model, plain))
+    assert root["mean"] == of_plain["mean"] == of_plain["estimate"]
+    assert root["estimate"] > root["mean"] + 20.0
+
+
+@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
+def test_before_the_first_sample_tables_are_empty_and_trees_predict_0(kind):
+    model = kind(2)
+    assert inspection.node_table(model).columns[10:12].tolist() == ["mean", "std"]
+    assert inspection.path(model, {}).columns[-3:].tolist() == ["mean", "std", "estimate"]
+    assert inspection.node_table(model).empty and inspection.path(model, {}).empty
+    assert inspection.feature_importance(model).empty
+    assert inspection.weighted_depth(model, {}).isna().all()
+    assert [tree.predict_one({"a": 1.0}) for tree in model] == [0.0, 0.0]
+    assert model.debug_one({}).startswith("No sample has been learned yet")
+
+
+@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
+def test_trees_are_those_of_the_forest(kind):
+    model = trained(kind)
+    assert repr(model[0]).startswith(f"Tree 0 of {kind.__name__}: ")
+    assert sum(tree.n_nodes for tree in model) == model.n_nodes > 9
+    assert {tree.n_samples for tree in model} == {model.n_samples}
+    assert inspection.weighted_depth(model, {"size": 1.0}).between(0.0, 50.0).all()
+    assert model[2].debug_one({"size": 1.0}) == model.debug_one({"size": 1.0}, tree=2)
+    for tree in model:
+        assert type(tree.predict_one({"size": 1.0})) is float
+        assert 480.0 < tree.predict_one({"size": 1.0}) < 540.0
+
+
+def test_a_tree_of_a_regressor_has_no_probabilities():
+    with pytest.raises(AttributeError, match="a tree of AMFRegressor predicts a number, not"):
+        trained()[0].predict_proba_one({})
+
+
+def test_what_is_wrong_is_said():
+    model = trained()
+    for call in (inspection.path, type(model).debug_one):
+        with pytest.raises(IndexError, match="tree must be between 0 and 2, got 3"):
+            call(model, {}, tree=3)
+        with pytest.raises(TypeError, match="tree must be an integer"):
+            call(model, {}, tree=0.5)
+        with pytest.raises(ValueError, match="feature 'size'"):
+            call(model, {"size": math.inf})
+        with pytest.raises(TypeError, match="mapping"):
+            call(model, 3)
+
+
+def test_an_estimator_is_looked_into_as_its_model():
+    rows = [[x.get("size", math.nan), x["rest"]] for x, _, _ in stream()]
+    estimator = Estimator(2, random_state=1).fit(rows, [y for _, y, _ in stream()])
+    for inspect in (inspection.node_table, inspection.feature_importance):
+        assert inspect(estimator).equals(inspect(estimator.model_))
+
+
+# Explanations
+
+
+@settings
+def test_an_explanation_has_the_numbers_of_the_tables(parameters):
+    model = trained(**parameters)
+    for x in QUESTIONS:
+        text = model.debug_one(x, tree=1)
+        predicted = float(re.search(r"^Prediction: (\S+)$", text, re.MULTILINE)[1])
+        assert predicted == pytest.approx(model.predict_one(x), abs=0.1)
+        ends = re.search(r"90 % interval from (\S+) to (\S+)$", text, re.MULTILINE).groups()
+        interval = model.predict_interval_one(x)
+        assert [*map(float, ends)] == pytest.approx([interval.lower, interval.upper], abs=0.1)
+        votes = re.findall(r"^ +(\d) +(\S+) +\S+ +(\S+)$", text, re.MULTILINE)
+        depths = inspection.weighted_depth(model, x)
+        for tree, of_tree, depth in votes:
+            expected = model[int(tree)].predict_one(x)
+            assert float(of_tree) == pytest.approx(expected, abs=0.1)
+            assert depth == f"{depths[int(tree)]:.2f}"
+        assert len(votes) == 3
+        lines = text.split("Path in tree 1")[1].splitlines()[2:-2]
+        steps = inspection.path(model, x, 1)
+        assert len(lines) == len(steps)
+        for line, step in zip(lines, steps.itertuples(), strict=True):
+            node, share, mass, estimate, n, mean, std, *split = line.split()
+            assert (int(node), float(n)) == (step.node, pytest.approx(step.n_samples))
+            assert (share, mass) == (f"{step.share:.4f}", f"{step.mass:.4f}")
+            shown = [float(estimate), float(mean), float(std)]
+            assert shown == pytest.approx([step.estimate, step.mean, step.std], abs=0.1)
+            assert " ".join(split) == "leaf" or step.feature in " ".join(split)
+
+
+def test_all_paths_are_shown_if_there_are_few_trees():
+    few, many = trained(), trained(n_estimators=4)
+    assert few.debug_one({}).count("Path in tree") == 3
+    assert many.debug_one({}).count("Path in tree") == 1
+    assert many.debug_one({}).endswith("debug_one(x, tree=...), with tree from 0 to 3")
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1.0, 1e6, 1e15])
+def test_numbers_have_the_digits_that_their_errors_leave_sense_in(unit):
+    model = AMFRegressor(2, seed=1)
+    for x, y, w in stream():
+        model.learn_one(x, unit * y, w=w)
+    text = model.debug_one({"size": 1.0})
+    shown = float(re.search(r"^Prediction: (\S+)$", text, re.MULTILINE)[1])
+    assert shown == pytest.approx(model.predict_one({"size": 1.0}), abs=0.05 * unit)
+    assert max(map(len, text.splitlines())) < 110
+
+
+def test_a_number_is_never_minus_0():
+    assert scaled(-1e-9, 0.1) == "0.000" and scaled(-0.0, 0.1) == "0"
+
+
+def test_constant_targets_are_explained():
+    model = AMFRegressor(1, seed=1)
+    for i in range(20):
+        model.learn_one({"a": i}, 3)
+    text = model.debug_one({"a": 5})
+    assert text.startswith("Prediction: 3\n  90 % interval from 3 to 3\n")
