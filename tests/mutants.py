@@ -64,6 +64,7 @@ UNCOMPILED = {
     "model/test_invariants.py",
     "model/test_long_lists.py",
     "model/test_naive.py",
+    "model/test_naive_regression.py",
     "model/test_paths.py",
     "model/test_restarts.py",
     "model/test_words.py",

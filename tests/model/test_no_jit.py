@@ -27,6 +27,11 @@ SHORT_LIST = {
         f"{BLOCKS}_predicted_then_learnt_like_its_rows[default-pandas]",
         f"{BLOCKS}_predicted_then_learnt_like_its_rows[adaptive, budget-pandas]",
     ],
+    "numbers": [
+        "model/test_naive_regression.py::test_a_longer_stream_equals_the_reference[fading, budget]",
+        "model/test_naive_regression.py::test_a_longer_stream_equals_the_reference[trend, one tree]",
+        "dataframes/test_many_numbers.py::test_the_number_of_threads_changes_no_result[fading-2]",
+    ],
     "long lists": ["model/test_long_lists.py"],
     "room": [
         f"{WHEREVER}[plain-23]",
@@ -43,6 +48,7 @@ SHORT_LIST = {
 }
 LONG_LIST = [
     "model/test_naive.py",
+    "model/test_naive_regression.py",
     "model/test_invariants.py",
     "model/test_restarts.py",
     "model/test_room.py",
