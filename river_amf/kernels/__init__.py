@@ -28,6 +28,7 @@ wbar that a child passes on to its parent.
 
 from river_amf.kernels import correlation as correlation  # these have parts only
 from river_amf.kernels import regression as regression
+from river_amf.kernels import target_vote as target_vote
 from river_amf.kernels.aggregation import recompute_all_odds
 from river_amf.kernels.answers import (
     BOXES_FULL,
@@ -50,7 +51,6 @@ from river_amf.kernels.blocks import (
 )
 from river_amf.kernels.estimates import LARGEST_ODDS, LOG_SCALE
 from river_amf.kernels.intensity import LARGEST_NEWEST
-from river_amf.kernels.intervals import DECAY as ERROR_DECAY
 from river_amf.kernels.learning import learn_sample, predict_sample
 from river_amf.kernels.parts import compile_part
 from river_amf.kernels.room import ready_samples
@@ -65,7 +65,6 @@ __all__ = [
     "BOXES_FULL",
     "CLOSED",
     "DONE",
-    "ERROR_DECAY",
     "FIRST_VOTE_OF_WORDS",
     "INFINITE",
     "LARGEST_FLOAT",
