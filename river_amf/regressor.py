@@ -295,7 +295,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         scale of its error, and the path of the sample down a tree. For each node on the path it
         lists the share that the node takes of the remaining mass, the resulting mass in the tree's
         prediction, the node's own estimate, the samples in its cell with the mean and standard
-        deviation of their targets, and the condition at its split that the sample meets.
+        deviation of their targets, and the condition at its split that the sample meets. With a
+        learned vote and a trend, it also shows how voters meet, and which inputs tell the trend
+        most.
 
         Parameters
         ----------
@@ -308,7 +310,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Returns
         -------
         str
-            The explanation. `inspection.path` returns the path as a table.
+            The explanation. `inspection.path` returns the path as a table, and
+            `inspection.linear_weights` the weights of the trend.
 
         Raises
         ------
@@ -325,7 +328,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         ...     model.learn_one({"length": length}, price)
         >>> print(model.debug_one({"length": 1.2}, tree=0))
         Prediction: 16.1
-          90 % interval from -0.5 to 432.5
+          90 % interval from 0.0 to 1053.9
         <BLANKLINE>
         Trees (the forest predicts their mean)
           tree  prediction  scale  depth
@@ -350,7 +353,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             return "No sample has been learned yet, so there is no prediction to explain."
         ends, origin = (interval.lower, interval.upper), self._labels.origin
         known = self._arena, self._features, origin
-        return target_explanation.explain(*known, heard, ends, prediction, tree)
+        return target_explanation.explain(*known, heard, prediction, ends, tree)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row.

@@ -171,23 +171,25 @@ def by_stream(names: list[str], arguments: argparse.Namespace) -> None:
         print(f"| mean of the ten | {' | '.join(f'{mean:.3f}' for mean in means)} | | | |")
     print()
     table = read_table()
-    print_river(names, table)
+    print_river(names, table, arguments.data)
     check_streams(ours, table)
 
 
-def shown(r2: float) -> str:
-    """Return an R2 as a cell; how far below nothing it is says nothing."""
-    return f"{r2:.3f}" if r2 > -10.0 else "< -10"
+def shown(row: dict[str, str] | None, n_all: int) -> str:
+    """Return an R2 as a cell, with the number of rows if these are not all."""
+    if row is None:
+        return ""
+    r2, n = float(row["r2"]), int(row["rows"])
+    cell = f"{r2:.3f}" if r2 > -10.0 else "< -10"  # how far below nothing it is says nothing
+    return cell if n >= n_all else f"{cell} ({n})"
 
 
-def print_river(names: list[str], table: Table) -> None:
-    """Print the R2 of river's models, with the rows if they are not all."""
+def print_river(names: list[str], table: Table, data: Path) -> None:
+    """Print the R2 of river's models."""
     print_header("river's models", *names)
     for model in RIVER:
-        rows = [table.get((model, name)) for name in names]
-        cells = [shown(float(row["r2"])) if row else "" for row in rows]
-        short = f", first {SHORT[model]} rows" if model in SHORT else ""
-        print(f"| {model}{short} | {' | '.join(cells)} |", flush=True)
+        cells = [shown(table.get((model, name)), len(frame_of(name, data)[1])) for name in names]
+        print(f"| {model} | {' | '.join(cells)} |", flush=True)
     print()
 
 

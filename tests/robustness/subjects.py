@@ -35,6 +35,11 @@ KINDS = {
     ),
 }
 
+ESTIMATORS = (
+    *("AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"),
+    *("AMFRegressor", "AdaptiveAMFRegressor"),
+)
+
 PROBES: list[dict[Any, Any]] = [
     {"a": 0.3, "b": 2.0, "color": "color 1"},
     {"a": -1.2, "color": "never seen"},

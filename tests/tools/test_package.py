@@ -70,9 +70,11 @@ LAYERS = [
     {"forest", "target_explanation"},
     {"engine", "explanation", "trees"},
     {"restoring", "room", "sparse_rows", "wording"},
-    {"columns", "persistence.soundness", "persistence.values", "pruning", "settings"},
+    {"columns", "persistence.target_soundness", "persistence.values", "pruning", "settings"},
+    {"persistence.soundness"},
     {"labels", "targets"},
     {"persistence"},
+    {"trends"},
     {
         "frames",
         "paths",
