@@ -110,7 +110,7 @@ class Run(NamedTuple):
 
     @property
     def r2(self) -> float:
-        """The share of the variance that is told."""
+        """The share of the variance that is explained."""
         return 1.0 - np.mean((self.y - self.prediction) ** 2) / np.var(self.y)
 
     @property
