@@ -510,9 +510,9 @@ class AdaptiveAMFRegressor(AMFRegressor):
     Notes
     -----
     What each default gains and costs, in R^2 on the thirteen streams of
-    `tests/benchmarks/regression.py`: the first 10 000 rows of each, with one seed, compared with
-    the same model without the default in question. The mean of the model as it is was 0.694, that
-    of `AMFRegressor` 0.473.
+    `tests/benchmarks/regression_defaults.py`: the first 10 000 rows of each, with one seed,
+    compared with the same model without the default in question. As it is, the mean is 0.694; that
+    of `AMFRegressor` is 0.472.
 
     - `trend="ridge"` gains 0.080 (0.27 on kin8nm, 0.23 on fried, 0.12 on ailerons) and loses at
       most 0.001. It takes 14 to 24 microseconds a sample, almost as much as everything else.

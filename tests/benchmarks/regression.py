@@ -80,6 +80,18 @@ FORESTS = {"AMFRegressor": AMFRegressor, "AdaptiveAMFRegressor": AdaptiveAMFRegr
 # Streams
 
 
+def available_streams(chosen: list[str], data: Path) -> list[str]:
+    """Return the streams that there are files of, and say which ones are left out."""
+    names = available([name for name in chosen if name not in OTHERS], data)
+    for name in OTHERS:
+        if name in chosen:
+            if file_of(name, data).exists():
+                names.append(name)
+            else:
+                command.say(f"left out, not in {data}: {name}.csv.gz")
+    return names
+
+
 @functools.cache
 def frame_of(name: str, data: Path, limit: int = N_ROWS) -> tuple[pd.DataFrame, pd.Series]:
     """Load a stream as a dataframe and its targets."""
@@ -98,7 +110,7 @@ class Run(NamedTuple):
 
     @property
     def r2(self) -> float:
-        """The share of the variance that is told."""
+        """The share of the variance that is explained."""
         return 1.0 - np.mean((self.y - self.prediction) ** 2) / np.var(self.y)
 
     @property
@@ -349,14 +361,7 @@ def read_arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     """Print the parts asked for; returns the exit status."""
     arguments = read_arguments(argv)
-    chosen = [name for name in arguments.streams if name not in OTHERS]
-    names = available(chosen, arguments.data)
-    for name in OTHERS:
-        if name in arguments.streams:
-            if file_of(name, arguments.data).exists():
-                names.append(name)
-            else:
-                command.say(f"left out, not in {arguments.data}: {name}.csv.gz")
+    names = available_streams(arguments.streams, arguments.data)
     if not names:
         return 1
     for part in arguments.parts or [part for part in PARTS if part != "river"]:
