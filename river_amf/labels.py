@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from river_amf.frames import Column
 from river_amf.kinds import is_hashable, is_missing, plain, shown
+from river_amf.layout import LARGEST_TOTAL
 from river_amf.rows import NEVER, Problems, Rows, first_rows, taken
 from river_amf.sizes import TextSize, size_of, text_size
 from river_amf.unrolled import dict_reader
@@ -22,6 +23,8 @@ class Labels:
     >>> labels.add("spam"), labels.add("ham"), labels.find("spam"), labels.find("other")
     (0, 1, 0, None)
     """
+
+    largest_total = LARGEST_TOTAL  # of weights
 
     def __init__(self) -> None:
         self.index: dict[Hashable, int] = {}

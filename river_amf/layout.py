@@ -227,6 +227,7 @@ N_ERRORS = 128  # bins in which the errors of a regression are counted, for its 
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
 LARGEST_TOTAL = 1e305  # of the weights of all samples; its log-gamma is still finite
+LARGEST_TOTAL_OF_TARGETS = 1e100  # the same in a regression; times a squared target it is finite
 
 Array = NDArray[Any]
 

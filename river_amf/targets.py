@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from river_amf.frames import Column
 from river_amf.kinds import PLAIN_NUMBERS, is_missing, is_real, shown
-from river_amf.layout import ANSWER, LOCATION
+from river_amf.layout import ANSWER, LARGEST_TOTAL_OF_TARGETS, LOCATION
 from river_amf.rows import Problems
 
 LARGEST_TARGET = 1e100  # distance from the first target; the squares of more would be useless
@@ -28,6 +28,8 @@ class Targets:
     >>> targets.add(100.0), targets.get(101.5), targets.answer([1.5, 0.5])
     (0.0, 1.5, 101.5)
     """
+
+    largest_total = LARGEST_TOTAL_OF_TARGETS  # of weights
 
     def __init__(self) -> None:
         self.origin: float | None = None  # the first target
