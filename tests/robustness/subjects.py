@@ -50,7 +50,7 @@ ESTIMATORS = (
     *("AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"),
     *("AMFRegressor", "AdaptiveAMFRegressor"),
 )
-=======
+
 
 def regressor(kind: Any, given: dict[str, Any]) -> Any:
     """Return a forest for numbers, which has no restarts."""
