@@ -21,6 +21,7 @@ from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
 PRIOR_WEIGHT = 1.0  # kappa, of the parent's estimate
 PRIOR_ALPHA = 0.5  # alpha_0, half the number of squared errors that sigma^2 stands for
 MANY = 10  # from this alpha on, the ratio of two gammas is a series
+FARTHEST = 1e150  # in units of a law's scale; the square of more is beyond float64
 TINY = 1e-70  # smaller densities are given by their logarithms
 
 
@@ -57,7 +58,8 @@ def density_of(n: float, spread: float, error: float) -> tuple[float, float]:
     series = 17.0 / 14336.0 - 31.0 / 18432.0 * square
     series = 1.0 / 192.0 + square * (square * series - 1.0 / 640.0)
     series = inverse * (square * series - 1.0 / 8.0)
-    far = math.log1p(error * (error / spread))
+    distance = abs(error) / math.sqrt(spread)
+    far = math.log1p(distance * distance) if distance < FARTHEST else 2.0 * math.log(distance)
     return quotient * quotient * (a / (math.pi * spread)), series - (alpha + 0.5) * far
 
 
