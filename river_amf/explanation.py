@@ -15,7 +15,7 @@ from river_amf.wording import count, counts_text, name, rule, short, table
 
 FEW_TREES = 3  # up to this many trees, all paths are shown
 _MOST_LABELS = 5  # maximum number of labels in a table
-_MOST_INPUTS = 8  # of linear models that are listed
+MOST_INPUTS = 8  # of linear models that are listed
 
 
 def explain(
@@ -131,11 +131,11 @@ def _inputs(
     found.sort(key=lambda row: -abs(row[0]))
     rows = [
         [source.voice, _input_name(features, source), *(f"{v:.4f}" for v in (value, weight, part))]
-        for part, value, weight, source in found[:_MOST_INPUTS]
+        for part, value, weight, source in found[:MOST_INPUTS]
     ]
-    if len(found) > _MOST_INPUTS:
-        rest = math.fsum(part for part, *_ in found[_MOST_INPUTS:])
-        rows.append(["", f"{len(found) - _MOST_INPUTS} others", "", "", f"{rest:.4f}"])
+    if len(found) > MOST_INPUTS:
+        rest = math.fsum(part for part, *_ in found[MOST_INPUTS:])
+        rows.append(["", f"{len(found) - MOST_INPUTS} others", "", "", f"{rest:.4f}"])
     title = f"What linear models hear (weights: of {short(first)} less those of {short(second)})"
     header = ["model", "feature", "input", "weight", "product"]
     return f"{title}\n{table([header, *rows], left=(0, 1))}"

@@ -109,7 +109,8 @@ def feature_importance(model: Any) -> pd.DataFrame:
         - `impurity`: share of the decrease of impurity from a node to its children, with nodes
           weighted as in `mass`. Impurity is the Gini impurity of the labels, or the variance of the
           targets. This is the importance that random forests have in scikit-learn, except that
-          splits which aggregation ignores do not count.
+          splits which aggregation ignores do not count. In a regressor with a trend, every second
+          tree splits what that leaves; `linear_weights` has what features tell the trend.
         - `relevance`: as from `feature_relevance`, not a share; NaN if the forest does not keep it.
 
     Raises

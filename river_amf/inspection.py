@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import kernels, layout, paths, state
+from river_amf import kernels, layout, paths, state, trends
 from river_amf.encoding import Features
 from river_amf.forest import Forest, forest_of
 from river_amf.importance import feature_importance, feature_relevance
@@ -58,7 +58,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
         - `log_odds`: log-odds of the node's own prediction against those below it; NaN for a leaf.
         - `counts`: dict from each label seen by the forest to its weight in the cell. A regressor
           has instead `mean` and `std`: the weighted mean and standard deviation of the targets in
-          the cell.
+          the cell; with a trend, a tree with an odd index has those of what the trend leaves.
         - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
           samples. Features without any value in the cell are absent.
         - `categories_left`: for a categorical split, the set of the categories seen so far that go
@@ -161,7 +161,8 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
           given, classes not seen yet share the rest.
         - `estimate`, of a regressor, in place of `proba`: the target that the node itself predicts,
           drawn from the mean of its cell towards the estimate of its parent, as if that were one
-          more sample. With fading, it is the mixture of two such estimates.
+          more sample. With fading, it is the mixture of two such estimates. With a trend, the trees
+          with odd indices estimate what it leaves.
 
     Raises
     ------
@@ -220,7 +221,7 @@ def _path(model: Forest, x: dict[Any, Any], tree: int) -> pd.DataFrame:
         "share": np.array([step.share for step in steps]),
         "mass": np.array([step.mass for step in steps]),
         "n_samples": np.array([step.n_samples for step in steps]),
-        **_own_of_steps(model, [step.own for step in steps]),
+        **_own_of_steps(model, tree, [step.own for step in steps]),
     }
     return pd.DataFrame({name: _column(table[name]) for name in columns})
 
@@ -287,16 +288,25 @@ def _kept_by_nodes(
     if model.task == layout.REGRESSION:
         mean, squares = arena.targets[tree, :n_nodes].T
         std = np.sqrt(squares / arena.nodes["n_samples"][tree, :n_nodes])
-        return {"mean": mean + model._labels.origin, "std": std}
+        return {"mean": mean + _origin(model, tree), "std": std}
     counts = arena.counts[tree, :n_nodes].tolist()
     return {"counts": [dict(zip(model._labels, row, strict=False)) for row in counts]}
 
 
-def _own_of_steps(model: Forest, cells: list[Any]) -> dict[str, NDArray[Any] | list[Any]]:
+def _origin(model: Forest, tree: int) -> float:
+    """Return what the targets of a tree are less of: that of the forest, or nothing for rests."""
+    arena = model._arena
+    learns_rest = arena is not None and trends.learns_rest(arena, tree)
+    return 0.0 if learns_rest else model._labels.origin
+
+
+def _own_of_steps(
+    model: Forest, tree: int, cells: list[Any]
+) -> dict[str, NDArray[Any] | list[Any]]:
     """Return the columns for what the nodes on a path keep and predict."""
     labels = list(model._labels)
     if model.task == layout.REGRESSION:
-        origin = model._labels.origin
+        origin = _origin(model, tree)
         return {
             "mean": np.array([cell.mean for cell in cells]) + origin,
             "std": np.array([cell.std for cell in cells]),

@@ -7,20 +7,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf import voices
-from river_amf.classifier import AMFClassifier
-from river_amf.forest import forest_of
+from river_amf import trends, voices
+from river_amf.forest import Forest, forest_of
+from river_amf.layout import REGRESSION
 from river_amf.settings import n_voices_of
 
 _COLUMNS = ("voice", "feature", "category", "label", "weight")
 
 
 def linear_weights(model: Any) -> pd.DataFrame:
-    """Return the weights of the linear models that a learned vote hears beside the trees.
+    """Return the weights of the linear models that are heard beside the trees.
 
-    A model gives each label the score sum of weight times input, and its probabilities are the
-    softmax of the scores. So weights tell by their differences between labels. They are there for
-    the models that hear features, not for those that hear random cosines of them.
+    Of a classifier these are the models of a learned vote. A model gives each label the score sum
+    of weight times input, and its probabilities are the softmax of the scores. So weights tell by
+    their differences between labels. They are there for the models that hear features, not for
+    those that hear random cosines of them.
+
+    Of a regressor they are the two ridge regressions of the trend. The prediction of each is the
+    sum of weight times input, within the range of the targets so far.
 
     Parameters
     ----------
@@ -29,8 +33,9 @@ def linear_weights(model: Any) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame of shape (n_weights, 5)
-        One row for each input and label (none before the first sample), with these columns:
+    DataFrame of shape (n_weights, n_columns)
+        Of a classifier, one row for each input and label (none before the first sample), with these
+        columns:
 
         - `voice`: the model, `"logistic"`, or `"words"` with `absent="zero"`.
         - `feature`: name of the feature; None for the constant input 1, which comes first.
@@ -41,6 +46,16 @@ def linear_weights(model: Any) -> pd.DataFrame:
           its standard deviation over about 1000 samples (`"logistic"`, where it is counted from the
           mean), or the root mean square of its values other than 0 (`"words"`).
 
+        Of a regressor, one row for each input, with these columns:
+
+        - `voice`: `"fast"`, which forgets within some hundred samples, or `"smooth"`, which does so
+          within some thousand, and hears random cosines of the numbers, too.
+        - `feature`: as above.
+        - `input`: `"value"`, whose unit is the standard deviation of the feature over about 1000
+          samples, counted from its mean; `"profile"`, the mean of the targets at values like the
+          sample's less that of all, in standard deviations of the targets; None for the constant.
+        - `weight`: what one unit of the input adds to the prediction, in the unit of the target.
+
         Inputs are in the order of their first appearance.
 
     Raises
@@ -48,7 +63,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
     TypeError
         If the model is not a forest.
     ValueError
-        If the forest has no linear models.
+        If the forest has no linear models or trend.
 
     Examples
     --------
@@ -74,6 +89,13 @@ def linear_weights(model: Any) -> pd.DataFrame:
     True
     """
     forest = forest_of(model)
+    if forest.task == REGRESSION:
+        if forest.trend is None:
+            raise ValueError(
+                "model has trend=None, but only a regressor with a trend, such as "
+                "AdaptiveAMFRegressor, has weights of its linear models"
+            )
+        return forest._read(_weights_of_trends, forest)
     if n_voices_of(forest) == 0:
         raise ValueError(
             f"model has linear={forest.linear!r} and vote={forest.vote!r}, but only a forest with "
@@ -82,7 +104,21 @@ def linear_weights(model: Any) -> pd.DataFrame:
     return forest._read(_linear_weights, forest)
 
 
-def _linear_weights(forest: AMFClassifier) -> pd.DataFrame:
+def _weights_of_trends(forest: Forest) -> pd.DataFrame:
+    arena = forest._arena
+    inputs = [] if arena is None else list(trends.inputs(arena, forest._features))
+    origin = 0.0 if arena is None else forest._labels.origin
+    weights = [each.weight + origin * (each.feature is None) for each in inputs]
+    columns = {
+        "voice": pd.Series([each.trend for each in inputs], dtype=object),
+        "feature": pd.Series([each.feature for each in inputs], dtype=object),
+        "input": pd.Series([each.kind for each in inputs], dtype=object),
+        "weight": pd.Series(weights, dtype=np.float64),
+    }
+    return pd.DataFrame(columns)
+
+
+def _linear_weights(forest: Forest) -> pd.DataFrame:
     arena, labels = forest._arena, list(forest._labels)
     inputs = [] if arena is None else list(voices.inputs(arena, forest._features))
     repeated = {

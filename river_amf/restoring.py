@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from river_amf import pruning
 from river_amf.encoding import Features
 from river_amf.labels import Labels
-from river_amf.layout import CLASSIFICATION
-from river_amf.persistence import soundness
+from river_amf.layout import REGRESSION
+from river_amf.persistence import soundness, target_soundness
 from river_amf.settings import Parameters, known_of, least_classes, limits_of, settings_of
 from river_amf.sparse import SparseFeatures
 from river_amf.state import Arena
@@ -29,7 +29,7 @@ def arena_of_file(
     soundness.demand(arrays or not features, "features without any trees")
     if not arrays:
         return None
-    is_known = labels or parameters.task == CLASSIFICATION
+    is_known = labels or parameters.task != REGRESSION
     soundness.demand(is_known, "trees without any origin of targets")
     n_classes = max(labels.count_with([]), least_classes(parameters))
     soundness.demand(parameters.n_classes in (None, n_classes), "number of labels")
@@ -51,6 +51,8 @@ def arena_of_file(
     whole = soundness.whole(arrays, own)
     soundness.demand(whole["trees"].shape == (parameters.n_estimators,), "number of trees")
     soundness.check(whole, features.next_codes)
+    if parameters.task == REGRESSION:
+        target_soundness.check(whole)
     if isinstance(features, SparseFeatures):
         are_words = [features.coding(word) is None for word in features.vocabulary.slots]
         soundness.demand(all(are_words), "words, which are categories")

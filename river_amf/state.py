@@ -188,15 +188,19 @@ class Arena:
         room[n_votes] = -1.0  # no version
         return Room(room[: self.rooms["vote"]].data, room.ctypes.data, room)
 
-    def heard_in(self, room: Room) -> tuple[Array, Array]:
-        """Return the votes (a row for each voter) and standardised samples (paces, features).
+    def heard_in(self, room: Room) -> tuple[Array, Array, Array]:
+        """Return votes (a row for each voter), standardised samples (paces, features) and terms.
 
         They are those of the sample that was predicted last in this room.
         """
         n_voters, n_votes = self.rooms["voter"], self.rooms["vote"]
         votes, rest = np.split(room.values[n_votes:], [n_voters * n_votes])
-        standardised = rest[1 + self.rooms["feature"] :][: self.standardised.size]
-        return votes.reshape(n_voters, n_votes), standardised.reshape(self.standardised.shape)
+        rest = rest[1 + self.rooms["feature"] :]
+        standardised, rest = np.split(rest, [self.standardised.size])
+        _, n_rows, width = self.terms.shape
+        terms = rest[: self.terms.size].reshape(n_rows if self.terms.size else 0, width)
+        standardised = standardised.reshape(self.standardised.shape)
+        return votes.reshape(n_voters, n_votes), standardised, terms
 
     def grow_nodes(self, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the room for nodes, up to `max_nodes`."""

@@ -14,7 +14,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels, layout, paths
+from river_amf import kernels, layout, paths, trends
 from river_amf.kinds import shown
 
 __all__ = ["Ensemble", "Tree"]
@@ -135,7 +135,9 @@ class Tree:
     def predict_one(self, x: dict[Any, Any]) -> Hashable:
         """Predict the label or target by this tree alone.
 
-        Of a classifier, it is the most probable label, in a tie that seen first.
+        Of a classifier, it is the most probable label, in a tie that seen first. In a regressor
+        with a trend, trees with odd indices learn what that leaves of the target, and their
+        predictions include the trend.
 
         Parameters
         ----------
@@ -356,7 +358,7 @@ def _predict(forest: Any, index: int, x: dict[Any, Any]) -> float:
     heard = forest._engine.lock.run(forest._engine.listen, x)
     if heard is None:
         return 0.0
-    return float(forest._labels.origin + heard.votes[index, layout.LOCATION])
+    return float(forest._labels.origin + trends.of_trees(forest._arena, heard)[index])
 
 
 def _predict_proba(forest: Any, index: int, x: dict[Any, Any]) -> dict[Hashable, float]:

@@ -32,6 +32,7 @@ class Heard(NamedTuple):
     words: Array  # rows of slot and value, of shape (n_words, 2)
     votes: Array  # of shape (n_voters, n_classes); those of voices, which come last, are log p
     standardised: Array  # the numbers as voices hear them, of shape (n_paces, n_features)
+    terms: Array  # rows of what trends hear instead, see `kernels.trends`
 
 
 class Input(NamedTuple):

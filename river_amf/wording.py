@@ -16,7 +16,7 @@ from river_amf.kinds import shown
 _MOST_COUNTS = 4  # maximum numbers of labels in a text of counts,
 _MOST_CATEGORIES = 3  # and of categories in a rule
 _WIDEST = 24  # maximum number of characters of a name, a label or a category
-_MOST_DECIMALS = 8  # beyond which a number is written with an exponent
+_MOST_DECIMALS, _LARGE = 8, 1e12  # beyond which a number is written with an exponent
 _INDENT = "  "
 
 
@@ -106,14 +106,14 @@ def scaled(value: float, scale: float) -> str:
     """Return a number with so many decimals that the scale of its errors has three digits.
 
     >>> scaled(12.3456, 0.5), scaled(1234.5, 30.0), scaled(12.3456, 0.0), scaled(1.2345e-12, 1e-13)
-    ('12.346', '1234.5', '12.3456', '1.234e-12')
+    ('12.346', '1234.5', '12.3456', '1.235e-12')
     """
-    if scale <= 0.0 or value == 0.0:
+    if not 0.0 < scale < math.inf:
         return f"{value + 0.0:.6g}"  # not -0.0
     decimals = 2 - math.floor(math.log10(scale))
-    if decimals > _MOST_DECIMALS or abs(value) >= 1e15:
-        more = math.floor(math.log10(abs(value) / scale))
-        return f"{value:.{min(max(3 + more, 3), 17)}g}"
+    if decimals > _MOST_DECIMALS or max(abs(value), scale) >= _LARGE:
+        more = math.floor(math.log10(abs(value) / scale)) if value else 0
+        return f"{value + 0.0:.{min(max(3 + more, 3), 17)}g}"
     return f"{round(value, max(decimals, 0)) + 0.0:.{max(decimals, 0)}f}"
 
 

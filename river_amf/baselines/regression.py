@@ -47,18 +47,19 @@ def _pipeline(*steps: Any) -> base.Regressor:
     return cast(base.Regressor, compose.Pipeline(*steps))
 
 
-def _behind_scalers(model: base.Regressor) -> base.Regressor:
+def behind_scalers(model: base.Regressor) -> base.Regressor:
     """Scale what goes into a model, and the target."""
     return _pipeline(scaled(clipped), with_sortable_names, TargetScaler(model))
 
 
-def _linear_model() -> base.Regressor:
+def linear_regression() -> base.Regressor:
+    """Return the linear model, which most of the others have within."""
     # With river's default, SGD at a fixed rate, it diverges where there are a hundred features.
     return linear_model.LinearRegression(optim.AdaGrad(_RATE))
 
 
 def _tree(**parameters: Any) -> base.Regressor:
-    return tree.HoeffdingTreeRegressor(leaf_model=_linear_model(), **parameters)
+    return tree.HoeffdingTreeRegressor(leaf_model=linear_regression(), **parameters)
 
 
 # The models
@@ -73,7 +74,7 @@ def _last_value(_: int | None) -> base.Regressor:
 
 
 def _linear(_: int | None) -> base.Regressor:
-    return _behind_scalers(_linear_model())
+    return behind_scalers(linear_regression())
 
 
 def _knn(_: int | None) -> base.Regressor:
@@ -83,27 +84,27 @@ def _knn(_: int | None) -> base.Regressor:
 
 
 def _hoeffding(_: int | None) -> base.Regressor:
-    return _behind_scalers(_tree())
+    return behind_scalers(_tree())
 
 
 def _amrules(_: int | None) -> base.Regressor:
-    return _behind_scalers(rules.AMRules(pred_model=_linear_model()))
+    return behind_scalers(rules.AMRules(pred_model=linear_regression()))
 
 
 def _bagging(seed: int | None) -> base.Regressor:
-    return _behind_scalers(ensemble.BaggingRegressor(_tree(), _N_MODELS, seed))
+    return behind_scalers(ensemble.BaggingRegressor(_tree(), _N_MODELS, seed))
 
 
 def _arf(seed: int | None) -> base.Regressor:
     trees = forest.ARFRegressor(
-        _N_MODELS, aggregation_method="mean", leaf_model=_linear_model(), seed=seed
+        _N_MODELS, aggregation_method="mean", leaf_model=linear_regression(), seed=seed
     )
-    return _behind_scalers(trees)
+    return behind_scalers(trees)
 
 
 def _srp(seed: int | None) -> base.Regressor:
     one = _tree(grace_period=50, delta=0.01)  # as river's own default
-    return _behind_scalers(ensemble.SRPRegressor(one, _N_MODELS, seed=seed))
+    return behind_scalers(ensemble.SRPRegressor(one, _N_MODELS, seed=seed))
 
 
 def _river_amf(seed: int | None) -> base.Regressor:

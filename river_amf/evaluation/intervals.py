@@ -15,6 +15,7 @@ from river_amf.evaluation.interval_metrics import has_intervals, last_step
 from river_amf.evaluation.predictors import timed
 from river_amf.evaluation.sources import iter_source
 from river_amf.kinds import shown
+from river_amf.regressor import check_level
 
 COLUMNS = ("target", "prediction", "lower", "upper")
 
@@ -46,7 +47,7 @@ def interval_history(
     Raises
     ------
     TypeError
-        If the model does not give intervals, or none of any level although one is given.
+        If the model does not give intervals, or a level is given to one that has its own.
     ValueError
         If the level is not between 0 and 1.
     EvaluationError
@@ -81,7 +82,7 @@ def interval_history(
 
 
 def intervals_of(model: Any, level: float | None) -> Callable[[Any], Interval]:
-    """Return a function from features to the model's interval, or raise TypeError."""
+    """Return a function from features to the model's interval, or raise."""
     if not has_intervals(model):
         raise TypeError(
             "model must give intervals, as a forest for regression or river's"
@@ -96,4 +97,5 @@ def intervals_of(model: Any, level: float | None) -> Callable[[Any], Interval]:
             f"level must be None for {type(last).__name__}, which has a level of its own; only"
             " forests give intervals of any level"
         )
+    check_level("level", level)
     return lambda x: last.predict_interval_one(as_seen(model, x), level)

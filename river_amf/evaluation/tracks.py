@@ -1,4 +1,4 @@
-"""Streams that drift at known places, built from river's generators, and tracks of such streams.
+"""Streams built from river's generators, most of which drift at known places, and tracks of them.
 
 `STREAMS` maps names to streams, and `BUNDLED` names the datasets that come with river. Nothing is
 downloaded. The `task` of a stream says what it is for. Streams for classification:
@@ -24,11 +24,11 @@ Streams for regression:
 - `friedman`, `planes` and `mv` do not drift: Friedman's function; two planes, of which a feature
   chooses one[^4]; and rules on numbers and words, without noise[^9].
 
-A concept lasts 5 000 samples, or up to the next drift; the moving streams drift throughout their
-20 000 samples, and the steady ones have as many. Each concept has its own seed, so a concept that
-recurs does not repeat its samples. The generators' values are left unchanged: codes, such as
-colors, are numbers, which any model accepts. The times in two of the bundled datasets become
-numbers (year and month, or day, weekday and hour).
+A concept lasts 5 000 samples; the moving streams drift throughout their 20 000 samples, and those
+that do not drift have as many. Each concept has its own seed, so a concept that recurs does not
+repeat its samples. The generators' values are left unchanged: codes, such as colors, are numbers,
+which any model accepts. Where the feature of a bundled dataset is a time, there are numbers
+instead: year and month, or day, weekday and hour.
 
 `TRACKS` lists the names of the streams in each track, and `load_track` returns the track itself.
 

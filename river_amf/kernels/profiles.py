@@ -86,6 +86,8 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
         newest = 1.0
     counters["newest_profile"] = newest
     before = kept * counters["target_weight"]
+    if before + gain == 0.0:  # a weight too small for float64
+        return
     counters["target_weight"] = before + gain
     deviation = target - counters["target_mean"]
     counters["target_mean"] += gain / (before + gain) * deviation

@@ -18,15 +18,12 @@ from river_amf import kernels
 from river_amf.kernels import NONE, UNLISTED
 from river_amf.layout import (
     CHOSEN,
+    CLASSIFICATION,
     COPIED,
-    FADED_COUNTS,
     FADED_SHARE,
     FADED_SUM,
     FIELDS,
-    MEAN,
     N_RECENT,
-    REGRESSION,
-    SQUARES,
     lengths_in_use,
     shapes,
 )
@@ -43,16 +40,18 @@ _ANY = kernels.LARGEST_FLOAT  # any finite number
 _NEWEST_BOUND = 2 * kernels.LARGEST_NEWEST
 _FEW_VOTES = 2**20
 _FACTOR = 1e300  # up to this, products with counts and sums stay finite
-_FARTHEST = 1e110  # of targets and their means, so that products of their squares stay finite
 _SMALL = 2**24  # bytes
 _COLUMNS = "columns of words"
 _SIZES = {"counters", "trees"}  # the arrays that hold the numbers of nodes, boxes and rows
 
 # Fields that files of an earlier format lack, with the value they get: array -> field -> value. To
 # add a field to a record of `layout`, increase container.FORMAT and name it here.
+_OF_TARGETS = ("least_target", "largest_target", "target_weight", "target_mean", "target_squares")
+_OF_ERRORS = ("fast_errors", "fast_weight", "slow_errors", "slow_weight")
 ADDED: dict[str, dict[str, float]] = {
-    "trees": {"n_restarts": 0.0, "variance": 0.0, "error_weight": 0.0, "error_squares": 0.0},
-    "counters": {"n_chosen": 0.0, "words_vote": 0.0},
+    "trees": dict.fromkeys(("n_restarts", "variance", "error_weight", "error_squares"), 0.0),
+    "counters": dict.fromkeys(("n_chosen", "words_vote", *_OF_TARGETS, *_OF_ERRORS), 0.0)
+    | {"newest_profile": 1.0},
 }
 
 
@@ -105,6 +104,8 @@ def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
     may_be_there = set(COPIED) - own.keys()
     demand(_SIZES <= arrays.keys() <= may_be_there, "list of arrays")
     there = {name: fitted(name, array) for name, array in (arrays | own).items()}
+    if "intensity" in there and there["intensity"].ndim == 1:  # before format 5, for one aim
+        there["intensity"] = there["intensity"][np.newaxis]
     _check_sizes(there)
     lengths = lengths_in_use(*(there[name] for name in ("settings", "counters", "trees")))
     absent = [name for name in COPIED if name not in there]
@@ -186,30 +187,32 @@ def _check_trees(arrays: dict[str, Array]) -> None:
     demand(lies(trees["n_restarts"], 0, _LARGEST_COUNT), "numbers of restarts")
     for name in ("recent_loss", "usual_loss"):
         demand(lies(trees[name], -_ANY, _ANY), "losses of trees")
-    for name in ("variance", "error_weight", "error_squares"):
-        demand(lies(trees[name], 0, _FARTHEST**2), "errors of trees")
-    demand(lies(arrays["errors"], 0, _FACTOR), "errors of the forest")
     demand(lies(arrays["bias"], -_FACTOR, _FACTOR), "biases of labels")
 
 
 def _check_features(arrays: dict[str, Array]) -> None:
     features = arrays["features"]
     demand(lies(arrays["intensity"], 0, _ANY), "split intensities")
-    demand(lies(features["n_recent"], 0, N_RECENT), "numbers of recent values")
+    check_statistics(features)
     is_kept = np.arange(N_RECENT) < features["n_recent"][:, np.newaxis]
     demand(lies(arrays["recent"][is_kept], -_ANY, _ANY), "recent values")
+    demand(lies(arrays["uses"], 0, _LARGEST_COUNT), "uses of categories")
+    demand(lies(arrays["moments"], -_ANY, _ANY), "moments of features")
+    if arrays["settings"]["task"][0] == CLASSIFICATION:
+        demand(lies(arrays["buckets"], 0, _ANY), "buckets of features")
+    demand(_are_ranges(arrays["ranges"], _ANY), "ranges")
+    demand(_are_ranges(arrays["limits"], np.inf), "limits of outliers")
+
+
+def check_statistics(features: Array) -> None:
+    """Raise FileError unless the kernels could work on the statistics of features.
+
+    >>> check_statistics(np.zeros(2, FIELDS["features"].dtype))
+    """
+    demand(lies(features["n_recent"], 0, N_RECENT), "numbers of recent values")
     for name in features.dtype.names or ():
         demand(lies(features[name], -_ANY, _ANY), f"{name} of features")
     demand(lies(features["relevance"], 0, 1), "relevance of features")
-    demand(lies(arrays["uses"], 0, _LARGEST_COUNT), "uses of categories")
-    demand(lies(arrays["moments"], -_ANY, _ANY), "moments of features")
-    weights = arrays["buckets"]
-    if arrays["settings"]["task"][0] == REGRESSION:  # of the targets in each bucket, and their mean
-        weights, means = weights[..., :1], weights[..., 1:]
-        demand(lies(means, -_FARTHEST, _FARTHEST), "buckets of features")
-    demand(lies(weights, 0, _ANY), "buckets of features")
-    demand(_are_ranges(arrays["ranges"], _ANY), "ranges")
-    demand(_are_ranges(arrays["limits"], np.inf), "limits of outliers")
 
 
 def _check_voices(arrays: dict[str, Array]) -> None:
@@ -319,27 +322,17 @@ def _check_splits(nodes: Array, n_features: int) -> None:
 
 
 def _check_counts(arrays: dict[str, Array], t: int) -> None:
-    """Check what the nodes of a tree keep of labels or targets."""
+    """Check the weights in the nodes of a tree, and their counts of labels."""
     n_nodes = arrays["trees"]["n_nodes"][t]
     demand(lies(arrays["nodes"]["n_samples"][t, :n_nodes], 0, _ANY), "counts")
     demand(lies(arrays["counts"][t, :n_nodes], 0, _ANY), "counts")
-    faded, targets = arrays["faded"][t, :n_nodes], arrays["targets"][t, :n_nodes]
+    faded = arrays["faded"][t, :n_nodes]
     if faded.shape[1]:
         share = faded[:, FADED_SHARE]
         demand(((share > 0) & (share < 1)).all(), "faded shares")
         demand(lies(faded[:, FADED_SUM], 0, _ANY), "faded counts")
-    if targets.shape[1]:
-        _check_moments(targets, "targets")
-        _check_moments(faded[:, FADED_COUNTS:], "faded targets")
-    else:
+    if arrays["settings"]["task"][0] == CLASSIFICATION:
         demand(lies(faded, 0, _ANY), "faded counts")
-
-
-def _check_moments(moments: Array, what: str) -> None:
-    """Check means and sums of squares, if there are any."""
-    if moments.shape[1]:
-        demand(lies(moments[:, MEAN], -_FARTHEST, _FARTHEST), f"means of {what}")
-        demand(lies(moments[:, SQUARES], 0, _ANY), f"squares of {what}")
 
 
 def _check_boxes(boxes: Array, nodes: Array) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import frames, paths
+from river_amf import paths
 from river_amf.forest import Forest
 from river_amf.kinds import Number, as_number, is_missing, shown
 from river_amf.plot.canvas import Axes
@@ -87,31 +87,29 @@ def make_grid(
     return Grid((horizontal, vertical), sides, points)
 
 
-def answers_of_trees(
-    model: Any, grid: Grid, trees: int | Iterable[int] | None, *, aggregated: bool | None
-) -> NDArray[np.float64]:
-    """Return the answers of the chosen trees of a forest for all points, or raise."""
+class Part(NamedTuple):
+    """The trees of a forest that a surface is to show, and how they are to predict."""
+
+    trees: list[int] | None  # None: all, with their learned vote
+    aggregated: bool
+
+
+def part_of(model: Any, trees: int | Iterable[int] | None, *, aggregated: bool | None) -> Part:
+    """Return the chosen trees of a forest, or raise."""
     forest = as_forest(model)
     if forest is None:
         raise TypeError(
             "model must be a forest if trees or aggregated is given, "
             f"got {type(model).__name__}; for a pipeline, pass its last step"
         )
-    chosen = range(forest.n_estimators) if trees is None else trees
-    chosen = chosen if isinstance(chosen, Iterable) else [chosen]
+    aggregated = forest.use_aggregation if aggregated is None else bool(aggregated)
+    if trees is None:
+        return Part(None, aggregated)
+    chosen = trees if isinstance(trees, Iterable) else [trees]
     indices = [paths.check_tree(forest.n_estimators, tree) for tree in chosen]
     if not indices:
         raise ValueError(f"trees must contain at least one index, got {shown(trees)}")
-    aggregated = forest.use_aggregation if aggregated is None else bool(aggregated)
-    table = frames.read_columns(frames.read_frame(grid.frame()))
-
-    def predict() -> NDArray[np.float64]:
-        engine = forest._engine.restricted_to(
-            None if trees is None else indices, aggregated=aggregated
-        )
-        return engine.predict_block(table, len(grid.points), forest.n_jobs)
-
-    return forest._read(predict)
+    return Part(indices, aggregated)
 
 
 def as_forest(model: Any) -> Forest | None:
@@ -123,7 +121,7 @@ def as_forest(model: Any) -> Forest | None:
 def check_has_learned(model: Any) -> None:
     """Raise ValueError if the model is a forest that has not learned anything."""
     forest = as_forest(model)
-    if forest is not None and not forest._has_learnt:
+    if forest is not None and forest._arena is None:
         raise ValueError(NOTHING)
 
 

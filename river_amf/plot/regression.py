@@ -9,20 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from river_amf import trends
 from river_amf.evaluation.intervals import intervals_of
 from river_amf.forest import river_model
-from river_amf.kinds import shown
+from river_amf.kinds import Number, shown
 from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import Axes, new_axes
 from river_amf.plot.grids import (
     NOTHING,
     POINT,
     Grid,
+    Part,
     Sample,
-    answers_of_trees,
     as_forest,
     check_has_learned,
     make_grid,
+    part_of,
 )
 
 _PREDICTIONS, _WIDTHS = "viridis", "Blues"  # color maps that grow steadily darker or lighter
@@ -79,8 +81,8 @@ def regression_surface(
     ------
     TypeError
         If the model is a classifier, or gives no intervals although `width` asks for them; if
-        `trees` or `aggregated` is given and the model is not a forest, or if `ax` or `trees` has
-        the wrong type.
+        `trees` or `aggregated` is given and the model is not a forest; if a target is not a number,
+        or if `ax` or `trees` has the wrong type.
     ValueError
         If the features are not two different numeric features, if `resolution` is not an integer
         >= 2, if another argument is invalid or does not go with the others, or if the model has not
@@ -127,14 +129,16 @@ def regression_surface(
     elif trees is None and aggregated is None:
         values = _predict(model, grid)
     else:
-        answers = answers_of_trees(model, grid, trees, aggregated=aggregated)
-        values = model._predictions(answers).prediction
+        values = _predict_by_part(model, grid, part_of(model, trees, aggregated=aggregated))
     picture = values.reshape(grid.shape)
     if np.isnan(picture).all():
         raise ValueError(NOTHING)
+    points = grid.located(model, samples)
+    for *_, y in points:
+        if not (width or isinstance(y, Number)):
+            raise TypeError(f"samples must have numbers as targets, got {shown(y)}")
     ax = new_axes(ax, (5.4, 4.2))
     image = grid.draw(ax, picture, cmap=_WIDTHS if width else _PREDICTIONS)
-    points = grid.located(model, samples)
     if points:
         across, up, targets = zip(*points, strict=True)
         colors = "#777777" if width else image.to_rgba(np.array(targets, dtype=np.float64))
@@ -149,6 +153,23 @@ def _predict(model: Any, grid: Grid) -> NDArray[np.float64]:
         return np.asarray(model.predict_many(grid.frame()))
     answers = [model.predict_one(x) for x in grid.points]
     return np.array(answers, dtype=np.float64)  # None, as some models say before they know, is NaN
+
+
+def _predict_by_part(forest: Any, grid: Grid, part: Part) -> NDArray[np.float64]:
+    """Return the predictions of the forest, or the mean of those of some trees."""
+
+    def predict() -> NDArray[np.float64]:
+        engine = forest._engine.restricted_to(None, aggregated=part.aggregated)
+        if part.trees is None:
+            return np.array([lock.run(engine.predict, x) for x in grid.points])
+        # Trees are heard in their places in the forest, on which it depends what a trend adds.
+        heard = [lock.run(engine.listen, x) for x in grid.points]
+        votes = [trends.of_trees(engine.arena, each)[part.trees] for each in heard]
+        return np.asarray(np.mean(votes, axis=1) + engine.labels.origin)
+
+    lock = forest._engine.lock
+    predictions: NDArray[np.float64] = forest._read(predict)
+    return predictions
 
 
 def _label(level: float | None) -> str:

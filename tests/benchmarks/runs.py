@@ -25,7 +25,7 @@ from streams import load
 
 import river_amf
 from river_amf import evaluation
-from river_amf.evaluation.prequential import most_probable
+from river_amf.evaluation.predictors import most_probable
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.streams import Sample
 

@@ -24,7 +24,14 @@ from river.conf import Interval
 from river.datasets import TrumpApproval
 from river.utils import Rolling
 
-from river_amf import AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, baselines, evaluation
+from river_amf import (
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    PackedSample,
+    baselines,
+    evaluation,
+)
 from river_amf.evaluation import (
     EvaluationError,
     Stream,
@@ -340,3 +347,19 @@ def test_the_first_thousand_targets_of_a_stream_of_pairs_tell():
     late = [({"a": 1.0}, 1)] * 1000 + [({"a": 1.0}, 0.5)] * 10
     assert "accuracy" in compare(late, ["amf"]).table
     assert evaluation.load_stream("TrumpApproval").task == "regression"
+
+
+# Targets that come late
+
+
+@pytest.mark.parametrize("make", FORESTS)
+def test_packed_samples_wait_for_numbers_too(make):
+    model, twin, waiting = make(), make(), []
+    for x, y in SAMPLES[:100]:
+        assert model.predict_one(PackedSample(x)) == twin.predict_one(x)
+        waiting.append((PackedSample(x), x, y))
+        if len(waiting) > 10:
+            packed, plain, late = waiting.pop(0)
+            model.learn_one(packed, late)
+            twin.learn_one(plain, late)
+    assert model.predict_interval_one(x) == twin.predict_interval_one(x)

@@ -8,7 +8,7 @@ import pickle
 import urllib.request
 
 import pytest
-from river import compose, evaluate, forest, metrics, naive_bayes, neighbors, preprocessing, tree
+from river import evaluate, forest, metrics, naive_bayes, tree
 from river.datasets import AirlinePassengers, WaterFlow, base, synth
 
 from river_amf import evaluation
@@ -388,7 +388,8 @@ def assert_runs(model, track, stream):
     assert [c["Step"] for c in checkpoints] == list(range(fifth, 5 * fifth + 1, fifth))
     assert checkpoints[-1]["Memory"] > 0
     last = checkpoints[-1]
-    assert last["Accuracy" if "Accuracy" in last else "R2"].get() > 0.15
+    name, least = ("Accuracy", 0.15) if "Accuracy" in last else ("R2", 0.1)
+    assert last[name].get() > least
 
 
 @pytest.mark.parametrize(
@@ -408,8 +409,7 @@ def test_any_stream_of_classes_runs(name):
 
 @pytest.mark.parametrize("name", TRACKS["regression"])
 def test_any_stream_for_regression_runs(name):
-    scaled = compose.SelectType(int, float) | preprocessing.StandardScaler()
-    model = scaled | neighbors.KNNRegressor()
+    model = tree.HoeffdingTreeRegressor(grace_period=50, leaf_prediction="mean")
     assert_runs(model, load_track("regression"), STREAMS[name])
 
 

@@ -191,3 +191,14 @@ def test_an_edited_file_is_refused_or_loads_a_model_that_works(path, n_edits, pa
     n_refused, n_loaded = map(int, result.stdout.split())
     assert n_refused > n_edits / 5
     assert n_loaded > n_edits / 8
+
+
+@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
+@pytest.mark.parametrize("unit", [1e-290, 1e-100, 1.0, 1e99])
+@pytest.mark.parametrize("weight", [1e-300, 1.0, 1e9, 1e90])
+def test_whatever_has_been_learned_is_sound(path, kind, unit, weight):
+    model = kind(2, seed=1, fading_factor=0.5)
+    for i, (x, y, w) in enumerate(TARGETS[:300]):
+        wild = 50.0 if i % 37 == 0 else 1.0
+        model.learn_one(x, wild * unit * (y - 1e3) / 1e3, w=w * weight)
+    assert answers(reloaded(model, path)) == answers(model)

@@ -46,6 +46,11 @@ KINDS = {
     ),
 }
 
+ESTIMATORS = (
+    *("AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"),
+    *("AMFRegressor", "AdaptiveAMFRegressor"),
+)
+
 
 def regressor(kind: Any, given: dict[str, Any]) -> Any:
     """Return a forest for numbers, which has no restarts."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from subjects import (
+    ESTIMATORS,
     KINDS,
     PROBE_FRAME,
     PROBES,
@@ -357,8 +358,11 @@ def estimators(rng: random.Random, seconds: float) -> None:
     given = samples(rng, 1000, arrivals=0)
     X = pd.DataFrame([{name: x.get(name) for name in ("a", "b", "color")} for x, _ in given])
     labels = np.array([f"label {rng.randrange(2 + i // 100)}" for i in range(len(given))], object)
-    kind = rng.choice(["AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"])
+    kind = rng.choice([*ESTIMATORS])
     parameters = {} if "Dummy" in kind else {"n_estimators": 4, "random_state": 1}
+    is_regressor = "Regressor" in kind
+    if is_regressor:
+        labels = np.array([1e3 + rng.gauss(0, 1) for _ in given])
     estimator = getattr(river_amf.sklearn, kind)(**parameters)
     estimator.partial_fit(X[:5], labels[:5])
     n_fitted = [5]
@@ -370,14 +374,20 @@ def estimators(rng: random.Random, seconds: float) -> None:
         return n_fitted[0] < len(X)
 
     def predict() -> None:
-        proba = estimator.predict_proba(X[:40])
-        check_rows(proba)
+        if is_regressor:
+            lower, upper = estimator.predict_interval(X[:40]).T
+            assert (lower <= upper).all() and np.isfinite(estimator.predict(X[:40])).all()
+            return
+        check_rows(estimator.predict_proba(X[:40]))
         assert {*estimator.predict(X[:40])} <= {*labels}
 
     def copies() -> None:
         for copied in (pickle.loads(pickle.dumps(estimator)), copy.deepcopy(estimator)):
-            check_rows(copied.predict_proba(X[:5]))
-            assert copied.predict_proba(X[:5]).shape[1] == len(copied.classes_)
+            if is_regressor:
+                assert np.isfinite(copied.predict(X[:5])).all()
+            else:
+                check_rows(copied.predict_proba(X[:5]))
+                assert copied.predict_proba(X[:5]).shape[1] == len(copied.classes_)
         saved(estimator)
 
     together(seconds, fit, predict, predict, copies)
@@ -385,7 +395,7 @@ def estimators(rng: random.Random, seconds: float) -> None:
     for start in (0, *range(5, n_fitted[0], 20)):
         stop = 5 if start == 0 else start + 20
         twin.partial_fit(X[start:stop], labels[start:stop])
-    assert (estimator.predict_proba(X) == twin.predict_proba(X)).all()
+    assert (estimator.predict(X) == twin.predict(X)).all()
     assert pickle.dumps(estimator) == pickle.dumps(twin)
 
 

@@ -27,6 +27,7 @@ SCRIPTS = (
     "origins",
     "outliers",
     "pictures",
+    "regression",
     "soak",
     "speed",
     "start_up",
@@ -48,6 +49,18 @@ STREAMS = (
     "gmsc",
     "phishing_websites",
     "spam",
+)
+OF_NUMBERS = (
+    "House8L",
+    "MetroTraffic",
+    "abalone",
+    "ailerons",
+    "bike",
+    "cpu_activity",
+    "elevators",
+    "fried",
+    "kin8nm",
+    "white_wine",
 )
 
 
@@ -211,6 +224,15 @@ def test_checksum_is_that_of_the_measured_stream(name):
     assert origins.checksum_of_file(SHARED / f"{name}.csv.gz") == origins.ORIGINS[name].checksum
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(not SHARED.is_dir(), reason="there is no ../shared/data")
+@pytest.mark.parametrize("name", OF_NUMBERS)
+def test_checksum_is_that_of_the_measured_stream_of_numbers(name):
+    origins = module("origins")
+    path = SHARED / "regression" / f"{name}.csv.gz"
+    assert origins.checksum_of_file(path) == origins.ORIGINS[name].checksum
+
+
 @pytest.mark.skipif(not SHARED.is_dir(), reason="there is no ../shared/data")
 @pytest.mark.parametrize("name", ["car", "elec2", "keystroke", "phishing_websites"])
 def test_shape_is_that_of_the_measured_stream(name):
@@ -310,7 +332,7 @@ def test_all_streams_are_listed(status, capsys):
     assert status("origins") == 0
     listed = capsys.readouterr().out
     origins = module("origins").ORIGINS
-    assert tuple(origins) == STREAMS
+    assert tuple(origins) == (*STREAMS, *OF_NUMBERS)
     for name, origin in origins.items():
         assert f" {name}: {origin.file}; " in listed
         assert f"git clone https://github.com/{origin.repository.path}\n" in listed
@@ -349,6 +371,7 @@ def test_all_scripts_are_tested():
         ("figures accuracy --streams letter", ["letter"]),
         ("figures river --streams elec2", ["elec2"]),
         ("outliers", ["elec2", "letter"]),
+        ("regression --streams fried,bike", ["fried", "bike"]),
         ("speed memory", ["elec2"]),
         ("speed streams memory --streams elec2,weather", ["elec2", "weather"]),
         ("words --streams spam", ["spam"]),
@@ -383,6 +406,44 @@ def test_a_goal_that_is_missed(tmp_path, status, capsys, monkeypatch):
     monkeypatch.setattr(figures, "missed", [])
     assert status("figures", "accuracy", "--streams", "Phishing", "--data", tmp_path) == 1
     assert one_line(capsys.readouterr().err) == "missed: accuracy on Phishing"
+
+
+REGRESSION = SHARED / "regression"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REGRESSION.is_dir(), reason="there is no ../shared/data/regression")
+def test_forests_for_numbers_are_measured(status, capsys, monkeypatch, tmp_path):
+    regression, peers = module("regression"), module("regression_peers")
+    monkeypatch.setattr(regression, "N_ROWS", 2500)
+    monkeypatch.setattr(regression, "N_TIMED", 50)
+    monkeypatch.setattr(regression, "missed", [])
+    monkeypatch.setattr(peers, "TABLE", tmp_path / "regression.csv")
+    regression.frame_of.cache_clear()
+    words = ["--data", REGRESSION, "--streams", "kin8nm", "--seeds", "1"]
+    assert status("regression", "river", "--models", "mean,AMF", *words) == 0
+    status("regression", "river", "--models", "mean", *words)  # a row in place of the older one
+    rows = list(csv.DictReader((tmp_path / "regression.csv").read_text().splitlines()))
+    assert [(row["model"], row["stream"]) for row in rows] == [
+        ("mean", "kin8nm"),
+        ("AMF", "kin8nm"),
+    ]
+    capsys.readouterr()
+    status("regression", "streams", "coverage", "speed", *words)
+    regression.frame_of.cache_clear()
+    out, _ = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[2].startswith("| kin8nm | 0.")
+    assert any(line.startswith("| AMF | 0.") for line in lines)
+    assert any(line.startswith("| greatest window, kin8nm | 0.") for line in lines)
+    assert any(line.startswith("| times as fast as river's ARF") for line in lines)
+
+
+def test_a_table_of_river_s_regressors_is_kept():
+    peers = module("regression_peers")
+    models = {model for model, _ in peers.read_table()}
+    assert models
+    assert models <= set(peers.RIVER)
 
 
 def test_the_price_of_the_lock(status, capsys, monkeypatch):
@@ -451,6 +512,7 @@ def test_a_stream_that_cannot_be_read(tmp_path, status, capsys):
         "origins --from .",
         "outliers --data",
         "pictures --to /no/such/folder",
+        "regression river --models nothing",
         "soak --samples 0",
         "soak --forests river",
         "speed memory --streams letter",

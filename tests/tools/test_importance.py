@@ -483,3 +483,17 @@ def test_a_target_that_is_none_is_not_measured(y):
 def test_a_loss_of_the_other_task_is_refused(model, loss, message):
     with pytest.raises(ValueError, match=message):
         PermutationImportance(model, loss)
+
+
+def test_a_history_of_a_regressor_has_the_means_between_checkpoints():
+    model, twin = AMFRegressor(3, seed=5), AMFRegressor(3, seed=5)
+    history = evaluation.importance_history(numbers(), model, 200, seed=7)
+    importance = PermutationImportance(twin, seed=7)
+    for n, (x, y) in enumerate(numbers(), 1):
+        importance.update(x, y)
+        twin.learn_one(x, y)
+        if n in history.index:
+            pd.testing.assert_series_equal(history.loc[n], importance.get(), check_names=False)
+            importance._forget()
+    assert history.index.tolist() == [200, 400]
+    assert (history.idxmax(axis=1) == "a").all()

@@ -113,6 +113,27 @@ def test_every_kind_is_described(kind, inspected):
     assert bool(re.fullmatch(pattern, told.get("linear", ""))) == ("Adaptive" in kind)
 
 
+@pytest.mark.parametrize("name", ["AMFRegressor", "AdaptiveAMFRegressor"])
+def test_regressors_are_described(name, inspected):
+    model = getattr(river_amf, name)(n_estimators=2, seed=1)
+    assert values(inspected(model))["learned"] == "nothing"
+    for i in range(60):
+        model.learn_one(
+            {"size": i % 11 / 3, "color": ["red", "tan"][i % 2]}, 10.0 * (i % 11), w=2.0
+        )
+    lines = inspected(model)
+    assert lines[0] == f"model.amf: {name}"
+    told = values(lines)
+    assert told["learned"] == "120 samples"
+    error, words = told["error"].split(" ", 1)
+    assert 0.0 < float(error) < 100.0
+    assert words == "(of a tree, root mean square of late)"
+    assert told["features"] == "2: 1 numeric, 1 categorical"
+    assert told["trees"].startswith("2, with ")
+    assert "labels" not in told
+    assert ("fading" in told) == ("Adaptive" in name)
+
+
 @pytest.mark.parametrize("path", sorted(FIXTURES.glob("*.amf")), ids=lambda path: path.stem)
 def test_files_of_earlier_releases_are_described(path, capsys):
     header, _ = container.read(str(path))

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection
+from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection, trends
 from river_amf.sklearn import AMFRegressor as Estimator
 from river_amf.wording import scaled
 
@@ -210,7 +210,7 @@ def test_numbers_have_the_digits_that_their_errors_leave_sense_in(unit):
 
 
 def test_a_number_is_never_minus_0():
-    assert scaled(-1e-9, 0.1) == "0.000" and scaled(-0.0, 0.1) == "0"
+    assert scaled(-1e-9, 0.1) == "0.000" and scaled(-0.0, 0.0) == "0"
 
 
 def test_constant_targets_are_explained():
@@ -219,3 +219,152 @@ def test_constant_targets_are_explained():
         model.learn_one({"a": i}, 3)
     text = model.debug_one({"a": 5})
     assert text.startswith("Prediction: 3\n  90 % interval from 3 to 3\n")
+
+
+# Trends and stacks
+
+
+ADAPTIVE = {
+    "as it is": {},
+    "without a trend": {"trend": None},
+    "the mean of trees": {"vote": "mean"},
+    "one tree": {"n_estimators": 1},
+}
+adaptive = pytest.mark.parametrize("parameters", ADAPTIVE.values(), ids=ADAPTIVE)
+
+
+def listened(model, x):
+    """Return the arena of a model, and what it hears of a sample."""
+    return model._arena, model._engine.listen(x)
+
+
+def together(stack):
+    """Return what a stack predicts, unless it goes beyond its bounds."""
+    return stack.base + sum(v.weight * (v.prediction - stack.base) for v in stack.voters)
+
+
+@adaptive
+def test_voters_meet_in_the_prediction(parameters):
+    model = trained(AdaptiveAMFRegressor, **parameters)
+    origin = model._labels.origin
+    for x in QUESTIONS[:20]:
+        arena, heard = listened(model, x)
+        of_trees = [tree.predict_one(x) for tree in model]
+        stack = trends.stack_of_voters(arena, heard)
+        if model.vote == "mean":
+            assert stack is None
+            assert model.predict_one(x) == pytest.approx(np.mean(of_trees), abs=1e-9)
+            continue
+        even, odd = np.mean(of_trees[::2]), np.mean(of_trees[1::2] or of_trees)
+        found = [voter.prediction + origin for voter in stack.voters]
+        assert found[:2] == pytest.approx([even, odd], abs=1e-9)
+        assert stack.base + origin == pytest.approx((even + odd) / 2, abs=1e-9)
+        assert len(stack.voters) == (6 if model.trend else 4)
+        p, ends = together(stack), [*(v.prediction for v in stack.voters), stack.base]
+        margin = 0.5 * (max(ends) - min(ends))
+        p = min(max(p, min(ends) - margin), max(ends) + margin)
+        assert model.predict_one(x) == pytest.approx(p + origin, abs=1e-9)
+
+
+@adaptive
+def test_inputs_add_up_to_the_predictions_of_the_trends(parameters):
+    model = trained(AdaptiveAMFRegressor, **parameters)
+    for x in QUESTIONS:
+        arena, heard = listened(model, x)
+        rows = list(trends.inputs_of(arena, model._features, heard))
+        stack = trends.stack_of_trends(arena, heard)
+        if model.trend is None:
+            assert rows == [] and stack is None
+            continue
+        least, largest = (float(arena.counters[f"{end}_target"][0]) for end in ("least", "largest"))
+        for voter in stack.voters[:2]:
+            added = sum(part for each, _, part in rows if each.trend == voter.name)
+            clipped = min(max(added, least), largest)
+            assert voter.prediction == pytest.approx(clipped, abs=1e-9)
+        trend = heard.votes[len(arena.trees) + 2, 0]
+        margin = 0.5 * np.ptp([stack.base, *(voter.prediction for voter in stack.voters)])
+        assert trend == pytest.approx(together(stack), abs=2.0 * margin + 1e-9)
+
+
+def test_linear_weights_of_a_regressor_are_those_of_its_trends():
+    model = AdaptiveAMFRegressor(2, seed=1)
+    rng = random.Random(1)
+    for _ in range(600):
+        x = {"a": rng.gauss(7, 2), "idle": rng.gauss(0, 1), "color": rng.choice(["red", "tan"])}
+        model.learn_one(x, 1000.0 + 3.0 * (x["a"] - 7) / 2 + 10.0 * (x["color"] == "red"))
+    table = inspection.linear_weights(model)
+    assert table.columns.tolist() == ["voice", "feature", "input", "weight"]
+    pairs = table[["voice", "feature", "input"]].values.tolist()
+    fast = [("a", "value"), ("a", "profile"), ("color", "profile")]
+    fast += [("idle", "value"), ("idle", "profile")]
+    expected = [["fast", None, None], *(["fast", *pair] for pair in fast), ["smooth", None, None]]
+    assert pairs == [*expected, ["smooth", "a", "value"], ["smooth", "idle", "value"]]
+    weights = table.set_index(["voice", "feature", "input"])["weight"]
+    assert weights["fast"].iloc[0] == pytest.approx(1005.0, abs=5.0)
+    steep = weights["fast", "a", "value"] + weights["fast", "a", "profile"] / 2
+    assert 1.0 < steep < 5.0
+    assert abs(weights["fast", "idle", "value"]) < 0.3
+    assert weights["fast", "color", "profile"] > 1.0
+
+
+def test_without_a_trend_there_are_no_linear_weights():
+    for model in (AMFRegressor(), AdaptiveAMFRegressor(trend=None)):
+        with pytest.raises(ValueError, match="trend=None, but only a regressor with a trend, such"):
+            inspection.linear_weights(model)
+    assert inspection.linear_weights(AdaptiveAMFRegressor()).empty
+
+
+def test_features_that_share_slots_are_told_by_their_signs():
+    model = AdaptiveAMFRegressor(1, seed=1)
+    rng = random.Random(1)
+    for _ in range(40):
+        x = {f"f{k:02}": rng.gauss(0, 1) for k in range(70)}
+        model.learn_one(x, 5.0 + x["f02"])
+    table = inspection.linear_weights(model).set_index(["voice", "feature", "input"])["weight"]
+    assert table["fast", "f02", "value"] == -table["fast", "f66", "value"] != 0.0
+    assert table["smooth", "f02", "value"] == -table["smooth", "f66", "value"] != 0.0
+    arena, heard = listened(model, x)
+    rows = list(trends.inputs_of(arena, model._features, heard))
+    added = sum(part for each, _, part in rows if each.trend == "fast")
+    least, largest = (float(arena.counters[f"{end}_target"][0]) for end in ("least", "largest"))
+    expected = min(max(added, least), largest)
+    assert heard.votes[1, 0] == pytest.approx(expected, abs=1e-9)
+
+
+@adaptive
+def test_an_explanation_has_voters_trees_trends_and_paths(parameters):
+    model = trained(AdaptiveAMFRegressor, **({"n_estimators": 4} | parameters))
+    n_trees, x = model.n_estimators, {"size": 0.5, "color": "red"}
+    text = model.debug_one(x, tree=n_trees - 1)
+    parts = text.split("\n\n")
+    titles = [part.splitlines()[0] for part in parts]
+    expected = [f"Prediction: {titles[0].split()[1]}"]
+    if model.vote == "learned":
+        expected.append("Voters (the forest predicts base + sum of weight x (voter - base))")
+        expected.append("Trees")
+    else:
+        expected.append("Trees (the forest predicts their mean)")
+    if model.trend:
+        expected.append(titles[len(expected)])
+        assert expected[-1].startswith("Trend (base + sum of weight x (voter - base);")
+        expected.append(titles[len(expected)])
+        assert expected[-1].startswith("What the trends hear (")
+    path = f"Path in tree {n_trees - 1}, of {model[-1].n_nodes} nodes"
+    learns_rest = model.trend and n_trees > 1
+    expected.append(path + ", which learns what the trend leaves" * bool(learns_rest))
+    assert titles[: len(expected)] == expected
+    shown = float(titles[0].split()[1])
+    assert shown == pytest.approx(model.predict_one(x), abs=0.1)
+    votes = re.findall(r"^ +(\d) +(\S+) +\S+ +\S+$", text, re.MULTILINE)
+    assert [float(p) for _, p in votes] == pytest.approx(
+        [tree.predict_one(x) for tree in model], abs=0.1
+    )
+    if model.trend:
+        inputs = parts[titles.index(expected[-2])].splitlines()[2:]
+        products = [float(line.split()[-1]) for line in inputs]
+        arena, heard = listened(model, x)
+        added = sum(part for *_, part in trends.inputs_of(arena, model._features, heard))
+        assert sum(products) == pytest.approx(added, abs=0.1)
+    estimates = inspection.path(model, x, n_trees - 1)
+    if learns_rest:
+        assert estimates["estimate"].abs().max() < 100.0 < model.predict_one(x)

@@ -65,6 +65,27 @@ assert (late.loc["restarts"] > late.loc["fading"] + 0.02).all()
 assert (scores["AdaptiveAMFClassifier"] > scores["AMFClassifier"] + 0.03).all()
 """,
     ),
+    "demand": Promise(
+        4,
+        """
+ours, others = by_phase.loc["adaptive AMF"], by_phase.drop("adaptive AMF").min()
+assert ours["until the change"] < 0.7 * others["until the change"]
+assert 0.95 * others["week after"] < ours["week after"] < 1.05 * others["week after"]
+assert ours["from then on"] < 0.85 * others["from then on"]
+assert inside[settled].mean().between(0.89, 0.91).all()
+worst = weekly[weekly.index > DRIFT].min()
+assert worst.between(0.83, 0.87).all()
+assert scores["adaptive AMF"]["width"] < 0.68 * scores.loc["width"].drop("adaptive AMF").min()
+assert scores.loc["interval score"].idxmin() == "adaptive AMF"
+assert costs.idxmin() == "the upper end of the 50 % interval"
+assert costs.min() < 0.92 * costs["the prediction"]
+change = parts.sub(parts["as it is"], axis=0)
+assert change["no fading"]["week after":].min() > 0.6
+at_rest = change.drop("week after")
+assert at_rest["no relevance"].min() > 0.3
+assert at_rest["no trend"].drop("first month").min() > 0.2
+""",
+    ),
     "inside_the_forest": Promise(
         7,
         """

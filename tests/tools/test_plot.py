@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from river.preprocessing import StandardScaler
 
-from river_amf import AMFClassifier, evaluation, inspection, plot
+from river_amf import AdaptiveAMFRegressor, AMFClassifier, evaluation, inspection, plot
 from river_amf.evaluation import Comparison, DriftHistory
 from river_amf.plot import canvas, lines
 
@@ -246,6 +246,14 @@ def test_drift_shows_the_error_of_a_regressor():
     assert axes[0].get_ylabel() == "MAE"
     with pytest.raises(ValueError, match="one each for MAE, fading_share, relevance; got 2"):
         plot.drift(dataclasses.replace(history, curve=curve), ax=plt.subplots(2)[1])
+
+
+def test_the_history_of_a_regressor_is_drawn():
+    stream = evaluation.STREAMS["friedman_recurring"]
+    model = AdaptiveAMFRegressor(n_estimators=2, seed=1)
+    history = evaluation.drift_history(stream.take(400), model, every=100)
+    axes = plot.drift(history)
+    assert [ax.get_ylabel() for ax in axes] == ["MAE", "fading share", "relevance"]
 
 
 @pytest.mark.parametrize("end", [0.0, 0.2])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from river import conf, linear_model, naive_bayes, neighbors, preprocessing
 
-from river_amf import AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, plot
+from river_amf import AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, plot, sklearn
 from river_amf.evaluation import STREAMS
 
 SAMPLES = [({1: x[0], 2: x[3]}, y) for x, y in STREAMS["friedman"].take(150)]
@@ -111,14 +111,33 @@ def surface(model, **options):
     return plot.regression_surface(model, resolution=5, **options).images[0].get_array()
 
 
-def test_trees_are_drawn_alone_and_together(forest):
-    alone = [surface(forest, trees=tree) for tree in range(4)]
+@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
+def test_trees_are_drawn_alone_and_together(kind):
+    model = learn(kind(n_estimators=4, seed=1))
+    alone = [surface(model, trees=tree) for tree in range(4)]
+    ax = plot.regression_surface(model, trees=3, resolution=5)
+    for i, j, x in grid(ax):
+        assert alone[3][i, j] == pytest.approx(model[3].predict_one(x), abs=1e-9)
     assert all(np.abs(one - other).max() > 0.1 for one, other in itertools.pairwise(alone))
-    np.testing.assert_allclose(surface(forest, trees=[1, 2]), np.mean(alone[1:3], axis=0))
-    np.testing.assert_allclose(surface(forest, trees=range(4)), surface(forest))
-    leaves = learn(AMFRegressor(n_estimators=4, use_aggregation=False, seed=1))
-    np.testing.assert_allclose(surface(forest, aggregated=False), surface(leaves))
-    assert np.abs(surface(forest, aggregated=False) - surface(forest)).max() > 0.1
+    np.testing.assert_allclose(surface(model, trees=[1, 2]), np.mean(alone[1:3], axis=0))
+    leaves = learn(kind(n_estimators=4, use_aggregation=False, seed=1))
+    assert np.abs(surface(model, aggregated=False) - surface(model)).max() > 0.1
+    if kind is AMFRegressor:  # its trees do not depend on the vote
+        np.testing.assert_allclose(surface(model, trees=range(4)), surface(model))
+        np.testing.assert_allclose(surface(model, aggregated=False), surface(leaves))
+        np.testing.assert_allclose(
+            surface(model, trees=2, aggregated=False), surface(leaves, trees=2)
+        )
+
+
+def test_a_fitted_estimator_of_scikit_learn_is_drawn_as_its_forest():
+    X, y = [[x[1], x[2]] for x, _ in SAMPLES], [y for _, y in SAMPLES]
+    estimator = sklearn.AMFRegressor(n_estimators=2, random_state=1).fit(X, y)
+    ax = plot.regression_surface(estimator, resolution=4)
+    (image,) = ax.images
+    points = [[x[1], x[2]] for *_, x in grid(ax)]
+    np.testing.assert_allclose(image.get_array().ravel(), estimator.predict(points))
+    plot.regression_surface(estimator, width=True, resolution=4)
 
 
 def test_other_features_are_fixed_or_missing():
@@ -171,6 +190,8 @@ def test_bad_arguments_are_errors_and_make_no_figure(forest):
         draw(learn(neighbors.KNNRegressor()), samples=SAMPLES, width=True)
     with pytest.raises(TypeError, match="model must be a forest if trees or aggregated is given"):
         draw(jackknife(), samples=SAMPLES, trees=0)
+    with pytest.raises(TypeError, match="samples must have numbers as targets, got 'high'"):
+        draw(forest, samples=[({1: 0.5, 2: 0.5}, "high")])
     with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         draw(forest, ax=5)
     assert not plt.get_fignums()
