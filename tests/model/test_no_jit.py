@@ -12,7 +12,6 @@ TESTS = Path(__file__).parents[1]
 WHEREVER = "model/test_room.py::test_wherever_memory_is_short_the_arrays_stay_in_step"
 NUMBERS = "model/test_naive_regression.py::test_a_longer_stream_equals_the_reference"
 BLOCKS = "dataframes/test_many.py::test_a_block_is"
-NUMBERS = "dataframes/test_many_numbers.py::test_a_block_is_learned_and_predicted_like_its_rows"
 
 # in parts of similar run time; each runs in its own process
 SHORT_LIST = {
@@ -24,13 +23,12 @@ SHORT_LIST = {
         "model/test_relevance.py::test_blocks_give_the_relevance_of_rows",
         "model/test_dummy.py",
         "model/test_naive_regression.py::test_a_jump_after_a_thousand_equal_targets[0.5]",
+        "model/test_regression.py::test_booleans_are_targets",
     ],
     "blocks": [
         f"{BLOCKS}_learnt_like_its_rows[budget-pandas]",
         f"{BLOCKS}_predicted_then_learnt_like_its_rows[default-pandas]",
         f"{BLOCKS}_predicted_then_learnt_like_its_rows[adaptive, budget-pandas]",
-        f"{NUMBERS}[default]",
-        f"{NUMBERS}[adaptive, budget]",
     ],
     "numbers": [
         f"{NUMBERS}[fading, budget]",
