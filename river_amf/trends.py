@@ -85,7 +85,7 @@ def stack_of_trends(arena: Arena, heard: Heard) -> Stack | None:
     if not predictions:
         return None
     base = sum(predictions.values()) / len(predictions)
-    predictions |= {"mean of late targets": float(arena.counters["target_mean"][0])}
+    predictions |= {"mean of recent targets": float(arena.counters["target_mean"][0])}
     return _stack(arena, OF_TRENDS, base, predictions)
 
 
