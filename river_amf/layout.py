@@ -170,7 +170,7 @@ TREND = np.dtype(
         ("key", "u8"),  # of its random numbers
         ("newest_weight", "f8"),  # of the next sample in its sums
         ("next_term", "i8"),  # whose coefficient is the next to be updated
-        ("n_learned", "i8"),  # samples in the statistics of its cosines
+        ("n_learned", "i8"),  # samples
     ],
     align=True,
 )
@@ -220,6 +220,7 @@ N_COSINES = 100  # inputs of a voice that hears cosines of the features
 N_WAVES = 200  # cosines of a trend
 N_TRENDS = 2
 MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
+N_RECENT_TERMS = 8  # samples within which each row of a trend's sums is brought up to date
 N_STACKED = 6  # voters of the largest stack
 N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
 
@@ -297,11 +298,16 @@ FIELDS = {
     "trends": Field(TREND, ("trend",)),
     "profiles": Field(np.float64, ("profile", N_CODES, 2)),
     "fast_sums": Field(np.float64, ("fit", "term", "term")),
+    "fast_recent": Field(np.float64, ("fit", N_RECENT_TERMS, "term")),
+    "fast_counted": Field(np.int64, ("fit", "term")),
     "fast_rests": Field(np.float64, ("fit", "term")),
     "fast": Field(np.float64, ("fit", "term")),
     "smooth_sums": Field(np.float64, ("fit", "wave", "wave")),
+    "smooth_recent": Field(np.float64, ("fit", N_RECENT_TERMS, "wave")),
+    "smooth_counted": Field(np.int64, ("fit", "wave")),
     "smooth_rests": Field(np.float64, ("fit", "wave")),
     "smooth": Field(np.float64, ("fit", "wave")),
+    "recent_gains": Field(np.float64, ("trend", N_RECENT_TERMS)),
     "stacks": Field(STACK, ("stack",)),
     "stack_sums": Field(np.float64, ("stack", N_STACKED, N_STACKED)),
     "stack_products": Field(np.float64, ("stack", N_STACKED)),

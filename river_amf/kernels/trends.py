@@ -24,7 +24,7 @@ from river_amf.kernels.stacking import (
     winsorized,
 )
 from river_amf.kernels.voices import dot
-from river_amf.layout import LOCATION, MOST_SLOTS, N_TRENDS, N_WAVES, REGRESSION
+from river_amf.layout import LOCATION, MOST_SLOTS, N_RECENT_TERMS, N_TRENDS, N_WAVES, REGRESSION
 
 # The rows of terms of a sample: raw cosines; what the smooth trend hears, which is the constant 1,
 # the cosines standardised and the features standardised; and what the fast one hears, which is the
@@ -78,8 +78,7 @@ def follow_trends(
             learn_trend(forest, k, terms, target, weight)
         count_profiles(forest, x, target, weight)
         smooth = forest.trends[SMOOTH]
-        count_cosines(forest, 0, terms[RAW], smooth["n_learned"])
-        smooth["n_learned"] += 1
+        count_cosines(forest, 0, terms[RAW], smooth["n_learned"] - 1)
 
 
 @hot
@@ -153,20 +152,28 @@ def learn_trend(forest: Forest, k: int, terms: Array, target: float, weight: flo
     trend, n_slots, counters = forest.trends[k], n_slots_of(forest), forest.counters[0]
     counters["least_target"] = min(counters["least_target"], target)
     counters["largest_target"] = max(counters["largest_target"], target)
+    gains = forest.recent_gains[k]
     if k == SMOOTH:
         sums, rests, coefficients = forest.smooth_sums[0], forest.smooth_rests[0], forest.smooth[0]
-        own, n, pace = terms[SMOOTH_TERMS], 1 + N_WAVES + n_slots, (SMOOTH_DECAY, SMOOTH_RIDGE)
-        learn_ridge(trend, sums, rests, coefficients, own, n, pace, target, weight)
+        recent, counted = forest.smooth_recent[0], forest.smooth_counted[0]
+        n, pace = 1 + N_WAVES + n_slots, (SMOOTH_DECAY, SMOOTH_RIDGE)
+        own = terms[SMOOTH_TERMS]
+        note_sample(trend, recent, gains, rests, coefficients, own, n, pace, target, weight)
+        improve_ridge(trend, sums, recent, gains, counted, rests, coefficients, n, pace)
     else:
         sums, rests, coefficients = forest.fast_sums[0], forest.fast_rests[0], forest.fast[0]
-        own, n, pace = terms[FAST_TERMS], 1 + 2 * n_slots, (FAST_DECAY, FAST_RIDGE)
-        learn_ridge(trend, sums, rests, coefficients, own, n, pace, target, weight)
+        recent, counted = forest.fast_recent[0], forest.fast_counted[0]
+        n, pace = 1 + 2 * n_slots, (FAST_DECAY, FAST_RIDGE)
+        own = terms[FAST_TERMS]
+        note_sample(trend, recent, gains, rests, coefficients, own, n, pace, target, weight)
+        improve_ridge(trend, sums, recent, gains, counted, rests, coefficients, n, pace)
 
 
 @helper
-def learn_ridge(
+def note_sample(
     trend: Record,
-    sums: Array,
+    recent: Array,
+    gains: Array,
     rests: Array,
     coefficients: Array,
     terms: Array,
@@ -175,25 +182,43 @@ def learn_ridge(
     target: float,
     weight: float,
 ) -> None:
-    """Count a sample in the sums of a ridge regression A w = b, and improve its coefficients w."""
+    """Count a sample in a ridge regression A w = b, but for A, which hears of it in `count_row`."""
     # `rests` are b - A w. The weight of the newest sample grows, so that older ones count less.
-    decay, ridge = pace
-    kept, gain = decay_of(decay, weight)
+    kept, gain = decay_of(pace[0], weight)
     newest = trend["newest_weight"] / max(kept, LEAST_DECAY)
     gain *= newest
     error = target - dot(coefficients, terms, n)
+    slot = trend["n_learned"] % N_RECENT_TERMS
     for j in range(n):
-        value = gain * terms[j]
-        if value != 0.0:
-            rests[j] += value * error
-            row = sums[j]
-            for i in range(n):
-                row[i] += value * terms[i]
+        recent[slot, j] = terms[j]
+        rests[j] += gain * terms[j] * error
+    gains[slot] = gain
+    trend["newest_weight"] = newest
+    trend["n_learned"] += 1
+
+
+@helper
+def improve_ridge(
+    trend: Record,
+    sums: Array,
+    recent: Array,
+    gains: Array,
+    counted: Array,
+    rests: Array,
+    coefficients: Array,
+    n: int,
+    pace: tuple[float, float],
+) -> None:
+    """Improve the coefficients w of a ridge regression A w = b by some Gauss-Seidel steps."""
+    # Only the rows of A that they need are brought up to date, which saves two thirds of the time
+    # if there are many. A step for each row comes soon enough, as all take turns.
+    newest, n_learned = trend["newest_weight"], trend["n_learned"]
     j = trend["next_term"]
     for _ in range(min(n, MOST_STEPS)):
-        own_ridge = newest * (ridge if j > 0 else CONSTANT_RIDGE)
+        ridge = newest * (pace[1] if j > 0 else CONSTANT_RIDGE)
         row = sums[j]
-        step = (rests[j] - own_ridge * coefficients[j]) / (row[j] + own_ridge)
+        count_row(row, j, recent, gains, counted, n_learned, n)
+        step = (rests[j] - ridge * coefficients[j]) / (row[j] + ridge)
         coefficients[j] += step
         for i in range(n):
             rests[i] -= step * row[i]
@@ -201,11 +226,26 @@ def learn_ridge(
     trend["next_term"] = j
     if newest > LARGEST_NEWEST:
         for j in range(n):
+            row = sums[j]
+            count_row(row, j, recent, gains, counted, n_learned, n)
             rests[j] = scaled_down(rests[j], newest)
             for i in range(n):
-                sums[j, i] = scaled_down(sums[j, i], newest)
-        newest = 1.0
-    trend["newest_weight"] = newest
+                row[i] = scaled_down(row[i], newest)
+        trend["newest_weight"] = 1.0
+
+
+@hot
+def count_row(
+    row: Array, j: int, recent: Array, gains: Array, counted: Array, n_learned: int, n: int
+) -> None:
+    """Count the samples in a row of A that it has not heard of."""
+    for k in range(max(counted[j], n_learned - N_RECENT_TERMS), n_learned):
+        terms, slot = recent[k % N_RECENT_TERMS], k % N_RECENT_TERMS
+        value = gains[slot] * terms[j]
+        if value != 0.0:
+            for i in range(n):
+                row[i] += value * terms[i]
+    counted[j] = n_learned
 
 
 @hot
