@@ -324,21 +324,22 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         --------
         >>> from river_amf import AMFRegressor
         >>> model = AMFRegressor(n_estimators=2, seed=1)
-        >>> for length, price in [(1.0, 10.0), (1.5, 11.0), (4.0, 29.0), (4.5, 30.0)]:
+        >>> for length, price in [(1.0, 10.0), (4.0, 29.0), (1.5, 11.0), (4.5, 30.0)]:
         ...     model.learn_one({"length": length}, price)
         >>> print(model.debug_one({"length": 1.2}, tree=0))
-        Prediction: 16.1
-          90 % interval from 0.0 to 1053.9
+        Prediction: 15.60
+          90 % interval from 0.41 to 30.78
         <BLANKLINE>
         Trees (the forest predicts their mean)
           tree  prediction  scale  depth
-             0        15.0   10.3   0.99
-             1        17.1   10.9   1.93
+             0       15.53   9.81   0.89
+             1       15.66   9.73   0.89
         <BLANKLINE>
         Path in tree 0, of 7 nodes
-          node   share    mass  estimate  samples  mean  std  split
-             1  0.0092  0.0092      20.0        4  20.0  9.5  length <= 1.42
-             0  1.0000  0.9908      15.0        1  10.0  0.0  leaf
+          node   share    mass  estimate  samples   mean   std  split
+             1  0.3691  0.3691     20.00        4  20.00  9.51  length <= 3.52
+             3  0.5908  0.3728     13.67        2  10.50  0.50  length <= 1.33
+             0  1.0000  0.2582     11.83        1  10.00  0.00  leaf
         <BLANKLINE>
         For the path in another tree: debug_one(x, tree=...), with tree from 0 to 1
         """

@@ -365,13 +365,12 @@ class Vote:
         prediction = self.predict(of_trees, of_trends)
         scale = self.scale(of_trees, variances, prediction)
         off = target - prediction
-        s = float(np.sign(off))
-        if scale > 0:
-            u = off / scale
+        if scale > 0 or off == 0:  # an error without a scale tells nothing
+            u = off / scale if off else 0.0
             s = u / (1 + abs(u))
-        kept, added = fading(BIN_DECAY, w)
-        self.bins = kept * self.bins
-        self.bins[min(math.floor(N_BINS // 2 * (s + 1)), N_BINS - 1)] += added
+            kept, added = fading(BIN_DECAY, w)
+            self.bins = kept * self.bins
+            self.bins[min(math.floor(N_BINS // 2 * (s + 1)), N_BINS - 1)] += added
         base, voters = self.base(of_trees), self.voters(of_trees, of_trends)
         error = self.stack.squares.winsorized(target - base)
         if self.is_learned:

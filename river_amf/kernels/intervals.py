@@ -44,7 +44,9 @@ def scale_of(forest: Forest, votes: Array, i: int, location: float) -> float:
 
 @hot
 def count_error(errors: Array, error: float, scale: float, weight: float) -> None:
-    """Count an error in its bin."""
+    """Count an error in its bin; one without a scale tells nothing, and is left out."""
+    if error != 0.0 and not scale > 0.0:
+        return
     decay, gain = decay_of(DECAY, weight)
     for k in range(N_ERRORS):
         errors[k] = settled(decay * errors[k])
@@ -52,8 +54,6 @@ def count_error(errors: Array, error: float, scale: float, weight: float) -> Non
     if scale > 0.0:
         u = error / scale
         place = u / (1.0 + abs(u)) if abs(u) < 1e300 else math.copysign(1.0, u)
-    elif error != 0.0:
-        place = math.copysign(1.0, error)
     errors[min(max(int((1.0 + place) * HALF), 0), N_ERRORS - 1)] += gain
 
 

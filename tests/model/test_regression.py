@@ -459,6 +459,17 @@ def test_known_normal_noise_gives_intervals_of_the_right_width():
 
 
 @kinds
+def test_the_first_error_has_no_scale_and_widens_no_interval(kind):
+    model, rng = kind(seed=1), random.Random(1)
+    for i in range(100):
+        x = {"a": rng.random()}
+        y = 10.0 * x["a"] + rng.gauss(0.0, 1.0)
+        if i > 1:
+            assert model.predict_interval_one(x).width < 50.0
+        model.learn_one(x, y)
+
+
+@kinds
 def test_predicting_changes_nothing(kind):
     model = trained(NUMBERS[:200], kind=kind)
     before = pickle.dumps(model)
