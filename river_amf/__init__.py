@@ -1,10 +1,11 @@
 """Aggregated Mondrian Forests (AMF) for river, with a compiled core.
 
-`AMFClassifier` is the forest of the paper, and `AdaptiveAMFClassifier` the same forest with
-defaults for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a
-baseline. `save` and `load` write models to files and read them back, `inspection` shows the inside
-of a forest as tables, `warm_up` compiles everything beforehand, and a `PackedSample` waits for its
-label in little memory. `MismatchWarning` is what forests warn of values of the wrong kind by.
+`AMFClassifier` is the forest of the paper, and `AMFRegressor` the same forest for numbers, with
+prediction intervals. `AdaptiveAMFClassifier` and `AdaptiveAMFRegressor` are the same with defaults
+for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a baseline. `save`
+and `load` write models to files and read them back, `inspection` shows the inside of a forest as
+tables, `warm_up` compiles everything beforehand, and a `PackedSample` waits for its label or target
+in little memory. `MismatchWarning` is the warning that forests give of values of the wrong kind.
 """
 
 from river_amf import _startup as _startup  # isort: skip  # before the imports that take long

@@ -34,7 +34,7 @@ from river_amf.columns import (
 from river_amf.encoding import EncodedSample, Features, NewFeatures
 from river_amf.frames import Column
 from river_amf.kernels import DONE, INFINITE, RELEASED, TOO_HEAVY, learn_sample, predict_sample
-from river_amf.kinds import as_dict, plain
+from river_amf.kinds import as_dict
 from river_amf.labels import Labels
 from river_amf.layout import LOWER, UPPER
 from river_amf.locks import ModelLock
@@ -218,7 +218,7 @@ class Engine:
                 features, arena = words.with_columns(features, arena)  # type: ignore[arg-type]
             new, row, mismatches = features.read(x)
             if label is None:
-                y = plain(y)
+                y = self.labels.read(y)
                 label = self.labels.find(y)
             if label is None:
                 self.labels.check_new(y, parameters.n_classes)

@@ -32,7 +32,7 @@ _ONE = 1.0  # the default weight, recognized by identity, so that it needs no ch
 
 
 class Forest(Ensemble, Saved, CheckedParameters):
-    """Base of the forests; a class has the parameters that its engine reads, and one task."""
+    """Base of the forests; each class has one task, and the parameters that its engine reads."""
 
     task: ClassVar[int]
     _always_writable: ClassVar[frozenset[str]] = frozenset({"n_jobs"})
@@ -91,10 +91,12 @@ class Forest(Ensemble, Saved, CheckedParameters):
 
     @property
     def fading_share(self) -> float:
-        """Share of the faded counts in recent predictions, from 0 to 1.
+        """Share of what fades in recent predictions, from 0 to 1.
 
-        It is a running mean over about 500 samples that starts at 0.5. It is low while old samples
-        predict as well as new ones, and it rises after a drift. NaN without fading.
+        What fades is each node's second set of counts, or for a regressor its second mean and
+        variance. The share is a running mean over about 500 samples that starts at 0.5. It is low
+        while old samples predict as well as new ones, and it rises after a drift. NaN without
+        fading.
 
         Examples
         --------
@@ -203,15 +205,15 @@ class Forest(Ensemble, Saved, CheckedParameters):
             Label: any hashable except None and NaN. For a regressor the target: a finite number
             within 1e100 of the first one.
         w
-            Sample weight, from 0 to 1e300. A weight of 0 changes nothing. A weight of 2 has the
-            same effect as learning the sample twice, unless fading, relevance, restarts or a
-            learned vote is used.
+            Sample weight, from 0 to 1e300. A weight of 0 changes nothing. In a classifier, a weight
+            of 2 has the same effect as learning the sample twice, unless fading, relevance,
+            restarts or a learned vote is used; in a regressor, the two differ slightly.
 
         Raises
         ------
         TypeError
             If `x` is not a mapping, or if a value, the label or the weight is of an unsupported
-            type, or a target is no number.
+            type, or a target is not a number.
         ValueError
             If a value is infinite or a date, or, unless `on_mismatch="missing"`, a number for a
             categorical feature or the reverse; if the label is missing or exceeds `n_classes`, or a

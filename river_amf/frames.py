@@ -216,7 +216,9 @@ def read_targets(y: Any, n_rows: int) -> Column:
     """Return targets as a column, of numbers if all are, or raise TypeError or ValueError."""
     values = read_vector("y", y, n_rows)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
-        return Column("y", values.astype(np.float64), np.empty(0, np.int64), [], None)
+        with np.errstate(over="ignore"):  # of a longdouble, which is refused later
+            numbers = values.astype(np.float64)
+        return Column("y", numbers, np.empty(0, np.int64), [], None)
     listed = values if isinstance(values, list) else values.tolist()
     return Column("y", None, np.arange(n_rows), listed, listed)
 

@@ -62,6 +62,11 @@ class Labels:
         """Bytes of the labels and the dict that holds them."""
         return size_of(self.index)
 
+    def read(self, label: Hashable) -> Hashable:
+        """Return what a label holds, if its type is a subclass of a plain one."""
+        held: Hashable = plain(label)
+        return held
+
     def find(self, label: Hashable) -> int | None:
         """Return the index of a label (None if it is new), or raise TypeError if unhashable."""
         try:

@@ -93,7 +93,7 @@ TREE = np.dtype(
         ("recent_loss", "f8"),
         ("usual_loss", "f8"),
         ("variance", "f8"),  # sigma^2, in a regression
-        ("error_weight", "f8"),  # of the squared errors of late that it is the mean of
+        ("error_weight", "f8"),  # of the recent squared errors, whose mean it is
         ("error_squares", "f8"),  # their weighted sum
     ],
     align=True,
@@ -178,7 +178,7 @@ TREND = np.dtype(
 STACK = np.dtype(
     [
         ("n_learned", "i8"),
-        ("weight", "f8"),  # of the squared errors of late
+        ("weight", "f8"),  # of the recent squared errors
         ("error_squares", "f8"),  # their weighted sum
     ],
     align=True,

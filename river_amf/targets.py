@@ -70,6 +70,10 @@ class Targets:
                 return target + 0.0  # not -0.0
         return None
 
+    def read(self, y: Any) -> float:
+        """Return a target as a float; raise if it is not valid."""
+        return as_target(y)
+
     def find(self, y: Any) -> float | None:
         """Return a target less the origin, None if it is the first; raise if it is not valid."""
         number = as_target(y)

@@ -103,7 +103,9 @@ PARAMETERS_OF_NUMBERS = st.fixed_dictionaries(
     optional={
         "max_nodes": st.sampled_from([1, 2, 3, 7, 15]),
         "max_categories": st.sampled_from([1, 2, 3]),
-        "split_intensity": st.sampled_from(["range", "unit"]),
+        "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
+        "vote": st.just("learned"),
+        "trend": st.just("ridge"),
         "on_mismatch": st.just("missing"),
         "split_prior": st.sampled_from([0.2, 0.8]),
         "step": st.sampled_from([0.5, 2.0]),

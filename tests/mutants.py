@@ -44,6 +44,7 @@ KILLED, ALIVE, STALE, BROKEN = "killed", "alive", "stale", "broken"
 # What is hardest to get past comes first, and what compiles again and again last.
 FIRST = [
     "model/test_naive.py",
+    "model/test_naive_regression.py",
     "model/test_invariants.py",
     "model/test_law.py",
     "model/test_fading.py",
@@ -63,6 +64,7 @@ UNCOMPILED = {
     "model/test_invariants.py",
     "model/test_long_lists.py",
     "model/test_naive.py",
+    "model/test_naive_regression.py",
     "model/test_paths.py",
     "model/test_restarts.py",
     "model/test_words.py",

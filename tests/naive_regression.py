@@ -197,21 +197,23 @@ class RegressionNode(GrowingNode):
         """Log-weight of the node by itself: eta times the sum of its log-densities."""
         return self.forest.step * math.fsum(self.log_densities)
 
+    def weigh(self, log_odds: dict["RegressionNode", float]) -> float:
+        """Return log wbar, the weight of all prunings of the subtree.
+
+        Writes the log-odds r_v of each of its nodes against the children, infinite at a leaf.
+        """
+        own = self.log_w()
+        if self.is_leaf():
+            log_odds[self] = math.inf
+            return own
+        b = self.forest.split_prior
+        below = self.left.weigh(log_odds) + self.right.weigh(log_odds)
+        log_odds[self] = math.log1p(-b) - math.log(b) + own - below
+        return log_add(math.log1p(-b) + own, math.log(b) + below)
+
     def log_wbar(self) -> float:
         """Log-weight of all prunings of the subtree."""
-        if self.is_leaf():
-            return self.log_w()
-        b = self.forest.split_prior
-        below = self.left.log_wbar() + self.right.log_wbar()
-        return log_add(math.log1p(-b) + self.log_w(), math.log(b) + below)
-
-    def log_odds(self) -> float:
-        """Log-odds r_v for the node against its children, infinite at a leaf."""
-        if self.is_leaf():
-            return math.inf
-        b = self.forest.split_prior
-        own = math.log1p(-b) - math.log(b) + self.log_w()
-        return own - self.left.log_wbar() - self.right.log_wbar()
+        return self.weigh({})
 
     def prunings(self) -> list[tuple[list["RegressionNode"], float]]:
         """List the prunings T of the subtree: leaves of T, and log pi(T) + sum of their log w."""
@@ -240,11 +242,12 @@ def masses_by_enumeration(path: Sequence[RegressionNode]) -> list[float]:
 
 def masses_by_recursion(path: Sequence[RegressionNode]) -> list[float]:
     """Weigh each node of a path: it takes its own share of what the nodes above leave."""
+    log_odds: dict[RegressionNode, float] = {}
+    path[0].weigh(log_odds)
     masses, remaining = [], 1.0
     for node in path:
-        log_odds = node.log_odds()
-        masses.append(remaining * sigma(log_odds))
-        remaining *= sigma(-log_odds)  # zero at the leaf
+        masses.append(remaining * sigma(log_odds[node]))
+        remaining *= sigma(-log_odds[node])  # zero at the leaf
     return masses
 
 
@@ -270,6 +273,12 @@ class RegressionTree(GrowingTree):
         parent.log_densities = list(below.log_densities)
         parent.share = below.share
 
+    def log_odds(self) -> dict[RegressionNode, float]:
+        """Return the log-odds of all nodes."""
+        found: dict[RegressionNode, float] = {}
+        self.root.weigh(found)
+        return found
+
     def estimates(self, path: Sequence[RegressionNode]) -> list[float]:
         """Estimate the target by each node of a path, root first."""
         found = [self.targets().mean]
@@ -283,14 +292,22 @@ class RegressionTree(GrowingTree):
             return [0.0] * (len(path) - 1) + [1.0]
         return masses_by_enumeration(path) if self.forest.enumerates else masses_by_recursion(path)
 
-    def predict(self, values: dict[int, float]) -> float:
-        """Predict with the average of all prunings, or with the leaf alone."""
+    def predict(self, values: dict[int, float]) -> tuple[float, float]:
+        """Predict with the average of all prunings, or with the leaf alone.
+
+        Returns the estimate, and the variance of the mix of all laws on the path.
+        """
         if self.root is None:
-            return 0.0
-        path = self.path(values)
-        return math.fsum(
-            mass * e for mass, e in zip(self.masses(path), self.estimates(path), strict=True)
-        )
+            return 0.0, 0.0
+        path, center, noise = self.path(values), self.targets().mean, self.noise() or 0.0
+        masses, estimates = self.masses(path), self.estimates(path)
+        prediction = math.fsum(mass * e for mass, e in zip(masses, estimates, strict=True))
+        squares = []
+        for mass, node, prior_mean in zip(masses, path, [center, *estimates], strict=False):
+            for share, law in node.laws():
+                off = location(law, prior_mean) - center
+                squares.append(mass * share * (squared_scale(law, prior_mean, noise) + off * off))
+        return prediction, max(math.fsum(squares) - (prediction - center) ** 2, 0.0)
 
     def learn(self, sample: Sample, split_intensity: Sequence[float], prediction: float) -> None:
         """Grow the tree where the sample requires it, then score and count it along its path.
@@ -300,11 +317,11 @@ class RegressionTree(GrowingTree):
         if self.root is None:
             self.root = self._new_leaf(0.0)
         noise = self.noise()
-        log_odds = {node: node.log_odds() for node in self.nodes()}
+        before = self.log_odds()
         path = self.grow(sample, split_intensity)
         prior_means = [self.targets().mean, *self.estimates(path)[:-1]]
         scores = [node.score(sample, e, noise) for node, e in zip(path, prior_means, strict=True)]
-        self._note_share(path, log_odds, sample.weight)
+        self._note_share(path, self.log_odds() | before, sample.weight)
         for node, (log_p, share) in zip(path, scores, strict=True):
             node.log_densities.append(log_p)
             node.share = share
@@ -315,21 +332,6 @@ class RegressionTree(GrowingTree):
                 error = min(error, FARTHEST**2 * noise)
             self.errors.append((error, sample.weight))
         self.learnt.append((sample.target, sample.weight))
-
-    def variance_of(self, values: dict[int, float]) -> float:
-        """Return the variance of the mix of all laws on a path."""
-        if self.root is None:
-            return 0.0
-        path, center = self.path(values), self.targets().mean
-        terms = []
-        for mass, node, prior_mean in zip(
-            self.masses(path), path, [center, *self.estimates(path)], strict=False
-        ):
-            for share, law in node.laws():
-                off = location(law, prior_mean) - center
-                square = squared_scale(law, prior_mean, self.noise() or 0.0) + off * off
-                terms.append(mass * share * square)
-        return max(math.fsum(terms) - (self.predict(values) - center) ** 2, 0.0)
 
     def targets(self) -> Sums:
         """Sum up all targets that the tree has learned."""
@@ -348,7 +350,7 @@ class RegressionTree(GrowingTree):
 
         Nodes that have been there before the growth still have the odds from before it.
         """
-        shares = [sigma(log_odds.get(node, node.log_odds())) for node in path]
+        shares = [sigma(log_odds[node]) for node in path]
         if not self.forest.use_aggregation:
             shares = [0.0] * (len(path) - 1) + [1.0]
         part, remaining = 0.0, 1.0
@@ -488,9 +490,8 @@ class NaiveRegressor(GrowingForest):
 
     def _heard(self, x: dict[Hashable, Any]) -> tuple[list[float], list[float]]:
         """Return what the trees say of a sample, without trends: locations and variances."""
-        values = [self.encode(x, tree.tree_key) for tree in self.trees]
-        pairs = list(zip(self.trees, values, strict=True))
-        return [t.predict(v) for t, v in pairs], [t.variance_of(v) for t, v in pairs]
+        said = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        return [of_tree for of_tree, _ in said], [variance for _, variance in said]
 
     def _trends(self, row: TrendRow) -> tuple[float, ...]:
         """Return P_1, P_2 and T, or nothing without trends."""

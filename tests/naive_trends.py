@@ -230,6 +230,7 @@ class Trends:
         self.standards: dict[int, NumberStandard] = {}
         self.profiles = Profiles()
         self.phases = draw_phases(key, N_COSINES)
+        self.directions: dict[int, np.ndarray] = {}
         self.cosine_standards = [CosineStandard(SLOW) for _ in range(N_COSINES)]
         self.first = Ridge(FIRST_DECAY, FIRST_RIDGE)
         self.second = Ridge(SECOND_DECAY, SECOND_RIDGE)
@@ -249,7 +250,9 @@ class Trends:
         scale = SCALE * math.sqrt(min(n, FEW_FEATURES) / n) if n else 0.0
         turns = np.zeros(N_COSINES)
         for j in row.numbers:
-            turns += z[j] * draw_directions(self.key, j, N_COSINES)
+            if j not in self.directions:
+                self.directions[j] = draw_directions(self.key, j, N_COSINES)
+            turns += z[j] * self.directions[j]
         return np.cos(self.phases + scale * turns)
 
     def inputs(self, row: TrendRow) -> tuple[np.ndarray, np.ndarray]:
@@ -264,7 +267,9 @@ class Trends:
 
     def predict(self, row: TrendRow) -> tuple[float, float, float]:
         """Return P_1, P_2 and T."""
-        first, second = self.inputs(row)
+        return self._say(*self.inputs(row))
+
+    def _say(self, first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
         p1, p2 = self.first.predict(first), self.second.predict(second)
         return p1, p2, self.stack.say((p1 + p2) / 2, [p1, p2, self.profiles.mean])
 
@@ -276,7 +281,7 @@ class Trends:
     def learn(self, row: TrendRow, target: float, w: float, *, is_first: bool) -> None:
         """Learn a winsorized target; the stack does not learn the first one."""
         inputs = self.inputs(row)
-        p1, p2, trend = self.predict(row)
+        p1, p2, trend = self._say(*inputs)
         base, voters = (p1 + p2) / 2, [p1, p2, self.profiles.mean]
         cosines = self.cosines(row)
         if not is_first:
@@ -319,7 +324,7 @@ class Vote:
     def voters(self, of_trees: Sequence[float], of_trends: Sequence[float]) -> list[float]:
         """List what the voters say."""
         recent = [self.base(of_trees) + errors.mean() for errors in self.recent]
-        return [*self._groups(of_trees), *of_trends, *recent]
+        return [*self._groups(of_trees), *recent, *of_trends]
 
     def predict(self, of_trees: Sequence[float], of_trends: Sequence[float]) -> float:
         """Predict, given what trees (with T) and trends say."""

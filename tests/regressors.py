@@ -21,7 +21,8 @@ REGRESSORS = {
     "relevance": {"split_intensity": "relevance"},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
     "few bytes": {"max_bytes": 250_000},
-    "restarts": {"restart_threshold": 0.01},
+    "learned vote": {"vote": "learned"},
+    "trend": {"trend": "ridge", "max_nodes": 101},
     "adaptive": {"kind": AdaptiveAMFRegressor},
     "adaptive, budget": {"kind": AdaptiveAMFRegressor, "max_nodes": 151},
 }

@@ -5,13 +5,18 @@ From the lowest layer to the highest:
 - `cache`, `libraries`, `compilation`: how functions are compiled, and where the result is cached;
 - `views`, `arrays`: how kernels see the arrays;
 - `answers`, `parts`: what kernels return, and what is compiled only when it is needed;
-- `standardisation`, `cosines`: features as linear models hear them;
+- `standardisation`, `cosines`, `profiles`: features as linear models hear them;
 - `random_numbers`, `boxes`, `intensity`: the building blocks of the Mondrian process;
+- `correlation`: which features are relevant to a real target;
 - `estimates`, `structure`: what nodes predict, and how they are linked;
+- `densities`: what nodes predict of a real target;
 - `store`, `room`: the samples that pure leaves keep, and room for new nodes and samples;
 - `growth`, `expansion`: how trees grow, by extension and in pure cells;
 - `aggregation`, `voices`, `voting`: the average over prunings, linear models, and their vote;
-- `words`, `hearing`: features of which an absent one is 0; what all voices do with a sample;
+- `regression`: how trees predict and learn a real target;
+- `stacking`, `trends`: ridge regressions beside the trees, and how voters are weighed;
+- `intervals`, `target_vote`: the vote on a real target, and how sure it is;
+- `words`, `hearing`: features of which an absent one is 0; what voices and trends do with a sample;
 - `tracing`: the path of one sample and the like, for explanations;
 - `learning`, `blocks`: the kernels that Python calls, for one sample and for a block;
 - `warming`: compiling everything beforehand.
@@ -20,10 +25,12 @@ They follow `river_amf/DESIGN.md` and the papers that it is based on: [AMF] Mour
 Gaiffas, Scornet, *AMF: Aggregated Mondrian Forests for Online Learning* (2021); [MF]
 Lakshminarayanan, Roy, Teh, *Mondrian Forests* (2014); [CTW] Willems, Shtarkov, Tjalkens, *The
 Context-Tree Weighting Method* (1995); [FS] Herbster, Warmuth, *Tracking the Best Expert* (1998).
+DESIGN.md has the other sources.
 
 Notation: node v has counts n_v(c) with sum N_v; there are C classes; a is the Dirichlet parameter,
 eta the step and b the split prior; r_v is called log_odds in the code; log g is the growth of log
-wbar that a child passes on to its parent.
+wbar that a child passes on to its parent. Of a real target, a node has the weight N_v, the mean m_v
+and the sum of squares S_v instead of counts.
 """
 
 from river_amf.kernels import correlation as correlation  # these have parts only

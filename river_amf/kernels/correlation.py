@@ -1,4 +1,4 @@
-"""The relevance of features for a real target (DESIGN.md: real targets).
+"""The relevance of features to a real target (DESIGN.md: relevance to real targets).
 
 It is the larger of the squared correlation and the correlation ratio eta^2 of the target given the
 bucket of the value, less what chance would give, both of the last few hundred samples.

@@ -1,8 +1,8 @@
 """What a node of a regression predicts, and how it learns from a target (DESIGN.md: real targets).
 
 A node keeps the weight N, the mean m and the sum of squares about it S of the targets in its cell.
-With e the estimate of its parent, kappa the prior weight and sigma^2 the scale of the tree's errors
-of late, it predicts Student's t with 2 alpha degrees of freedom, location m + kappa (e - m) /
+With e the estimate of its parent, kappa the prior weight and sigma^2 the mean square of the tree's
+recent errors, it predicts Student's t with 2 alpha degrees of freedom, location m + kappa (e - m) /
 (kappa + N) and squared scale beta (kappa + N + 1) / (alpha (kappa + N)), where alpha = alpha_0 +
 N / 2 and beta = alpha_0 sigma^2 + S / 2 + kappa N (m - e)^2 / (2 (kappa + N)): the law of a normal
 target with unknown mean and variance under the conjugate prior. With fading, it keeps another three

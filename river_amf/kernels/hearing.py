@@ -1,4 +1,4 @@
-"""What the voices do with a single sample: the linear models, and the model of the words."""
+"""What voices, words and trends do with a single sample, beside the trees."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 The range is judged by the first values and by how often later ones are far outside it, so that an
 outlier does not silence a feature (DESIGN.md: outliers). Relevance is how informative a feature has
 recently been about the label: the larger of the correlation ratio eta^2 and Goodman and Kruskal's
-tau (DESIGN.md: relevance).
+tau (DESIGN.md: relevance). `correlation` has that of a real target.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Intervals for a target (DESIGN.md: intervals).
 
-How often errors of late were how large, in units of a scale that the trees give, is counted in
-bins, uniform on u / (1 + |u|). The quantiles of these errors give intervals that keep their
-promise.
+Recent errors, in units of a scale that the trees give, are counted in bins, uniform on
+u / (1 + |u|). The quantiles of these errors give intervals that keep their promise.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from river_amf.layout import LOCATION, N_ERRORS, N_TRENDS, SPREAD
 DECAY = 0.995  # of the errors counted
 HALF = N_ERRORS // 2
 LARGEST_PLACE = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
-LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the squared errors of late
+LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the recent squared errors
 
 
 @hot

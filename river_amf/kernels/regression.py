@@ -24,12 +24,13 @@ from river_amf.layout import FADED_SHARE, LOCATION, MEAN, REGRESSION, SPREAD, SQ
 ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
 LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
-NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be so much smaller:
 LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
+NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be LEAST_VARIANCE of it
 
-
-SMALL = 1e-100  # of sigma^2; above it, densities and their quotients are far from the limits of
-LEAST_GROWTH = -100.0  # float64, if none is TINY and the logarithm of the growth is more than this
+# Densities and their quotients are far from the limits of float64 if sigma^2 is not below SMALL, no
+# density is TINY, and the logarithm of the growth is above LEAST_GROWTH.
+SMALL = 1e-100
+LEAST_GROWTH = -100.0
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=REGRESSION)
@@ -112,7 +113,7 @@ def score_downwards(
 @hot
 def weigh_upwards(tree: Tree, leaf: int, changed: int, growth: float) -> None:
     """Update the odds for a target that has been scored, leaf to root (DESIGN.md: learning)."""
-    # As `aggregate_unit_weight` does for labels.
+    # As `aggregate_unit_weight` does with labels.
     g = 1.0
     index = leaf
     while index != NONE:
@@ -147,7 +148,7 @@ def weigh_logarithms_upwards(
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, task=REGRESSION)
 def judge_tree(forest: Forest, t: int, vote: Array, target: float, weight: float) -> None:
-    """Update sigma^2, given what the tree predicted for a target that it has learned now."""
+    """Update sigma^2, given what the tree predicted for a target that it has just learned."""
     state = forest.trees[t]
     if state["n_heard"] > 0:  # the first time there was no prediction
         error = target - vote[LOCATION]

@@ -1,8 +1,8 @@
 """Stacks: a ridge regression of what a base misses on how far some voters are from it.
 
-With a base p and voters v_k it predicts p + sum_k a_k (v_k - p). All is in units of the base's
-errors of late, so that nothing depends on the unit of the target, and a jump of its level does not
-weigh more than other samples (DESIGN.md: stacks).
+With a base p and voters v_k it predicts p + sum_k a_k (v_k - p). The unit is the root mean square
+of recent errors, so that nothing depends on the unit of the target, and a jump of its level does
+not outweigh all other samples (DESIGN.md: stacks).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ OF_VOTERS, OF_TRENDS = 0, 1  # the stacks
 DECAY = 0.999
 RIDGE = 5.0
 ERROR_DECAY = 0.99  # of the squared errors that say what the unit is
-ENOUGH = 20.0  # weight of these errors, from which on larger ones are drawn in
-LARGEST_ERROR = 10.0  # to so many times their root mean square
+ENOUGH = 20.0  # weight of these errors from which on a larger one is drawn in,
+LARGEST_ERROR = 10.0  # to this many times their root mean square
 NO_ERRORS = 1e-290  # mean square below which nothing is learned
 LARGEST_INPUT = 1e100  # in that unit
 
@@ -34,7 +34,7 @@ def decay_of(factor: float, weight: float) -> tuple[float, float]:
 
 @hot
 def winsorized(stack: Record, error: float) -> float:
-    """An error, drawn in if it is far larger than those of late."""
+    """An error, drawn in if it is far larger than recent ones."""
     weight, squares = stack["weight"], stack["error_squares"]
     if weight > ENOUGH and squares > 0.0:
         limit = LARGEST_ERROR * math.sqrt(squares / weight)
@@ -44,7 +44,7 @@ def winsorized(stack: Record, error: float) -> float:
 
 @hot
 def mean_square(stack: Record) -> float:
-    """The mean of the squared errors of late."""
+    """The mean of the recent squared errors."""
     return stack["error_squares"] / stack["weight"] if stack["weight"] > 0.0 else 0.0
 
 

@@ -1,7 +1,7 @@
 """The vote of a regression: what the forest makes of its trees and trends (DESIGN.md: stacks).
 
-The voters are the trees with even numbers, those with odd numbers, the mean of both corrected by
-its recent errors, and the trends.
+The voters are the trees with even indices, those with odd ones, the mean of both corrected by its
+recent errors, and the trends.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
 
 @hot
 def mean_of_trees(forest: Forest, votes: Array, i: int) -> float:
-    """The mean of the trees; if there are voters, of the trees with even and with odd numbers."""
+    """The mean of the trees; with a stack, the mean of both groups, by even and odd indices."""
     n_trees = len(forest.trees)
     if forest.settings[0]["is_stacked"]:
         return 0.5 * (group_mean(forest, votes, i, 0) + group_mean(forest, votes, i, 1))
@@ -66,7 +66,7 @@ def group_mean(forest: Forest, votes: Array, i: int, first: int) -> float:
 @helper
 def take_voters(forest: Forest, votes: Array, i: int, base: float, voters: Array) -> int:
     """Write the voters, and return their number."""
-    # They are both groups of trees, the mean corrected by recent errors, and the trends.
+    # These are both groups of trees, their mean corrected by recent errors, and the trends.
     counters = forest.counters[0]
     voters[0], voters[1] = group_mean(forest, votes, i, 0), group_mean(forest, votes, i, 1)
     voters[2] = base + recent(counters["fast_errors"], counters["fast_weight"])

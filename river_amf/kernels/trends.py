@@ -1,9 +1,10 @@
 """Trends: ridge regressions beside the trees of a regression, which cannot follow slopes.
 
 One hears the features and their profiles at a fast pace, the other the features and random cosines
-of them, which can follow any smooth function, at a slow one. They are solved by Gauss-Seidel steps,
-some for each sample, which never diverge, as the sums with the ridge are positive definite
-(DESIGN.md: trends). A stack of both is the trend, and half of the trees learn what it leaves.
+of them, which can follow any smooth function, at a slow one. Each sample brings them closer to
+their solution by some Gauss-Seidel steps, which never diverge, as the sums with the ridge are
+positive definite (DESIGN.md: trends). A stack of both is the trend, and half of the trees learn
+what it leaves.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ SHORT_LIST = [
     "model/test_stateful.py",
     "model/test_long_lists.py",
     "model/test_restarts.py",
+    "model/test_regression.py",
     "model/test_paths.py::test_a_walk_goes_where_the_table_of_nodes_says",
     "model/test_room.py::test_a_sample_that_needs_room_in_the_middle_is_stored_once",
     "tools/test_inspection.py",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from generated import PARAMETERS_OF_NUMBERS, streams_of_numbers
 from hypothesis import given, settings
+from regressors import ends
 
 from river_amf import AMFRegressor, inspection
 from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
@@ -15,6 +16,15 @@ from river_amf.settings import begin
 TOLERANCE = 1e-10  # of predictions, relative to the range of the targets
 ROUNDING = 1e-14  # of sums of squares, relative to the square of the range
 
+ADAPTIVE = {
+    "n_estimators": 4,
+    "fading_factor": 0.5,
+    "split_intensity": "relevance",
+    "split_prior": 0.7,
+    "vote": "learned",
+    "trend": "ridge",
+    "max_nodes": 101,
+}
 LONGER = {
     "plain": {},
     "budget": {"max_nodes": 101},
@@ -23,6 +33,12 @@ LONGER = {
     "fading": {"fading_factor": 0.5},
     "fading, budget": {"fading_factor": 0.7, "max_nodes": 51, "split_prior": 0.7, "step": 2.0},
     "hardly any fading": {"fading_factor": 1 - 1e-12},
+    "relevance": {"split_intensity": "relevance"},
+    "learned vote": {"vote": "learned", "n_estimators": 4},
+    "trend": {"trend": "ridge", "n_estimators": 3},
+    "trend, one tree": {"trend": "ridge", "vote": "learned", "n_estimators": 1},
+    "adaptive": ADAPTIVE,
+    "adaptive, unit": ADAPTIVE | {"split_intensity": "unit", "max_categories": 5},
     "nothing but fading": {"fading_factor": 1e-12, "max_categories": 5},
 }
 
@@ -32,7 +48,8 @@ def pair(n_estimators=2, **parameters):
     model = AMFRegressor(n_estimators=n_estimators, seed=5, **parameters)
     arena = begin(model)
     random_states, keys = arena.trees["random_state"].tolist(), arena.trees["key"].tolist()
-    return model, naive.NaiveRegressor(random_states, keys, **parameters)
+    trend_key = int(arena.trends["key"][-1]) if len(arena.trends) else 0
+    return model, naive.NaiveRegressor(random_states, keys, trend_key=trend_key, **parameters)
 
 
 def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
@@ -40,6 +57,7 @@ def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
     table = inspection.node_table(model, tree).set_index("node")
     names, arena = list(model._features), model._arena
     own = reference.trees[tree]
+    log_odds = own.log_odds()
     if own.root is None:
         assert len(table) == 0
         return
@@ -70,7 +88,7 @@ def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
         else:
             assert row["feature"] == names[node.feature]
             assert row["threshold"] == pytest.approx(node.threshold, rel=1e-12, abs=1e-300)
-            assert row["log_odds"] == pytest.approx(node.log_odds(), rel=1e-9, abs=1e-9)
+            assert row["log_odds"] == pytest.approx(log_odds[node], rel=1e-9, abs=1e-9)
             pending += [(int(row["left"]), node.left), (int(row["right"]), node.right)]
     assert n_nodes == len(table)
     assert arena.trees["random_state"][tree] == own.random.state
@@ -84,6 +102,9 @@ def check_same_state(model, reference):
         if not column.is_categorical:
             assert tuple(arena.ranges[:, j]) == (column.range.low, column.range.high)
             assert arena.features["credit"][j] == pytest.approx(column.range.credit, abs=1e-12)
+        if model.split_intensity == "relevance":
+            relevance = column.relevance(reference.n_learnt)
+            assert arena.features["relevance"][j] == pytest.approx(relevance, abs=1e-9)
     if model.fading_factor is not None:
         assert model.fading_share == pytest.approx(reference.fading_share(), rel=1e-9)
 
@@ -91,10 +112,14 @@ def check_same_state(model, reference):
 def learn_both(model, reference, stream, tolerance=TOLERANCE):
     """Let both learn a stream, and compare every prediction; return the range of the targets."""
     first, scale = next((float(y) for _, y, w in stream if w > 0), 0.0), 0.0
-    for x, y, w in stream:
+    for i, (x, y, w) in enumerate(stream):
         expected = reference.predict_one(x)
         close = pytest.approx(expected, rel=1e-15, abs=tolerance * scale)
         assert model.predict_one(x) == close
+        if i % 7 == 0:
+            expected = reference.predict_interval_one(x, 0.8)
+            close = pytest.approx(expected, rel=1e-9, abs=10 * tolerance * scale)
+            assert ends(model.predict_interval_one(x, 0.8)) == close
         model.learn_one(x, y, w)
         reference.learn_one(x, y, w)
         if w > 0:
@@ -138,11 +163,32 @@ def long_stream(n_samples=300):
 def test_a_longer_stream_equals_the_reference(parameters):
     model, reference = pair(**parameters)
     scale = learn_both(model, reference, list(long_stream()))
+    for tree in range(model.n_estimators):
+        check_same_tree(model, reference, tree, scale)
+    check_same_state(model, reference)
+
+
+def wide_stream(n_samples, n_columns):
+    """Yield many numbers, some of which come late, and more categories than have slots."""
+    for i in range(n_samples):
+        n = n_columns if i > n_samples // 2 else n_columns // 2
+        x = {f"x{j:03}": (i * (7 + 2 * j)) % (29 + j) for j in range(n)}
+        x |= {"kind": f"kind {i * 17 % 90}", "gap": None if i % 3 else i % 5}
+        yield x, x["x000"] - x["x001"] + 3.0 * (x["kind"] > "kind 4"), (1.0, 0.5, 2.0)[i % 3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_columns", [14, 140])
+def test_many_columns_share_the_inputs_of_trends(n_columns):
+    # with 14 the scale of the cosines changes as columns come; 140 are folded twice
+    model, reference = pair(**ADAPTIVE | {"n_estimators": 2})
+    scale = learn_both(model, reference, list(wide_stream(110, n_columns)))
     for tree in range(2):
         check_same_tree(model, reference, tree, scale)
     check_same_state(model, reference)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fading_factor", [None, 0.5])
 def test_a_jump_after_a_thousand_equal_targets(fading_factor):
     model, reference = pair(n_estimators=1, fading_factor=fading_factor, max_nodes=15)

@@ -141,7 +141,7 @@ def test_the_samples_of_a_cell_are_those_of_its_halves(stream, parameters):
 )
 def test_a_tree_grows_by_the_density_it_gave(stream, parameters):
     # the density of the average is the average of the densities
-    model = forest(**(parameters | {"step": 1.0}))
+    model = forest(**(parameters | {"step": 1.0, "trend": None}))
     for x, y, _ in stream:
         before = {tree: tree.root and tree.root.log_wbar() for tree in model.trees}
         n_nodes = {tree: len(tree.nodes()) for tree in model.trees}

@@ -10,6 +10,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 
 WHEREVER = "model/test_room.py::test_wherever_memory_is_short_the_arrays_stay_in_step"
+NUMBERS = "model/test_naive_regression.py::test_a_longer_stream_equals_the_reference"
 BLOCKS = "dataframes/test_many.py::test_a_block_is"
 
 # in parts of similar run time; each runs in its own process
@@ -27,6 +28,11 @@ SHORT_LIST = {
         f"{BLOCKS}_predicted_then_learnt_like_its_rows[default-pandas]",
         f"{BLOCKS}_predicted_then_learnt_like_its_rows[adaptive, budget-pandas]",
     ],
+    "numbers": [
+        f"{NUMBERS}[fading, budget]",
+        f"{NUMBERS}[trend, one tree]",
+        "dataframes/test_many_numbers.py::test_the_number_of_threads_changes_no_result[fading-2]",
+    ],
     "long lists": ["model/test_long_lists.py"],
     "room": [
         f"{WHEREVER}[plain-23]",
@@ -43,6 +49,7 @@ SHORT_LIST = {
 }
 LONG_LIST = [
     "model/test_naive.py",
+    "model/test_naive_regression.py",
     "model/test_invariants.py",
     "model/test_restarts.py",
     "model/test_room.py",

@@ -18,7 +18,7 @@ from river import base
 from river.conf import Interval
 from scipy import stats
 
-from river_amf import AMFRegressor
+from river_amf import AdaptiveAMFRegressor, AMFRegressor
 
 # Targets -----------------------------------------------------------------------------------------
 
@@ -257,6 +257,58 @@ def test_what_is_learned_is_predicted(kind):
     assert np.mean(errors) < 0.15 * np.var(spread)
 
 
+def smooth(rng):
+    """Draw five features and a smooth function of them."""
+    x = {name: rng.random() for name in "abcde"}
+    curve = math.sin(math.pi * x["a"] * x["b"]) + 2.0 * (x["c"] - 0.5) ** 2 + x["d"]
+    return x, curve
+
+
+def median_error(model, rng, n_samples, change):
+    """Return the median distance from the truth of what is predicted for new samples."""
+    errors = []
+    for i in range(n_samples):
+        x, truth = smooth(rng)
+        errors.append(abs(model.predict_one(x) - truth - change(i)))
+        model.learn_one(x, truth + change(i) + rng.gauss(0.0, 0.3))
+    return float(np.median(errors))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("outlier", [1e6, -1e9, 1e90])
+def test_one_absurd_target_does_little_harm(outlier):
+    rng = random.Random(6)
+    model = AdaptiveAMFRegressor(seed=1)
+    before = median_error(model, rng, 1500, lambda i: 0.0)
+    model.learn_one(smooth(rng)[0], outlier)
+    assert median_error(model, rng, 1500, lambda i: 0.0) < before
+
+
+@pytest.mark.slow
+def test_the_adaptive_forest_follows_a_jump_of_the_level():
+    rng = random.Random(7)
+    model = AdaptiveAMFRegressor(seed=1)
+    median_error(model, rng, 1500, lambda i: 0.0)
+    median_error(model, rng, 500, lambda i: 100.0)
+    assert median_error(model, rng, 1000, lambda i: 100.0) < 0.3  # the noise
+
+
+@pytest.mark.slow
+def test_after_a_drift_the_adaptive_forest_is_ahead():
+    rng = random.Random(8)
+    errors = []
+    for kind in (AMFRegressor, AdaptiveAMFRegressor):
+        rng, model, squares = random.Random(8), kind(seed=1), []
+        for i in range(3000):
+            x, truth = smooth(rng)
+            y = (truth if i < 1500 else -2.0 * truth) + rng.gauss(0.0, 0.1)
+            if i >= 1600:
+                squares.append((model.predict_one(x) - y) ** 2)
+            model.learn_one(x, y)
+        errors.append(np.mean(squares))
+    assert errors[1] < 0.3 * errors[0]
+
+
 # Bounds ------------------------------------------------------------------------------------------
 
 
@@ -339,6 +391,21 @@ def test_intervals_cover_what_they_promise(kind, law):
         model.learn_one(x, y)
     for level in levels:
         assert hits[level] / n_asked == pytest.approx(level, abs=0.025), level
+
+
+@pytest.mark.slow
+@kinds
+def test_intervals_keep_their_promise_through_a_drift(kind):
+    rng = random.Random(13)
+    model, hits = kind(seed=1), []
+    for i in range(6000):
+        x, truth = smooth(rng)
+        y = (truth if i < 3000 else 3.0 - truth) + rng.gauss(0.0, 0.1 if i < 4500 else 0.5)
+        lower, upper = ends(model.predict_interval_one(x))
+        hits.append(lower <= y <= upper)
+        model.learn_one(x, y)
+    for start in range(1000, 6000, 1000):
+        assert 0.85 <= np.mean(hits[start : start + 1000]) <= 0.95, start
 
 
 @pytest.mark.slow

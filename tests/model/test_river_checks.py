@@ -6,14 +6,23 @@ import pytest
 from river import base, checks, preprocessing
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    OnlineDummyClassifier,
+)
 
 # All checks run for each public estimator with its defaults, and for a pipeline.
 AS_THEY_ARE = {
     "forest": AMFClassifier(),
     "adaptive": AdaptiveAMFClassifier(),
     "dummy": OnlineDummyClassifier(),
+    "regressor": AMFRegressor(),
+    "adaptive regressor": AdaptiveAMFRegressor(),
     "scaler | forest": preprocessing.StandardScaler() | AMFClassifier(),
+    "scaler | regressor": preprocessing.StandardScaler() | AMFRegressor(),
 }
 # Parameters change what a forest keeps, and so the checks of that alone.
 VARIANTS = {
@@ -23,6 +32,10 @@ VARIANTS = {
     "fading": AMFClassifier(n_estimators=3, fading_factor=0.5, split_pure=True),
     "words": AdaptiveAMFClassifier(n_estimators=3, absent="zero"),
     "learned vote": AMFClassifier(n_estimators=3, vote="learned", split_intensity="relevance"),
+    "scaled target": preprocessing.TargetStandardScaler(AMFRegressor(n_estimators=3)),
+    "regressor, budget": AdaptiveAMFRegressor(n_estimators=3, max_nodes=15, seed=42),
+    "regressor, trend": AMFRegressor(n_estimators=3, trend="ridge"),
+    "regressor, vote": AMFRegressor(n_estimators=3, vote="learned", use_aggregation=False),
 }
 STATEFUL = {
     "check_learn_one",
@@ -79,7 +92,8 @@ def test_river_check(model, check):
 
 
 def test_the_checks_of_what_is_kept_are_among_river_s():
-    assert {check.__name__ for check in checks.yield_checks(AMFClassifier())} >= STATEFUL
+    for model in (AMFClassifier(), AMFRegressor()):
+        assert {check.__name__ for check in checks.yield_checks(model)} >= STATEFUL
 
 
 def test_no_check_is_skipped():
@@ -87,7 +101,8 @@ def test_no_check_is_skipped():
 
 
 def test_no_public_estimator_is_left_out():
-    assert {*PUBLIC_ESTIMATORS} == {AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier}
+    kinds = {AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor}
+    assert {*PUBLIC_ESTIMATORS} == kinds | {OnlineDummyClassifier}
     for estimator in PUBLIC_ESTIMATORS:
         assert any(
             type(model) is estimator and model._get_params() == estimator()._get_params()

@@ -10,11 +10,13 @@ from contextlib import suppress
 import pandas as pd
 import pytest
 import tables
+from regressors import NUMBERS, fresh, kinds, trained
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, engine, inspection, layout, state
 
 GROWING = ["grow_nodes", "grow_boxes", "fit_rows", "extended"]
+ORIGINAL = {name: getattr(state.Arena, name) for name in GROWING}
 
 
 @pytest.fixture
@@ -83,6 +85,25 @@ def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(short_of
                 assert pickle.dumps(model) == before
     assert set(short_of_memory) >= {"grow_nodes", "extended"}
     check_same(model, reference_of(name))
+
+
+@pytest.mark.slow
+@kinds
+def test_a_regression_for_which_there_is_no_room_stays_as_it_was(short_of_memory, kind):
+    model, samples = fresh(kind=kind), NUMBERS[:450]
+    for x, y, w in samples:
+        before = pickle.dumps(model)
+        while True:
+            try:
+                model.learn_one(x, y, w)
+                break
+            except MemoryError:
+                assert pickle.dumps(model) == before
+    assert set(short_of_memory) >= {"grow_nodes", "grow_boxes", "extended"}
+    with pytest.MonkeyPatch.context() as patched:
+        for name in GROWING:
+            patched.setattr(state.Arena, name, ORIGINAL[name])
+        assert pickle.dumps(model) == pickle.dumps(trained(samples, kind=kind))
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
 HERE = Path(__file__).resolve().parent
 TESTS = HERE.parent
@@ -136,6 +136,15 @@ def _warm_up() -> None:
             model.learn_one({"a": i}, i % 2)
             model.predict_one({"a": i})
         model.predict_proba_then_learn_many(frame, [*range(40)])
+        model.debug_one({"a": 1})
+        model.__getstate__()
+    for kind in (AMFRegressor, AdaptiveAMFRegressor):
+        model = kind(n_estimators=2, n_jobs=2, seed=1)
+        for i in range(3):
+            model.learn_one({"a": i}, i % 2)
+            model.predict_interval_one({"a": i})
+        model.predict_then_learn_many(frame, [*range(40)])
+        model.predict_interval_many(frame)
         model.debug_one({"a": 1})
         model.__getstate__()
 

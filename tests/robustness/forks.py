@@ -21,8 +21,11 @@ from subjects import (
     PROBES,
     Sample,
     answers,
-    check_rows,
+    ask_many,
+    ask_one,
+    check_answers,
     check_sound,
+    label_for,
     learn,
     loaded,
     n_learnt,
@@ -36,14 +39,14 @@ LATE = 20.0  # seconds within which a child has to be done
 SOUND, CORRUPT = 0, 7
 
 
-def _plain(part: list[Sample]) -> tuple[pd.DataFrame, list[Any]]:
+def _plain(model: Any, part: list[Sample]) -> tuple[pd.DataFrame, list[Any]]:
     """Return samples as a dataframe and labels, without the arrays of pyarrow."""
     # whose own locks do not survive a fork
     frame = pd.DataFrame([x for x, _ in part], dtype=object)
-    return frame, [label for _, label in part]
+    return frame, [label_for(model, label) for _, label in part]
 
 
-QUESTIONS, _ = _plain(samples(random.Random(3), 60))
+QUESTIONS, _ = _plain(None, samples(random.Random(3), 60))
 
 
 def _in_child(model: Any, seed: int) -> int:
@@ -52,8 +55,8 @@ def _in_child(model: Any, seed: int) -> int:
     try:
         rng = random.Random(seed)
         learn(model, samples(rng, 5, arrivals=5))
-        model.learn_many(*_plain(samples(rng, 50)))
-        check_rows(model.predict_proba_many(QUESTIONS))
+        model.learn_many(*_plain(model, samples(rng, 50)))
+        check_answers(model, ask_many(model, QUESTIONS))
         n_learnt(model)
         copies = [loaded(saved(model)), pickle.loads(pickle.dumps(model))]
         assert len({answers(forest) for forest in (model, *copies)}) == 1
@@ -150,7 +153,7 @@ def forks_beside_learning(rng: random.Random, seconds: float) -> None:
     model = _begun(rng)
     calls = [
         lambda: learn(model, samples(rng, 10)),
-        lambda: model.learn_many(*_plain(samples(rng, 100))),
+        lambda: model.learn_many(*_plain(model, samples(rng, 100))),
     ]
     _fork_beside(rng, seconds, model, rng.choice(calls))
     n_learnt(model)
@@ -160,8 +163,8 @@ def forks_beside_reading(rng: random.Random, seconds: float) -> None:
     """Fork while a thread predicts or copies."""
     model = _begun(rng)
     calls = [
-        partial(model.predict_proba_one, PROBES[0]),
-        partial(model.predict_proba_many, QUESTIONS),
+        partial(ask_one, model, PROBES[0]),
+        partial(ask_many, model, QUESTIONS),
         partial(pickle.dumps, model),
     ]
     _fork_beside(rng, seconds, model, rng.choice(calls))
@@ -239,7 +242,7 @@ def forks_broken_off(rng: random.Random, seconds: float) -> None:
         with suppress(ChildProcessError):
             os.waitpid(-1, 0)
         threads = [
-            threading.Thread(target=model.predict_proba_one, args=(question,), daemon=True)
+            threading.Thread(target=ask_one, args=(model, question), daemon=True)
             for model in models
         ]
         for thread in threads:

@@ -20,7 +20,9 @@ from subjects import (
     PROBES,
     Sample,
     answers,
-    check_proba,
+    ask_many,
+    ask_one,
+    check_answer,
     check_same,
     check_sound,
     frame_of,
@@ -42,10 +44,11 @@ def uses(model: Any, sample: Sample) -> dict[str, Callable[[], object]]:
             model.save(Path(folder, "model.amf"))
 
     return {
-        "predict_proba_one": partial(model.predict_proba_one, PROBES[0]),
-        "predict_proba_many": partial(model.predict_proba_many, PROBE_FRAME),
-        "learn_one": partial(model.learn_one, *sample),
-        "learn_many": partial(model.learn_many, *frame_of([sample])),
+        "ask_one": partial(ask_one, model, PROBES[0]),
+        "predict_one": partial(model.predict_one, PROBES[0]),
+        "ask_many": partial(ask_many, model, PROBE_FRAME),
+        "learn_one": partial(learn, model, [sample]),
+        "learn_many": partial(model.learn_many, *frame_of(model, [sample])),
         "save": save,
         "pickle": partial(pickle.dumps, model),
         "deepcopy": partial(copy.deepcopy, model),
@@ -99,11 +102,11 @@ def learn_all(model: Any, rng: random.Random) -> list[Sample]:
     for _ in range(8):
         part = samples(rng, rng.choice([1, 60]), arrivals=2)
         if len(part) == 1:
-            model.learn_one(*part[0])
+            learn(model, part)
         else:
-            model.learn_many(*frame_of(part))
+            model.learn_many(*frame_of(model, part))
         learnt += part
-        check_proba(model.predict_proba_one(PROBES[0]))
+        check_answer(model, ask_one(model, PROBES[0]))
     return learnt
 
 
@@ -131,7 +134,9 @@ def handlers_with_another_model(rng: random.Random, seconds: float) -> None:
         model, other = (KINDS[kind](n_jobs=rng.choice([1, 2])) for _ in range(2))
         learn(other, samples(rng, 30))
         block = samples(rng, 60)
-        calls = uses(other, block[0]) | {"block": partial(other.learn_many, *frame_of(block))}
+        calls = uses(other, block[0]) | {
+            "block": partial(other.learn_many, *frame_of(other, block))
+        }
         with Handler(rng, calls[rng.choice(sorted(calls))]) as handler:
             learnt = learn_all(model, rng)
         if handler.outcomes["refused"]:
@@ -155,8 +160,8 @@ def handlers_beside_threads(rng: random.Random, seconds: float) -> None:
 
     calls = [
         lambda: learn(model, samples(rng, 3)),
-        partial(model.predict_proba_many, PROBE_FRAME),
-        lambda: check_proba(model.predict_proba_one(PROBES[0])),
+        partial(ask_many, model, PROBE_FRAME),
+        lambda: check_answer(model, ask_one(model, PROBES[0])),
     ]
     threads = [threading.Thread(target=repeat, args=(call,), daemon=True) for call in calls]
     interval = sys.getswitchinterval()
@@ -167,7 +172,7 @@ def handlers_beside_threads(rng: random.Random, seconds: float) -> None:
         with Handler(rng, lambda: rng.choice([*uses(model, samples(rng, 1)[0]).values()])()):
             end = time.monotonic() + seconds
             while time.monotonic() < end:
-                model.learn_many(*frame_of(samples(rng, 40)))
+                model.learn_many(*frame_of(model, samples(rng, 40)))
                 answers(model)
     finally:
         over.set()
@@ -209,7 +214,7 @@ def labels_that_meddle(rng: random.Random, seconds: float) -> None:
         model = KINDS["plain"]()
         sample = {"a": 1.0, "b": 2.0}, "plain"
         learn(model, [sample])
-        name = rng.choice(["predict_proba_one", "learn_one", "node_table", "predict_proba_many"])
+        name = rng.choice(["ask_one", "learn_one", "node_table", "ask_many"])
         for _ in range(20):
             meddler = Meddler(f"label {rng.randrange(2)}", uses(model, sample)[name])
             model.learn_one({"a": rng.random(), "b": 1.0}, meddler)

@@ -21,9 +21,12 @@ from subjects import (
     KINDS,
     PROBE_FRAME,
     PROBES,
+    ask_many,
+    ask_one,
     check_rows,
     check_same,
     check_sound,
+    label_for,
     learn,
     n_learnt,
     samples,
@@ -32,10 +35,19 @@ from twins import TRIALS, Trial, by_block, by_test_then_train, state_left
 
 import river_amf
 import river_amf.sklearn
-from river_amf import OnlineDummyClassifier, engine, inspection, sparse, state, vocabulary, words
+from river_amf import (
+    OnlineDummyClassifier,
+    engine,
+    inspection,
+    sparse,
+    state,
+    targets,
+    vocabulary,
+    words,
+)
 
 ERRORS = (KeyboardInterrupt, TimeoutError)
-CORE = {module.__file__ for module in (engine, state, sparse, vocabulary, words)}
+CORE = {module.__file__ for module in (engine, state, sparse, targets, vocabulary, words)}
 NEXT = 5e-5  # seconds from one signal to the next at least: more than the handler takes
 A_FEW = 15  # steps of a short attack
 
@@ -108,9 +120,9 @@ def seconds_of(call: Callable[[], object]) -> float:
 def reads(model: Any) -> list[Callable[[], object]]:
     """Return calls that do not change a model."""
     return [
-        lambda: model.predict_proba_one(PROBES[0]),
+        lambda: ask_one(model, PROBES[0]),
         lambda: model.predict_one(PROBES[1]),
-        lambda: model.predict_proba_many(PROBE_FRAME),
+        lambda: ask_many(model, PROBE_FRAME),
         lambda: model.predict_many(PROBE_FRAME),
         lambda: pickle.dumps(model),
         lambda: copy.deepcopy(model),
@@ -128,7 +140,8 @@ def interrupted_samples(rng: random.Random, seconds: float) -> None:
         make = KINDS[rng.choice(sorted(KINDS))]
         model = make(max_nodes=rng.choice([31, None]))
         twin = copy.deepcopy(model)
-        for x, label in samples(rng, 150, arrivals=rng.choice([1, 10])):
+        for x, name in samples(rng, 150, arrivals=rng.choice([1, 10])):
+            label = label_for(model, name)
             states = [pickle.dumps(twin)]
             duration = seconds_of(partial(twin.learn_one, x, label))
             states.append(pickle.dumps(twin))
@@ -270,7 +283,7 @@ def interrupts_beside_threads(rng: random.Random, seconds: float) -> None:
         while not over.is_set():
             call()
 
-    calls = [learn_more, partial(model.predict_proba_many, PROBE_FRAME)]
+    calls = [learn_more, partial(ask_many, model, PROBE_FRAME)]
     threads = [threading.Thread(target=repeat, args=(call,), daemon=True) for call in calls]
     for thread in threads:
         thread.start()

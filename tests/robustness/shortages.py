@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from interrupts import chosen_trial, steps
-from subjects import KINDS, PROBE_FRAME, answers, check_sound, learn, samples
+from subjects import KINDS, PROBE_FRAME, answers, ask_many, check_sound, learn, samples
 from twins import Trial, by_block, by_one, state_left
 
 from river_amf import (
@@ -20,14 +20,17 @@ from river_amf import (
     encoding,
     engine,
     frames,
+    regressor,
     sparse,
     sparse_rows,
     state,
+    targets,
     vocabulary,
     words,
 )
 
-MODULES = (state, encoding, columns, engine, frames, sparse, sparse_rows, vocabulary, words)
+MODULES = (state, encoding, columns, engine, frames, regressor, targets)
+MODULES += (sparse, sparse_rows, vocabulary, words)
 ALLOCATING = frozenset(
     {"arange", "array", "asarray", "empty", "full", "full_like", "ones", "where", "zeros"}
     | {"empty_like", "zeros_like", "unique", "flatnonzero", "isnan", "argsort", "ascontiguousarray"}
@@ -107,7 +110,7 @@ def failing_reads(rng: random.Random, seconds: float) -> None:
     model = KINDS[rng.choice(sorted(KINDS))](n_jobs=rng.choice([1, 2]))
     learn(model, samples(rng, rng.randrange(1, 100)))
     content = pickle.dumps(model)
-    reads = [partial(model.predict_proba_many, PROBE_FRAME), partial(answers, model)]
+    reads = [partial(ask_many, model, PROBE_FRAME), partial(answers, model)]
     reads += [partial(pickle.dumps, model), partial(pickle.loads, content)]
     for call in reads:
         for step in steps(rng, failing(call, 0), seconds):

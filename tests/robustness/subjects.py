@@ -11,9 +11,15 @@ import numpy as np
 import pandas as pd
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    inspection,
+)
 
-Sample = tuple[dict[Any, Any], Any]
+Sample = tuple[dict[Any, Any], Any]  # features, and a label, which regressors learn as a number
 
 KINDS = {
     "plain": lambda **given: AMFClassifier(**({"n_estimators": 4, "seed": 7} | given)),
@@ -33,12 +39,34 @@ KINDS = {
             | given
         )
     ),
+    "numbers": lambda **given: regressor(AMFRegressor, {"fading_factor": 0.7} | given),
+    "adaptive numbers": lambda **given: regressor(AdaptiveAMFRegressor, {"max_nodes": 301} | given),
+    "bounded numbers": lambda **given: regressor(
+        AdaptiveAMFRegressor, {"max_categories": 16, "max_bytes": 400_000} | given
+    ),
 }
 
 ESTIMATORS = (
     *("AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier"),
     *("AMFRegressor", "AdaptiveAMFRegressor"),
 )
+
+
+def regressor(kind: Any, given: dict[str, Any]) -> Any:
+    """Return a forest for numbers, which has no restarts."""
+    given = {name: value for name, value in given.items() if name != "restart_threshold"}
+    return kind(**({"n_estimators": 4, "seed": 7} | given))
+
+
+def is_regressor(model: Any) -> bool:
+    """Whether a forest learns numbers."""
+    return isinstance(model, AMFRegressor)
+
+
+def label_for(model: Any, label: str) -> Any:
+    """Return a label, or the number in its place if the forest learns numbers."""
+    return sum(label.encode()) / 7 if is_regressor(model) else label
+
 
 PROBES: list[dict[Any, Any]] = [
     {"a": 0.3, "b": 2.0, "color": "color 1"},
@@ -87,9 +115,9 @@ def bags(rng: random.Random, n_samples: int, n_words: int = 60) -> list[Sample]:
     return result
 
 
-def frame_of(part: list[Sample]) -> tuple[pd.DataFrame, list[Any]]:
-    """Return samples as a dataframe and labels."""
-    return pd.DataFrame([x for x, _ in part]), [label for _, label in part]
+def frame_of(model: Any, part: list[Sample]) -> tuple[pd.DataFrame, list[Any]]:
+    """Return samples as a dataframe and labels for a model."""
+    return pd.DataFrame([x for x, _ in part]), [label_for(model, label) for _, label in part]
 
 
 PROBE_FRAME = pd.DataFrame([*PROBES, *(x for x, _ in samples(random.Random(3), 60))])
@@ -98,8 +126,48 @@ PROBE_FRAME = pd.DataFrame([*PROBES, *(x for x, _ in samples(random.Random(3), 6
 def learn(model: Any, part: list[Sample]) -> Any:
     """Let a model learn samples one by one; returns it."""
     for x, label in part:
-        model.learn_one(x, label)
+        model.learn_one(x, label_for(model, label))
     return model
+
+
+def ask_one(model: Any, x: dict[Any, Any]) -> dict[Any, float]:
+    """Return probabilities, or an interval from a regressor."""
+    if is_regressor(model):
+        interval = model.predict_interval_one(x)
+        return {"lower": interval.lower, "upper": interval.upper}
+    return model.predict_proba_one(x)
+
+
+def ask_many(model: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return probabilities, or intervals from a regressor."""
+    if is_regressor(model):
+        return model.predict_interval_many(frame)
+    return model.predict_proba_many(frame)
+
+
+def ask_then_learn(model: Any, part: list[Sample]) -> Any:
+    """Test, then train on samples as a block; return probabilities or predictions."""
+    if is_regressor(model):
+        return model.predict_then_learn_many(*frame_of(model, part)).to_frame()
+    return model.predict_proba_then_learn_many(*frame_of(model, part))
+
+
+def check_answer(model: Any, answer: dict[Any, float]) -> None:
+    """Check probabilities of a model that may have learned nothing, or an interval."""
+    if is_regressor(model):
+        assert math.isfinite(answer["lower"]), answer
+        assert answer["lower"] <= answer["upper"] < math.inf, answer
+    else:
+        check_proba(answer, may_be_empty=True)
+
+
+def check_answers(model: Any, answers: Any) -> None:
+    """Check the probabilities of a block, or its intervals or predictions."""
+    if is_regressor(model):
+        ends = np.asarray(answers)
+        assert np.isfinite(ends).all() and (ends[:, 0] <= ends[:, -1]).all(), answers
+    else:
+        check_rows(answers)
 
 
 def check_proba(proba: dict[Any, float], *, may_be_empty: bool = False) -> None:
@@ -119,10 +187,14 @@ def check_rows(proba: Any) -> None:
 
 
 def root_counts(model: Any, tree: int = 0) -> dict[Any, float]:
-    """Return how many samples of each label a tree has learned."""
+    """Return how many samples of each label, or of all, a tree has learned."""
     table = inspection.node_table(model, tree)
-    roots = table["parent"] < 0
-    return {} if table.empty else dict(table["counts"][roots].iloc[0])
+    root = table[table["parent"] < 0]
+    if table.empty:
+        return {}
+    if is_regressor(model):
+        return {"all": float(root["n_samples"].iloc[0])}
+    return dict(root["counts"].iloc[0])
 
 
 def n_learnt(model: Any) -> int:
@@ -140,8 +212,11 @@ def check_tree(model: Any, tree: int) -> None:
     if table.empty:
         return
     n_samples, left, right = (table[name].to_numpy() for name in ("n_samples", "left", "right"))
-    totals = [sum(counts.values()) for counts in table["counts"]]
-    assert np.allclose(totals, n_samples, rtol=1e-9), "counts of labels"
+    if is_regressor(model):
+        assert np.isfinite(table[["mean", "std"]]).all(axis=None), "laws of targets"
+    else:
+        totals = [sum(counts.values()) for counts in table["counts"]]
+        assert np.allclose(totals, n_samples, rtol=1e-9), "counts of labels"
     split = np.flatnonzero(left >= 0)
     parts = n_samples[left[split]] + n_samples[right[split]]
     assert np.allclose(parts, n_samples[split], rtol=1e-9), "counts of children"
@@ -168,13 +243,19 @@ def loaded(content: bytes) -> Any:
 
 def answers(model: Any) -> tuple[Any, ...]:
     """Return what a model predicts for the probes."""
-    return tuple(tuple(model.predict_proba_one(x).items()) for x in PROBES)
+    if is_regressor(model):
+        return tuple(
+            (*ask_one(model, x).values(), model.predict_one(x), model.predict_interval_one(x, 0.5))
+            for x in PROBES
+        )
+    return tuple(tuple(ask_one(model, x).items()) for x in PROBES)
 
 
 def check_same(model: Any, twin: Any) -> None:
     """Check that two forests are equal: in predictions and, bit for bit, in all that they hold."""
     assert answers(model) == answers(twin), "other predictions"
-    assert model.predict_proba_many(PROBE_FRAME).equals(twin.predict_proba_many(PROBE_FRAME))
+    assert ask_many(model, PROBE_FRAME).equals(ask_many(twin, PROBE_FRAME))
+    assert model.predict_many(PROBE_FRAME).equals(twin.predict_many(PROBE_FRAME))
     assert pickle.dumps(model) == pickle.dumps(twin), "other pickles"
 
 
@@ -185,12 +266,13 @@ def check_sound(model: Any, rng: random.Random) -> None:
     for tree in range(model.n_estimators):
         check_tree(model, tree)
     for x in PROBES:
-        check_proba(model.predict_proba_one(x), may_be_empty=not model._has_learnt)
-    check_rows(model.predict_proba_many(PROBE_FRAME))
+        assert ask_one(model, x) or not model._has_learnt
+        check_answer(model, ask_one(model, x))
+    check_answers(model, ask_many(model, PROBE_FRAME))
     copies = [loaded(saved(model)), pickle.loads(pickle.dumps(model))]
     more = samples(rng, 40, arrivals=3)
     for forest in (model, *copies):
         learn(forest, more[:10])
-        forest.learn_many(*frame_of(more[10:]))
+        forest.learn_many(*frame_of(forest, more[10:]))
     for copy in copies:
         check_same(model, copy)

@@ -23,12 +23,19 @@ from subjects import (
     PROBES,
     Sample,
     answers,
+    ask_many,
+    ask_one,
+    ask_then_learn,
+    check_answer,
+    check_answers,
     check_proba,
     check_rows,
     check_same,
     check_sound,
     check_tree,
     frame_of,
+    is_regressor,
+    label_for,
     learn,
     n_learnt,
     root_counts,
@@ -82,14 +89,14 @@ class Learner:
     def learn_one(self) -> bool:
         """Learn the next sample, if there is one."""
         x, label = self.samples[self.done]
-        self.model.learn_one(x, label)
+        self.model.learn_one(x, label_for(self.model, label))
         self.done += 1
         return self.done < len(self.samples)
 
     def learn_many(self, n_rows: int = 50) -> bool:
         """Learn the next block."""
         part = self.samples[self.done : self.done + n_rows]
-        self.model.learn_many(*frame_of(part))
+        self.model.learn_many(*frame_of(self.model, part))
         self.done += len(part)
         return self.done < len(self.samples)
 
@@ -114,17 +121,17 @@ def learn_beside_predictions(rng: random.Random, seconds: float) -> None:
     x, seen = rng.choice(PROBES), []
 
     def predict() -> None:
-        proba = model.predict_proba_one(x)
-        check_proba(proba, may_be_empty=True)
+        proba = ask_one(model, x)
+        check_answer(model, proba)
         if not seen or seen[-1] != proba:
             seen.append(proba)
 
     together(seconds, learner.learn_one, predict, predict, lambda: model.predict_one(PROBES[0]))
     twin = KINDS[kind]()
-    possible = [twin.predict_proba_one(x)]
-    for sample, label in learner.learnt():
-        twin.learn_one(sample, label)
-        possible.append(twin.predict_proba_one(x))
+    possible = [ask_one(twin, x)]
+    for sample in learner.learnt():
+        learn(twin, [sample])
+        possible.append(ask_one(twin, x))
     strange = [proba for proba in seen if proba not in possible]
     assert not strange, f"{len(strange)} of {len(seen)} predictions are of no prefix: {strange[:2]}"
     check_same(model, twin)
@@ -139,19 +146,19 @@ def blocks_beside_predictions(rng: random.Random, seconds: float) -> None:
     seen = []
 
     def predict() -> None:
-        proba = model.predict_proba_many(PROBE_FRAME)
-        check_rows(proba)
+        proba = ask_many(model, PROBE_FRAME)
+        check_answers(model, proba)
         seen.append(proba)
 
     def predict_one() -> None:
-        check_proba(model.predict_proba_one(rng.choice(PROBES)), may_be_empty=True)
+        check_answer(model, ask_one(model, rng.choice(PROBES)))
 
     together(seconds, learner.learn_many, predict, predict, predict_one)
     twin = KINDS[kind](n_jobs=n_jobs)
-    possible = [as_text(twin.predict_proba_many(PROBE_FRAME))]
-    for x, label in learner.learnt():
-        twin.learn_one(x, label)
-        possible.append(as_text(twin.predict_proba_many(PROBE_FRAME)))
+    possible = [as_text(ask_many(twin, PROBE_FRAME))]
+    for sample in learner.learnt():
+        learn(twin, [sample])
+        possible.append(as_text(ask_many(twin, PROBE_FRAME)))
     n_strange = len({as_text(proba) for proba in seen} - {*possible})
     assert not n_strange, f"{n_strange} of {len(seen)} block predictions are of no prefix"
     check_same(model, twin)
@@ -169,7 +176,11 @@ def four_learn(rng: random.Random, seconds: float) -> None:
     learners = [Learner(model, random.Random(rng.random())) for _ in range(4)]
     calls = [*(learner.learn_one for learner in learners[:3]), learners[3].learn_many]
     together(seconds, *calls)
-    expected = Counter(label for learner in learners for _, label in learner.learnt())
+    expected = Counter(
+        "all" if is_regressor(model) else label
+        for learner in learners
+        for _, label in learner.learnt()
+    )
     for tree in range(model.n_estimators):
         assert root_counts(model, tree) == expected, "samples were lost"
     check_sound(model, rng)
@@ -209,7 +220,7 @@ def copies_at_rest(rng: random.Random, seconds: float) -> None:
     together(
         seconds,
         *(lambda n=name, c=call: seen.append((n, c())) for name, call in calls.items()),
-        lambda: check_proba(model.predict_proba_one(PROBES[0])),
+        lambda: check_answer(model, ask_one(model, PROBES[0])),
     )
     expected = pickle.dumps(model)
     for name in calls:
@@ -265,22 +276,23 @@ def medley(rng: random.Random, seconds: float) -> None:
 
     def learn_one() -> None:
         for x, label in part(20):
-            model.learn_one(x, label, w=rng.choice([1.0, 1.0, 0.0, 2.0]))
+            model.learn_one(x, label_for(model, label), w=rng.choice([1.0, 1.0, 0.0, 2.0]))
 
     def predict_one() -> None:
         for x, _ in part(20):
-            check_proba(model.predict_proba_one(x), may_be_empty=True)
+            check_answer(model, ask_one(model, x))
             model.predict_one(x)
 
     def block() -> None:
-        frame, labels = frame_of(part(rng.choice([3, 40])))
+        rows = part(rng.choice([3, 40]))
+        frame, labels = frame_of(model, rows)
         chosen = rng.randrange(4)
         if chosen == 0:
             model.learn_many(frame, labels)
         elif chosen == 1:
-            check_rows(model.predict_proba_then_learn_many(frame, labels))
+            check_answers(model, ask_then_learn(model, rows))
         elif chosen == 2:
-            check_rows(model.predict_proba_many(frame))
+            check_answers(model, ask_many(model, frame))
         else:
             assert len(model.predict_many(frame)) == len(frame)
 
@@ -294,7 +306,8 @@ def medley(rng: random.Random, seconds: float) -> None:
         assert (inspection.weighted_depth(model, x) >= 0.0).all()
         assert (inspection.feature_importance(model)["mass"] >= 0.0).all()
         tree = model[rng.randrange(4)]
-        check_proba(tree.predict_proba_one(x))
+        assert is_regressor(model) or not check_proba(tree.predict_proba_one(x))
+        tree.predict_one(x)
         figures = tree.summary
         assert figures["n_branches"] + figures["n_leaves"] == figures["n_nodes"]
         if model.split_intensity == "relevance":
@@ -305,8 +318,8 @@ def medley(rng: random.Random, seconds: float) -> None:
     def copies() -> None:
         call = rng.choice([*copiers(model).values(), lambda: pickle.dumps(model.clone())])
         copied = pickle.loads(call())
-        check_proba(copied.predict_proba_one(PROBES[0]), may_be_empty=True)
-        copied.learn_one(*part()[0])
+        check_answer(copied, ask_one(copied, PROBES[0]))
+        learn(copied, part())
 
     learn(model, given[:1])
     together(seconds, learn_one, learn_one, predict_one, block, block, look, copies)
@@ -401,7 +414,7 @@ def nobody_starves(rng: random.Random, seconds: float) -> None:
         return done[0] < 20 * (1.0 + seconds)
 
     def predict() -> None:
-        check_rows(model.predict_proba_many(PROBE_FRAME))
+        check_answers(model, ask_many(model, PROBE_FRAME))
 
     def learn_few() -> None:
         learn(model, samples(rng, 5))
@@ -420,7 +433,7 @@ def first_calls(rng: random.Random, seconds: float) -> None:
         _, model = young(rng, restart_threshold=None, n_estimators=2)
         part = samples(rng, 8, arrivals=10)
         calls = [functools.partial(once, model, x, label) for x, label in part]
-        together(5.0, *calls, functools.partial(model.predict_proba_one, {}))
+        together(5.0, *calls, functools.partial(ask_one, model, {}))
         if len(model._labels):
             n_learnt(model)
     check_sound(model, rng)
@@ -428,5 +441,5 @@ def first_calls(rng: random.Random, seconds: float) -> None:
 
 def once(model: Any, x: dict[Any, Any], label: Any) -> bool:
     """Learn one sample, and let the others stop."""
-    model.learn_one(x, label)
+    model.learn_one(x, label_for(model, label))
     return False

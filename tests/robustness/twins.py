@@ -13,6 +13,8 @@ from subjects import (
     PROBES,
     Sample,
     answers,
+    ask_many,
+    ask_then_learn,
     bags,
     check_same,
     even,
@@ -28,8 +30,9 @@ from river_amf import inspection
 
 # Whatever is called first after a call that was broken off has to find a whole model.
 LOOKS: dict[str, Callable[[Any], object]] = {
-    "predict_proba_one": answers,
-    "predict_proba_many": lambda model: model.predict_proba_many(PROBE_FRAME),
+    "one": answers,
+    "many": lambda model: ask_many(model, PROBE_FRAME),
+    "predict_one": lambda model: model.predict_one(PROBES[0]),
     "pickle": lambda model: answers(pickle.loads(pickle.dumps(model))),
     "deepcopy": lambda model: answers(copy.deepcopy(model)),
     "file": lambda model: answers(loaded(saved(model))),
@@ -96,13 +99,13 @@ def by_one(model: Any, rows: list[Sample]) -> None:
 def by_block(model: Any, rows: list[Sample]) -> None:
     """Learn rows, if any, as a block."""
     if rows:
-        model.learn_many(*frame_of(rows))
+        model.learn_many(*frame_of(model, rows))
 
 
 def by_test_then_train(model: Any, rows: list[Sample]) -> None:
     """Predict and learn rows, if any, as a block."""
     if rows:
-        model.predict_proba_then_learn_many(*frame_of(rows))
+        ask_then_learn(model, rows)
 
 
 class Trial:

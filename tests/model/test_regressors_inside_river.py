@@ -1,0 +1,239 @@
+"""The forests for numbers inside river's wrappers, ensembles, selections and pipelines."""
+
+import math
+import random
+
+import pandas as pd
+import pytest
+from regressors import kinds
+from river import (
+    bandit,
+    compose,
+    conf,
+    drift,
+    ensemble,
+    evaluate,
+    feature_selection,
+    metrics,
+    model_selection,
+    preprocessing,
+    stats,
+)
+from river.conf import Interval
+
+from river_amf import AdaptiveAMFRegressor, AMFRegressor
+
+
+def small(kind=AMFRegressor, **parameters):
+    return kind(n_estimators=3, **{"seed": 1} | parameters)
+
+
+def stream(n_samples, seed=1):
+    """A slope, steps, a category, noise, and an uninformative number; targets are positive."""
+    rng = random.Random(seed)
+    for _ in range(n_samples):
+        x = {"a": rng.random(), "b": rng.randrange(4), "noise": rng.random()}
+        x["color"] = rng.choice(["red", "green"])
+        y = 20.0 + 5.0 * x["a"] + 3.0 * x["b"] + 2.0 * (x["color"] == "red")
+        yield x, y + rng.gauss(0.0, 0.3)
+
+
+SAMPLES = [*stream(800)]
+
+
+def answers(model, samples):
+    """Predict, then learn; return the answers."""
+    given = []
+    for x, y in samples:
+        given.append(model.predict_one(x))
+        model.learn_one(x, y)
+    return given
+
+
+def r2(model, samples=SAMPLES, last=400):
+    """Predict, then learn; return the R^2 of the last answers."""
+    metric = metrics.R2()
+    pairs = [*zip(answers(model, samples), samples, strict=True)]
+    for answer, (_, y) in pairs[-last:]:
+        assert isinstance(answer, float) and math.isfinite(answer)
+        metric.update(y, answer)
+    return metric.get()
+
+
+# Targets
+
+
+@kinds
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        preprocessing.TargetStandardScaler,
+        preprocessing.TargetMinMaxScaler,
+        lambda model: compose.TargetTransformRegressor(model, math.log1p, math.expm1),
+    ],
+    ids=["standard", "min and max", "logarithm"],
+)
+def test_a_transformed_target_is_learned(kind, wrap):
+    model = wrap(small(kind))
+    first = answers(model, SAMPLES)
+    assert r2(wrap(small(kind))) > 0.5
+    assert answers(model.clone(), SAMPLES) == first
+
+
+# Ensembles
+
+
+@kinds
+@pytest.mark.parametrize("wrapper", [ensemble.BaggingRegressor, ensemble.SRPRegressor])
+def test_ensembles_learn_and_their_members_differ(kind, wrapper):
+    numbers = [(x | {"color": float(x["color"] == "red")}, y) for x, y in SAMPLES]
+    model = wrapper(small(kind), n_models=3, seed=1)
+    assert r2(model, numbers) > 0.4
+    members = [member.predict_one(numbers[0][0]) for member in model]
+    assert len({*members}) == 3
+    again = wrapper(small(kind), n_models=3, seed=1)
+    assert answers(model.clone(), numbers[:100]) == answers(again, numbers[:100])
+
+
+def test_experts_are_weighed_by_what_they_predict():
+    model = ensemble.EWARegressor([small(), small(max_nodes=1)], learning_rate=0.01)
+    samples = [({"a": x["a"], "b": x["b"]}, y / 20) for x, y in SAMPLES]
+    assert r2(model, samples) > 0.4
+    assert model.weights[0] > model.weights[1]
+
+
+def test_members_are_replaced_after_a_drift():
+    member = small(fading_factor=None)
+    detector = drift.ADWIN(delta=0.01)
+    model = ensemble.SRPRegressor(member, n_models=3, seed=1, drift_detector=detector)
+    samples = [(x | {"color": 0.0}, y) for x, y in stream(600)]
+    answers(model, samples)
+    before = [member.model for member in model]
+    turned = [(x, 60.0 - y) for x, y in samples]
+    assert r2(model, turned + turned, last=300) > 0.3
+    assert any(member.model is not old for member, old in zip(model, before, strict=True))
+
+
+# Selection
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        lambda models: model_selection.SuccessiveHalvingRegressor(
+            models, metrics.MAE(), budget=1200
+        ),
+        lambda models: model_selection.GreedyRegressor(models, metrics.MAE()),
+        lambda models: model_selection.BanditRegressor(
+            models, metrics.R2(), bandit.EpsilonGreedy(epsilon=0.1, burn_in=50, seed=1)
+        ),
+    ],
+    ids=["halving", "greedy", "bandit"],
+)
+def test_the_better_forest_is_found(select):
+    models = [small(max_nodes=1, seed=2), small(max_nodes=1, seed=3), small()]
+    model = select(models)
+    answers(model, SAMPLES)
+    assert model.best_model is models[2]
+
+
+# Intervals
+
+
+@kinds
+def test_a_pipeline_hands_intervals_through(kind):
+    model = preprocessing.StandardScaler() | small(kind)
+    numbers = [({"a": x["a"], "b": x["b"]}, y) for x, y in SAMPLES]
+    inside = 0
+    for x, y in numbers:
+        interval = model.predict_one(x, with_interval=True)
+        assert type(interval) is Interval
+        inside += y in interval
+        model.learn_one(x, y)
+    assert 0.86 < inside / len(numbers) < 0.94
+
+
+@kinds
+def test_the_jackknife_wraps_a_forest(kind):
+    model = conf.RegressionJackknife(small(kind), confidence_level=0.9)
+    assert r2(model) > 0.6
+    interval = model.predict_one(SAMPLES[0][0], with_interval=True)
+    assert interval.lower < model.predict_one(SAMPLES[0][0]) < interval.upper
+
+
+# Evaluation
+
+
+@kinds
+def test_progressive_evaluation_takes_a_forest(kind):
+    metric = evaluate.progressive_val_score(iter(SAMPLES), small(kind), metrics.MAE())
+    expected = metrics.MAE()
+    for answer, (_, y) in zip(answers(small(kind), SAMPLES), SAMPLES, strict=True):
+        expected.update(y, answer)
+    assert metric.get() == expected.get()
+    steps = [*evaluate.iter_progressive_val_score(SAMPLES, small(kind), metrics.MAE(), step=200)]
+    assert [step["Step"] for step in steps] == [200, 400, 600, 800]
+    assert steps[-1]["MAE"].get() == metric.get()
+
+
+@kinds
+def test_late_targets_are_learned_late(kind):
+    samples = [(x | {"moment": i}, y) for i, (x, y) in enumerate(SAMPLES)]
+    delayed = {"moment": "moment", "delay": lambda x, y: 20}
+    model = small(kind)
+    metric = evaluate.progressive_val_score(iter(samples), model, metrics.MAE(), **delayed)
+    assert metric.get() < 3.0
+    twin = small(kind)
+    early = answers(twin, samples)  # each sample before the next question
+    assert metric.get() > sum(abs(y - p) for p, (_, y) in zip(early, samples, strict=True)) / 800
+    questions = [x for x, _ in samples[:20]]
+    assert [*map(model.predict_one, questions)] == [*map(twin.predict_one, questions)]
+
+
+# Pipelines, copies and parameters
+
+
+@kinds
+def test_blocks_go_through_a_pipeline(kind):
+    X = pd.DataFrame([{"a": x["a"], "b": x["b"]} for x, _ in SAMPLES])
+    y = pd.Series([y for _, y in SAMPLES], name="y")
+    model = preprocessing.StandardScaler() | small(kind)
+    for start in range(0, 800, 100):
+        model.learn_many(X[start : start + 100], y[start : start + 100])
+    predictions = model.predict_many(X)
+    assert list(predictions.index) == list(X.index)
+    assert ((predictions - y) ** 2).mean() < 0.5 * y.var()
+
+
+def test_features_are_chosen_before_the_forest():
+    best = feature_selection.SelectKBest(stats.PearsonCorr(), k=2, use_abs=True)
+    numbers = compose.Select("a", "b", "noise") | preprocessing.StandardScaler() | best
+    colors = compose.Select("color") | preprocessing.OneHotEncoder()
+    assert r2((numbers + colors) | small(AdaptiveAMFRegressor)) > 0.8
+
+
+@kinds
+def test_clones_take_new_parameters(kind):
+    pipeline = preprocessing.StandardScaler() | small(kind)
+    answers(pipeline, [({"a": x["a"]}, y) for x, y in SAMPLES[:20]])
+    twin = pipeline.clone({kind.__name__: {"max_nodes": 7, "trend": None}})
+    forest = twin[kind.__name__]
+    assert (forest.max_nodes, forest.trend, forest.n_estimators) == (7, None, 3)
+    assert twin.predict_one({"a": 0.5}) == 0.0
+    with pytest.raises(ValueError, match="vote"):
+        pipeline.clone({kind.__name__: {"vote": "most"}})
+    with pytest.raises(ValueError, match="not a mutable attribute"):  # as of other river models
+        small(kind).mutate({"max_nodes": 9})
+
+
+@kinds
+def test_river_shows_a_forest(kind):
+    model = small(kind, max_nodes=9)
+    answers(model, SAMPLES[:50])
+    assert kind.__name__ in repr(model) and "max_nodes=9" in repr(model)
+    assert str(model) == kind.__name__
+    assert model._raw_memory_usage == model.memory_usage
+    assert model._memory_usage.endswith("B")
+    assert [*kind._unit_test_params()] == [{}]
+    pipeline = compose.Select("a", "b") | model
+    assert kind.__name__ in pipeline.debug_one({"a": 0.5, "b": 1})
