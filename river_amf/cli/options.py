@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import os
 import threading
@@ -12,15 +13,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from river_amf import _startup, evaluation
-from river_amf.evaluation import EvaluationError, Stream, metrics, tasks
+from river_amf.evaluation import EvaluationError, Stream, metrics, targets, tasks
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.sources import reason_of
 from river_amf.evaluation.tasks import Task
+from river_amf.kinds import is_real
 
 _DEFAULT_STREAM = "Bananas"
 
 _OF_FILES = ("missing", "separator", "encoding", "no_header")
 _MOST_WARNINGS = 5
+_FEW_LABELS = 3  # distinct ones, of which fewer can hardly be a quantity
 _PATIENCE = 3.0  # seconds without a sign of life
 _MAX_INTEGER = 2**31 - 1
 _MAX_SECONDS = 1e300
@@ -132,9 +135,17 @@ def chosen_metrics(arguments: argparse.Namespace, task: Task) -> list[Metric]:
 
 
 def told_task(stream: Stream, arguments: argparse.Namespace) -> list[str]:
-    """Return a line that says why a file is for regression, unless that was chosen."""
-    if stream.task != tasks.REGRESSION.name or arguments.task or stream.target is None:
+    """Return a line that says for which task a file is, where that was not chosen or is clear."""
+    if arguments.task or stream.target is None:
         return []
+    if stream.task != tasks.REGRESSION.name:
+        first = {y for _, y in itertools.islice(stream, targets.ROWS)}
+        if len(first) < _FEW_LABELS or not all(map(is_real, first)):
+            return []
+        return [
+            f"classification, as {stream.target!r} holds few numbers, all of them whole"
+            " (--task regression predicts them as numbers)"
+        ]
     return [
         f"regression{reason_of(stream)} (--task classification takes them for labels, --target"
         " names another column)"
@@ -144,7 +155,8 @@ def told_task(stream: Stream, arguments: argparse.Namespace) -> list[str]:
 def size(stream: Stream) -> str:
     """Return the name and the number of samples of a stream, and what has been skipped."""
     n = stream.n_unlabeled
-    skipped = f" ({n} {'rows' if n > 1 else 'row'} without a label skipped)" if n else ""
+    what = "target" if stream.task == tasks.REGRESSION.name else "label"
+    skipped = f" ({n} {'rows' if n > 1 else 'row'} without a {what} skipped)" if n else ""
     return f"{stream.name}: {stream.n_samples} samples{skipped}"
 
 

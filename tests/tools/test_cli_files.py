@@ -85,7 +85,7 @@ def test_a_quantity_is_for_regressors(run, write):
     assert (status, output) == (2, "")
     (line,) = lines
     assert line.startswith("river-amf: error: model 'dummy' is a classifier, but the task is regr")
-    assert "regression, as 'price' holds numbers such as 0, which takes a regressor" in line
+    assert "regression, as 'price' holds numbers such as 0, which needs a regressor" in line
     assert "--task" in line
     assert "--target" in line
     status, title, _ = run(path, "--task", "classification")

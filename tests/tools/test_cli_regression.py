@@ -110,8 +110,14 @@ def test_a_column_of_few_numbers_is_a_regression_if_that_is_chosen(run, tmp_path
     path = tmp_path / "rings.csv"
     path.write_text("a,rings\n" + "".join(f"{i % 5},{i % 5 + 7}\n" for i in range(60)))
     status, lines, _ = run("evaluate", str(path), "--seed", "1")
-    assert "accuracy" in lines[1]
-    assert lines[0].endswith("AMFClassifier(n_estimators=10, seed=1)")
+    assert lines[0] == (
+        "classification, as 'rings' holds few numbers, all of them whole"
+        " (--task regression predicts them as numbers)"
+    )
+    assert lines[1].endswith("AMFClassifier(n_estimators=10, seed=1)")
+    assert "accuracy" in lines[2]
+    chosen = run("evaluate", str(path), "--seed", "1", "--task", "classification")[1]
+    assert chosen[0] == lines[1]
     status, lines, _ = run("evaluate", str(path), "--seed", "1", "--task", "regression")
     assert status == 0
     assert "RMSE" in lines[1]
@@ -161,3 +167,16 @@ def test_help_names_the_models_of_both_tasks(run):
         for names in (baselines.DESCRIPTIONS, baselines.REGRESSOR_DESCRIPTIONS):
             assert all(name in text for name in names)
         assert "--task{classification,regression}" in text
+
+
+def test_rows_without_a_target_are_counted_and_text_says_what_to_do(run, prices):
+    with open(prices, "a") as file:
+        file.write("1.5,red,\n2.5,tan,?\n")
+    _, lines, _ = run("evaluate", prices, "--model", "mean")
+    assert lines[1].startswith("prices.csv: 200 samples (2 rows without a target skipped)")
+    with open(prices, "a") as file:
+        file.write("3.5,red,cheap\n")
+    status, _, (line,) = run("evaluate", prices, "--model", "mean")
+    assert status == 2
+    assert "row 203 of" in line
+    assert "has 'cheap' in 'price', but regression predicts numbers; if that text stands" in line
