@@ -15,13 +15,16 @@ import math
 
 from river_amf.kernels.arrays import Array, Record
 from river_amf.kernels.compilation import helper, hot
-from river_amf.kernels.estimates import SWITCHING, settled
+from river_amf.kernels.estimates import SWITCHING, settled, softplus
+from river_amf.kernels.fading import decay_of
 from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
 
 PRIOR_WEIGHT = 1.0  # kappa, of the parent's estimate
 PRIOR_ALPHA = 0.5  # alpha_0, half the number of squared errors that sigma^2 stands for
 MANY = 10  # from this alpha on, the ratio of two gammas is a series
 TINY = 1e-70  # smaller densities are given by their logarithms
+LARGEST_RATIO = 1e300  # of a squared error to the scale of a law; the logarithm of more is split
+LARGEST_SQUARES = 1e300  # of the sum of squares, which huge weights would make infinite
 
 
 @hot
@@ -57,7 +60,11 @@ def density_of(n: float, spread: float, error: float) -> tuple[float, float]:
     series = 17.0 / 14336.0 - 31.0 / 18432.0 * square
     series = 1.0 / 192.0 + square * (square * series - 1.0 / 640.0)
     series = inverse * (square * series - 1.0 / 8.0)
-    far = math.log1p(error * (error / spread))
+    ratio = error * (error / spread)
+    if ratio < LARGEST_RATIO:
+        far = math.log1p(ratio)
+    else:
+        far = 2.0 * math.log(abs(error)) - math.log(spread)
     return quotient * quotient * (a / (math.pi * spread)), series - (alpha + 0.5) * far
 
 
@@ -70,7 +77,8 @@ def count_target(row: Array, first: int, before: float, target: float, weight: f
         return
     deviation = target - row[first + MEAN]
     row[first + MEAN] += deviation * (weight / n)
-    row[first + SQUARES] += weight * (before / n) * deviation * deviation
+    squares = row[first + SQUARES] + weight * (before / n) * deviation * deviation
+    row[first + SQUARES] = min(squares, LARGEST_SQUARES)
 
 
 @hot
@@ -153,25 +161,19 @@ def score_logarithms(
     """Update the share of the faded law, given both log densities; return that of the mix."""
     # The share follows from Bayes' rule and is then pulled towards 1/2 [FS].
     if settings["fades"]:
-        share = faded[FADED_SHARE]
-        log_whole, log_faded = math.log1p(-share) + log_p, math.log(share) + log_faded
-        difference = log_faded - log_whole
-        log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(difference)))
-        log_odds = weight * difference + (1.0 - weight) * math.log(share / (1.0 - share))
-        faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) / (1.0 + math.exp(-log_odds))
+        log_share, log_rest = math.log(faded[FADED_SHARE]), math.log1p(-faded[FADED_SHARE])
+        log_odds = log_share - log_rest + weight * (log_faded - log_p)
+        log_whole, log_faded = log_rest + log_p, log_share + log_faded
+        log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(log_faded - log_whole)))
+        share = math.exp(-softplus(-log_odds))  # as exp(-log_odds) may overflow
+        faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * share
     return weight * log_p
 
 
 @hot
 def fade_target(settings: Record, faded: Array, target: float, weight: float) -> None:
     """Count a target in a node's faded law."""
-    # The law fades by gamma^w, and the target counts (1 - gamma^w) / (1 - gamma), as if its weight
-    # came bit by bit.
-    gamma = settings["fading_factor"]
-    rest, gain = gamma, 1.0
-    if weight != 1.0:
-        rest = math.pow(gamma, weight)
-        gain = -math.expm1(weight * math.log(gamma)) / (1.0 - gamma)
+    rest, gain = decay_of(settings["fading_factor"], weight)
     n = settled(rest * faded[FADED_SUM])
     faded[FADED_SUM] = n + gain
     faded[FADED_COUNTS + SQUARES] = settled(rest * faded[FADED_COUNTS + SQUARES])

@@ -12,12 +12,12 @@ from __future__ import annotations
 from river_amf.kernels.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.cosines import count_cosines, take_cosines
+from river_amf.kernels.fading import decay_of, settled_sum
 from river_amf.kernels.intensity import LARGEST_NEWEST
 from river_amf.kernels.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.profiles import count_profiles, profile_of, target_scale
 from river_amf.kernels.stacking import (
     OF_TRENDS,
-    decay_of,
     learn_errors,
     learn_stack,
     stacked,
@@ -37,7 +37,6 @@ FAST_RIDGE, SMOOTH_RIDGE = 1.0, 10.0
 CONSTANT_RIDGE = 1e-3
 MOST_STEPS = 64  # Gauss-Seidel steps for a sample
 LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a trend forget
-NEGLIGIBLE = 1e-250  # sums become 0 there when they are scaled down
 
 
 @part(
@@ -74,6 +73,9 @@ def follow_trends(
         target = trend + winsorized(forest.stacks[OF_TRENDS], target - trend)
         forest.aims[0], forest.aims[1] = target, target - trend
         learn_mix(forest, votes, i, voters, trend, target, weight)
+        counters = forest.counters[0]
+        counters["least_target"] = min(counters["least_target"], target)
+        counters["largest_target"] = max(counters["largest_target"], target)
         for k in range(N_TRENDS):
             learn_trend(forest, k, terms, target, weight)
         count_profiles(forest, x, target, weight)
@@ -150,9 +152,7 @@ def learn_mix(
 @helper
 def learn_trend(forest: Forest, k: int, terms: Array, target: float, weight: float) -> None:
     """Learn a sample in a trend."""
-    trend, n_slots, counters = forest.trends[k], n_slots_of(forest), forest.counters[0]
-    counters["least_target"] = min(counters["least_target"], target)
-    counters["largest_target"] = max(counters["largest_target"], target)
+    trend, n_slots = forest.trends[k], n_slots_of(forest)
     if k == SMOOTH:
         sums, rests, coefficients = forest.smooth_sums[0], forest.smooth_rests[0], forest.smooth[0]
         own, n, pace = terms[SMOOTH_TERMS], 1 + N_WAVES + n_slots, (SMOOTH_DECAY, SMOOTH_RIDGE)
@@ -201,15 +201,8 @@ def learn_ridge(
     trend["next_term"] = j
     if newest > LARGEST_NEWEST:
         for j in range(n):
-            rests[j] = scaled_down(rests[j], newest)
+            rests[j] = settled_sum(rests[j] / newest)
             for i in range(n):
-                sums[j, i] = scaled_down(sums[j, i], newest)
+                sums[j, i] = settled_sum(sums[j, i] / newest)
         newest = 1.0
     trend["newest_weight"] = newest
-
-
-@hot
-def scaled_down(number: float, factor: float) -> float:
-    """A sum divided by a factor, or 0 if it is negligible, as subnormal numbers are slow."""
-    number /= factor
-    return number if abs(number) > NEGLIGIBLE else 0.0
