@@ -69,7 +69,7 @@ COUNTERS = np.dtype(
         ("target_weight", "f8"),  # weight, mean and sum of squares of the recent ones
         ("target_mean", "f8"),
         ("target_squares", "f8"),
-        ("newest_profile", "f8"),  # weight of the next target in the profiles of features
+        ("newest_profile", "f8"),  # weight of the newest target in the profiles of features
         ("fast_errors", "f8"),  # faded sums of the forest's errors, and their weights
         ("fast_weight", "f8"),
         ("slow_errors", "f8"),
@@ -167,7 +167,7 @@ VOICE = np.dtype(
 TREND = np.dtype(
     [
         ("key", "u8"),  # of its random numbers
-        ("newest_weight", "f8"),  # of the next sample in its sums
+        ("newest_weight", "f8"),  # of the newest sample in its sums
         ("next_term", "i8"),  # whose coefficient is the next to be updated
         ("n_learned", "i8"),  # samples in the statistics of its cosines
     ],
@@ -371,11 +371,12 @@ HANDLE = np.dtype(
 # most are for the samples of one chunk.
 BLOCK_FIELDS = {
     "values": Field(np.float64, ("sample", "column")),
-    "targets": Field(np.float64, ("row", "sample")),  # for the aims of the trees; the last is y
+    "targets": Field(np.float64, ("sample",)),  # the index of each label, or a number
     "weights": Field(np.float64, ("sample",)),
     "answers": Field(np.float64, ("sample", "answer")),
     "votes": Field(np.float64, ("voter", "chunk", "vote")),
     "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
+    "aims": Field(np.float64, ("aim", "chunk")),  # what the trees learn of the targets
     "intensities": Field(np.float64, ("aim", "chunk", "feature")),  # when each is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
@@ -386,7 +387,7 @@ BLOCK_FIELDS = {
 }
 BLOCK_AXES = (
     *("sample", "column", "answer", "chunk", "tree", "feature", "vote"),
-    *("voter", "voice", "pace", "input", "aim", "row", "fit", "wave"),
+    *("voter", "voice", "pace", "input", "aim", "fit", "wave"),
 )
 BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_FIELDS]
