@@ -247,7 +247,7 @@ class Engine:
         if status == INFINITE:
             self.features.check(x)  # raises
         elif status == TOO_HEAVY:
-            check_totals(self.total_weight, [weight])  # raises
+            check_totals(self.total_weight, [weight], parameters.task)  # raises
 
     def predict(self, x: Any) -> Any:
         """Return the probability of each label seen so far, or the predicted target."""
@@ -384,7 +384,7 @@ class Engine:
         """Take in what is new in a sample, at most one label among it, and learn the sample."""
         # `arena` has room for the new words.
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
-            check_totals(self.total_weight, [weight])
+            check_totals(self.total_weight, [weight], parameters.task)
         if arena is None:
             arena = begin(parameters) if self.arena is None else self.arena
         new = [(name, category) for _, name, category in categories]
@@ -529,7 +529,7 @@ class Engine:
         features = self._features_for(parameters)
         assert isinstance(self.labels, Labels)  # only classifiers have words
         check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
-        check_totals(self.total_weight, weights, are_rows=True)
+        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
         n_heard = self._n_heard(parameters)
         n_known = np.zeros(table.n_rows, np.int64)
         answers: list[list[float]] = []
@@ -614,7 +614,7 @@ class Engine:
         encoded = encode_to_learn(
             table, labels, weights, features, self.labels, parameters.n_classes, bound
         )
-        check_totals(self.total_weight, weights, are_rows=True)
+        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
         features.tell(encoded.mismatches)
         encoded = self._within_limits(encoded, parameters)
         n_rows = min(len(weights), encoded.full_at + 1)

@@ -218,7 +218,7 @@ class Forest(Ensemble, Saved, CheckedParameters):
             If a value is infinite or a date, or, unless `on_mismatch="missing"`, a number for a
             categorical feature or the reverse; if the label is missing or exceeds `n_classes`, or a
             target is missing, infinite or too far away; if the weight is negative or not finite, or
-            all weights together would exceed 1e305.
+            all weights together would exceed 1e305 (1e100 for a regressor).
         MemoryError
             If memory runs out. The model has then learned all of the sample or nothing of it.
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 SETTINGS = np.dtype(
     [
         ("task", "i8"),  # CLASSIFICATION or REGRESSION
+        ("largest_total", "f8"),  # of the weights of all samples
         ("step", "f8"),
         ("log_split", "f8"),  # log b, where b is the split prior
         ("log_stop", "f8"),  # log(1 - b)
@@ -226,7 +227,9 @@ N_ERRORS = 128  # bins in which the errors of a regression are counted, for its 
 
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
-LARGEST_TOTAL = 1e305  # of the weights of all samples; its log-gamma is still finite
+# Of the weights of all samples, for each task: its log-gamma is still finite; squares of targets
+# times it are.
+LARGEST_TOTALS = (1e305, 1e100)
 
 Array = NDArray[Any]
 

@@ -48,12 +48,12 @@ def linear_weights(model: Any) -> pd.DataFrame:
 
         Of a regressor, one row for each input, with these columns:
 
-        - `voice`: `"fast"`, which forgets within some hundred samples, or `"smooth"`, which does so
-          within some thousand, and hears random cosines of the numbers, too.
+        - `voice`: `"fast"`, which looks back about a hundred samples, or `"smooth"`, which looks
+          back about five thousand and hears random cosines of the numbers, too.
         - `feature`: as above.
         - `input`: `"value"`, whose unit is the standard deviation of the feature over about 1000
-          samples, counted from its mean; `"profile"`, the mean of the targets at values like the
-          sample's less that of all, in standard deviations of the targets; None for the constant.
+          samples, counted from its mean; `"profile"`, the mean target at such values of the
+          feature, minus that of all targets, in their standard deviations; None for the constant.
         - `weight`: what one unit of the input adds to the prediction, in the unit of the target.
 
         Inputs are in the order of their first appearance.

@@ -33,7 +33,7 @@ class Counts(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """What a node of a regressor keeps and predicts; targets are less the forest's origin."""
+    """What a node of a regressor keeps and predicts; the first target is subtracted."""
 
     mean: float  # of the targets in its cell
     std: float  # their standard deviation

@@ -117,6 +117,7 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     """Return the settings that follow from the parameters and the number of classes."""
     settings = np.zeros(1, layout.SETTINGS)
     settings["task"] = parameters.task
+    settings["largest_total"] = layout.LARGEST_TOTALS[parameters.task]
     settings["step"] = parameters.step
     settings["log_split"] = math.log(parameters.split_prior)
     settings["log_stop"] = math.log1p(-parameters.split_prior)

@@ -93,8 +93,8 @@ class Room(NamedTuple):
     buffer: memoryview  # the forest's answer
 
     # Its address. Behind the answer are as many numbers for each tree and voice, the version of the
-    # forest at the time of the prediction, the sample, and what the voices make of it, so that
-    # learning it next can use them.
+    # forest at the time of the prediction, the sample, and what voices and trends make of
+    # it, so that learning it next can use them.
     address: int
     values: Array  # all of this
 

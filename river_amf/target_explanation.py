@@ -39,7 +39,7 @@ def explain(
     trend = trends.stack_of_trends(arena, heard)
     if trend is not None:
         parts.append(
-            f"Trend ({_RULE}; part of the trees with odd numbers)\n{_stack(trend, origin, scale)}"
+            f"Trend ({_RULE}; added to the trees with odd indices)\n{_stack(trend, origin, scale)}"
         )
         parts.append(_inputs(arena, features, heard, scale))
     parts += [_path(arena, features, origin, heard, scale, t) for t in chosen]
@@ -47,7 +47,7 @@ def explain(
 
 
 def _scale(arena: state.Arena, heard: Heard) -> float:
-    """Return about how large the error of the prediction may be."""
+    """Return roughly how large the error of the prediction may be."""
     spread = heard.votes[: len(arena.trees), SPREAD].mean()
     return math.sqrt(spread + trends.of_trees(arena, heard).var())
 
@@ -75,7 +75,7 @@ def _votes(arena: state.Arena, origin: float, heard: Heard, scale: float) -> str
 
 
 def _inputs(arena: state.Arena, features: Features, heard: Heard, scale: float) -> str:
-    """Return the inputs of the trends that add most to their predictions."""
+    """Return the inputs that add most to the predictions of the trends."""
     found = [row for row in trends.inputs_of(arena, features, heard) if row[2] != 0.0]
     found.sort(key=lambda row: -abs(row[2]))
     rows = [
@@ -90,7 +90,7 @@ def _inputs(arena: state.Arena, features: Features, heard: Heard, scale: float) 
     if len(found) > MOST_INPUTS:
         rest = math.fsum(added for *_, added in found[MOST_INPUTS:])
         rows.append(["", f"{len(found) - MOST_INPUTS} others", "", "", scaled(rest, scale)])
-    title = "What the trends hear (products add up to a prediction less the first target)"
+    title = "What the trends hear (products add up to a prediction minus the first target)"
     header = ["trend", "input", "value", "weight", "product"]
     return f"{title}\n{table([header, *rows], left=(0, 1))}"
 

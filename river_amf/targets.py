@@ -20,9 +20,9 @@ _NBYTES = 64  # of the origin
 
 
 class Targets:
-    """What takes the place of labels in a regression: the forest learns y less the first target.
+    """What takes the place of labels in a regression.
 
-    So an offset costs no digits.
+    The forest learns y minus the first target, the origin, so that an offset costs no digits.
 
     >>> targets = Targets()
     >>> targets.add(100.0), targets.get(101.5), targets.answer([1.5, 0.5])
@@ -63,7 +63,7 @@ class Targets:
         return ANSWER
 
     def get(self, y: Any) -> float | None:
-        """Return a target less the origin, or None if it needs a closer look."""
+        """Return a target minus the origin, or None if it needs a closer look."""
         is_plain = isinstance(y, float) or (isinstance(y, int) and -_EXACT <= y <= _EXACT)
         if is_plain and self.origin is not None:
             target = float(y) - self.origin
@@ -76,7 +76,7 @@ class Targets:
         return as_target(y)
 
     def find(self, y: Any) -> float | None:
-        """Return a target less the origin, None if it is the first; raise if it is not valid."""
+        """Return a target minus the origin, None if it is the first; raise if it is not valid."""
         number = as_target(y)
         return None if self.origin is None else self._less_origin(y, number)
 
@@ -95,7 +95,7 @@ class Targets:
         as_target(y)
 
     def add(self, y: Any) -> float:
-        """Return a target less the origin, which it becomes if it is the first."""
+        """Return a target minus the origin, which it becomes if it is the first."""
         if self.origin is None:
             self.origin = as_target(y)
         return as_target(y) - self.origin
@@ -112,7 +112,7 @@ class Targets:
         n_classes: int | None,
         problems: Problems,
     ) -> tuple[NDArray[np.float64], dict[int, list[Hashable]]]:
-        """Return the targets of a block less the origin, and the first of all by its row."""
+        """Return the targets of a block minus the origin, and the first of all by its row."""
         numbers = column.numbers
         if numbers is None:
             numbers = np.array(

@@ -1,6 +1,6 @@
-"""What the trends of a regressor hear, and how its voters meet (DESIGN.md: trends, stacks).
+"""What the trends of a regressor hear, and how its voters are weighed (DESIGN.md: trends, stacks).
 
-For tables and texts. All numbers are less the forest's origin.
+For tables and texts. The first target is subtracted from all numbers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Voter(NamedTuple):
 
 
 class Stack(NamedTuple):
-    """Voters that meet: the prediction is the base, plus weights times distances from it."""
+    """Voters with a base: the prediction is the base, plus weights times distances from it."""
 
     base: float
     voters: list[Voter]
@@ -63,7 +63,7 @@ def of_trees(arena: Arena, heard: Heard) -> NDArray[np.float64]:
 
 
 def stack_of_voters(arena: Arena, heard: Heard) -> Stack | None:
-    """Return how trees and trends meet, or None if the forest predicts the mean of its trees."""
+    """Return the stack of trees and trends, or None if the forest predicts the mean of trees."""
     if not arena.settings["is_stacked"][0]:
         return None
     votes, counters = of_trees(arena, heard), arena.counters[0]
@@ -80,12 +80,12 @@ def stack_of_voters(arena: Arena, heard: Heard) -> Stack | None:
 
 
 def stack_of_trends(arena: Arena, heard: Heard) -> Stack | None:
-    """Return how the trends meet in the one that half of the trees start from, or None."""
+    """Return the stack that gives the trend, or None without one."""
     predictions = _predictions(arena, heard)
     if not predictions:
         return None
     base = sum(predictions.values()) / len(predictions)
-    predictions |= {"mean of late targets": float(arena.counters["target_mean"][0])}
+    predictions |= {"mean of recent targets": float(arena.counters["target_mean"][0])}
     return _stack(arena, OF_TRENDS, base, predictions)
 
 

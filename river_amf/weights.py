@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from river_amf.kinds import is_real, shown
-from river_amf.layout import LARGEST_TOTAL
+from river_amf.layout import CLASSIFICATION, LARGEST_TOTALS
 
 LARGEST_WEIGHT = 1e300  # the sum of a hundred thousand of these still has a finite log-gamma
 
@@ -29,13 +29,15 @@ def check_weight(w: Any) -> float:
     return weight
 
 
-def check_totals(total: float, weights: Any, *, are_rows: bool = False) -> None:
+def check_totals(
+    total: float, weights: Any, task: int = CLASSIFICATION, *, are_rows: bool = False
+) -> None:
     """Raise ValueError if the sum of all weights, `total` so far, would be too large."""
     totals = np.cumsum(np.concatenate([[total], weights]))[1:]
-    too_heavy = np.flatnonzero(~(totals <= LARGEST_TOTAL))
+    too_heavy = np.flatnonzero(~(totals <= LARGEST_TOTALS[task]))
     if len(too_heavy):
         row = int(too_heavy[0])
         raise ValueError(
             f"{f'row {row}: ' * are_rows}with w={float(weights[row])!r}, the weights of all "
-            f"samples would sum to more than {LARGEST_TOTAL:g}; divide them by a constant"
+            f"samples would sum to more than {LARGEST_TOTALS[task]:g}; divide them by a constant"
         )

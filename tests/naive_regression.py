@@ -104,7 +104,8 @@ def log_density(y: float, node: Sums, prior_mean: float, noise: float) -> float:
     # nu s^2: nu = 2 alpha, squared scale s^2 = beta (kappa + N + 1) / (alpha (kappa + N))
     spread = 2 * beta * (KAPPA + n + 1) / (KAPPA + n)
     off = y - location(node, prior_mean)
-    kernel = (alpha + 0.5) * math.log1p(off * off / spread)
+    far = abs(off) / math.sqrt(spread)
+    kernel = (alpha + 0.5) * (math.log1p(far * far) if far < 1e150 else 2 * math.log(far))
     return lgamma_half(alpha) - 0.5 * math.log(math.pi * spread) - kernel
 
 

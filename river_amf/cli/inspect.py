@@ -122,7 +122,7 @@ def _learned(model: AMFClassifier | AMFRegressor, arena: Arena, most: int | None
         return
     yield _line("learned", f"{_number(_weight(arena, 0))} samples")
     error = math.sqrt(np.mean(arena.trees["variance"]))
-    yield _line("error", f"{error:.5g} (of a tree, root mean square of late)")
+    yield _line("error", f"{error:.5g} (of a tree, root mean square of the recent ones)")
 
 
 def _counted(counts: dict[Any, float], most: int | None) -> _Lines:

@@ -104,7 +104,9 @@ class _NumberBlocks:
         self._forest = forest
 
     def ask(self, X: Any) -> Iterable[Any]:
-        return self._listed(self._forest._predictions(self._forest._predict_block(X)).prediction)
+        return self._listed(
+            self._forest._predictions(self._forest._predict_block(X), True).prediction
+        )
 
     def learn(self, X: Any, y: Any, w: Any, which: Mask | None = None) -> Iterable[Any]:
         numbers = self._forest._test_then_train(X, y, w).prediction

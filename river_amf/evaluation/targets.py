@@ -93,8 +93,9 @@ def as_numbers(column: pd.Series, target: str, known: Markers, mark: str, name: 
     if is_odd.any():
         row = int(is_odd.argmax())
         raise EvaluationError(
-            f"row {column.index[row] + 1} of {name} has {texts.iloc[row]!r} in {target!r}, which is"
-            " not a number as regression takes; missing (--missing) names the texts that stand for"
-            " a missing value, and task (--task) 'classification' takes texts for labels"
+            f"row {column.index[row] + 1} of {name} has {texts.iloc[row]!r} in {target!r}, but"
+            " regression predicts numbers; if that text stands for a missing value, name it with"
+            " missing (--missing); if the column holds labels, set task (--task) to"
+            " 'classification'"
         )
     return pd.Series(np.where(is_missing, np.nan, values), column.index)

@@ -57,7 +57,7 @@ class Task:
 
     def _refusal(self, name: str, other: Task, reason: str) -> str:
         return (
-            f"model {name!r} is a {other.noun}, and the task is {self.name}{reason}, which takes a"
+            f"model {name!r} is a {other.noun}, but the task is {self.name}{reason}, which needs a"
             f" {self.noun}; task (--task) chooses the other, target (--target) another column"
         )
 

@@ -22,9 +22,8 @@ from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
 PRIOR_WEIGHT = 1.0  # kappa, of the parent's estimate
 PRIOR_ALPHA = 0.5  # alpha_0, half the number of squared errors that sigma^2 stands for
 MANY = 10  # from this alpha on, the ratio of two gammas is a series
+FARTHEST = 1e150  # in units of a law's scale; the square of more is beyond float64
 TINY = 1e-70  # smaller densities are given by their logarithms
-LARGEST_RATIO = 1e300  # of a squared error to the scale of a law; the logarithm of more is split
-LARGEST_SQUARES = 1e300  # of the sum of squares, which huge weights would make infinite
 
 
 @hot
@@ -60,11 +59,8 @@ def density_of(n: float, spread: float, error: float) -> tuple[float, float]:
     series = 17.0 / 14336.0 - 31.0 / 18432.0 * square
     series = 1.0 / 192.0 + square * (square * series - 1.0 / 640.0)
     series = inverse * (square * series - 1.0 / 8.0)
-    ratio = error * (error / spread)
-    if ratio < LARGEST_RATIO:
-        far = math.log1p(ratio)
-    else:
-        far = 2.0 * math.log(abs(error)) - math.log(spread)
+    distance = abs(error) / math.sqrt(spread)
+    far = math.log1p(distance * distance) if distance < FARTHEST else 2.0 * math.log(distance)
     return quotient * quotient * (a / (math.pi * spread)), series - (alpha + 0.5) * far
 
 
@@ -77,8 +73,7 @@ def count_target(row: Array, first: int, before: float, target: float, weight: f
         return
     deviation = target - row[first + MEAN]
     row[first + MEAN] += deviation * (weight / n)
-    squares = row[first + SQUARES] + weight * (before / n) * deviation * deviation
-    row[first + SQUARES] = min(squares, LARGEST_SQUARES)
+    row[first + SQUARES] += weight * (before / n) * deviation * deviation
 
 
 @hot

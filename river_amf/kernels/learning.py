@@ -54,7 +54,7 @@ from river_amf.kernels.voting import (
     pool_votes,
     take_vote,
 )
-from river_amf.layout import CLASSIFICATION, LARGEST_TOTAL
+from river_amf.layout import CLASSIFICATION
 
 
 @hot
@@ -165,7 +165,7 @@ def learn_in_forest(
     if first_tree == NONE:
         if not canonicalise(sample[0], n_features):
             return INFINITE
-        if not (total_weight(forest) + weight <= LARGEST_TOTAL):
+        if not (total_weight(forest) + weight <= settings["largest_total"]):
             return TOO_HEAVY
         n_ready = count_ready(forest, 1, keeps_rows)
         if n_ready < 0:

@@ -64,7 +64,7 @@ def _check_means(means: Array, what: str) -> None:
 
 
 def _check_counters(counters: Array) -> None:
-    """Check what is known of all targets, and of the errors of late."""
+    """Check what is known of all targets, and of recent errors."""
     least, largest = counters["least_target"], counters["largest_target"]
     demand(lies(least, -_FARTHEST, 0) and lies(largest, 0, _FARTHEST), "range of targets")
     demand(lies(counters["target_mean"], -_FARTHEST, _FARTHEST), "mean of targets")

@@ -223,18 +223,18 @@ class AMFRegressor(RegressorMixin, Forest):
         return predicted
 
     def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[np.float64]:
-        """Predict an interval for the target of each row, which should contain a share of them.
+        """Predict an interval for the target of each row, to contain a given share of them.
 
-        The width follows from how sure the forest is of each prediction, and from its errors of
-        late, so that intervals keep their level through a drift. Expect them to do so after some
-        hundred rows.
+        The width follows from how sure the forest is of each prediction and from its recent errors,
+        so that intervals keep their level through a drift. Expect them to do so after a few hundred
+        rows.
 
         Parameters
         ----------
         X
             Array or dataframe of shape (n_samples, n_features), as in `fit`.
         level
-            Share of the targets that the intervals should contain, between 0 and 1.
+            Share of the targets that the intervals should contain, strictly between 0 and 1.
 
         Returns
         -------

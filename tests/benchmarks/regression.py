@@ -80,6 +80,18 @@ FORESTS = {"AMFRegressor": AMFRegressor, "AdaptiveAMFRegressor": AdaptiveAMFRegr
 # Streams
 
 
+def available_streams(chosen: list[str], data: Path) -> list[str]:
+    """Return the streams that there are files of, and say which ones are left out."""
+    names = available([name for name in chosen if name not in OTHERS], data)
+    for name in OTHERS:
+        if name in chosen:
+            if file_of(name, data).exists():
+                names.append(name)
+            else:
+                command.say(f"left out, not in {data}: {name}.csv.gz")
+    return names
+
+
 @functools.cache
 def frame_of(name: str, data: Path, limit: int = N_ROWS) -> tuple[pd.DataFrame, pd.Series]:
     """Load a stream as a dataframe and its targets."""
@@ -98,7 +110,7 @@ class Run(NamedTuple):
 
     @property
     def r2(self) -> float:
-        """The share of the variance that is told."""
+        """The share of the variance that is explained."""
         return 1.0 - np.mean((self.y - self.prediction) ** 2) / np.var(self.y)
 
     @property
@@ -171,23 +183,25 @@ def by_stream(names: list[str], arguments: argparse.Namespace) -> None:
         print(f"| mean of the ten | {' | '.join(f'{mean:.3f}' for mean in means)} | | | |")
     print()
     table = read_table()
-    print_river(names, table)
+    print_river(names, table, arguments.data)
     check_streams(ours, table)
 
 
-def shown(r2: float) -> str:
-    """Return an R2 as a cell; how far below nothing it is says nothing."""
-    return f"{r2:.3f}" if r2 > -10.0 else "< -10"
+def shown(row: dict[str, str] | None, n_all: int) -> str:
+    """Return an R2 as a cell, with the number of rows if these are not all."""
+    if row is None:
+        return ""
+    r2, n = float(row["r2"]), int(row["rows"])
+    cell = f"{r2:.3f}" if r2 > -10.0 else "< -10"  # how far below nothing it is says nothing
+    return cell if n >= n_all else f"{cell} ({n})"
 
 
-def print_river(names: list[str], table: Table) -> None:
-    """Print the R2 of river's models, with the rows if they are not all."""
+def print_river(names: list[str], table: Table, data: Path) -> None:
+    """Print the R2 of river's models."""
     print_header("river's models", *names)
     for model in RIVER:
-        rows = [table.get((model, name)) for name in names]
-        cells = [shown(float(row["r2"])) if row else "" for row in rows]
-        short = f", first {SHORT[model]} rows" if model in SHORT else ""
-        print(f"| {model}{short} | {' | '.join(cells)} |", flush=True)
+        cells = [shown(table.get((model, name)), len(frame_of(name, data)[1])) for name in names]
+        print(f"| {model} | {' | '.join(cells)} |", flush=True)
     print()
 
 
@@ -347,14 +361,7 @@ def read_arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     """Print the parts asked for; returns the exit status."""
     arguments = read_arguments(argv)
-    chosen = [name for name in arguments.streams if name not in OTHERS]
-    names = available(chosen, arguments.data)
-    for name in OTHERS:
-        if name in arguments.streams:
-            if file_of(name, arguments.data).exists():
-                names.append(name)
-            else:
-                command.say(f"left out, not in {arguments.data}: {name}.csv.gz")
+    names = available_streams(arguments.streams, arguments.data)
     if not names:
         return 1
     for part in arguments.parts or [part for part in PARTS if part != "river"]:

@@ -60,7 +60,7 @@ RIVER: dict[str, Callable[[int], Regressor]] = {
     "AMF": amf,
     "AMF, target scaled": amf_scaled,
 }
-SHORT = {"srp": 5_000}  # rows, as it is slow
+SHORT = {"ARF": 5_000, "bagging": 5_000, "srp": 2_000}  # rows, as they are slow
 COLUMNS = ("model", "stream", "rows", "r2", "rmse", "mae", "us")
 
 

@@ -1,6 +1,6 @@
 """Ten million samples, one at a time: memory, time and accuracy along the way. Prints Markdown.
 
-    python tests/benchmarks/soak.py                                    # 10^7, both forests
+    python tests/benchmarks/soak.py                                    # 10^7, all forests
     python tests/benchmarks/soak.py --samples 1000000 --forests AdaptiveAMFClassifier
 
 The generated stream has categories and numbers, one of them a timestamp that never comes back;
@@ -8,8 +8,8 @@ values are missing, one feature for long; two concepts take turns, twenty times 
 scale of the numbers drifts all the time. New features, categories and labels appear in its first
 half only, so in the second half nothing should grow. Each row covers a tenth of it: accuracy, the
 processor time to predict and learn a sample, and, where it ends, the memory of the model and of
-the process. AMFClassifier keeps all that it learns, so it gets `max_nodes=5000`, the default of
-the other.
+the process. Regressors learn the number of the label and a slope, and are judged by R^2. The plain
+forests keep all that they learn, so they get `max_nodes=5000`, the default of the others.
 
 It needs no stream of the folder of `--data`, which every script here takes.
 """
@@ -25,12 +25,15 @@ from typing import Any, NamedTuple
 
 import command
 import numpy as np
+from river import metrics
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
 FORESTS = {
     "AMFClassifier": (AMFClassifier, {"max_nodes": 5000}),
     "AdaptiveAMFClassifier": (AdaptiveAMFClassifier, {}),
+    "AMFRegressor": (AMFRegressor, {"max_nodes": 5000}),
+    "AdaptiveAMFRegressor": (AdaptiveAMFRegressor, {}),
 }
 SAMPLES = 10**7
 ROWS = 10  # of the table, for each forest
@@ -45,7 +48,7 @@ COLORS = ("red", "green", "blue", "white", "black")
 
 GROWTH = 1.02  # the second half's memory, and that of the process, may grow this much
 SLOWDOWN = 1.25  # and the time per sample
-LOSS = 0.02  # and accuracy may fall by this
+LOSS = 0.02  # and the score may fall by this
 
 
 class Row(NamedTuple):
@@ -57,7 +60,7 @@ class Row(NamedTuple):
     mb: float  # of 10^6 bytes
     rss_mb: float
     us: float  # of processor time, to predict and learn a sample
-    accuracy: float
+    score: float  # accuracy or R^2
 
 
 def rss() -> int:
@@ -115,24 +118,39 @@ def part_of_stream(start: int, n_samples: int, n_part: int) -> list[tuple[dict[s
     return [(x, LABELS[k]) for x, k in zip(samples, labels.tolist(), strict=True)]
 
 
+def target_of(x: dict[str, Any], label: str) -> float:
+    """Return what a regressor learns: the number of the label and a slope.
+
+    >>> target_of({"n0": 0.5}, "c")
+    2.5
+    """
+    return LABELS.index(label) + x.get("n0", 0.0)
+
+
 def rows_of(forest: str, n_samples: int) -> Iterator[Row]:
     """Run a forest along the stream."""
     kind, parameters = FORESTS[forest]
+    is_regressor = issubclass(kind, AMFRegressor)
     kind().learn_one({"a": 0.0}, 0)  # compiles, before anything is timed
     model = kind(seed=1, **parameters)
     labels, features = set(), set()
     cuts = [n_samples * k // ROWS for k in range(ROWS + 1)]
     for first, end in itertools.pairwise(cuts):
-        hits, seconds = 0, 0.0
+        metric, seconds = metrics.R2() if is_regressor else metrics.Accuracy(), 0.0
         for start in range(first, end, PART):
             samples = part_of_stream(start, n_samples, min(PART, end - start))
+            labels.update(label for _, label in samples)
+            if is_regressor:
+                samples = [(x, target_of(x, label)) for x, label in samples]
+            predictions = []
             since = time.process_time()
-            for x, label in samples:
-                hits += model.predict_one(x) == label
-                model.learn_one(x, label)
+            for x, y in samples:
+                predictions.append(model.predict_one(x))
+                model.learn_one(x, y)
             seconds += time.process_time() - since
             features.update(*(x for x, _ in samples))
-            labels.update(label for _, label in samples)
+            for (_, y), prediction in zip(samples, predictions, strict=True):
+                metric.update(y, prediction)
         n_here = max(end - first, 1)
         yield Row(
             n_samples=end,
@@ -141,7 +159,7 @@ def rows_of(forest: str, n_samples: int) -> Iterator[Row]:
             mb=model.memory_usage / 1e6,
             rss_mb=rss() / 1e6,
             us=1e6 * seconds / n_here,
-            accuracy=hits / n_here,
+            score=metric.get(),
         )
 
 
@@ -157,7 +175,7 @@ def goals_missed(forest: str, rows: list[Row]) -> list[str]:
         "memory of": last.mb > GROWTH * middle.mb,
         "memory of the process with": last.rss_mb > GROWTH * middle.rss_mb,
         "time per sample of": last.us > SLOWDOWN * middle.us,
-        "accuracy of": last.accuracy < middle.accuracy - LOSS,
+        "score of": last.score < middle.score - LOSS,
     }
     return [f"{what} {forest}" for what, is_missed in worse.items() if is_missed]
 
@@ -180,7 +198,7 @@ def main(argv: list[str] | None = None) -> int:
         help=f"run these alone (default: all of {', '.join(FORESTS)})",
     )
     arguments = parser.parse_args(argv)
-    print("| forest | samples | features | labels | memory, MB | process, MB | us | accuracy |")
+    print("| forest | samples | features | labels | memory, MB | process, MB | us | score |")
     print("|---|---|---|---|---|---|---|---|")
     missed = []
     for forest in arguments.forests:
@@ -188,7 +206,7 @@ def main(argv: list[str] | None = None) -> int:
         for row in rows_of(forest, arguments.samples):
             rows.append(row)
             cells = f"{row.n_samples} | {row.n_features} | {row.n_labels} | {row.mb:.1f}"
-            cells += f" | {row.rss_mb:.0f} | {row.us:.1f} | {row.accuracy:.4f}"
+            cells += f" | {row.rss_mb:.0f} | {row.us:.1f} | {row.score:.4f}"
             print(f"| {forest} | {cells} |", flush=True)
         missed += goals_missed(forest, rows)
     return command.verdict(missed)

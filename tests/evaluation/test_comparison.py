@@ -499,7 +499,7 @@ def test_the_baselines_are_the_default():
         (
             [Majority(), linear_model.LinearRegression()],
             TypeError,
-            "model 'LinearRegression' is a regressor, and the task is classification",
+            "model 'LinearRegression' is a regressor, but the task is classification",
         ),
         ([preprocessing.StandardScaler()], TypeError, "model 'StandardScaler' must be"),
         (

@@ -15,6 +15,9 @@ TESTS = Path(__file__).parents[1]
 
 SHORT_LIST = [
     "model/test_stateful.py",
+    "model/test_stateful_numbers.py",
+    "model/test_regression.py::test_what_is_learned_is_predicted",
+    "model/test_regression.py::test_memory_stays_flat_once_the_budget_is_used_up",
     "model/test_long_lists.py",
     "model/test_restarts.py",
     "model/test_regression.py",

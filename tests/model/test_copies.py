@@ -133,7 +133,8 @@ def test_a_pickle_is_what_is_in_use_and_nothing_else(parameters):
     assert arena.samples.shape == (n_rows,)
     assert arena.links.shape == (n_trees, n_rows)
     assert arena.ranges.shape == (2, n_features)
-    assert arena.intensity.shape == arena.is_categorical.shape == (n_features,)
+    assert arena.intensity.shape == (1, n_features)  # for each aim of the trees
+    assert arena.is_categorical.shape == (n_features,)
     assert arena.ranges.shape == arena.limits.shape == (2, n_features)
     assert arena.features.shape == (n_features,)
     assert arena.recent.shape == (n_features, 64)

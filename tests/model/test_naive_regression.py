@@ -206,6 +206,16 @@ def test_a_jump_after_a_thousand_equal_targets(fading_factor):
     check_same_tree(model, reference, 0, 7.3)
 
 
+def test_targets_whose_squares_are_too_small_are_not_scored():
+    model, reference = pair(fading_factor=0.5)
+    stream = [({"a": i * 7 % 11}, 1e-150 * (i * 5 % 17), 1.0) for i in range(40)]
+    scale = learn_both(model, reference, stream)
+    for tree in range(2):
+        check_same_tree(model, reference, tree, scale)
+        n_nodes = model._arena.trees["n_nodes"][tree]
+        assert model._arena.faded[tree, :n_nodes, FADED_SHARE] == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize("fading_factor", [None, 0.5])
 def test_one_weight_of_a_million(fading_factor):
     # a sum of log densities of 1e6 has nine digits behind the point, and less in what follows

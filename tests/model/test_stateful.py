@@ -145,8 +145,12 @@ class Forest(RuleBasedStateMachine):
     def learn_long_block(self, seed, n_samples):
         self.test_then_train(self.known(long_stream(seed, n_samples)))
 
+    @property
+    def test_then_train_call(self):
+        return self.model.predict_proba_then_learn_many
+
     def test_then_train(self, samples):
-        frame = self.model.predict_proba_then_learn_many(*columns_of(samples))
+        frame = self.test_then_train_call(*columns_of(samples))
         answers = self.teach_twin(samples)
         self.note(samples)
         assert list(frame.columns) == self.labels
@@ -237,7 +241,7 @@ class Forest(RuleBasedStateMachine):
             self.model.learn_one(x, label, w=weight)
         good = self.known([({"a": 1.0, "new": 2.0}, 0, 1.0)])
         X, labels, weights = columns_of([*good, (x, label, weight)])
-        for call in (self.model.learn_many, self.model.predict_proba_then_learn_many):
+        for call in (self.model.learn_many, self.test_then_train_call):
             with pytest.raises(errors):
                 call(X, labels, weights)
         assert content(self.model) == before
@@ -256,7 +260,7 @@ class Forest(RuleBasedStateMachine):
             self.model = river_amf.load(path)
         elif way == "clone":
             self.model = self.model.clone()
-            assert self.model.predict_proba_one({"a": 1.0}) == {}
+            assert not self.model._has_learnt
             self.model.learn_many(*columns_of(self.learned))
         else:
             self.model = getattr(copy, way)(self.model)

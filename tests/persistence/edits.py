@@ -2,7 +2,8 @@
 
 Run this as a script, in its own process, because a wrong link may crash it:
 `python edits.py FILE FOLDER SEED N` makes N edits of a file, and prints how many were rejected
-and how many were loaded.
+and how many were loaded. `python edits.py FILE FOLDER` does every sort of damage to every array,
+and prints what was loaded.
 """
 
 import random
@@ -122,6 +123,40 @@ def is_refused(path):
     return False
 
 
+def damages(array):
+    """Yield copies of an array with every sort of damage, and a name for each."""
+    yield "cut", array[:-1].copy()
+    yield "doubled", np.concatenate([array, array])
+    yield "flat", array.reshape(-1, 1, 1)
+    for field in array.dtype.names or [None]:
+        values = array if field is None else array[field]
+        for value in FLOATS if values.dtype.kind == "f" else INTEGERS:
+            if values.dtype.kind == "u" and value < 0:
+                continue
+            for place, index in (("first", 0), ("last", -1)):
+                damaged = array.copy()
+                part = damaged if field is None else damaged[field]
+                part.reshape(-1)[index] = value
+                if field is not None:
+                    damaged[field] = part
+                yield f"{field or 'values'}, {place}: {value}", damaged
+
+
+def damage_all(path, folder):
+    """Print every damage to a file that is not refused; the model in it has to work."""
+    header, arrays = container.read(path)
+    target = str(Path(folder, "damaged.amf"))
+    for name, array in arrays.items():
+        without = {other: arrays[other] for other in arrays if other != name}
+        container.write(target, header, without)
+        if not is_refused(target):
+            print(f"{name}: missing")
+        for what, damaged in damages(array) if array.size else []:
+            container.write(target, header, arrays | {name: damaged})
+            if not is_refused(target):
+                print(f"{name}: {what}")
+
+
 def main(path, folder, seed, n_edits):
     """Print how many of the edits of a file are rejected, and how many load."""
     n_refused = 0
@@ -133,4 +168,4 @@ def main(path, folder, seed, n_edits):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    damage_all(*sys.argv[1:]) if len(sys.argv) == 3 else main(*sys.argv[1:])

@@ -14,7 +14,13 @@ from files import edited_error, parts_in
 from forests import STREAM, answers, learn, trained
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    OnlineDummyClassifier,
+)
 from river_amf.persistence import container, soundness
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -115,8 +121,39 @@ def fixture_table(n_rows):
     return table, [("deep", "broad", "tall")[kind] for kind in kinds]
 
 
+FIXTURE_REGRESSORS = {
+    "regressor": (AMFRegressor, {"n_estimators": 2, "seed": 5}),
+    "adaptive_regressor": (AdaptiveAMFRegressor, {"n_estimators": 2, "max_nodes": 41, "seed": 5}),
+}
+FIXTURE_ESTIMATORS_OF_TARGETS = {
+    "sklearn_regressor": ("AMFRegressor", {"n_estimators": 2, "random_state": 5}),
+    "sklearn_adaptive_regressor": (
+        "AdaptiveAMFRegressor",
+        {"n_estimators": 2, "max_nodes": 41, "random_state": 5, "n_jobs": None},
+    ),
+}
+
+
+def targets_of(samples):
+    """Yield samples with numbers in the place of labels."""
+    rng = random.Random(13)
+    for x, _, weight in samples:
+        yield x, 1e4 + 3.0 * (x.get("a") or 0.0) + x[("b", 2)] + rng.gauss(0, 0.5), weight
+
+
+def fixture_numbers(model):
+    """Return the predictions and intervals that a regressor gives to the fixture's questions."""
+    questions = [{}, {"c": "never seen"}, *(x for x, _, _ in fixture_stream(40))]
+    intervals = [model.predict_interval_one(x) for x in questions]
+    ends = [[interval.lower, interval.upper] for interval in intervals]
+    return [[model.predict_one(x), *own] for x, own in zip(questions, ends, strict=True)]
+
+
 def fixture_models(n_samples):
     """Yield the name of each fixture, its model and what that predicts."""
+    for name, (kind, parameters) in FIXTURE_REGRESSORS.items():
+        model = learn(kind(**parameters), targets_of(fixture_stream(n_samples)))
+        yield name, model, fixture_numbers(model)
     for name, parameters in FIXTURE_PARAMETERS.items():
         parameters = dict(parameters)
         kind = parameters.pop("kind")
@@ -128,6 +165,10 @@ def fixture_models(n_samples):
         estimator = getattr(face, kind)(**parameters)
         estimator.partial_fit(*fixture_table(n_samples), classes=classes)
         yield name, estimator, estimator.predict_proba(fixture_table(40)[0]).tolist()
+    for name, (kind, parameters) in FIXTURE_ESTIMATORS_OF_TARGETS.items():
+        table, labels = fixture_table(n_samples)
+        estimator = getattr(face, kind)(**parameters).fit(table, [len(label) for label in labels])
+        yield name, estimator, estimator.predict(fixture_table(40)[0]).tolist()
 
 
 def make_fixtures(release, n_samples=120):
@@ -181,9 +222,39 @@ def test_estimators_of_every_release_are_read(file):
     assert set(estimator.predict(table)) <= set(estimator.classes_)
 
 
+@fixtures_of(FIXTURE_REGRESSORS)
+def test_regressors_of_every_release_are_read(file):
+    model = river_amf.load(file)
+    kind, parameters = FIXTURE_REGRESSORS[file.stem.partition("-")[0]]
+    assert type(model) is kind
+    assert {name: getattr(model, name) for name in parameters} == parameters
+    expected = json.loads(file.with_suffix(".json").read_text())
+    np.testing.assert_allclose(fixture_numbers(model), expected, rtol=1e-12)
+    learn(model, [({"a": 0.0, "new": 1.0, "c": "blue"}, 2e4, 3.0)] * 40)
+    assert model.predict_one({"a": 0.0, "new": 1.0, "c": "blue"}) > 1.2e4
+    learn(model, targets_of(fixture_stream(20)))
+    assert 9e3 < model.predict_one({}) < 2.1e4
+
+
+@fixtures_of(FIXTURE_ESTIMATORS_OF_TARGETS)
+def test_estimators_of_targets_of_every_release_are_read(file):
+    estimator = river_amf.load(file)
+    kind, parameters = FIXTURE_ESTIMATORS_OF_TARGETS[file.stem.partition("-")[0]]
+    assert type(estimator) is getattr(importlib.import_module("river_amf.sklearn"), kind)
+    assert parameters.items() <= estimator.get_params().items()
+    assert estimator.feature_names_in_.tolist() == ["size", "color"]
+    table, labels = fixture_table(40)
+    expected = json.loads(file.with_suffix(".json").read_text())
+    np.testing.assert_allclose(estimator.predict(table), expected, rtol=1e-12)
+    estimator.partial_fit(table, [len(label) for label in labels])
+
+
 def test_there_is_a_fixture_of_each_class():
     names = {file.stem.removesuffix("-0.1") for file in FIXTURES.glob("*-0.1.amf")}
-    assert names == {*FIXTURE_PARAMETERS, *FIXTURE_ESTIMATORS}
+    of_labels, of_targets = FIXTURE_PARAMETERS, FIXTURE_REGRESSORS
+    of_estimators = {*FIXTURE_ESTIMATORS, *FIXTURE_ESTIMATORS_OF_TARGETS}
+    assert names == {*of_labels, *of_targets, *of_estimators}
     kinds = {container.read(str(file))[0]["kind"] for file in FIXTURES.glob("*-0.1.amf")}
     names = ("AMFClassifier", "AdaptiveAMFClassifier", "OnlineDummyClassifier")
+    names += ("AMFRegressor", "AdaptiveAMFRegressor")
     assert kinds == {*names, *(f"sklearn.{name}" for name in names)}

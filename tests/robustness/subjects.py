@@ -130,10 +130,10 @@ def learn(model: Any, part: list[Sample]) -> Any:
     return model
 
 
-def ask_one(model: Any, x: dict[Any, Any]) -> dict[Any, float]:
+def ask_one(model: Any, x: dict[Any, Any], level: float = 0.9) -> dict[Any, float]:
     """Return probabilities, or an interval from a regressor."""
     if is_regressor(model):
-        interval = model.predict_interval_one(x)
+        interval = model.predict_interval_one(x, level)
         return {"lower": interval.lower, "upper": interval.upper}
     return model.predict_proba_one(x)
 
@@ -245,7 +245,7 @@ def answers(model: Any) -> tuple[Any, ...]:
     """Return what a model predicts for the probes."""
     if is_regressor(model):
         return tuple(
-            (*ask_one(model, x).values(), model.predict_one(x), model.predict_interval_one(x, 0.5))
+            (*ask_one(model, x).values(), model.predict_one(x), ask_one(model, x, 0.5)["upper"])
             for x in PROBES
         )
     return tuple(tuple(ask_one(model, x).items()) for x in PROBES)

@@ -28,6 +28,7 @@ SCRIPTS = (
     "outliers",
     "pictures",
     "regression",
+    "regression_defaults",
     "soak",
     "speed",
     "start_up",
@@ -372,6 +373,7 @@ def test_all_scripts_are_tested():
         ("figures river --streams elec2", ["elec2"]),
         ("outliers", ["elec2", "letter"]),
         ("regression --streams fried,bike", ["fried", "bike"]),
+        ("regression_defaults --streams fried", ["fried"]),
         ("speed memory", ["elec2"]),
         ("speed streams memory --streams elec2,weather", ["elec2", "weather"]),
         ("words --streams spam", ["spam"]),
@@ -453,11 +455,12 @@ def test_the_price_of_the_lock(status, capsys, monkeypatch):
     assert [row.count("|") for row in rows] == [5] * 4
 
 
-def test_a_short_soak(status, capsys, monkeypatch):
+@pytest.mark.parametrize("forest", ["AdaptiveAMFClassifier", "AMFRegressor"])
+def test_a_short_soak(status, capsys, monkeypatch, forest):
     soak = module("soak")
     monkeypatch.setattr(soak, "PART", 70)
     monkeypatch.setattr(soak, "goals_missed", lambda forest, rows: [])
-    assert status("soak", "--samples", "1000", "--forests", "AdaptiveAMFClassifier") == 0
+    assert status("soak", "--samples", "1000", "--forests", forest) == 0
     rows = [line.strip("|").split("|") for line in capsys.readouterr().out.splitlines()[2:]]
     assert [int(row[1]) for row in rows] == [*range(100, 1001, 100)]
     # everything that is to appear has, by the middle of the stream

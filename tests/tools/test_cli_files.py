@@ -84,7 +84,7 @@ def test_a_quantity_is_for_regressors(run, write):
     status, output, lines = run(path)
     assert (status, output) == (2, "")
     (line,) = lines
-    assert line.startswith("river-amf: error: model 'dummy' is a classifier, and the task is regr")
+    assert line.startswith("river-amf: error: model 'dummy' is a classifier, but the task is regr")
     assert "regression, as 'price' holds numbers such as 0, which takes a regressor" in line
     assert "--task" in line
     assert "--target" in line

@@ -123,17 +123,17 @@ def test_a_column_of_few_numbers_is_a_regression_if_that_is_chosen(run, tmp_path
     [
         (
             ["evaluate", "FILE", "--model", "logistic"],
-            "'logistic' is a classifier, and the task is",
+            "'logistic' is a classifier, but the task is",
         ),
         (
             ["compare", "FILE", "--models", "mean,mlp"],
-            "'mlp' is a classifier, and the task is regr",
+            "'mlp' is a classifier, but the task is regr",
         ),
         (
             ["compare", "FILE", "--models", "mean", "--task", "classification"],
             "'mean' is a regressor",
         ),
-        (["evaluate", "Bananas", "--model", "srp"], "'srp' is a regressor, and the task is class"),
+        (["evaluate", "Bananas", "--model", "srp"], "'srp' is a regressor, but the task is class"),
         (
             ["evaluate", "FILE", "--metrics", "MacroF1"],
             "'MacroF1' is not a river regression metric",

@@ -264,7 +264,7 @@ def test_a_model_too_large_for_the_memory_is_one_line(monkeypatch, capsys):
 
 
 def test_an_unknown_error_is_one_line_that_says_how_to_see_more(monkeypatch, capsys):
-    def fail(*_):
+    def fail(*_, **options):
         raise RuntimeError("two\nlines")
 
     monkeypatch.setattr(evaluation, "load_stream", fail)

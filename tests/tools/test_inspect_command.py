@@ -127,7 +127,7 @@ def test_regressors_are_described(name, inspected):
     assert told["learned"] == "120 samples"
     error, words = told["error"].split(" ", 1)
     assert 0.0 < float(error) < 100.0
-    assert words == "(of a tree, root mean square of late)"
+    assert words == "(of a tree, root mean square of the recent ones)"
     assert told["features"] == "2: 1 numeric, 1 categorical"
     assert told["trees"].startswith("2, with ")
     assert "labels" not in told

@@ -193,19 +193,19 @@ def test_models_tell_the_task_or_else_the_target_does():
     [
         (
             lambda: compare(SAMPLES, ["logistic"]),
-            "'logistic' is a classifier, and the task is regression, which takes a regressor",
+            "'logistic' is a classifier, but the task is regression, which needs a regressor",
         ),
         (
             lambda: compare("Bananas", ["srp"]),
-            "'srp' is a regressor, and the task is classification, which takes a classifier",
+            "'srp' is a regressor, but the task is classification, which needs a classifier",
         ),
         (
             lambda: compare(SAMPLES, [AMFClassifier()], task="regression"),
-            "'AMFClassifier' is a classifier, and the task is regression",
+            "'AMFClassifier' is a classifier, but the task is regression",
         ),
         (
             lambda: compare(SAMPLES, [AMFRegressor(), AMFClassifier()]),
-            "'AMFClassifier' is a classifier, and the task is regression",
+            "'AMFClassifier' is a classifier, but the task is regression",
         ),
         (
             lambda: compare("Bananas", [AMFRegressor()]),

@@ -202,3 +202,21 @@ def test_whatever_has_been_learned_is_sound(path, kind, unit, weight):
         wild = 50.0 if i % 37 == 0 else 1.0
         model.learn_one(x, wild * unit * (y - 1e3) / 1e3, w=w * weight)
     assert answers(reloaded(model, path)) == answers(model)
+
+
+# NaN and infinity mean something there, or nothing is read there
+FREE = {"ranges", "limits", "recent", "counters: words_vote", "nodes: threshold", "nodes: odds"}
+FREE |= {"nodes: odds_scale", "nodes: split_time"}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("parameters", EDITED.values(), ids=EDITED)
+def test_every_array_may_be_damaged_in_every_way(path, parameters):
+    trained([*edits.targets(60)], n_estimators=2, **parameters).save(path)
+    command = [sys.executable, "-X", "faulthandler", edits.__file__, str(path), str(path.parent)]
+    result = subprocess.run(command, env=subprocess_env(), capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    loaded = [line.rpartition(": ") for line in result.stdout.splitlines()]
+    numbers = {what.partition(", ")[0] for what, _, value in loaded if value in ("nan", "inf")}
+    assert {name.removesuffix(": values") for name in numbers} <= FREE
+    assert not [what for what, _, how in loaded if how in ("cut", "doubled", "flat")]
