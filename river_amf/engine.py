@@ -110,7 +110,10 @@ class Chunk(NamedTuple):
 
 
 class Engine:
-    """The features and labels that a forest knows, and its arena (None before the first sample)."""
+    """The features and labels that a forest knows, and its arena (None before the first sample).
+
+    The labels of a regressor are `Targets`, which have the methods of `Labels` that are used here.
+    """
 
     def __init__(self, labels: Labels | Targets | None = None) -> None:
         self.features = Features()
@@ -362,7 +365,7 @@ class Engine:
             features, arena, row, new_words = words.with_new(features, arena, row, bounds)
         sample = features.place(row)
         new_labels = [y] if label is None else []
-        target = float(self.labels.count_with([]) if label is None else label)
+        target = self.labels.next_target() if label is None else float(label)
         rest = sample, target, weight, parameters
         self._admit(features, new_labels, categories, *rest, arena, new_words)
 
@@ -549,9 +552,8 @@ class Engine:
     ) -> Answers:
         """Return the predictions for a block, as in `BlockAnswers`, with intervals of a level."""
         values = encode_to_predict(table, n_rows, self.features, is_fresh=self.arena is None)
-        answers = np.zeros((n_rows, self.labels.width_with(0)))
-        answers[:, LOWER:] = level
-        block = Block(values, np.zeros((3, n_rows)), np.zeros(n_rows), answers)
+        answers = self.labels.blank_answers(n_rows, 0, level)
+        block = Block(values, np.zeros(n_rows), np.zeros(n_rows), answers)
         if self.arena is not None:
             self._run(block, 0, n_rows, [], predicts=True, learns=False, n_jobs=n_jobs)
         return block.answers
@@ -617,11 +619,8 @@ class Engine:
         encoded = self._within_limits(encoded, parameters)
         n_rows = min(len(weights), encoded.full_at + 1)
         n_new = sum(len(arrival.label) for arrival in encoded.arrivals)
-        answers = np.zeros((len(weights), self.labels.width_with(n_new)))
-        answers[:, LOWER:] = level
-        targets = np.empty((1 if parameters.trend is None else 3, len(weights)))
-        targets[:] = encoded.targets
-        block = Block(encoded.values, targets, weights, answers)
+        answers = self.labels.blank_answers(len(weights), n_new, level)
+        block = Block(encoded.values, encoded.targets, weights, answers)
         n_known = np.zeros(n_rows, np.int64)
 
         def run(start: int, stop: int, *, predicts: bool, learns: bool) -> None:
@@ -645,8 +644,8 @@ class Engine:
             self._admit(features, new_labels, categories, sample, target, weight, parameters)
             start = row + 1
         run(start, n_rows, predicts=predicts, learns=True)
-        width = self.labels.width_with(0)
-        return BlockAnswers(block.answers[:n_rows, :width], n_known, list(self.labels))
+        width = self.labels.width  # less than room was made for, if this is but a part
+        return BlockAnswers(answers[:n_rows, :width], n_known, list(self.labels))
 
     def _within_limits(self, encoded: EncodedBlock, parameters: Parameters) -> EncodedBlock:
         """Return a block that ends with the first row whose categories change the limits."""
@@ -686,7 +685,7 @@ class Engine:
             return
         arena: Arena = self.arena  # type: ignore[assignment]
         block.prepare(arena, stop - start, predicts=predicts, learns=learns)
-        n_threads = min(arena.rooms["voter"], _n_cores() if n_jobs == -1 else n_jobs)
+        n_threads = min(_n_parts(arena), _n_cores() if n_jobs == -1 else n_jobs)
         n_threads = n_threads if stop - start >= _WORTH_THREADS else 1
         done = start
         while done < stop:
@@ -724,8 +723,8 @@ class Engine:
         while block.stage == kernels.OPEN:
             arena: Arena = self.arena  # type: ignore[assignment]
             where = (arena.address, block.address, start, stop)
-            n_voters = arena.rooms["voter"]
-            cuts = [n_voters * k // n_threads for k in range(n_threads + 1)]
+            n_parts = _n_parts(arena)
+            cuts = [n_parts * k // n_threads for k in range(n_threads + 1)]
             workers = Workers(
                 [
                     functools.partial(_run_voters, arena, block, start, stop, first, end)
@@ -768,6 +767,11 @@ def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
 def _run_voters(arena: Arena, block: Block, start: int, stop: int, first: int, end: int) -> int:
     """Run a chunk through some trees and voices, keeping alive what kernels know by address."""
     return kernels.run_chunk(arena.address, block.address, start, stop, first, end)
+
+
+def _n_parts(arena: Arena) -> int:
+    """Return how many trees and voices run through a chunk on their own, unlike trends."""
+    return arena.rooms["tree"] + arena.rooms["voice"]
 
 
 def _n_cores() -> int:

@@ -112,9 +112,18 @@ class Labels:
         """Return the number of classes, once new ones are added."""
         return len(self.index) + len(new)
 
-    def width_with(self, n_new: int) -> int:
-        """Return the number of columns of the forest's answers, once there are so many more."""
-        return len(self.index) + n_new
+    @property
+    def width(self) -> int:
+        """The number of columns of the forest's answers."""
+        return len(self.index)
+
+    def next_target(self) -> float:
+        """Return what the kernels take for the next new label: its index."""
+        return float(len(self.index))
+
+    def blank_answers(self, n_rows: int, n_new: int, level: float) -> NDArray[np.float64]:
+        """Return room for the answers to a block, once there are so many more labels."""
+        return np.zeros((n_rows, self.width + n_new))
 
     def no_answer(self) -> dict[Any, float]:
         """Return the prediction before the first sample."""

@@ -70,7 +70,7 @@ COUNTERS = np.dtype(
         ("target_weight", "f8"),  # weight, mean and sum of squares of the recent ones
         ("target_mean", "f8"),
         ("target_squares", "f8"),
-        ("newest_profile", "f8"),  # weight of the next target in the profiles of features
+        ("newest_profile", "f8"),  # weight of the newest target in the profiles of features
         ("fast_errors", "f8"),  # faded sums of the forest's errors, and their weights
         ("fast_weight", "f8"),
         ("slow_errors", "f8"),
@@ -168,7 +168,7 @@ VOICE = np.dtype(
 TREND = np.dtype(
     [
         ("key", "u8"),  # of its random numbers
-        ("newest_weight", "f8"),  # of the next sample in its sums
+        ("newest_weight", "f8"),  # of the newest sample in its sums
         ("next_term", "i8"),  # whose coefficient is the next to be updated
         ("n_learned", "i8"),  # samples
     ],
@@ -220,7 +220,6 @@ N_COSINES = 100  # inputs of a voice that hears cosines of the features
 N_WAVES = 200  # cosines of a trend
 N_TRENDS = 2
 MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
-N_RECENT_TERMS = 8  # samples within which each row of a trend's sums is brought up to date
 N_STACKED = 6  # voters of the largest stack
 N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
 
@@ -298,16 +297,11 @@ FIELDS = {
     "trends": Field(TREND, ("trend",)),
     "profiles": Field(np.float64, ("profile", N_CODES, 2)),
     "fast_sums": Field(np.float64, ("fit", "term", "term")),
-    "fast_recent": Field(np.float64, ("fit", N_RECENT_TERMS, "term")),
-    "fast_counted": Field(np.int64, ("fit", "term")),
     "fast_rests": Field(np.float64, ("fit", "term")),
     "fast": Field(np.float64, ("fit", "term")),
     "smooth_sums": Field(np.float64, ("fit", "wave", "wave")),
-    "smooth_recent": Field(np.float64, ("fit", N_RECENT_TERMS, "wave")),
-    "smooth_counted": Field(np.int64, ("fit", "wave")),
     "smooth_rests": Field(np.float64, ("fit", "wave")),
     "smooth": Field(np.float64, ("fit", "wave")),
-    "recent_gains": Field(np.float64, ("trend", N_RECENT_TERMS)),
     "stacks": Field(STACK, ("stack",)),
     "stack_sums": Field(np.float64, ("stack", N_STACKED, N_STACKED)),
     "stack_products": Field(np.float64, ("stack", N_STACKED)),
@@ -380,11 +374,12 @@ HANDLE = np.dtype(
 # most are for the samples of one chunk.
 BLOCK_FIELDS = {
     "values": Field(np.float64, ("sample", "column")),
-    "targets": Field(np.float64, ("row", "sample")),  # for the aims of the trees; the last is y
+    "targets": Field(np.float64, ("sample",)),  # the index of each label, or a number
     "weights": Field(np.float64, ("sample",)),
     "answers": Field(np.float64, ("sample", "answer")),
     "votes": Field(np.float64, ("voter", "chunk", "vote")),
     "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
+    "aims": Field(np.float64, ("aim", "chunk")),  # what the trees learn of the targets
     "intensities": Field(np.float64, ("aim", "chunk", "feature")),  # when each is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
@@ -395,7 +390,7 @@ BLOCK_FIELDS = {
 }
 BLOCK_AXES = (
     *("sample", "column", "answer", "chunk", "tree", "feature", "vote"),
-    *("voter", "voice", "pace", "input", "aim", "row", "fit", "wave"),
+    *("voter", "voice", "pace", "input", "aim", "fit", "wave"),
 )
 BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_FIELDS]

@@ -50,7 +50,7 @@ class Block:
 
     def __init__(self, values: Array, targets: Array, weights: Array, answers: Array) -> None:
         self.values = values  # (samples, columns), encoded; some columns may not be features yet
-        self.targets = targets  # the index of each label or a number, for the aims of the trees
+        self.targets = targets  # the index of each label, or a number
         self.weights = weights  # samples of weight 0 are not learned
         self.answers = answers  # a row of predictions for each sample
         self.record = np.zeros(1, BLOCK)
@@ -60,12 +60,13 @@ class Block:
         """Make room to process `n_samples` samples in chunks, given the size of the arena."""
         rooms = arena.rooms
         n_trees, n_features, n_paces = rooms["tree"], rooms["feature"], rooms["pace"]
-        n_voters, n_votes = rooms["voter"], rooms["vote"]
-        bytes_a_sample = 8 * (n_voters * n_votes + (2 + n_paces) * n_features + 1)
+        n_voters, n_votes, n_aims = rooms["voter"], rooms["vote"], rooms["aim"]
+        bytes_a_sample = 8 * (n_voters * n_votes + (1 + n_aims + n_paces) * n_features + n_aims)
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
         self.votes = np.empty((n_voters, self.chunk, n_votes))
         self.clipped = np.empty((self.chunk, n_features))
-        self.intensities = np.empty((rooms["aim"], self.chunk, n_features))
+        self.aims = np.empty((n_aims, self.chunk))
+        self.intensities = np.empty((n_aims, self.chunk, n_features))
         self.rows = np.empty(self.chunk, np.int64)
         self.coded = np.empty((n_trees, n_features))
         self.standardised = np.empty((n_paces, self.chunk, n_features))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from river_amf.frames import Column
 from river_amf.kinds import PLAIN_NUMBERS, is_missing, is_real, shown
-from river_amf.layout import ANSWER, LOCATION
+from river_amf.layout import ANSWER, LOCATION, LOWER
 from river_amf.rows import Problems
 
 LARGEST_TARGET = 1e100  # distance from the first target; the squares of more would be useless
@@ -57,8 +57,9 @@ class Targets:
         """Return the number of classes, of which there are none."""
         return 0
 
-    def width_with(self, n_new: int) -> int:
-        """Return the number of columns of the forest's answers."""
+    @property
+    def width(self) -> int:
+        """The number of columns of the forest's answers."""
         return ANSWER
 
     def get(self, y: Any) -> float | None:
@@ -142,6 +143,16 @@ class Targets:
         """Return the prediction in an answer of the forest."""
         assert self.origin is not None
         return float(buffer[LOCATION]) + self.origin
+
+    def next_target(self) -> float:
+        """Return what the kernels take for the first target, which becomes the origin."""
+        return 0.0
+
+    def blank_answers(self, n_rows: int, n_new: int, level: float) -> NDArray[np.float64]:
+        """Return room for the answers to a block, which asks for intervals of a level."""
+        answers = np.zeros((n_rows, ANSWER))
+        answers[:, LOWER] = level
+        return answers
 
     def no_answer(self) -> float:
         """Return the prediction before the first sample."""

@@ -9,6 +9,7 @@ From the lowest layer to the highest:
 - `random_numbers`, `boxes`, `intensity`: the building blocks of the Mondrian process;
 - `correlation`: which features are relevant to a real target;
 - `estimates`, `structure`: what nodes predict, and how they are linked;
+- `fading`: how a sample counts in sums that fade;
 - `densities`: what nodes predict of a real target;
 - `store`, `room`: the samples that pure leaves keep, and room for new nodes and samples;
 - `growth`, `expansion`: how trees grow, by extension and in pure cells;

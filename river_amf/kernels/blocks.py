@@ -55,20 +55,21 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
     for t in range(len(samples.next_samples)):
         samples.next_samples[t] = start
     n_features, n_aims = settings["n_features"], len(samples.intensities)
-    last = len(samples.targets) - 1
     for i in range(start, stop):
         x = samples.clipped[i - start]
         clip_outliers(forest, samples.values[i], n_features, x)
         is_learned = learns and samples.weights[i] > 0.0
         for pace in range(len(forest.standards)):
             standardise(forest, pace, x, is_learned, samples.standardised[pace, i - start])
-        target, weight = samples.targets[last, i], samples.weights[i]
+        target, weight = samples.targets[i], samples.weights[i]
+        samples.aims[0, i - start] = target
         if settings["n_trends"] > 0:
             z, terms, votes = samples.standardised[0, i - start], samples.terms[0], samples.votes
             follow_trends(forest, x, z, terms, votes, i - start, True, is_learned, target, weight)
-            samples.targets[0, i], samples.targets[1, i] = forest.aims[0], forest.aims[1]
+            for aim in range(n_aims if is_learned else 0):
+                samples.aims[aim, i - start] = forest.aims[aim]
         if is_learned:
-            update_intensity(forest, samples.values[i], samples.targets[0, i], weight)
+            update_intensity(forest, samples.values[i], samples.aims[0, i - start], weight)
             row = NONE
             if keeps_rows:
                 row = store_row(forest, x, int(target), weight)
@@ -111,18 +112,18 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
                 if lack == NOTHING:
                     tree = tree_of(forest, t, samples.intensities[aim, i - start])
                     row = samples.rows[i - start]
-                    lack = learn_tree(forest, tree, x, samples.targets[aim, i], weight, row)
+                    lack = learn_tree(forest, tree, x, samples.aims[aim, i - start], weight, row)
                 if lack != NOTHING:
                     return lack
                 if settings["judges_trees"]:
                     vote = samples.votes[t, i - start]
-                    judge_tree(forest, t, vote, samples.targets[aim, i], weight)
+                    judge_tree(forest, t, vote, samples.aims[aim, i - start], weight)
         samples.next_samples[t] = stop
-    for v in range(max(first - n_trees, 0), min(end - n_trees, len(forest.voices))):
+    for v in range(max(first - n_trees, 0), end - n_trees):
         inputs, standardised = samples.inputs[v], samples.standardised[pace_of(v)]
         for i in range(samples.next_samples[n_trees + v], stop):
             weight = samples.weights[i]
-            label = int(samples.targets[0, i]) if learns and weight > 0.0 else NONE
+            label = int(samples.targets[i]) if learns and weight > 0.0 else NONE
             x, vote = samples.clipped[i - start], samples.votes[n_trees + v, i - start]
             use_voice(forest, v, x, standardised[i - start], inputs, vote, True, label, weight)
         samples.next_samples[n_trees + v] = stop
@@ -142,7 +143,7 @@ def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
                 pool_votes(forest, samples.votes, i - start, samples.answers[i])
             if learns and samples.weights[i] > 0.0:
                 weight = samples.weights[i]
-                learn_vote(forest, samples.votes, i - start, samples.targets[-1, i], weight)
+                learn_vote(forest, samples.votes, i - start, samples.targets[i], weight)
     else:
         for i in range(start, stop if predicts else start):
             mean_votes(settings, samples.votes, i - start, samples.answers[i])

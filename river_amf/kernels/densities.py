@@ -15,7 +15,8 @@ import math
 
 from river_amf.kernels.arrays import Array, Record
 from river_amf.kernels.compilation import helper, hot
-from river_amf.kernels.estimates import SWITCHING, settled
+from river_amf.kernels.estimates import SWITCHING, settled, softplus
+from river_amf.kernels.fading import decay_of
 from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
 
 PRIOR_WEIGHT = 1.0  # kappa, of the parent's estimate
@@ -155,25 +156,19 @@ def score_logarithms(
     """Update the share of the faded law, given both log densities; return that of the mix."""
     # The share follows from Bayes' rule and is then pulled towards 1/2 [FS].
     if settings["fades"]:
-        share = faded[FADED_SHARE]
-        log_whole, log_faded = math.log1p(-share) + log_p, math.log(share) + log_faded
-        difference = log_faded - log_whole
-        log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(difference)))
-        log_odds = weight * difference + (1.0 - weight) * math.log(share / (1.0 - share))
-        faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) / (1.0 + math.exp(-log_odds))
+        log_share, log_rest = math.log(faded[FADED_SHARE]), math.log1p(-faded[FADED_SHARE])
+        log_odds = log_share - log_rest + weight * (log_faded - log_p)
+        log_whole, log_faded = log_rest + log_p, log_share + log_faded
+        log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(log_faded - log_whole)))
+        share = math.exp(-softplus(-log_odds))  # as exp(-log_odds) may overflow
+        faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * share
     return weight * log_p
 
 
 @hot
 def fade_target(settings: Record, faded: Array, target: float, weight: float) -> None:
     """Count a target in a node's faded law."""
-    # The law fades by gamma^w, and the target counts (1 - gamma^w) / (1 - gamma), as if its weight
-    # came bit by bit.
-    gamma = settings["fading_factor"]
-    rest, gain = gamma, 1.0
-    if weight != 1.0:
-        rest = math.pow(gamma, weight)
-        gain = -math.expm1(weight * math.log(gamma)) / (1.0 - gamma)
+    rest, gain = decay_of(settings["fading_factor"], weight)
     n = settled(rest * faded[FADED_SUM])
     faded[FADED_SUM] = n + gain
     faded[FADED_COUNTS + SQUARES] = settled(rest * faded[FADED_COUNTS + SQUARES])

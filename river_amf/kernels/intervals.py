@@ -10,8 +10,8 @@ import math
 
 from river_amf.kernels.arrays import Array, Forest
 from river_amf.kernels.compilation import helper, hot
-from river_amf.kernels.estimates import settled
-from river_amf.kernels.stacking import OF_VOTERS, decay_of, mean_square
+from river_amf.kernels.fading import decay_of, settled_sum
+from river_amf.kernels.stacking import OF_VOTERS, mean_square
 from river_amf.layout import LOCATION, N_ERRORS, N_TRENDS, SPREAD
 
 DECAY = 0.995  # of the errors counted
@@ -49,7 +49,7 @@ def count_error(errors: Array, error: float, scale: float, weight: float) -> Non
         return
     decay, gain = decay_of(DECAY, weight)
     for k in range(N_ERRORS):
-        errors[k] = settled(decay * errors[k])
+        errors[k] = settled_sum(decay * errors[k])
     place = 0.0
     if scale > 0.0:
         u = error / scale

@@ -11,15 +11,14 @@ import math
 
 from river_amf.kernels.arrays import Array, Forest
 from river_amf.kernels.compilation import helper, hot
+from river_amf.kernels.fading import decay_of, settled_sum
 from river_amf.kernels.intensity import LARGEST_NEWEST, N_BINS
-from river_amf.kernels.stacking import decay_of
 from river_amf.layout import N_CODES
 
 DECAY = 0.9995
 WEIGHT, MEAN = 0, 1  # what is kept at each place
 LARGEST_PROFILE = 4.0
-LEAST_DECAY = 1e-100
-NEGLIGIBLE = 1e-250
+LEAST_DECAY = 1e-100  # of a single sample of a large weight
 
 
 @hot
@@ -81,8 +80,7 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
     if newest > LARGEST_NEWEST:
         for j in range(n_features):
             for k in range(N_CODES):
-                rest = forest.profiles[j, k, WEIGHT] / newest
-                forest.profiles[j, k, WEIGHT] = rest if rest > NEGLIGIBLE else 0.0
+                forest.profiles[j, k, WEIGHT] = settled_sum(forest.profiles[j, k, WEIGHT] / newest)
         newest = 1.0
     counters["newest_profile"] = newest
     before = kept * counters["target_weight"]
@@ -93,7 +91,7 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
     counters["target_mean"] += gain / (before + gain) * deviation
     squares = kept * counters["target_squares"]
     squares += gain * (before / (before + gain)) * deviation * deviation
-    counters["target_squares"] = squares if squares > NEGLIGIBLE else 0.0
+    counters["target_squares"] = settled_sum(squares)
 
 
 @hot

@@ -15,9 +15,9 @@ from river_amf.kernels.arrays import FOREST, NONE, TREE, Array, Forest, Tree, un
 from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.densities import estimate_of, score_target, spread_about
 from river_amf.kernels.estimates import multiply_odds, note_share, shares, tempered
+from river_amf.kernels.fading import decay_of, settled_sum
 from river_amf.kernels.growth import grow
 from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, part
-from river_amf.kernels.stacking import decay_of
 from river_amf.kernels.structure import is_leaf, next_node, pass_on
 from river_amf.layout import FADED_SHARE, LOCATION, MEAN, REGRESSION, SPREAD, SQUARES
 
@@ -27,8 +27,8 @@ LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
 LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
 NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be LEAST_VARIANCE of it
 
-# Densities and their quotients are far from the limits of float64 if sigma^2 is not below SMALL, no
-# density is TINY, and the logarithm of the growth is above LEAST_GROWTH.
+# Densities and their quotients are far from the limits of float64 if sigma^2 is at least SMALL
+# times the weight of all samples, no density is below TINY, and log_growth is above LEAST_GROWTH.
 SMALL = 1e-100
 LEAST_GROWTH = -100.0
 
@@ -65,8 +65,8 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: floa
     """Learn a sample in one tree; there has to be room."""
     leaf, changed, log_growth = grow(tree, x, row)
     is_unit = weight == 1.0 and tree.settings["step"] == 1.0
-    variance = tree.state["variance"]
-    by_logarithms = not is_unit or 0.0 < variance < SMALL
+    variance, n = tree.state["variance"], tree.nodes[tree.state["root"]]["n_samples"]
+    by_logarithms = not is_unit or 0.0 < variance < SMALL * max(n, 1.0)
     is_safe = score_downwards(tree, x, target, weight, by_logarithms)
     if is_safe and log_growth > LEAST_GROWTH:
         weigh_upwards(tree, leaf, changed, math.exp(log_growth))
@@ -157,7 +157,7 @@ def judge_tree(forest: Forest, t: int, vote: Array, target: float, weight: float
             square = min(square, LARGEST_ERROR * LARGEST_ERROR * variance)
         decay, gain = decay_of(ERROR_DECAY, weight)
         state["error_weight"] = decay * state["error_weight"] + gain
-        state["error_squares"] = decay * state["error_squares"] + gain * square
+        state["error_squares"] = settled_sum(decay * state["error_squares"]) + gain * square
     state["n_heard"] += 1
     root = state["root"]
     total = forest.targets[t, root, SQUARES] / forest.nodes[t, root]["n_samples"]

@@ -11,7 +11,7 @@ import math
 
 from river_amf.kernels.arrays import Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
-from river_amf.kernels.estimates import settled
+from river_amf.kernels.fading import decay_of, settled_sum
 
 OF_VOTERS, OF_TRENDS = 0, 1  # the stacks
 DECAY = 0.999
@@ -21,15 +21,6 @@ ENOUGH = 20.0  # weight of these errors from which on a larger one is drawn in,
 LARGEST_ERROR = 10.0  # to this many times their root mean square
 NO_ERRORS = 1e-290  # mean square below which nothing is learned
 LARGEST_INPUT = 1e100  # in that unit
-
-
-@hot
-def decay_of(factor: float, weight: float) -> tuple[float, float]:
-    """What a sample makes of a faded sum, and what it counts there, as if it came bit by bit."""
-    if weight == 1.0:
-        return factor, 1.0
-    exponent = weight * math.log(factor)
-    return math.exp(exponent), math.expm1(exponent) / (factor - 1.0)
 
 
 @hot
@@ -65,7 +56,7 @@ def stacked(weights: Array, voters: Array, n: int, base: float) -> float:
 def learn_errors(stack: Record, error: float, weight: float) -> None:
     """Learn how large errors are."""
     decay, gain = decay_of(ERROR_DECAY, weight)
-    stack["error_squares"] = settled(decay * stack["error_squares"]) + gain * error * error
+    stack["error_squares"] = settled_sum(decay * stack["error_squares"]) + gain * error * error
     stack["weight"] = decay * stack["weight"] + gain
 
 

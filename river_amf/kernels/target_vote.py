@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from river_amf.kernels.arrays import FOREST, Array, Forest
 from river_amf.kernels.compilation import helper, hot
+from river_amf.kernels.fading import decay_of, settled_sum
 from river_amf.kernels.intervals import count_error, quantile, scale_of, trend_of
 from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.stacking import (
     OF_VOTERS,
-    decay_of,
     learn_errors,
     learn_stack,
     stacked,
@@ -21,7 +21,6 @@ from river_amf.kernels.stacking import (
 from river_amf.layout import LOCATION, LOWER, REGRESSION, SPREAD, UPPER
 
 FAST_DECAY, SLOW_DECAY = 0.3, 0.8  # of the recent errors that correct the mean of the trees
-NEGLIGIBLE = 1e-290  # sums of errors become 0 there
 
 
 @part(NO_VALUE, FOREST, VOTES, INTEGER, ROW, task=REGRESSION)
@@ -102,14 +101,8 @@ def learn_vote(forest: Forest, votes: Array, i: int, target: float, weight: floa
             answer[k] -= base
         learn_stack(forest, OF_VOTERS, answer, n, error, weight)
         decay, gain = decay_of(FAST_DECAY, weight)
-        counters["fast_errors"] = settled_error(decay * counters["fast_errors"]) + gain * error
+        counters["fast_errors"] = settled_sum(decay * counters["fast_errors"]) + gain * error
         counters["fast_weight"] = decay * counters["fast_weight"] + gain
         decay, gain = decay_of(SLOW_DECAY, weight)
-        counters["slow_errors"] = settled_error(decay * counters["slow_errors"]) + gain * error
+        counters["slow_errors"] = settled_sum(decay * counters["slow_errors"]) + gain * error
         counters["slow_weight"] = decay * counters["slow_weight"] + gain
-
-
-@hot
-def settled_error(total: float) -> float:
-    """A sum of errors that has faded, or 0 if it is negligible."""
-    return total if abs(total) > NEGLIGIBLE else 0.0

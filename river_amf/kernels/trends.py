@@ -12,19 +12,19 @@ from __future__ import annotations
 from river_amf.kernels.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.cosines import count_cosines, take_cosines
+from river_amf.kernels.fading import decay_of, settled_sum
 from river_amf.kernels.intensity import LARGEST_NEWEST
 from river_amf.kernels.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.profiles import count_profiles, profile_of, target_scale
 from river_amf.kernels.stacking import (
     OF_TRENDS,
-    decay_of,
     learn_errors,
     learn_stack,
     stacked,
     winsorized,
 )
 from river_amf.kernels.voices import dot
-from river_amf.layout import LOCATION, MOST_SLOTS, N_RECENT_TERMS, N_TRENDS, N_WAVES, REGRESSION
+from river_amf.layout import LOCATION, MOST_SLOTS, N_TRENDS, N_WAVES, REGRESSION
 
 # The rows of terms of a sample: raw cosines; what the smooth trend hears, which is the constant 1,
 # the cosines standardised and the features standardised; and what the fast one hears, which is the
@@ -37,7 +37,6 @@ FAST_RIDGE, SMOOTH_RIDGE = 1.0, 10.0
 CONSTANT_RIDGE = 1e-3
 MOST_STEPS = 64  # Gauss-Seidel steps for a sample
 LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a trend forget
-NEGLIGIBLE = 1e-250  # sums become 0 there when they are scaled down
 
 
 @part(
@@ -74,11 +73,15 @@ def follow_trends(
         target = trend + winsorized(forest.stacks[OF_TRENDS], target - trend)
         forest.aims[0], forest.aims[1] = target, target - trend
         learn_mix(forest, votes, i, voters, trend, target, weight)
+        counters = forest.counters[0]
+        counters["least_target"] = min(counters["least_target"], target)
+        counters["largest_target"] = max(counters["largest_target"], target)
         for k in range(N_TRENDS):
             learn_trend(forest, k, terms, target, weight)
         count_profiles(forest, x, target, weight)
         smooth = forest.trends[SMOOTH]
-        count_cosines(forest, 0, terms[RAW], smooth["n_learned"] - 1)
+        count_cosines(forest, 0, terms[RAW], smooth["n_learned"])
+        smooth["n_learned"] += 1
 
 
 @hot
@@ -149,31 +152,21 @@ def learn_mix(
 @helper
 def learn_trend(forest: Forest, k: int, terms: Array, target: float, weight: float) -> None:
     """Learn a sample in a trend."""
-    trend, n_slots, counters = forest.trends[k], n_slots_of(forest), forest.counters[0]
-    counters["least_target"] = min(counters["least_target"], target)
-    counters["largest_target"] = max(counters["largest_target"], target)
-    gains = forest.recent_gains[k]
+    trend, n_slots = forest.trends[k], n_slots_of(forest)
     if k == SMOOTH:
         sums, rests, coefficients = forest.smooth_sums[0], forest.smooth_rests[0], forest.smooth[0]
-        recent, counted = forest.smooth_recent[0], forest.smooth_counted[0]
-        n, pace = 1 + N_WAVES + n_slots, (SMOOTH_DECAY, SMOOTH_RIDGE)
-        own = terms[SMOOTH_TERMS]
-        note_sample(trend, recent, gains, rests, coefficients, own, n, pace, target, weight)
-        improve_ridge(trend, sums, recent, gains, counted, rests, coefficients, n, pace)
+        own, n, pace = terms[SMOOTH_TERMS], 1 + N_WAVES + n_slots, (SMOOTH_DECAY, SMOOTH_RIDGE)
+        learn_ridge(trend, sums, rests, coefficients, own, n, pace, target, weight)
     else:
         sums, rests, coefficients = forest.fast_sums[0], forest.fast_rests[0], forest.fast[0]
-        recent, counted = forest.fast_recent[0], forest.fast_counted[0]
-        n, pace = 1 + 2 * n_slots, (FAST_DECAY, FAST_RIDGE)
-        own = terms[FAST_TERMS]
-        note_sample(trend, recent, gains, rests, coefficients, own, n, pace, target, weight)
-        improve_ridge(trend, sums, recent, gains, counted, rests, coefficients, n, pace)
+        own, n, pace = terms[FAST_TERMS], 1 + 2 * n_slots, (FAST_DECAY, FAST_RIDGE)
+        learn_ridge(trend, sums, rests, coefficients, own, n, pace, target, weight)
 
 
 @helper
-def note_sample(
+def learn_ridge(
     trend: Record,
-    recent: Array,
-    gains: Array,
+    sums: Array,
     rests: Array,
     coefficients: Array,
     terms: Array,
@@ -182,43 +175,25 @@ def note_sample(
     target: float,
     weight: float,
 ) -> None:
-    """Count a sample in a ridge regression A w = b, but for A, which hears of it in `count_row`."""
+    """Count a sample in the sums of a ridge regression A w = b, and improve its coefficients w."""
     # `rests` are b - A w. The weight of the newest sample grows, so that older ones count less.
-    kept, gain = decay_of(pace[0], weight)
+    decay, ridge = pace
+    kept, gain = decay_of(decay, weight)
     newest = trend["newest_weight"] / max(kept, LEAST_DECAY)
     gain *= newest
     error = target - dot(coefficients, terms, n)
-    slot = trend["n_learned"] % N_RECENT_TERMS
     for j in range(n):
-        recent[slot, j] = terms[j]
-        rests[j] += gain * terms[j] * error
-    gains[slot] = gain
-    trend["newest_weight"] = newest
-    trend["n_learned"] += 1
-
-
-@helper
-def improve_ridge(
-    trend: Record,
-    sums: Array,
-    recent: Array,
-    gains: Array,
-    counted: Array,
-    rests: Array,
-    coefficients: Array,
-    n: int,
-    pace: tuple[float, float],
-) -> None:
-    """Improve the coefficients w of a ridge regression A w = b by some Gauss-Seidel steps."""
-    # Only the rows of A that they need are brought up to date, which saves two thirds of the time
-    # if there are many. A step for each row comes soon enough, as all take turns.
-    newest, n_learned = trend["newest_weight"], trend["n_learned"]
+        value = gain * terms[j]
+        if value != 0.0:
+            rests[j] += value * error
+            row = sums[j]
+            for i in range(n):
+                row[i] += value * terms[i]
     j = trend["next_term"]
     for _ in range(min(n, MOST_STEPS)):
-        ridge = newest * (pace[1] if j > 0 else CONSTANT_RIDGE)
+        own_ridge = newest * (ridge if j > 0 else CONSTANT_RIDGE)
         row = sums[j]
-        count_row(row, j, recent, gains, counted, n_learned, n)
-        step = (rests[j] - ridge * coefficients[j]) / (row[j] + ridge)
+        step = (rests[j] - own_ridge * coefficients[j]) / (row[j] + own_ridge)
         coefficients[j] += step
         for i in range(n):
             rests[i] -= step * row[i]
@@ -226,30 +201,8 @@ def improve_ridge(
     trend["next_term"] = j
     if newest > LARGEST_NEWEST:
         for j in range(n):
-            row = sums[j]
-            count_row(row, j, recent, gains, counted, n_learned, n)
-            rests[j] = scaled_down(rests[j], newest)
+            rests[j] = settled_sum(rests[j] / newest)
             for i in range(n):
-                row[i] = scaled_down(row[i], newest)
-        trend["newest_weight"] = 1.0
-
-
-@hot
-def count_row(
-    row: Array, j: int, recent: Array, gains: Array, counted: Array, n_learned: int, n: int
-) -> None:
-    """Count the samples in a row of A that it has not heard of."""
-    for k in range(max(counted[j], n_learned - N_RECENT_TERMS), n_learned):
-        terms, slot = recent[k % N_RECENT_TERMS], k % N_RECENT_TERMS
-        value = gains[slot] * terms[j]
-        if value != 0.0:
-            for i in range(n):
-                row[i] += value * terms[i]
-    counted[j] = n_learned
-
-
-@hot
-def scaled_down(number: float, factor: float) -> float:
-    """A sum divided by a factor, or 0 if it is negligible, as subnormal numbers are slow."""
-    number /= factor
-    return number if abs(number) > NEGLIGIBLE else 0.0
+                sums[j, i] = settled_sum(sums[j, i] / newest)
+        newest = 1.0
+    trend["newest_weight"] = newest

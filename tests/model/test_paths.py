@@ -99,7 +99,7 @@ def predicted(model, trees, values, aggregated):
     engine = model._engine.restricted_to(trees, aggregated=aggregated)
     n = len(values)
     answers = np.zeros((n, len(model._labels)))
-    block = state.Block(np.array(values), np.zeros((1, n)), np.zeros(n), answers)
+    block = state.Block(np.array(values), np.zeros(n), np.zeros(n), answers)
     engine._run(block, 0, n, [], predicts=True, learns=False, n_jobs=1)
     assert block.votes.shape == (
         len(engine.arena.trees),

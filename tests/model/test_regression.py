@@ -156,6 +156,47 @@ def test_predictions_and_intervals_are_finite_for_targets_of_all_sizes(
             assert low - slack <= prediction <= high + slack
 
 
+def what_is_not_finite(model):
+    """Name the arrays of a forest that hold a number that is not finite."""
+    arrays = model._arena.used_arrays()
+    n_nodes = arrays["trees"]["n_nodes"].tolist()
+    for name in ("nodes", "targets", "faded"):  # the rest is room
+        arrays[name] = np.concatenate([arrays[name][t, :n] for t, n in enumerate(n_nodes)])
+    unbounded = {"ranges", "limits", "recent", "boxes", "rows"}  # of features
+    found = set()
+    for name in arrays.keys() - unbounded:
+        fields = arrays[name].dtype.names or ()
+        parts = {f"{name}.{field}": arrays[name][field] for field in fields} or {name: arrays[name]}
+        found |= {part for part, values in parts.items() if not np.isfinite(values).all()}
+    return found - {"nodes.split_time", "nodes.threshold", "nodes.time"}
+
+
+JUMPS = {  # from small to large, and the weight of the first samples
+    "beyond the squares": (1e-60, 1e100, 1.0),
+    "beyond the squares, from hardly anything": (1e-138, 1e50, 1.0),
+    "huge weights": (0.3, 1.0, 1e98),
+    "huge weights, then common ones": (1e-5, 3e-5, 1e98),
+    "huge weights and targets": (1e98, -9e99, 1e98),
+    "tiny weights": (1e-9, 1.0, 5e-324),
+}
+
+
+@kinds
+@pytest.mark.parametrize("small, large, weight", JUMPS.values(), ids=JUMPS)
+@pytest.mark.parametrize("fading_factor", [None, 0.5, 1 - 1e-12])
+def test_nothing_a_forest_keeps_overflows(kind, small, large, weight, fading_factor):
+    model = kind(n_estimators=2, seed=1, fading_factor=fading_factor)
+    rng = random.Random(3)
+    for i in range(120):
+        x = {"a": rng.randrange(5), "b": rng.random()}
+        y = large if i > 60 and i % 5 == 0 else small * (x["a"] + i % 2)
+        model.learn_one(x, y, weight if i < 30 else 1.0)
+        if i % 10 == 5:
+            numbers = [model.predict_one(x), *ends(model.predict_interval_one(x))]
+            assert all(map(math.isfinite, numbers))
+    assert what_is_not_finite(model) == set()
+
+
 @kinds
 @pytest.mark.parametrize("fading_factor", [None, 0.5])
 def test_a_jump_by_more_than_the_square_of_which_float64_holds(kind, fading_factor):

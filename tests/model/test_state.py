@@ -71,7 +71,7 @@ import sys
 import numba
 import numpy as np
 import river_amf
-from river_amf import AMFRegressor, layout
+from river_amf import layout
 from river_amf.kernels.arrays import forest_of, samples_of
 from river_amf.kernels.views import tree_of
 from river_amf.state import Block
@@ -81,10 +81,7 @@ model = kind(n_estimators=2, seed=1)
 for i in range(100):
     model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
 arena = model._arena
-targets = np.zeros((1, 7))
-if issubclass(kind, AMFRegressor):
-    targets = np.zeros((3, 7))
-block = Block(np.zeros((7, 2)), targets, np.ones(7), np.zeros((7, 6)))
+block = Block(np.zeros((7, 2)), np.zeros(7), np.ones(7), np.zeros((7, 6)))
 block.prepare(arena, 7, predicts=True, learns=True)
 
 def seen(view, name):

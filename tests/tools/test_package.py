@@ -105,7 +105,7 @@ LAYERS = [
     {"kernels.estimates"},
     {"kernels.random_numbers"},
     {"kernels.arrays"},
-    {"kernels.parts"},
+    {"kernels.fading", "kernels.parts"},
     {"kernels.answers", "kernels.compilation", "kernels.views"},
     {"layout"},
     {
