@@ -219,7 +219,7 @@ class AMFRegressor(RegressorMixin, Forest):
 
     def _predict(self, X: Any) -> NDArray[np.float64]:
         model, frame = self._fitted_model(), self._read_to_predict(X)
-        predicted: NDArray[np.float64] = model._predictions(model._predict_block(frame)).prediction
+        predicted: NDArray[np.float64] = model._predictions(model._predict_block(frame), True).prediction
         return predicted
 
     def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[np.float64]:
@@ -267,7 +267,7 @@ class AMFRegressor(RegressorMixin, Forest):
         regressor.check_level("level", level)
         model, frame = self._fitted_model(), self._read_to_predict(X)
         answers = model._predict_block(frame, float(level))
-        _, *ends = model._predictions(answers, has_intervals=True)
+        _, *ends = model._predictions(answers, True, has_intervals=True)
         return np.stack(ends, axis=1)
 
     def _read(self, X: Any, y: Any, sample_weight: Any, *, is_first: bool, **of_task: Any) -> Rows:

@@ -22,7 +22,7 @@ def forest(kind=AMFClassifier, **parameters):
 
 
 def intensities(model):
-    return model._arena.intensity[: len(model._features)].tolist()
+    return model._arena.intensity[0, : len(model._features)].tolist()
 
 
 # The direct computation: from lists of all observations
