@@ -251,12 +251,14 @@ class Field(NamedTuple):
 # Without voices all of these are empty: `pace`, at which features are standardised; `draw` of
 # cosines; `voiced`, the classes; `input`, an intercept and the features or cosines; `onehot`, the
 # categorical features. `voter` is trees and voices, that of the words included; `spoken` is the
-# words if there is such a voice, otherwise empty.
+# words if there is such a voice, otherwise empty. Trends have a pace and a draw, too, and without
+# them these are empty: `fit`, a single one; `term` and `wave`, what each trend hears; `profile` and
+# `residual`, the features. `aim` is the targets of trees, of which a trend makes two; `stack`, the
+# stacks of a regression. Trends are voters, and so is their stack.
 AXES_OF_VOICES = ("voice", "pace", "draw", "voiced", "input", "onehot")
 AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "residual")
 AXES = (
-    *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score"),
-    "error",
+    *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score", "error"),
     *("counted", "slot"),
     *AXES_OF_VOICES,
     *("cosine", "aim", "stack"),

@@ -7,8 +7,7 @@ before they change anything that must not change twice, and answer `UNCOMPILED` 
 the part; then Python compiles it and makes the same call again.
 
 Classification and regression have tables of their own, and some parts stand for another function in
-each: what a node predicts and learns, and the vote. So the kernels and all walks down the trees are
-compiled once, for both.
+each: what nodes predict and learn, and the vote. So the kernels that Python calls serve both tasks.
 """
 
 from __future__ import annotations

@@ -219,7 +219,9 @@ class AMFRegressor(RegressorMixin, Forest):
 
     def _predict(self, X: Any) -> NDArray[np.float64]:
         model, frame = self._fitted_model(), self._read_to_predict(X)
-        predicted: NDArray[np.float64] = model._predictions(model._predict_block(frame), True).prediction
+        predicted: NDArray[np.float64] = model._predictions(
+            model._predict_block(frame), True
+        ).prediction
         return predicted
 
     def predict_interval(self, X: Any, level: float = 0.9) -> NDArray[np.float64]:
