@@ -83,29 +83,32 @@ def measure_pair(
     feature: Record, moments: Array, value: float, target: float, weight: float
 ) -> None:
     """Update the sums of squares and products of a value and its target, as in West (1979)."""
-    feature["weight"] += weight
+    # But without the differences from the new means, which may cancel.
+    before = feature["weight"]
+    feature["weight"] = before + weight
     feature["squares"] += weight * weight
     share = weight / feature["weight"]
+    gain = weight * (before / feature["weight"])
     deviation, of_target = value - feature["mean"], target - moments[MEAN]
     if max(abs(deviation), abs(of_target)) >= LARGEST_SPREAD:
         return
     feature["mean"] += share * deviation
     moments[MEAN] += share * of_target
-    rest = target - moments[MEAN]
-    feature["total"] += weight * deviation * (value - feature["mean"])
-    moments[TOTAL] += weight * of_target * rest
-    moments[PRODUCT] += weight * deviation * rest
+    feature["total"] += gain * deviation * deviation
+    moments[TOTAL] += gain * of_target * of_target
+    moments[PRODUCT] += gain * deviation * of_target
 
 
 @hot
 def count_target_in(feature: Record, bucket: Array, target: float, weight: float) -> None:
     """Update the mean of the targets in a bucket, and the sum of squares within all buckets."""
-    feature["n_used"] += bucket[WEIGHT] == 0.0
-    bucket[WEIGHT] += weight
+    before = bucket[WEIGHT]
+    feature["n_used"] += before == 0.0
+    bucket[WEIGHT] = before + weight
     deviation = target - bucket[BUCKET_MEAN]
     if abs(deviation) < LARGEST_SPREAD:
         bucket[BUCKET_MEAN] += deviation * (weight / bucket[WEIGHT])
-        feature["within"] += weight * deviation * (target - bucket[BUCKET_MEAN])
+        feature["within"] += weight * (before / bucket[WEIGHT]) * deviation * deviation
 
 
 @hot

@@ -128,7 +128,7 @@ def blocks(draw):
         columns = {name: draw(st.lists(VALUES[name], **size)) for name in names}
         values = draw(st.lists(st.floats(-10, 10), **size))
         weights = draw(st.lists(st.sampled_from([1.0, 1.0, 0.5, 2.0, 0.0]), **size))
-        found.append((pd.DataFrame(columns), make(values), weights))
+        found.append((pd.DataFrame(columns), make(values) if values else [], weights))
     return found
 
 

@@ -348,7 +348,6 @@ def test_a_relative_folder_of_the_user_stays_where_it_was(tmp_path, monkeypatch)
 
 
 AS_IT_WAS = """
-import naive_features
 import numba
 names = ["CACHE_DIR", "CACHE_LOCATOR_CLASSES"]
 before = [getattr(numba.config, name, None) for name in names]
