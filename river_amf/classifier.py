@@ -335,8 +335,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        answer: dict[Any, float] = self._answer(x)
-        return answer
+        return self._answer(x)  # type: ignore[no-any-return]
 
     def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
         """Explain the prediction for one sample as text.
