@@ -14,7 +14,7 @@ def are_in_use() -> bool:
 def warm_up() -> None:
     """Compile all kernels now, instead of each when it is first needed.
 
-    They are compiled once for each release, machine and user, in about twenty seconds, and then kept
+    They are compiled once for each release, machine and user, in about 20 seconds, and then kept
     on disk (`NUMBA_CACHE_DIR` says where). Call this when an image is built or a server starts, so
     that no prediction has to wait. If everything has been compiled before, it is read, in less than
     half a second. The command `river-amf warm-up` does the same.
