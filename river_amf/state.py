@@ -145,7 +145,6 @@ class Arena:
         """Set arrays, the room along each axis, and the handle with their addresses."""
         self.__dict__.update(arrays)
         self.task = int(self.settings["task"][0])
-        self.arrays = tuple(self.__dict__[name] for name in FIELDS)
         self.rooms = rooms
         self.handle = handle
         self.address: int = handle.ctypes.data
@@ -161,6 +160,11 @@ class Arena:
         arena.__dict__.update(self.__dict__)
         arena._hold(arrays, rooms, self.handle.copy())
         return arena
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All arrays, in the order of `FIELDS`."""
+        return tuple(self.__dict__[name] for name in FIELDS)
 
     @property
     def nbytes(self) -> int:
