@@ -116,6 +116,7 @@ class Hub(_Cut):
         weights: NDArray[np.float64],
         parameters: Parameters,
         predicts: bool,
+        level: float = 0.0,
     ) -> HeardBlock | HeardRows:
         """Check a block of rows and learn what follows from the stream, or raise."""
         self._pieces, self._aims = [], []
@@ -126,7 +127,7 @@ class Hub(_Cut):
             check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
             check_totals(self._weight, weights, parameters.task, are_rows=True)
             return HeardRows(table, labels, weights, parameters, predicts)
-        parts = self._learn_parts(table, labels, weights, parameters, predicts, 0.0)
+        parts = self._learn_parts(table, labels, weights, parameters, predicts, level)
         self._count(weights)
         aims = np.concatenate(self._aims, axis=1) if self._aims else _NO_AIMS
         return HeardBlock(parts, self._pieces, aims)
