@@ -361,7 +361,7 @@ class DistributedEngine:
 
     def _nbytes(self) -> int:
         self._finish(0)
-        return self._hub.nbytes() + sum(self._ask_all("nbytes"))
+        return self._hub.nbytes() + int(sum(self._ask_all("nbytes")))
 
     def _gather(self) -> Engine:
         self._finish(0)
