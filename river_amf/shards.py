@@ -264,7 +264,7 @@ class Hub(_Cut):
         n, n_trees = chunk.stop - chunk.start, len(block.votes) - len(piece.votes)
         first = chunk.start - piece.start
         piece.votes[:, first : first + n] = block.votes[n_trees:, :n]
-        if piece.learns:
+        if piece.learns and len(block.aims) > 1:  # otherwise they are the targets
             self._aims.append(block.aims[:, :n].copy())
         block.record["stage"] = kernels.CLOSED
         return kernels.DONE

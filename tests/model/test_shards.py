@@ -463,7 +463,7 @@ def test_a_hub_has_no_nodes_and_a_shard_only_its_own_trees_and_no_vote():
         assert not shard.arena.rooms["trend"] and shard.arena.rooms["aim"] == 2
 
 
-def test_all_arrays_of_a_forest_are_those_that_cutting_handles():
+def test_each_array_is_in_the_hub_or_in_the_shards():
     # One with a row for each tree is in the shards, one with a row for each sample in the store is
     # merged, and all others are in the hub; they follow from the stream alone, or from the vote.
     for name in COPIED:
