@@ -1,6 +1,7 @@
 """A forest cut into a hub and shards, all in this process, and what the whole one does instead."""
 
 import copy
+import itertools
 import pickle
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,11 @@ from river_amf.shards import Hub, Shard, gathered
 def never() -> bool:
     """Say no."""
     return False
+
+
+def taking_turns(turns: Sequence[bool]) -> Callable[[], bool]:
+    """Return a function that says yes or no in turn."""
+    return itertools.cycle(turns).__next__
 
 
 class CutForest:
