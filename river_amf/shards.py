@@ -12,21 +12,22 @@ other block may be heard before.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.columns import NewCategory
-from river_amf.cutting import hub_of, shard_of
-from river_amf.encoding import EncodedSample
+from river_amf.cutting import hub_of, shard_of, whole_of
+from river_amf.encoding import EncodedSample, Features
 from river_amf.engine import BlockAnswers, Chunk, Engine, joined
 from river_amf.frames import Column
 from river_amf.labels import Labels
 from river_amf.layout import REGRESSION, SPREAD
+from river_amf.mismatch import Silence
 from river_amf.rows import Problems
-from river_amf.settings import Parameters, begin
+from river_amf.settings import Parameters, begin, least_classes, settings_of
 from river_amf.sparse import SparseSample
 from river_amf.sparse_rows import SparseRows, check_rows
 from river_amf.state import Arena, Block
@@ -84,6 +85,11 @@ class _Cut(Engine):
     def _n_heard(self, parameters: Parameters) -> None:
         return None  # restarts are not told
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = type(self)()
+        twin.__setstate__(self.__getstate__())
+        return twin
+
 
 class Hub(_Cut):
     """All of a forest but the nodes of its trees."""
@@ -103,6 +109,14 @@ class Hub(_Cut):
         hub._weight = engine.total_weight
         hub.arena = None if engine.arena is None else hub_of(engine.arena)
         return hub
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"weight": self._weight}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Hub.__init__(self)
+        super().__setstate__(state)
+        self._weight = state["weight"]
 
     @property
     def total_weight(self) -> float:
@@ -193,8 +207,8 @@ class Hub(_Cut):
         answers: list[list[float]] = []
         n_known = np.zeros(table.n_rows, np.int64)
         for row, x in enumerate(table.samples()):
-            n_known[row] = len(self.labels)
             if predicts:
+                n_known[row] = len(self.labels)
                 self._put(before, row)
                 answers.append(list(self.predict(x).values()))
             if labels is not None:
@@ -250,7 +264,7 @@ class Hub(_Cut):
         n, n_trees = chunk.stop - chunk.start, len(block.votes) - len(piece.votes)
         first = chunk.start - piece.start
         piece.votes[:, first : first + n] = block.votes[n_trees:, :n]
-        if piece.learns:
+        if piece.learns and len(block.aims) > 1:  # otherwise they are the targets
             self._aims.append(block.aims[:, :n].copy())
         block.record["stage"] = kernels.CLOSED
         return kernels.DONE
@@ -271,7 +285,7 @@ class Shard(_Cut):
     def of_whole(cls, engine: Engine, first: int, end: int) -> Shard:
         """Return a shard of a forest, which shares nothing with it."""
         shard = cls(first, end)
-        shard.features, shard.labels = engine.features.copy(), engine.labels.copy()
+        shard.features, shard.labels = _silent(engine.features.copy()), engine.labels.copy()
         shard.arena = None if engine.arena is None else shard_of(engine.arena, first, end)
         return shard
 
@@ -281,6 +295,7 @@ class Shard(_Cut):
     def __setstate__(self, state: dict[str, Any]) -> None:
         Shard.__init__(self, *state["trees"])
         super().__setstate__(state)
+        _silent(self.features)
 
     def learn_heard(
         self,
@@ -353,6 +368,9 @@ class Shard(_Cut):
         self.predict_block(table, n_rows, parameters.n_jobs)
         return self._votes
 
+    def _features_for(self, parameters: Parameters) -> Features:
+        return _silent(super()._features_for(parameters))
+
     def _begin(self, parameters: Parameters) -> Arena:
         return shard_of(begin(parameters), self.first, self.end)
 
@@ -393,3 +411,21 @@ class Shard(_Cut):
         if chunk.block.record["learns"]:
             self._row += n
         return super()._close(chunk)
+
+
+def gathered(hub: Hub, shards: Sequence[Shard], parameters: Parameters) -> Engine:
+    """Return the engine of the whole forest, which shares nothing with its parts."""
+    whole = Engine()
+    whole.features, whole.labels = hub.features.copy(), hub.labels.copy()
+    if hub.arena is not None:
+        settings = settings_of(parameters, max(least_classes(parameters), 1))
+        arenas: list[Arena] = [shard.arena for shard in shards]  # type: ignore[misc]
+        whole.arena = whole_of(hub.arena, arenas, settings)
+    return whole
+
+
+def _silent(features: Features) -> Features:
+    """Keep features from warning of values that the hub has warned of."""
+    if features.mismatches is not None:
+        features.mismatches = Silence()
+    return features
