@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from river_amf import cutting, frames, sparse_rows
-from river_amf.shards import Hub, Shard, gathered
+from river_amf.hub import Hub
+from river_amf.shards import Shard, gathered
 
 
 def never() -> bool:
