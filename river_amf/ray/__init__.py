@@ -13,6 +13,7 @@ except ImportError as error:
     ) from error
 
 from river_amf.ray.cluster import connect
+from river_amf.ray.distributed import DistributedForest
 from river_amf.ray.partitioned import PartitionedForest
 
-__all__ = ["PartitionedForest", "connect"]
+__all__ = ["DistributedForest", "PartitionedForest", "connect"]
