@@ -1,4 +1,4 @@
-"""Streams for partitioned forests, and such forests in one process."""
+"""Streams and forests for the tests of partitions."""
 
 import numpy as np
 import pandas as pd
@@ -8,11 +8,7 @@ from river_amf import (
     AdaptiveAMFRegressor,
     AMFClassifier,
     AMFRegressor,
-    frames,
-    sparse_rows,
 )
-from river_amf.partitions import Dealer, Partition, mean_numbers, mean_proba, new_partitions
-from river_amf.settings import has_words
 
 CLASSIFIERS = {
     "classifier": AMFClassifier(n_estimators=3, seed=1),
@@ -61,39 +57,3 @@ def blocks_of(X, y, w, size):
     for start in range(0, len(X), size):
         own = slice(start, start + size)
         yield X[own], y[own], w[own]
-
-
-class Together:
-    """What `PartitionedForest` does, with all partitions in this process."""
-
-    def __init__(self, model, n_partitions):
-        self._model = model
-        self._dealer = Dealer(model, n_partitions)
-        self._partitions = [Partition(state) for state in new_partitions(model, n_partitions)]
-
-    @property
-    def models(self):
-        """The forests."""
-        return [partition.model for partition in self._partitions]
-
-    def _deal(self, X, y, w):
-        frame = self._model._frame_of(X)
-        table = sparse_rows.read_rows(X) if has_words(self._model) else frames.read_columns(frame)
-        weights = frames.read_weights(w, len(frame))
-        return self._dealer.deal(table, self._model._read_labels(y, len(frame)), weights)
-
-    def learn(self, X, y, w=None):
-        """Learn a block."""
-        block = self._deal(X, y, w).block
-        for partition in self._partitions:
-            assert partition.learn(block) is None
-
-    def answer_and_learn(self, X, y, w=None):
-        """Predict and learn a block; return probabilities and labels, or numbers."""
-        dealt = self._deal(X, y, w)
-        answers = [p.answer_and_learn(dealt.block, 0.0) for p in self._partitions]
-        if self._dealer.labels.width != len(dealt.labels):  # of a regressor
-            return mean_numbers(answers, len(X))
-        proba = mean_proba(answers, dealt.labels, len(X))
-        proba[dealt.n_known == 0] = np.nan
-        return proba, dealt.labels

@@ -5,11 +5,11 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from partitioned import Together
 from partitioned_streams import (
     CLASSIFIERS,
     REGRESSORS,
     WORDS,
-    Together,
     blocks_of,
     labelled,
     numbered,
@@ -42,7 +42,8 @@ def test_each_forest_is_the_one_that_learns_its_rows_alone(name, size):
     learnt, asked = Together(MODELS[name], 3), Together(MODELS[name], 3)
     for block in blocks_of(X, y, w, size):
         learnt.learn(*block)
-        asked.answer_and_learn(*block)
+        ask = asked.predict_then_learn if name in REGRESSORS else asked.predict_proba_then_learn
+        ask(*block)
     for k, (one, other) in enumerate(zip(learnt.models, asked.models, strict=True)):
         wanted = pickle.dumps(alone(MODELS[name], X, y, w, k, 3))
         assert pickle.dumps(one) == wanted
@@ -53,7 +54,8 @@ def test_each_forest_is_the_one_that_learns_its_rows_alone(name, size):
 def test_probabilities_are_the_mean_over_forests_that_know_labels(name):
     X, y, w = labelled(60)
     together = Together(CLASSIFIERS[name], 3)
-    proba, labels = together.answer_and_learn(X, y, w)
+    frame = together.predict_proba_then_learn(X, y, w)
+    proba, labels = frame.to_numpy(), [*frame.columns]
     forests = [model for model, _ in new_partitions(CLASSIFIERS[name], 3)]
     turn, known = 0, {}
     for row in range(60):
@@ -75,7 +77,7 @@ def test_probabilities_are_the_mean_over_forests_that_know_labels(name):
 @pytest.mark.parametrize("name", REGRESSORS)
 def test_numbers_are_the_mean_over_forests_that_have_learnt(name):
     X, y, w = numbered(60)
-    predicted = Together(REGRESSORS[name], 3).answer_and_learn(X, y, w)
+    predicted = Together(REGRESSORS[name], 3).predict_then_learn(X, y, w)
     forests = [model for model, _ in new_partitions(REGRESSORS[name], 3)]
     turn = 0
     for row in range(60):

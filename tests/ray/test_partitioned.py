@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import ray
+from partitioned import Together
 from partitioned_streams import (
     CLASSIFIERS,
     REGRESSORS,
     WORDS,
-    Together,
     blocks_of,
     labelled,
     numbered,
@@ -41,18 +41,18 @@ def test_over_actors_it_is_the_same_as_in_one_process(name):
     X, y, w = stream_of(name)
     together = Together(MODELS[name], 2)
     with PartitionedForest(MODELS[name], n_workers=2) as forest:
-        ask = getattr(forest, "predict_proba_then_learn_many", None)
         for block in blocks_of(X[:200], y[:200], w[:200], 60):
             forest.learn_many(*block)
             together.learn(*block)
-        if ask is None:
-            said = forest.predict_then_learn_many(X[200:], y[200:], w[200:]).to_numpy()
-            wanted = together.answer_and_learn(X[200:], y[200:], w[200:])
+        rest = X[200:], y[200:], w[200:]
+        if name in REGRESSORS:
+            said = forest.predict_then_learn_many(*rest).to_numpy()
+            wanted = together.predict_then_learn(*rest)
         else:
-            frame = ask(X[200:], y[200:], w[200:])
-            wanted, labels = together.answer_and_learn(X[200:], y[200:], w[200:])
-            assert [*frame.columns] == labels
-            said = frame.to_numpy()
+            frame = forest.predict_proba_then_learn_many(*rest)
+            wanted = together.predict_proba_then_learn(*rest)
+            assert [*frame.columns] == [*wanted.columns]
+            said, wanted = frame.to_numpy(), wanted.to_numpy()
         models = forest.models()
     np.testing.assert_array_equal(said, wanted)
     assert [*map(pickle.dumps, models)] == [*map(pickle.dumps, together.models)]
