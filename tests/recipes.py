@@ -86,7 +86,7 @@ def plain(model):
         model.close()
         return gathered
     if hasattr(model, "flush"):
-        return [(key, model[key]) for key in sorted(model)]
+        return [(key, pickle.dumps(model[key])) for key in sorted(model)]  # they share no strings
     return model
 
 
