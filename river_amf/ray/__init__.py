@@ -14,5 +14,6 @@ except ImportError as error:
 
 from river_amf.ray.cluster import connect
 from river_amf.ray.distributed import DistributedForest
+from river_amf.ray.partitioned import PartitionedForest
 
-__all__ = ["DistributedForest", "connect"]
+__all__ = ["DistributedForest", "PartitionedForest", "connect"]

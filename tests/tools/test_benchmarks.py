@@ -26,6 +26,7 @@ SCRIPTS = (
     "memory",
     "origins",
     "outliers",
+    "partitioned",
     "pictures",
     "regression",
     "regression_defaults",
