@@ -13,6 +13,7 @@ import river_amf.baselines
 import river_amf.cli
 import river_amf.evaluation
 import river_amf.inspection
+import river_amf.keyed
 import river_amf.persistence
 import river_amf.plot
 import river_amf.sklearn
@@ -62,6 +63,12 @@ LAYERS = [
     {"evaluation.kinds"},
     {"evaluation.files", "evaluation.tracks"},
     {"evaluation.errors", "evaluation.figures", "evaluation.interval_metrics"},
+    {"keyed"},
+    {"keyed.classifier", "keyed.regressor"},
+    {"keyed.models"},
+    {"keyed.pool", "keyed.ways"},
+    {"keyed.parcels", "keyed.routing", "keyed.store"},
+    {"keyed.keys"},
     {"baselines", "permutation"},
     {"baselines.classification", "baselines.regression"},
     {"baselines.preparation"},
@@ -208,6 +215,7 @@ FOR_USERS = (
     river_amf.cli,
     river_amf.evaluation,
     river_amf.inspection,
+    river_amf.keyed,
     river_amf.persistence,
     river_amf.plot,
     river_amf.sklearn,
