@@ -2,7 +2,6 @@ import os
 import signal
 from contextlib import suppress
 
-import pytest
 from hypothesis import settings
 
 # No deadline, because the first example compiles. Derandomized, so a failing test fails again.
@@ -29,11 +28,3 @@ def pytest_sessionstart(session):
         import river_amf  # not before the variables above are set
 
         river_amf.warm_up()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Mark every soak test as slow too, so that -m "not slow" excludes it."""
-    for item in items:
-        if item.get_closest_marker("soak"):
-            item.add_marker("slow")

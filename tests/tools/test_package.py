@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -32,7 +33,8 @@ LAYERS = [
     {"cli.evaluate", "cli.compare", "cli.inspect", "cli.warm_up"},
     {"cli.options"},
     {"__init__"},
-    {"plot", "sklearn"},
+    {"plot", "ray", "sklearn"},
+    {"ray.cluster"},
     {"sklearn.classifiers", "sklearn.regressors"},
     {"sklearn.forests"},
     {"sklearn.online_classifier"},
@@ -138,6 +140,11 @@ def imports(module):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
+def imports_of_packages(module):
+    """Return the top-level packages that a module imports, anywhere in it."""
+    return {name.partition(".")[0] for name in imports(module)}
+
+
 def own(name):
     """Return the module of this package that contains a name, or None for other packages."""
     package, _, name = name.partition(".")
@@ -180,7 +187,7 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
-NAMED = ("parquet", "plot", "sklearn")  # extras, for users
+NAMED = ("parquet", "plot", "ray", "sklearn")  # extras, for users
 
 
 def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
@@ -194,8 +201,8 @@ def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
 def public_objects():
     """Yield every public class and function with its module, including internal modules."""
     for module in MODULES:
-        if module.startswith("_") and module != "__init__":
-            continue
+        if (module.startswith("_") and module != "__init__") or module.startswith("ray"):
+            continue  # tests/ray/test_public.py is about the latter
         name = "river_amf" if module == "__init__" else f"river_amf.{module}"
         for attribute, value in vars(importlib.import_module(name)).items():
             is_own = getattr(value, "__module__", None) == name
@@ -227,26 +234,41 @@ PUBLIC = {
 }
 
 
-def lacks_doctest(thing):
-    return ">>>" not in (thing.__doc__ or "")
-
-
-def test_every_public_name_has_a_doctest():
-    documented = {
-        name: thing
-        for name, thing in PUBLIC.items()
-        if inspect.isclass(thing) or inspect.isfunction(thing)
-    }
-    assert [name for name, thing in documented.items() if lacks_doctest(thing)] == []
-
-
-def test_every_public_method_has_a_doctest():
-    methods = {
+def methods_of(things):
+    """Return the public methods of the classes among named things, by name."""
+    return {
         f"{name}.{attribute}": method
-        for name, cls in PUBLIC.items()
+        for name, cls in things.items()
         if inspect.isclass(cls)
         for attribute, method in inspect.getmembers(cls, inspect.isfunction)
         if not attribute.startswith("_") and method.__module__.startswith("river_amf")
     }
+
+
+def without_doctest(things):
+    """Return the names of classes and functions that lack a doctest."""
+    documented = {n: t for n, t in things.items() if inspect.isclass(t) or inspect.isfunction(t)}
+    return [name for name, thing in documented.items() if ">>>" not in (thing.__doc__ or "")]
+
+
+def test_every_public_name_has_a_doctest():
+    assert without_doctest(PUBLIC) == []
+
+
+def test_every_public_method_has_a_doctest():
+    methods = methods_of(PUBLIC)
     assert len(methods) > 20
-    assert [name for name, method in methods.items() if lacks_doctest(method)] == []
+    assert without_doctest(methods) == []
+
+
+IMPORTS = """
+import sys
+import river_amf, river_amf.cli, river_amf.evaluation, river_amf.plot, river_amf.sklearn
+print(sorted({"ray", "river_amf.ray"} & set(sys.modules)))
+"""
+
+
+def test_only_the_package_for_ray_imports_it():
+    assert {m.partition(".")[0] for m in MODULES if "ray" in imports_of_packages(m)} <= {"ray"}
+    run = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True)
+    assert run.stdout == "[]\n", run.stderr

@@ -1,0 +1,26 @@
+"""What river_amf.ray offers: documented as the rest of the package is."""
+
+import importlib
+import inspect
+
+from test_package import MODULES, methods_of, without_doctest
+
+import river_amf.ray
+
+PUBLIC = {name: getattr(river_amf.ray, name) for name in river_amf.ray.__all__}
+
+
+def test_every_public_name_and_method_has_a_doctest():
+    assert without_doctest(PUBLIC) == []
+    assert without_doctest(methods_of(PUBLIC)) == []
+
+
+def test_every_public_name_of_its_modules_is_documented():
+    undocumented = []
+    for module in (m for m in MODULES if m.startswith("ray")):
+        name = f"river_amf.{module}"
+        for attribute, value in vars(importlib.import_module(name)).items():
+            is_own = getattr(value, "__module__", None) == name and callable(value)
+            if is_own and not attribute.startswith("_") and not inspect.getdoc(value):
+                undocumented.append(f"{module}.{attribute}")
+    assert undocumented == []

@@ -1,0 +1,102 @@
+"""Which tests a run leaves out, and what its last lines say of them."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.slow
+
+TESTS = {
+    "tests/test_light.py": "def test_light(): pass",
+    "tests/ray/test_heavy.py": "import heavy\n\ndef test_heavy(): pass",
+    "tests/test_soak.py": "import pytest\n\n@pytest.mark.soak\ndef test_soak(): pass",
+    "tests/ray/test_both.py": "import pytest\n\n@pytest.mark.soak\ndef test_both(): pass",
+    "pytest.ini": "[pytest]\nmarkers =\n    ray\n    slow\n    soak\n",
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Return a folder with our conftest.py and tests of an extra `ray`, whose module is `heavy`."""
+    conftest = (ROOT / "conftest.py").read_text(encoding="utf-8")
+    edited = conftest.replace('Heavy("ray", "ray"', 'Heavy("ray", "heavy"')
+    edited = edited.partition('@pytest.fixture(scope="session")')[0]  # what starts Ray
+    assert edited.count('"heavy"') == 1
+    for name, text in {**TESTS, "conftest.py": edited}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def install(project):
+    (project / "heavy.py").write_text("")
+
+
+def run(project, *options):
+    """Return the names of the tests that ran, the last lines and what went wrong."""
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    ran = {line.split(" ")[0].partition("::")[2] for line in lines if " PASSED " in line}
+    return ran, lines[-2:-1], done.stderr
+
+
+def test_what_is_not_installed_is_not_tested_and_the_last_line_says_how(project):
+    (project / "tests" / "heavy").mkdir()  # an empty folder of that name is not it
+    hint = (
+        "river_amf.ray was not tested, as ray is not installed: "
+        'pip install -e ".[ray]" && python -m pytest -m ray'
+    )
+    assert run(project) == ({"test_light"}, [hint], "")
+    assert run(project, "-m", "ray") == (set(), [hint], "")
+    assert run(project, "-m", "not slow") == ({"test_light"}, [hint], "")
+    assert run(project, "-m", "soak") == ({"test_soak"}, [hint], "")
+
+
+@pytest.mark.parametrize("expression", ["", "not slow", "not ray"])
+def test_what_is_installed_is_tested_only_if_it_is_named(project, expression):
+    install(project)
+    hint = "river_amf.ray was not tested: run python -m pytest -m ray"
+    assert run(project, "-m", expression) == ({"test_light"}, [hint], "")
+    assert run(project, "-m", expression, "tests/ray/test_heavy.py") == (set(), [hint], "")
+
+
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("ray", {"test_heavy"}),
+        ("ray and soak", {"test_both"}),
+        ("not slow and ray", {"test_heavy"}),
+    ],
+)
+def test_what_is_named_is_tested_and_no_line_says_otherwise(project, expression, names):
+    install(project)
+    ran, last, errors = run(project, "-m", expression)
+    assert (ran, errors) == (names, "")
+    assert "not tested" not in last[0]
+
+
+def test_the_tests_of_ray_refuse_several_processes(project):
+    install(project)
+    _, _, errors = run(project, "-m", "ray", "-n", "2")
+    assert errors == "ERROR: the tests of Ray share one Ray: run them without -n\n\n"
+    _, last, errors = run(project, "-n", "2")
+    assert (last, errors) == (["river_amf.ray was not tested: run python -m pytest -m ray"], "")
+
+
+def test_every_heavy_extra_is_an_extra_with_a_marker_that_ci_installs_and_tests(pytestconfig):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    plugin = next(p for p in pytestconfig.pluginmanager.get_plugins() if hasattr(p, "HEAVY"))
+    for extra in plugin.HEAVY:
+        assert extra.name in extras
+        assert f"river-amf[{extra.name}" not in "".join(extras["test"])
+        assert any(line.startswith(f"{extra.name}: ") for line in pytestconfig.getini("markers"))
+        assert f'-e ".[{extra.name}]"' in ci
+        assert f"python -m pytest -m {extra.name}\n" in ci
+        assert all((ROOT / folder).is_dir() for folder in extra.folders)
