@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -96,7 +97,7 @@ class Keyed(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
         if name in ("_pool", *self._always_writable) and "_pool" in self.__dict__:
-            self._pool.max_models, self._pool.max_bytes = self.max_models, self.max_bytes
+            self._pool.limit(self.max_models, self.max_bytes)
 
     @property
     def _has_learnt(self) -> bool:
@@ -272,7 +273,14 @@ class Keyed(CheckedParameters, Mapping[Any, Any], base.Estimator):
         ...         list(model), model.position
         (['ann'], 1)
         """
-        self._alone(self._pool.flush, position)
+        self._alone(self._flush, position)
+
+    def _flush(self, position: Any) -> None:
+        if self._pool.store.folder is None:  # nobody would find it there
+            json.dumps(position, allow_nan=False)
+            self._pool.position = position
+        else:
+            self._pool.flush(position)
 
     def close(self) -> None:
         """Release the folder, for another process or object; models that have changed are lost.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any
 
 from river_amf.keyed.keys import key_of
@@ -43,6 +44,13 @@ class Pool:
         self.max_bytes: int | None = None
         self._slots: OrderedDict[str, Slot] = OrderedDict()  # from the least recently used on
         self._n_bytes: int | None = 0  # None if an error has left it unknown
+
+    def limit(self, max_models: int | None, max_bytes: int | None) -> None:
+        """Set how many models, and how many bytes of them, may be in memory from the next call."""
+        if max_bytes is not None and self.max_bytes is None:
+            for slot in self._slots.values():
+                self._measure(slot)
+        self.max_models, self.max_bytes, self._n_bytes = max_models, max_bytes, None
 
     # ------------------------------------------------------------------------------------ reading
 
@@ -144,13 +152,23 @@ class Pool:
 
     def flush(self, position: Any) -> None:
         """Write all changed models to the store, and note where the stream is."""
-        if self.store.folder is not None:
-            changed = [(text, slot) for text, slot in self._slots.items() if slot.is_changed]
-            packed = (Packed(text, *_packed(text, slot.model)) for text, slot in changed)
-            self.store.flush(packed, position)
-            for _, slot in changed:
-                slot.is_changed = False
+        changed = [slot for slot in self._slots.values() if slot.is_changed]
+        self.store.flush(self._changed_here(), position)
+        for slot in changed:
+            slot.is_changed = False
         self.position = position
+
+    def _changed_here(self) -> Iterator[Packed]:
+        """Yield the models in memory that have changed since they were in the store."""
+        for text, slot in self._slots.items():
+            if slot.is_changed:
+                yield Packed(text, *_packed(text, slot.model))
+
+    def changes(self) -> Iterator[Packed]:
+        """Yield all models that have changed since the last flush."""
+        stale = {text for text, slot in self._slots.items() if slot.is_changed}
+        yield from self._changed_here()
+        yield from (packed for packed in self.store.changes() if packed.text not in stale)
 
     # -------------------------------------------------------------------------------------- copies
 
@@ -177,7 +195,8 @@ class Pool:
             self.store.put(packed)
         for text, data in state["resident"]:
             self._slots[text] = Slot(pickle.loads(data), is_changed=True)
-        self._n_bytes = None if self.max_bytes is None else self.n_bytes
+        if self.max_bytes is not None:
+            self._n_bytes = self.n_bytes
 
 
 def size_of(model: Any) -> int:

@@ -138,7 +138,7 @@ class Store:
             return []
         query = _CURRENT.format(what="key", which="")
         rows = self._do(lambda database: database.execute(query).fetchall())
-        return [row[0].decode("utf-8", "surrogatepass") for row in rows]
+        return [_text(row[0]) for row in rows]
 
     def put(self, packed: Packed) -> None:
         """Write a model."""
@@ -151,7 +151,18 @@ class Store:
 
     def all(self) -> Iterator[Packed]:
         """Yield all models."""
-        for text in self.texts():
+        return self._each(self.texts())
+
+    def changes(self) -> Iterator[Packed]:
+        """Yield the models that were put here since the last flush."""
+        if self._is_blank:
+            return iter(())
+        query = "SELECT key FROM since WHERE model IS NOT NULL"
+        rows = self._do(lambda database: database.execute(query).fetchall())
+        return self._each([_text(row[0]) for row in rows])
+
+    def _each(self, texts: list[str]) -> Iterator[Packed]:
+        for text in texts:
             packed = self.get(text)
             if packed is not None:
                 yield packed
@@ -195,6 +206,10 @@ class Store:
 
 def _blob(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
+
+
+def _text(blob: bytes) -> str:
+    return blob.decode("utf-8", "surrogatepass")
 
 
 def _row(packed: Packed) -> tuple[Any, ...]:
