@@ -81,6 +81,7 @@ class _Kind(NamedTuple):
     fades: int
     split_pure: int
     n_trends: int
+    n_aims: int
     is_stacked: int
     n_voices: int
     hears_words: int

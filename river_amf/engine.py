@@ -339,6 +339,10 @@ class Engine:
             return SparseFeatures(most_columns(parameters), is_lenient=is_lenient)
         return Features(is_lenient=True) if is_lenient else self.features
 
+    def _begin(self, parameters: Parameters) -> Arena:
+        """Return the arena of before the first sample."""
+        return begin(parameters)
+
     def _has_chosen(self) -> bool:
         """Whether some words are to have a column from the next sample on."""
         return self.arena is not None and bool(self.arena.counters["n_chosen"][0])
@@ -359,7 +363,7 @@ class Engine:
         categories = [NewCategory(0, *pair) for pair in new.categories]
         new_words: list[Hashable] = []
         if isinstance(features, SparseFeatures):
-            arena = begin(parameters) if arena is None else arena
+            arena = self._begin(parameters) if arena is None else arena
             n_labels = self.labels.count_with([y] if label is None else [])
             bounds = bounds_of_words(parameters, arena.settings, n_labels)
             features, arena, row, new_words = words.with_new(features, arena, row, bounds)
@@ -386,7 +390,7 @@ class Engine:
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
             check_totals(self.total_weight, [weight], parameters.task)
         if arena is None:
-            arena = begin(parameters) if self.arena is None else self.arena
+            arena = self._begin(parameters) if self.arena is None else self.arena
         new = [(name, category) for _, name, category in categories]
         n_labels = self.labels.count_with(new_labels)
         n_classes = int(arena.settings["n_classes"][0])
@@ -568,11 +572,25 @@ class Engine:
         level: float = 0.0,
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
-        # In one part, unless categories are forgotten on the way: which ones, and so how the rest
-        # is encoded, depends on what has been learned by then. The first part checks all rows.
         self.settle()
-        n_rows = len(weights)
         n_heard = self._n_heard(parameters)
+        parts = self._learn_parts(table, labels, weights, parameters, predicts, level)
+        self._tell_restarts(n_heard, weights)
+        return joined(parts)
+
+    def _learn_parts(
+        self,
+        table: list[Column],
+        labels: Column,
+        weights: NDArray[np.float64],
+        parameters: Parameters,
+        predicts: bool,
+        level: float,
+    ) -> list[BlockAnswers]:
+        """Learn a block of rows in parts."""
+        # It is one part, unless categories are forgotten on the way: which ones, and so how the
+        # rest is encoded, depends on what has been learned by then. The first part checks all rows.
+        n_rows = len(weights)
         learn = functools.partial(self._learn_part, predicts=predicts, level=level)
         parts = [learn(table, labels, weights, parameters)]
         done = len(parts[0].answers)
@@ -582,8 +600,7 @@ class Engine:
             rest = part_of(labels, done, stop), weights[done:stop], parameters
             parts.append(learn(part, *rest))
             done += len(parts[-1].answers)
-        self._tell_restarts(n_heard, weights)
-        return parts[0] if len(parts) == 1 else _joined(parts)
+        return parts
 
     def check_block(
         self,
@@ -707,7 +724,8 @@ class Engine:
             return
         arena: Arena = self.arena  # type: ignore[assignment]
         block.prepare(arena, stop - start, predicts=predicts, learns=learns)
-        n_threads = min(_n_parts(arena), _n_cores() if n_jobs == -1 else n_jobs)
+        first, end = self._voters(arena)
+        n_threads = max(min(end - first, _n_cores() if n_jobs == -1 else n_jobs), 1)
         n_threads = n_threads if stop - start >= _WORTH_THREADS else 1
         done = start
         while done < stop:
@@ -735,18 +753,15 @@ class Engine:
         """Run a chunk through all trees in some threads, from where it has come to."""
         block, start, stop = chunk.block, chunk.start, chunk.stop
         if block.stage == kernels.UNOPENED:
-            address = self.arena.address  # type: ignore[union-attr]
-            while (lack := kernels.open_chunk(address, block.address, start, stop)) < 0:
-                kernels.compile_part(lack, self.arena.task)  # type: ignore[union-attr]
+            self._open(chunk)
         for _, name, category in chunk.categories:
             self.features.add_category(name, category)
         if chunk.categories:
             self.arena.settings["n_slots"] = self.features.n_slots  # type: ignore[union-attr]
         while block.stage == kernels.OPEN:
             arena: Arena = self.arena  # type: ignore[assignment]
-            where = (arena.address, block.address, start, stop)
-            n_parts = _n_parts(arena)
-            cuts = [n_parts * k // n_threads for k in range(n_threads + 1)]
+            first, end = self._voters(arena)
+            cuts = [first + (end - first) * k // n_threads for k in range(n_threads + 1)]
             workers = Workers(
                 [
                     functools.partial(_run_voters, arena, block, start, stop, first, end)
@@ -760,8 +775,24 @@ class Engine:
                 workers.wait()
             for lack in lacks:
                 self._make_room(lack)
-            if not lacks and kernels.close_chunk(*where) == RELEASED:
+            if not lacks and self._close(chunk) == RELEASED:
                 self._drop_rows()
+
+    def _open(self, chunk: Chunk) -> None:
+        """Do what comes before the trees and voices run through a chunk."""
+        arena: Arena = self.arena  # type: ignore[assignment]
+        where = arena.address, chunk.block.address, chunk.start, chunk.stop
+        while (lack := kernels.open_chunk(*where)) < 0:
+            kernels.compile_part(lack, arena.task)
+
+    def _voters(self, arena: Arena) -> tuple[int, int]:
+        """Return the first of the trees and voices that run through a chunk, and their end."""
+        return 0, arena.rooms["tree"] + arena.rooms["voice"]  # trends have been run by then
+
+    def _close(self, chunk: Chunk) -> int:
+        """Combine what trees and voices say of a chunk; return the answer of the kernel."""
+        arena: Arena = self.arena  # type: ignore[assignment]
+        return kernels.close_chunk(arena.address, chunk.block.address, chunk.start, chunk.stop)
 
     # Room
 
@@ -777,8 +808,10 @@ class Engine:
         events.released(self.arena)
 
 
-def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
+def joined(parts: list[BlockAnswers]) -> BlockAnswers:
     """Return the answers of a block, given those of its parts."""
+    if len(parts) == 1:
+        return parts[0]
     starts = np.cumsum([0, *(len(part.answers) for part in parts)])
     answers = np.zeros((starts[-1], parts[-1].answers.shape[1]))
     for start, part in zip(starts, parts, strict=False):
@@ -789,11 +822,6 @@ def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
 def _run_voters(arena: Arena, block: Block, start: int, stop: int, first: int, end: int) -> int:
     """Run a chunk through some trees and voices, keeping alive what kernels know by address."""
     return kernels.run_chunk(arena.address, block.address, start, stop, first, end)
-
-
-def _n_parts(arena: Arena) -> int:
-    """Return how many trees and voices run through a chunk on their own, unlike trends."""
-    return arena.rooms["tree"] + arena.rooms["voice"]
 
 
 def _n_cores() -> int:

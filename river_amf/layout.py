@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 SETTINGS = np.dtype(
     [
         ("task", "i8"),  # CLASSIFICATION or REGRESSION
+        ("role", "i8"),  # WHOLE, HUB or SHARD
+        ("first_tree", "i8"),  # the number of its first tree in the whole forest
         ("largest_total", "f8"),  # of the weights of all samples
         ("step", "f8"),
         ("log_split", "f8"),  # log b, where b is the split prior
@@ -32,6 +34,7 @@ SETTINGS = np.dtype(
         ("n_numeric", "i8"),  # of these
         ("n_voices", "i8"),
         ("n_trends", "i8"),
+        ("n_aims", "i8"),  # different targets that trees learn
         ("cosine_scale", "f8"),  # of the standardised distances that cosines see
         ("longest_list", "i8"),  # maximum number of samples that a pure leaf keeps
         ("max_nodes", "i8"),
@@ -198,6 +201,10 @@ SAMPLE = np.dtype(
 # What a forest predicts. Many parts of the compiled code stand for one function in each task.
 CLASSIFICATION, REGRESSION = 0, 1
 TASKS = ("classification", "regression")
+
+# What an arena has of a forest: all of it; or if it is cut, all but the nodes of its trees, or some
+# of the trees. Then a hub has the vote and what it hears, and shards say what their trees predict.
+WHOLE, HUB, SHARD = 0, 1, 2
 
 # What fading keeps for each node: a row with its faded share, the sum of its faded counts, and the
 # faded counts themselves; in a regression the faded mean and sum of squares instead of counts.
@@ -438,7 +445,7 @@ def lengths_of_features(settings: Array, n_features: int, n_categorical: int) ->
     n_inputs = max(n_features, N_COSINES if n_voices > 1 else 0)
     has_trends = bool(settings["n_trends"][0])
     n_slots = min(n_features, MOST_SLOTS)
-    has_residuals = has_trends and settings["relevance"][0]
+    has_residuals = settings["n_aims"][0] > 1 and settings["relevance"][0]
     return {
         "feature": n_features,
         "input": 1 + n_inputs if n_voices else 0,
@@ -464,7 +471,7 @@ def lengths_of_voices(settings: Array, n_trees: int) -> dict[str, int]:
         "pace": max(n_draws, min(n_voices, 1)),
         "draw": n_draws,
         "cosine": N_WAVES if has_trends else N_COSINES,
-        "aim": 1 + has_trends,
+        "aim": int(settings["n_aims"][0]),
         "trend": n_trends,
         "fit": has_trends,
         "stack": int(settings["task"][0] == REGRESSION) + has_trends,

@@ -143,6 +143,7 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
         settings["is_stacked"] = parameters.vote == "learned"
     settings["n_voices"] = n_voices_of(parameters)
     settings["n_trends"] = n_trends_of(parameters)
+    settings["n_aims"] = 2 if settings["n_trends"][0] else 1
     settings["cosine_scale"] = SCALE_OF_TRENDS if settings["n_trends"][0] else SCALE_OF_VOICES
     settings["n_words"] = has_words(parameters)
     settings["max_columns"] = most_columns(parameters)

@@ -1,7 +1,22 @@
-import os
-import signal
-from contextlib import suppress
+"""Which tests run: long ones, and those that need a heavy extra, only if their marker is named.
 
+A heavy extra is one that takes hundreds of megabytes or processes of its own. It is not part of
+`test`, so that the command of the README stays light; the last lines of a run say what that left
+untested. `.ci/run` installs every heavy extra and runs its tests.
+"""
+
+import importlib.util
+import os
+import re
+import secrets
+import shutil
+import signal
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
 
 # No deadline, because the first example compiles. Derandomized, so a failing test fails again.
@@ -28,3 +43,110 @@ def pytest_sessionstart(session):
         import river_amf  # not before the variables above are set
 
         river_amf.warm_up()
+
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Heavy:
+    """An extra that the test set-up leaves out; its name is that of the marker, too."""
+
+    name: str
+    module: str
+    untested: str
+    folder: str  # of its tests
+
+    @property
+    def is_installed(self):
+        """Whether the module is there; an empty folder of its name (a namespace) is not it."""
+        found = importlib.util.find_spec(self.module)
+        return found is not None and found.origin is not None
+
+    def holds(self, path):
+        """Tell whether a file is about this extra."""
+        return Path(path).is_relative_to(HERE / self.folder)
+
+    def hint(self):
+        """Say what was not tested, and how to test it."""
+        command = f"python -m pytest -m {self.name}"
+        if self.is_installed:
+            return f"{self.untested} was not tested: run {command}"
+        return (
+            f"{self.untested} was not tested, as {self.name} is not installed: "
+            f'pip install -e ".[{self.name}]" && {command}'
+        )
+
+
+HEAVY = (Heavy("ray", "ray", "river_amf.ray", "ray"),)
+
+
+def is_named(config, marker):
+    """Tell whether -m asks for the tests with a marker."""
+    return re.search(rf"(?<!not )\b{marker}\b", config.option.markexpr) is not None
+
+
+def pytest_configure(config):
+    """Refuse to run the tests of Ray in several processes, each of which would start Ray."""
+    if not is_named(config, "ray"):
+        return
+    if getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("the tests of Ray share one Ray: run them without -n")
+    # before Ray is imported: a token for this run, or Ray leaves one in the home folder
+    os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Import nothing of a heavy extra that is not to be tested, or that is not installed."""
+    for extra in HEAVY:
+        if extra.holds(collection_path):
+            return None if extra.is_installed and is_named(config, extra.name) else True
+    return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Set the markers that follow from others or from folders; drop what runs only if named."""
+    for item in items:
+        if item.get_closest_marker("soak"):
+            item.add_marker("slow")  # so that -m "not slow" excludes it
+        for extra in HEAVY:
+            if extra.holds(item.path):
+                item.add_marker(extra.name)
+    unnamed = [name for name in ("soak", *(e.name for e in HEAVY)) if not is_named(config, name)]
+    left_out = [item for item in items if any(map(item.get_closest_marker, unnamed))]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter, config):
+    """Say which heavy extras were not tested."""
+    hints = [e.hint() for e in HEAVY if not (e.is_installed and is_named(config, e.name))]
+    if hints:
+        terminalreporter.ensure_newline()
+        terminalreporter.section("not tested", sep="-")
+    for hint in hints:
+        terminalreporter.write_line(hint)
+
+
+@pytest.fixture(scope="session")
+def one_ray():
+    """Start Ray with two CPUs, for the whole run, and stop it."""
+    folder = tempfile.mkdtemp(prefix="ray")  # a short path: sockets lie in it
+    import ray
+
+    from river_amf.ray import cluster
+
+    cluster.start_here(num_cpus=2, _temp_dir=folder)
+    yield
+    ray.shutdown()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(autouse=True)
+def ray_where_it_is_needed(request):
+    """Start Ray before the first test that has its marker."""
+    if request.node.get_closest_marker("ray"):
+        request.getfixturevalue("one_ray")

@@ -24,6 +24,7 @@ from river_amf.kernels.store import (
     is_keeping_rows,
     store_row,
 )
+from river_amf.kernels.structure import number_of
 from river_amf.kernels.trends import follow_trends
 from river_amf.kernels.views import tree_of
 from river_amf.kernels.voices import pace_of, use_voice
@@ -34,6 +35,7 @@ from river_amf.kernels.voting import (
     pool_votes,
     take_vote,
 )
+from river_amf.layout import SHARD
 
 UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
 
@@ -62,8 +64,13 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> int:
         for pace in range(len(forest.standards)):
             standardise(forest, pace, x, is_learned, samples.standardised[pace, i - start])
         target, weight = samples.targets[i], samples.weights[i]
-        samples.aims[0, i - start] = target
-        if settings["n_trends"] > 0:
+        if n_aims == 1:
+            samples.aims[0, i - start] = target
+        elif settings["role"] == SHARD:  # they have been written
+            for aim in range(n_aims):
+                forest.aims[aim] = samples.aims[aim, i - start]
+        else:
+            samples.aims[0, i - start] = target
             z, terms, votes = samples.standardised[0, i - start], samples.terms[0], samples.votes
             follow_trends(forest, x, z, terms, votes, i - start, True, is_learned, target, weight)
             for aim in range(n_aims if is_learned else 0):
@@ -95,7 +102,7 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
     takes_votes = at["predicts"] or (learns and hears_trees(settings))
     n_trees = len(forest.trees)
     for t in range(first, min(end, n_trees)):
-        aim = t % len(samples.intensities)
+        aim = number_of(settings, t) % len(samples.intensities)
         for i in range(samples.next_samples[t], stop):
             samples.next_samples[t] = i
             x = samples.clipped[i - start]
@@ -137,7 +144,9 @@ def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
     at = samples.handle
     predicts, learns = at["predicts"], at["learns"]
     settings = forest.settings[0]
-    if settings["learns_vote"]:
+    if settings["role"] == SHARD:
+        pass  # the votes meet elsewhere
+    elif settings["learns_vote"]:
         for i in range(start, stop):
             if predicts:
                 pool_votes(forest, samples.votes, i - start, samples.answers[i])

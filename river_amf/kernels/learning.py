@@ -44,7 +44,13 @@ from river_amf.kernels.store import (
     release_rows,
     store_row,
 )
-from river_amf.kernels.structure import is_spent, keeps_samples, longest_list, splits_left
+from river_amf.kernels.structure import (
+    is_spent,
+    keeps_samples,
+    longest_list,
+    number_of,
+    splits_left,
+)
 from river_amf.kernels.views import tree_of
 from river_amf.kernels.voting import (
     copy_votes,
@@ -54,7 +60,7 @@ from river_amf.kernels.voting import (
     pool_votes,
     take_vote,
 )
-from river_amf.layout import CLASSIFICATION
+from river_amf.layout import CLASSIFICATION, HUB, SHARD
 
 
 @hot
@@ -183,20 +189,21 @@ def learn_in_forest(
     n_aims = len(forest.aims)
     row = counters["n_rows"] - 1
     x = sample[2] if settings["has_categories"] else sample[1]
-    for t in range(max(first_tree, 0), len(trees)):
+    for t in range(max(first_tree, 0), 0 if settings["role"] == HUB else len(trees)):
         handle["next_tree"] = t
         if settings["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
         if hears_trees(settings) and not has_votes:
             take_vote(forest, t, x, forest.votes[t, 0])
-        own, tree = forest.aims[t % n_aims], tree_of(forest, t, forest.intensity[t % n_aims])
+        aim = number_of(settings, t) % n_aims
+        own, tree = forest.aims[aim], tree_of(forest, t, forest.intensity[aim])
         lack = learn_tree(forest, tree, x, own, weight, row)
         if lack != NOTHING:
             return lack
         if settings["judges_trees"]:
             judge_tree(forest, t, forest.votes[t, 0], own, weight)
     handle["next_tree"] = NONE
-    if settings["learns_vote"]:
+    if settings["learns_vote"] and settings["role"] != SHARD:
         learn_vote(forest, forest.votes, 0, target, weight)
     if has_voices(settings):
         use_voices(forest, address, output, LEARN, target, weight)
@@ -224,17 +231,20 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     seen[0] = -1.0
     clip_outliers(forest, values[0], values.shape[1], values[1])
     x = values[2] if settings["has_categories"] else values[1]
-    for t in range(len(forest.trees)):
+    if settings["role"] == HUB:  # whose trees have voted elsewhere
+        copy_votes(forest.votes, votes)
+    for t in range(0 if settings["role"] == HUB else len(forest.trees)):
         if settings["has_categories"]:
             key = forest.trees[t]["key"]
             code_row(forest.is_categorical, values.shape[1], key, values[1], x)
         take_vote(forest, t, x, votes[t, 0])
-    if not settings["learns_vote"]:
-        mean_votes(settings, votes, 0, proba)
-        return DONE
-    if has_voices(settings):
-        use_voices(forest, sample, output, PREDICT, NONE, 0.0)
-    pool_votes(forest, votes, 0, proba)
+    if settings["role"] != SHARD:
+        if not settings["learns_vote"]:
+            mean_votes(settings, votes, 0, proba)
+            return DONE
+        if has_voices(settings):
+            use_voices(forest, sample, output, PREDICT, NONE, 0.0)
+        pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
         seen[1 + j] = values[0, j]
     seen[0] = forest.handle["version"]

@@ -28,7 +28,14 @@ from river_amf.kernels.boxes import hull_of_rows
 from river_amf.kernels.compilation import allocating, allocating_kernel, helper, hot, kernel
 from river_amf.kernels.parts import BOUND_ROWS, INTEGER, NO_VALUE, RELEASE_ROWS, part
 from river_amf.kernels.random_numbers import LOW_WORD, coded, mixed
-from river_amf.kernels.structure import add_box, box_of, is_spent, keeps_samples, splits_late
+from river_amf.kernels.structure import (
+    add_box,
+    box_of,
+    is_spent,
+    keeps_samples,
+    number_of,
+    splits_late,
+)
 from river_amf.kernels.views import tree_of
 
 RAREST = 32  # the number of bits that decide which samples stay in a list that grows too long
@@ -295,7 +302,8 @@ def count_late(settings: Record, trees: Array) -> int:
 @hot
 def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
     """Whether samples are stored: the leaves of some tree keep them, or may do so again."""
-    may_restart = settings["restart_threshold"] > 0.0 and len(trees) > 1
+    has_odd = number_of(settings, len(trees)) > 1
+    may_restart = settings["restart_threshold"] > 0.0 and has_odd
     return n_late > 0 or (may_restart and not settings["split_pure"])
 
 

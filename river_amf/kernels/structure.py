@@ -16,6 +16,12 @@ from river_amf.layout import FADED_SHARE
 
 
 @hot
+def number_of(settings: Record, t: int) -> int:
+    """The number of a tree in the whole forest, of which these may be some trees only."""
+    return settings["first_tree"] + t
+
+
+@hot
 def is_leaf(node: Record) -> bool:
     """Whether a node has no children."""
     return node["left"] == NONE

@@ -15,6 +15,7 @@ from river_amf.kernels.aggregation import predict_tree
 from river_amf.kernels.arrays import FOREST, NONE, UNLISTED, Array, Forest, Record
 from river_amf.kernels.compilation import helper, hot
 from river_amf.kernels.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
+from river_amf.kernels.structure import number_of
 from river_amf.layout import CLASSIFICATION
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
@@ -132,7 +133,7 @@ def judge_tree(forest: Forest, t: int, vote: Array, target: float, weight: float
     # run mean by restart_threshold standard errors, and by more than a few rare labels would cause.
     # The other trees are never restarted, as the drift may be less than it seems.
     state, settings = forest.trees[t], forest.settings[0]
-    if t % 2 == 0:
+    if number_of(settings, t) % 2 == 0:
         return
     p = vote[int(target)]
     loss = 1.0 - (math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p)

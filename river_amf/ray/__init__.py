@@ -13,5 +13,6 @@ except ImportError as error:
     ) from error
 
 from river_amf.ray.cluster import connect
+from river_amf.ray.distributed import DistributedForest
 
-__all__ = ["connect"]
+__all__ = ["DistributedForest", "connect"]

@@ -141,10 +141,10 @@ def test_sleeps(tmp_path_factory):
 
 @pytest.mark.slow
 def test_ctrl_c_stops_the_tests_and_ray(tmp_path):
-    root = Path(__file__).resolve().parents[2]
+    tests = Path(__file__).resolve().parents[1]
     (tmp_path / "tests" / "ray").mkdir(parents=True)
     (tmp_path / "tests" / "ray" / "test_sleeper.py").write_text(SLEEPER)
-    (tmp_path / "conftest.py").write_text((root / "conftest.py").read_text())
+    (tmp_path / "tests" / "conftest.py").write_text((tests / "conftest.py").read_text())
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = ray\n")
     command = [sys.executable, "-m", "pytest", "-m", "ray", f"--basetemp={tmp_path / 'base'}"]
     with subprocess.Popen(

@@ -22,11 +22,11 @@ TESTS = {
 @pytest.fixture
 def project(tmp_path):
     """Return a folder with our conftest.py and tests of an extra `ray`, whose module is `heavy`."""
-    conftest = (ROOT / "conftest.py").read_text(encoding="utf-8")
+    conftest = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
     edited = conftest.replace('Heavy("ray", "ray"', 'Heavy("ray", "heavy"')
     edited = edited.partition('@pytest.fixture(scope="session")')[0]  # what starts Ray
     assert edited.count('"heavy"') == 1
-    for name, text in {**TESTS, "conftest.py": edited}.items():
+    for name, text in {**TESTS, "tests/conftest.py": edited}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
@@ -99,4 +99,4 @@ def test_every_heavy_extra_is_an_extra_with_a_marker_that_ci_installs_and_tests(
         assert any(line.startswith(f"{extra.name}: ") for line in pytestconfig.getini("markers"))
         assert f'-e ".[{extra.name}]"' in ci
         assert f"python -m pytest -m {extra.name}\n" in ci
-        assert all((ROOT / folder).is_dir() for folder in extra.folders)
+        assert (ROOT / "tests" / extra.folder).is_dir()

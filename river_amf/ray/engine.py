@@ -1,0 +1,409 @@
+"""The engine of a distributed forest: a hub here, and its shards wherever Ray puts them.
+
+To the forest it is what an `Engine` is. All its work is done in a thread of its own, in order: so
+an exception from a signal handler ends the wait for a call, but not the call.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import deque
+from collections.abc import Callable, Hashable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+import ray
+from numpy.typing import NDArray
+
+from river_amf import cutting, frames, sparse_rows
+from river_amf.columns import encode_to_learn, part_of
+from river_amf.encoding import Features
+from river_amf.engine import Answers, BlockAnswers, Engine, joined
+from river_amf.frames import Column
+from river_amf.kinds import as_dict
+from river_amf.layout import LOWER, UPPER
+from river_amf.locks import ModelLock
+from river_amf.mismatch import MismatchWarning
+from river_amf.ray.cluster import connect
+from river_amf.ray.workers import Task, Worker
+from river_amf.settings import Parameters, bound_of, has_words, least_classes, settings_of
+from river_amf.shards import HeardBlock, HeardRows, Hub, Shard, Table, Votes
+from river_amf.sparse_rows import SparseRows
+from river_amf.state import Arena
+from river_amf.weights import check_totals
+
+_Result = TypeVar("_Result")
+Weights = NDArray[np.float64]
+
+
+class Options(NamedTuple):
+    """How a forest is distributed."""
+
+    n_workers: int | None
+    block_size: int
+    max_waiting: int
+    checkpoint_every: int
+    checkpoint_folder: Path | None
+
+
+class Message(NamedTuple):
+    """A block as it is sent to the shards."""
+
+    table: Table
+    n_rows: int
+    labels: Column | None
+    weights: Weights
+    predicts: bool
+    aims: Votes
+
+
+class ShardWorker:
+    """A shard in a process of its own."""
+
+    def __init__(self, state: tuple[Shard, Parameters]) -> None:
+        self._shard, self._parameters = state
+
+    def learn(self, message: Message) -> list[Votes | None]:
+        """Learn a block, and return the votes that the hub needs."""
+        assert message.labels is not None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MismatchWarning)  # the hub has warned
+            return self._shard.learn_heard(
+                message.table,
+                message.labels,
+                message.weights,
+                self._parameters,
+                predicts=message.predicts,
+                aims=message.aims,
+            )
+
+    def predict(self, message: Message) -> list[Votes | None]:
+        """Return the votes on a block."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MismatchWarning)
+            return self._shard.predict_heard(message.table, message.n_rows, self._parameters)
+
+    def shard(self) -> Shard:
+        """Return the shard."""
+        return self._shard
+
+    def trees(self) -> NDArray[Any] | None:
+        """Return the records of the trees."""
+        return None if self._shard.arena is None else self._shard.arena.trees.copy()
+
+    def nbytes(self) -> int:
+        """Return the bytes that the shard takes."""
+        return self._shard.nbytes()
+
+    def state(self) -> tuple[Shard, Parameters]:
+        """Return all of it."""
+        return self._shard, self._parameters
+
+
+class Sent(NamedTuple):
+    """A block on its way."""
+
+    heard: HeardBlock | HeardRows
+    tasks: list[Task]
+
+
+class DistributedEngine:
+    """An engine whose trees are elsewhere."""
+
+    unfinished = None
+
+    def __init__(self, whole: Engine, parameters: Parameters, options: Options) -> None:
+        self.lock = ModelLock()
+        self._whole: Engine | None = whole  # until the shards are sent
+        self._parameters = parameters  # of the shards: with a seed
+        self._options = options
+        self._hub = Hub.of_whole(whole)
+        self._workers: list[Worker] = []
+        self._sent: deque[Sent] = deque()
+        self._gathered: Engine | None = None
+        self._broken: BaseException | None = None
+        self._is_closed = False
+        self._thread = ThreadPoolExecutor(1, "river_amf.ray")
+
+    # What a forest asks of its engine
+
+    @property
+    def features(self) -> Features:
+        """The features of the blocks that have been heard."""
+        return self._hub.features
+
+    @property
+    def labels(self) -> Any:
+        """The labels of the blocks that have been heard, or what takes their place."""
+        return self._hub.labels
+
+    @property
+    def arena(self) -> Arena | None:
+        """The arena of the hub, None before the first sample."""
+        return self._hub.arena
+
+    def settle(self) -> None:
+        """Do nothing: calls are never left unfinished."""
+
+    def learn_block(
+        self,
+        table: list[Column],
+        labels: Column,
+        weights: Weights,
+        parameters: Parameters,
+        predicts: bool,
+        level: float = 0.0,
+    ) -> BlockAnswers:
+        """Learn a block of rows; if `predicts`, predict each one before it is learned."""
+        # Without predictions, this returns as soon as the block is on its way.
+        rest = table, labels, weights, parameters, predicts, level
+        return self._submit(self._learn, *rest)
+
+    def learn_rows(
+        self,
+        table: SparseRows,
+        labels: Column,
+        weights: Weights,
+        parameters: Parameters,
+        predicts: bool,
+    ) -> BlockAnswers:
+        """Learn rows of words."""
+        return self._submit(self._learn, table, labels, weights, parameters, predicts, 0.0)
+
+    def predict_block(
+        self, table: list[Column], n_rows: int, n_jobs: int, level: float = 0.0
+    ) -> Answers:
+        """Return the predictions for a block."""
+        return self._submit(self._predict, table, n_rows, level)
+
+    def predict_rows(self, table: SparseRows) -> Answers:
+        """Return the predictions for rows of words."""
+        return self._submit(self._predict, table, table.n_rows, 0.0)
+
+    def learn(self, x: Any, y: Hashable, weight: float, parameters: Any) -> None:
+        """Learn one sample, as a block."""
+        labels = parameters._read_labels([y], 1)
+        rest = labels, np.array([weight]), parameters, False, 0.0
+        self._for_one(self._learn, self._row(x), *rest)
+
+    def predict(self, x: Any) -> Any:
+        """Return the prediction for one sample."""
+        answers = self._for_one(self._predict, self._row(x), 1, 0.0)
+        if self._hub.arena is None:
+            return self.labels.no_answer()
+        return self.labels.answer(answers[0].data)
+
+    def predict_interval(self, x: Any, level: float) -> tuple[float, float]:
+        """Return the ends of an interval for the target."""
+        if self._hub.arena is None:
+            prediction = self.predict(x)
+            return prediction, prediction
+        answers = self._for_one(self._predict, self._row(x), 1, level)
+        origin = self.labels.origin
+        return float(answers[0, LOWER]) + origin, float(answers[0, UPPER]) + origin
+
+    def faded_share(self) -> float:
+        """Return the mean share of the faded counts in the recent predictions of the trees."""
+        trees = [each for each in self._submit(self._ask_all, "trees") if each is not None]
+        return float(np.concatenate(trees)["faded_share"].mean()) if trees else 0.5
+
+    def nbytes(self) -> int:
+        """Return the bytes of the hub and of all shards."""
+        return self._submit(self._nbytes)
+
+    def gathered(self) -> Engine:
+        """Return the engine that one process would have; whoever changes it has to copy it."""
+        return self._submit(self._gather)
+
+    def listen(self, x: Any) -> Any:
+        """Return what is heard of a sample."""
+        return self.gathered().listen(x)
+
+    def encode(self, x: Any) -> Any:
+        """Return a sample as a row."""
+        return self.gathered().encode(x)
+
+    def restricted_to(self, trees: list[int] | None, *, aggregated: bool) -> Engine:
+        """Return an engine of the given trees for predictions."""
+        return self.gathered().restricted_to(trees, aggregated=aggregated)
+
+    def processes(self) -> list[int]:
+        """Return the process ids of the workers."""
+        return self._submit(lambda: [worker.process() for worker in self._workers])
+
+    def close(self) -> None:
+        """End all workers."""
+        if not self._is_closed:
+            self._submit(self._close)
+            self._thread.shutdown()
+
+    def __getstate__(self) -> dict[str, Any]:
+        raise TypeError("a DistributedForest cannot be copied or pickled; what it gathers can")
+
+    # What its thread does
+
+    def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        if self._is_closed:
+            raise RuntimeError("this DistributedForest has been closed")
+        return self._thread.submit(self._run, call, arguments).result()
+
+    def _run(self, call: Callable[..., _Result], arguments: tuple[Any, ...]) -> _Result:
+        if self._broken is not None:
+            raise RuntimeError(
+                "an earlier block could not be learned, so this DistributedForest is of no use any "
+                f"more; load its last checkpoint: {self._broken}"
+            ) from self._broken
+        if self._whole is not None:
+            self._start(self._whole)
+        return call(*arguments)
+
+    def _start(self, whole: Engine) -> None:
+        """Send the shards to their workers."""
+        connect()
+        n_trees = self._parameters.n_estimators
+        n_workers = self._options.n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        for k, (first, end) in enumerate(cutting.bounds(n_trees, min(n_workers, n_trees))):
+            shard = Shard.of_whole(whole, first, end)
+            rest = self._options.checkpoint_every, self._options.checkpoint_folder, f"trees-{k}"
+            self._workers.append(Worker(ShardWorker, (shard, self._parameters), *rest))
+        self._whole = None
+
+    def _learn(
+        self,
+        table: Table,
+        labels: Column,
+        weights: Weights,
+        parameters: Parameters,
+        predicts: bool,
+        level: float,
+    ) -> BlockAnswers:
+        n_rows = len(weights)
+        cuts = self._cuts(table, n_rows)
+        if len(cuts) > 1:
+            self._check(table, labels, weights, parameters)  # type: ignore[arg-type]
+        answers: list[BlockAnswers] = []
+        for start, stop in cuts:
+            block = _rows_of(table, start, stop, n_rows)
+            rest = part_of(labels, start, stop) if len(cuts) > 1 else labels, weights[start:stop]
+            if has_words(parameters):
+                self._finish(0)
+            heard = self._hub.hear(block, *rest, parameters, predicts, level)
+            self._gathered = None
+            try:
+                message = Message(block, stop - start, *rest, predicts, heard.aims)
+                ref = ray.put(message)
+                tasks = [w.tell("learn", ref, n_rows=stop - start) for w in self._workers]
+                self._sent.append(Sent(heard, tasks))
+                answers += self._finish(self._options.max_waiting)
+                if predicts and stop == n_rows:
+                    answers += self._finish(0)
+            except BaseException as error:
+                self._broken = error
+                raise
+        if not predicts:
+            return BlockAnswers(np.zeros((n_rows, 0)), np.zeros(n_rows, np.int64), [])
+        return joined(answers[-len(cuts) :])
+
+    def _check(
+        self, table: list[Column], labels: Column, weights: Weights, parameters: Parameters
+    ) -> None:
+        """Raise for the first row of a block that cannot be learned, before any is."""
+        hub = self._hub
+        features = hub._features_for(parameters)
+        rest = features, hub.labels, parameters.n_classes, bound_of(parameters)
+        encode_to_learn(table, labels, weights, *rest)
+        check_totals(hub.total_weight, weights, parameters.task, are_rows=True)
+
+    def _cuts(self, table: Table, n_rows: int) -> list[tuple[int, int]]:
+        """Return the ends of the blocks that rows are sent in."""
+        size = max(n_rows, 1) if isinstance(table, SparseRows) else self._options.block_size
+        starts = range(0, max(n_rows, 1), size)
+        return [(start, min(start + size, n_rows)) for start in starts]
+
+    def _finish(self, n_left: int) -> list[BlockAnswers]:
+        """Take the vote on the oldest blocks until so many are on their way."""
+        answers = []
+        while len(self._sent) > n_left:
+            heard, tasks = self._sent[0]
+            votes = [w.result(task) for w, task in zip(self._workers, tasks, strict=True)]
+            answers.append(self._hub.vote(heard, votes))
+            self._sent.popleft()
+        return answers
+
+    def _predict(self, table: Table, n_rows: int, level: float) -> Answers:
+        self._finish(0)
+        parts: list[BlockAnswers] = []
+        waiting: deque[Sent] = deque()
+
+        def finish(n_left: int) -> None:
+            while len(waiting) > n_left:
+                heard, tasks = waiting.popleft()
+                votes = [w.result(task) for w, task in zip(self._workers, tasks, strict=True)]
+                parts.append(self._hub.vote(heard, votes))
+
+        for start, stop in self._cuts(table, n_rows):
+            block = _rows_of(table, start, stop, n_rows)
+            n = stop - start
+            heard = self._hub.hear_to_predict(block, n, self._parameters, level)
+            ref = ray.put(Message(block, n, None, np.zeros(n), True, heard.aims))
+            waiting.append(Sent(heard, [w.ask("predict", ref) for w in self._workers]))
+            finish(self._options.max_waiting)
+        finish(0)
+        return joined(parts).answers
+
+    def _ask_all(self, method: str) -> list[Any]:
+        tasks = [worker.ask(method) for worker in self._workers]
+        return [w.result(task) for w, task in zip(self._workers, tasks, strict=True)]
+
+    def _nbytes(self) -> int:
+        self._finish(0)
+        return self._hub.nbytes() + int(sum(self._ask_all("nbytes")))
+
+    def _gather(self) -> Engine:
+        self._finish(0)
+        if self._gathered is None:
+            shards = self._ask_all("shard")
+            whole = Engine()
+            whole.features, whole.labels = self._hub.features.copy(), self._hub.labels.copy()
+            if self._hub.arena is not None:
+                settings = settings_of(self._parameters, max(least_classes(self._parameters), 1))
+                arenas = [shard.arena for shard in shards]
+                whole.arena = cutting.whole_of(self._hub.arena, arenas, settings)
+            self._gathered = whole
+        return self._gathered
+
+    def _close(self) -> None:
+        self._is_closed = True
+        for worker in self._workers:
+            worker.kill()
+        self._workers = []
+
+    # Single samples
+
+    def _row(self, x: Any) -> Table:
+        """Return a sample as a block of one row."""
+        frame = pd.DataFrame([as_dict(x)], index=[0])
+        if has_words(self._parameters):
+            return sparse_rows.read_rows(frame)
+        return frames.read_columns(frames.read_frame(frame))
+
+    def _for_one(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Do what is done for a block, whose errors name the row."""
+        try:
+            return self._submit(call, *arguments)
+        except (TypeError, ValueError) as error:
+            text = str(error)
+            if not text.startswith("row 0: "):
+                raise
+            raise type(error)(re.sub("^row 0: ", "", text)) from error.__cause__
+
+
+def _rows_of(table: Table, start: int, stop: int, n_rows: int) -> Table:
+    """Return the rows of a block from `start` to `stop`."""
+    if isinstance(table, SparseRows) or (start, stop) == (0, n_rows):
+        return table
+    return [part_of(column, start, stop) for column in table]

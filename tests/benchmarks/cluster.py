@@ -1,0 +1,270 @@
+"""What it takes to spread a forest over workers of Ray. Prints Markdown.
+
+    python tests/benchmarks/cluster.py                   # all parts
+    python tests/benchmarks/cluster.py figures           # or some: sweeps, kills
+    python tests/benchmarks/cluster.py --streams elec2 --rows 10000
+
+- `figures`: `DistributedForest` with one and two workers beside one process with one and two
+  threads, 100 trees, in blocks of 1,000 rows: learning, and predicting and learning. A run learns
+  all rows in turn with the others, and a ratio is the median over the runs. "Ray" is the share of
+  the time with two workers, one block at a time, that is neither the hub's nor the shards': both do
+  their work in one process for comparison.
+- `sweeps`: the same two workers by the number of trees and the size of blocks.
+- `kills`: ten times, at random moments, a worker is killed, and the gathered model is compared with
+  that of one process.
+"""
+
+import gc
+import os
+import pickle
+import random
+import signal
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import command
+import numpy as np
+import pandas as pd
+from defaults import DATA
+from streams import available, load
+
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, cutting, frames
+from river_amf import ray as over_ray
+from river_amf.engine import Engine
+from river_amf.shards import Hub, Shard
+
+STREAMS_OF = {"figures": ("letter", "elec2"), "sweeps": ("elec2",), "kills": ()}
+FORESTS = {"AMFClassifier": AMFClassifier, "AdaptiveAMFClassifier": AdaptiveAMFClassifier}
+N_TREES, BLOCK = 100, 1_000
+SWEEPS = ((10, 1_000), (30, 1_000), (300, 1_000), (100, 100), (100, 10_000))
+KILLS, KILL_ROWS = 10, 100_000
+
+Frame = tuple[pd.DataFrame, pd.Series]
+Run = Callable[[Any, pd.DataFrame, pd.Series], object]
+
+
+def learn(model: Any, X: pd.DataFrame, y: pd.Series) -> None:
+    """Learn a block."""
+    model.learn_many(X, y)
+
+
+def predict_then_learn(model: Any, X: pd.DataFrame, y: pd.Series) -> None:
+    """Predict a block, row by row, and learn it."""
+    model.predict_proba_then_learn_many(X, y)
+
+
+WAYS: dict[str, Run] = {"learn": learn, "predict, learn": predict_then_learn}
+
+
+def frame_of(name: str, data: Path, n_rows: int) -> Frame:
+    """Load a stream as a dataframe and its labels."""
+    samples = load(name, data, n_rows)
+    return pd.DataFrame([x for x, _ in samples]), pd.Series([y for _, y in samples])
+
+
+def blocks(frame: Frame, size: int) -> Iterator[Frame]:
+    """Yield the blocks of a stream."""
+    X, y = frame
+    for start in range(0, len(X), size):
+        yield X[start : start + size], y[start : start + size]
+
+
+def seconds(model: Any, way: Run, frame: Frame, size: int) -> float:
+    """Run a new model along a stream; return the time for all but the first block."""
+    # With that block come the workers, and the kernels from the cache.
+    first, *others = blocks(frame, size)
+    way(model, *first)
+    model.predict_many(frame[0][:1])
+    gc.collect()
+    start = time.perf_counter()
+    for X, y in others:
+        way(model, X, y)
+    if isinstance(model, over_ray.DistributedForest):
+        model.predict_many(frame[0][:1])  # waits for what is on its way
+    return time.perf_counter() - start
+
+
+def in_turn(
+    forest: str, n_trees: int, way: Run, frame: Frame, size: int, repeats: int
+) -> dict[str, float]:
+    """Return the median time of one process, and the median ratios of the other ways to it."""
+
+    def model(n_jobs: int = 1) -> Any:
+        return FORESTS[forest](n_estimators=n_trees, seed=1, n_jobs=n_jobs)
+
+    times: dict[str, list[float]] = {"one": [], "two threads": [], "one worker": [], "two": []}
+    for _ in range(repeats):
+        times["one"].append(seconds(model(), way, frame, size))
+        times["two threads"].append(seconds(model(2), way, frame, size))
+        for name, n_workers in (("one worker", 1), ("two", 2)):
+            with over_ray.DistributedForest(model(), n_workers, block_size=size) as forest_:
+                times[name].append(seconds(forest_, way, frame, size))
+    one = times.pop("one")
+    ratios = {
+        name: statistics.median(a / b for a, b in zip(one, own, strict=True))
+        for name, own in times.items()
+    }
+    return {"seconds": statistics.median(one), **ratios}
+
+
+def apart(forest: str, n_trees: int, frame: Frame, size: int, n_shards: int) -> list[float]:
+    """Return the time of the hub, and of the slowest shard, in this process one after the other."""
+    model = FORESTS[forest](n_estimators=n_trees, seed=1)
+    hub = Hub.of_whole(Engine())
+    shards = [Shard(*each) for each in cutting.bounds(n_trees, n_shards)]
+    of_hub, of_shards = 0.0, [0.0] * n_shards
+    for X, y in blocks(frame, size):
+        start = time.perf_counter()
+        table = frames.read_columns(frames.read_frame(X))
+        rest = frames.read_labels(y, len(X)), np.ones(len(X)), model
+        heard = hub.hear(table, *rest, True)
+        of_hub += time.perf_counter() - start
+        votes = []
+        for k, shard in enumerate(shards):
+            start = time.perf_counter()
+            votes.append(shard.learn_heard(table, *rest, predicts=True, aims=heard.aims))
+            of_shards[k] += time.perf_counter() - start
+        start = time.perf_counter()
+        hub.vote(heard, votes)
+        of_hub += time.perf_counter() - start
+    return [of_hub, max(of_shards)]
+
+
+def row(forest: str, n_trees: int, name: str, frame: Frame, size: int, repeats: int) -> None:
+    """Print the rows of a table for a forest on a stream."""
+    for what, way in WAYS.items():
+        got = in_turn(forest, n_trees, way, frame, size, repeats)
+        share = ""
+        if way is predict_then_learn:
+            n_rows = len(frame[0])
+            with over_ray.DistributedForest(
+                FORESTS[forest](n_estimators=n_trees, seed=1), 2, block_size=size
+            ) as model:
+                whole = seconds(model, way, frame, size)
+            share = f"{max(1 - sum(apart(forest, n_trees, frame, size, 2)) / whole, 0):.0%}"
+        n_rows = len(frame[0])
+        print(
+            f"| {forest} | {name} | {n_trees} | {size} | {what} | "
+            f"{1e6 * got['seconds'] / n_rows:.0f} | {got['two threads']:.2f} | "
+            f"{got['one worker']:.2f} | {got['two']:.2f} | {share} |",
+            flush=True,
+        )
+
+
+HEAD = (
+    "| forest | stream | trees | block | | us per row, one process | two threads | one worker "
+    "| two workers | Ray |\n|---|---|---|---|---|---|---|---|---|---|"
+)
+
+
+class Killer(threading.Thread):
+    """Kills one of a forest's workers from time to time."""
+
+    def __init__(self, forest: Any, seconds: float, seed: int) -> None:
+        super().__init__(daemon=True)
+        self.n_killed = 0
+        self._forest, self._seconds, self._dice = forest, seconds, random.Random(seed)
+        self._is_over = threading.Event()
+
+    def run(self) -> None:
+        """Kill at random moments, most of them within the seconds that the stream takes."""
+        while self.n_killed < KILLS:
+            if self._is_over.wait(self._dice.uniform(0.02, 0.18) * self._seconds):
+                return
+            try:
+                os.kill(self._dice.choice(self._forest._engine.processes()), signal.SIGKILL)
+            except (ProcessLookupError, RuntimeError):
+                continue
+            self.n_killed += 1
+
+    def end(self) -> None:
+        """Kill no more."""
+        self._is_over.set()
+        self.join()
+
+
+def timed(one: Any, frame: Frame, calm: float | None, seed: int) -> tuple[Any, float, int]:
+    """Learn a stream with two workers; return the model, the seconds, and the number of kills."""
+    start = time.perf_counter()
+    with over_ray.DistributedForest(one, 2, checkpoint_every=20_000) as forest:
+        killer = Killer(forest, calm or 0.0, seed)
+        if calm is not None:
+            killer.start()
+        for X, y in blocks(frame, BLOCK):
+            forest.learn_many(X, y)
+        gathered = forest.gather()
+        took = time.perf_counter() - start
+        if calm is not None:
+            killer.end()
+    return gathered, took, killer.n_killed
+
+
+def kills(n_rows: int, seed: int) -> bool:
+    """Kill workers while a stream is learned, and compare the models; return if all are equal."""
+    print("| forest | rows | kills | equal | seconds | without kills |\n|---|---|---|---|---|---|")
+    numbers = np.random.default_rng(seed)
+    X = pd.DataFrame(numbers.normal(size=(n_rows, 5)), columns=list("abcde"))
+    y = pd.Series(X["a"] + np.sin(3 * X["b"]) + 0.1 * numbers.normal(size=n_rows))
+    labels = (y > 0).astype(str)
+    are_equal = True
+    for one, targets in (
+        (AMFClassifier(seed=1), labels),
+        (AdaptiveAMFClassifier(seed=1), labels),
+        (AdaptiveAMFRegressor(seed=1), y),
+    ):
+        _, calm, _ = timed(one, (X, targets), None, seed)
+        gathered, took, n_killed = timed(one, (X, targets), calm, seed)
+        one.learn_many(X, targets)
+        is_equal = pickle.dumps(gathered) == pickle.dumps(one)
+        are_equal &= is_equal
+        print(
+            f"| {type(one).__name__} | {n_rows} | {n_killed} | {'yes' if is_equal else 'NO'} "
+            f"| {took:.0f} | {calm:.0f} |",
+            flush=True,
+        )
+    print(flush=True)
+    return are_equal
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the tables; returns the exit status."""
+    parser = command.make_parser(__doc__)
+    command.add_parts(parser, STREAMS_OF)
+    command.add_streams(parser, DATA)
+    parser.add_argument(
+        "--rows", type=command.whole, default=20_000, metavar="N", help="of a stream"
+    )
+    parser.add_argument("--repeats", type=command.whole, default=5, metavar="N", help="default: 5")
+    parser.add_argument("--seed", type=command.whole, default=1, metavar="N", help="of the kills")
+    arguments = parser.parse_args(argv)
+    command.match_parts(parser, arguments, STREAMS_OF)
+    there = available(arguments.streams, arguments.data)
+    parts = command.parts_left(arguments.parts, STREAMS_OF, there)
+    if not parts:
+        return 1
+    over_ray.connect()
+    missed: list[str] = []
+    for part in parts:
+        if part == "kills":
+            if not kills(KILL_ROWS, arguments.seed):
+                missed.append("equal models")
+            continue
+        print(HEAD)
+        for name in (each for each in STREAMS_OF[part] if each in there):
+            frame = frame_of(name, arguments.data, arguments.rows)
+            for forest in FORESTS:
+                if part == "figures":
+                    row(forest, N_TREES, name, frame, BLOCK, arguments.repeats)
+                    continue
+                for n_trees, size in SWEEPS:
+                    row(forest, n_trees, name, frame, size, arguments.repeats)
+        print(flush=True)
+    return command.verdict(missed)
+
+
+if __name__ == "__main__":
+    command.run(main)
