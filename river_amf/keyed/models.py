@@ -18,6 +18,7 @@ from river_amf.keyed import ways
 from river_amf.keyed.keys import key_of, text_of
 from river_amf.keyed.pool import Pool, Slot
 from river_amf.keyed.routing import Block, Part
+from river_amf.keyed.store import Packed
 from river_amf.kinds import check_sample, is_missing, shown
 from river_amf.parameters import Check, CheckedParameters, integer
 
@@ -484,6 +485,12 @@ class Keyed(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """
         block = Block(X, self.key, y, w)
         self._alone(self._learn_parts, block, lambda way, part: way.learn(part))
+
+    def _holding(self, stored: list[Packed]) -> dict[str, Any]:
+        """Return the state of an object that has the same parameters, and these models."""
+        state = self.clone().__getstate__()
+        state["_pool"]["stored"] = stored
+        return state
 
     @staticmethod
     def _scattered(block: Block, results: list[tuple[Part, list[Any]]]) -> list[Any]:

@@ -170,6 +170,11 @@ class Pool:
         yield from self._changed_here()
         yield from (packed for packed in self.store.changes() if packed.text not in stale)
 
+    def all(self) -> Iterator[Packed]:
+        """Yield all models."""
+        yield from (Packed(text, *_packed(text, slot.model)) for text, slot in self._slots.items())
+        yield from (packed for packed in self.store.all() if packed.text not in self._slots)
+
     # -------------------------------------------------------------------------------------- copies
 
     def __getstate__(self) -> dict[str, Any]:

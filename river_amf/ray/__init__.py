@@ -14,5 +14,11 @@ except ImportError as error:
 
 from river_amf.ray.cluster import connect
 from river_amf.ray.distributed import DistributedForest
+from river_amf.ray.keyed import DistributedKeyedClassifier, DistributedKeyedRegressor
 
-__all__ = ["DistributedForest", "connect"]
+__all__ = [
+    "DistributedForest",
+    "DistributedKeyedClassifier",
+    "DistributedKeyedRegressor",
+    "connect",
+]

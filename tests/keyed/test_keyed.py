@@ -128,6 +128,7 @@ class Pair:
         self.model.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["forest", "dummy", "words"])
 @given(
     operations=st.lists(st.one_of(ONE, MANY, OTHER), max_size=12),

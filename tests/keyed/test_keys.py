@@ -67,6 +67,7 @@ KEYS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(KEYS, KEYS)
 def test_texts_are_equal_where_keys_are(one, other):
     assert (text_of(one) == text_of(other)) == (one == other)
