@@ -217,7 +217,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
         >>> X = pd.DataFrame({"user": ["ann", "bob", "ann"], "price": [1.0, 1.0, 9.0]})
-        >>> with DistributedKeyedClassifier(AMFClassifier(seed=1), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(seed=1), "user", n_workers=1) as model:
         ...     model.learn_many(X, ["buys", "waits", "waits"])
         ...     model.predict_many(X).tolist()
         ['buys', 'waits', 'waits']
@@ -320,7 +320,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         --------
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
         ...     model.n_in_memory
         1
@@ -335,7 +335,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         --------
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
         ...     10_000 < model.memory_usage < 200_000
         True
@@ -353,7 +353,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         --------
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
         ...     gathered = model.gather()
         >>> gathered.predict_one({"user": "ann", "price": 4.0})
@@ -376,7 +376,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         --------
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.flush(position={"offset": 17})
         ...     model.position
         {'offset': 17}
@@ -408,7 +408,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         >>> from river_amf.ray import DistributedKeyedClassifier
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     forest = AMFClassifier()
-        ...     with DistributedKeyedClassifier(forest, "user", 2, folder=folder) as model:
+        ...     with DistributedKeyedClassifier(forest, "user", 1, folder=folder) as model:
         ...         model.learn_one({"user": "ann", "price": 3.0}, "buys")
         ...         model.flush(position=1)
         ...     with KeyedClassifier(forest, "user", folder=folder) as model:  # in one process
@@ -584,7 +584,7 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         --------
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
         ...     list(model)
         ['ann']
@@ -598,7 +598,7 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         --------
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
         ...     model.predict_one({"user": "ann"})
         'buys'
@@ -612,7 +612,7 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         --------
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
         ...     model.predict_proba_one({"user": "ann"})
         {'buys': 1.0}
@@ -628,7 +628,7 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
         ...     model.predict_many(pd.DataFrame({"user": ["bob", "ann"]})).tolist()
         [None, 'buys']
@@ -648,7 +648,7 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
         ...     model.predict_proba_many(pd.DataFrame({"user": ["bob", "ann"]}))
            buys
@@ -669,7 +669,7 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         >>> from river_amf import AMFClassifier
         >>> from river_amf.ray import DistributedKeyedClassifier
         >>> X = pd.DataFrame({"user": ["ann", "bob", "ann"], "price": [1.0, 1.0, 9.0]})
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=2) as model:
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
         ...     model.predict_proba_then_learn_many(X, ["buys", "waits", "waits"])
            buys  waits
         0   NaN    NaN
@@ -703,7 +703,7 @@ class DistributedKeyedRegressor(DistributedKeyed, base.MiniBatchRegressor):
     >>> from river_amf.ray import DistributedKeyedRegressor
 
     >>> X = pd.DataFrame({"shop": ["north", "south"] * 50, "day": [i % 7 for i in range(100)]})
-    >>> with DistributedKeyedRegressor(AMFRegressor(seed=1), "shop", n_workers=2) as model:
+    >>> with DistributedKeyedRegressor(AMFRegressor(seed=1), "shop", n_workers=1) as model:
     ...     model.learn_many(X, [10.0, 99.0] * 50)
     ...     model.predict_many(X[:2]).tolist()
     [10.0, 99.0]
@@ -719,7 +719,7 @@ class DistributedKeyedRegressor(DistributedKeyed, base.MiniBatchRegressor):
         --------
         >>> from river_amf import AMFRegressor
         >>> from river_amf.ray import DistributedKeyedRegressor
-        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=2) as model:
+        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=1) as model:
         ...     model.learn_one({"shop": "north", "day": 3}, 10.0)
         ...     list(model)
         ['north']
@@ -733,7 +733,7 @@ class DistributedKeyedRegressor(DistributedKeyed, base.MiniBatchRegressor):
         --------
         >>> from river_amf import AMFRegressor
         >>> from river_amf.ray import DistributedKeyedRegressor
-        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=2) as model:
+        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=1) as model:
         ...     model.learn_one({"shop": "north", "day": 3}, 10.0)
         ...     model.predict_one({"shop": "north", "day": 4})
         10.0
@@ -748,7 +748,7 @@ class DistributedKeyedRegressor(DistributedKeyed, base.MiniBatchRegressor):
         >>> import pandas as pd
         >>> from river_amf import AMFRegressor
         >>> from river_amf.ray import DistributedKeyedRegressor
-        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=2) as model:
+        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=1) as model:
         ...     model.learn_one({"shop": "north", "day": 3}, 10.0)
         ...     model.predict_many(pd.DataFrame({"shop": ["south", "north"]})).tolist()
         [0.0, 10.0]
@@ -767,7 +767,7 @@ class DistributedKeyedRegressor(DistributedKeyed, base.MiniBatchRegressor):
         >>> from river_amf import AMFRegressor
         >>> from river_amf.ray import DistributedKeyedRegressor
         >>> X = pd.DataFrame({"shop": ["north", "south", "north"], "day": [1, 1, 2]})
-        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=2) as model:
+        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=1) as model:
         ...     model.predict_then_learn_many(X, [10.0, 99.0, 11.0]).tolist()
         [0.0, 0.0, 10.0]
         """

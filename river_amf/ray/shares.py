@@ -99,7 +99,8 @@ class Share:
 
     def texts(self) -> list[str]:
         """Return the keys that have a model, as texts."""
-        return self._pool.texts()
+        texts: list[str] = self._pool.texts()
+        return texts
 
     def sizes(self) -> tuple[int, int]:
         """Return how many models are in memory, and how many bytes they take."""
