@@ -127,8 +127,8 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         """Wait until so many blocks are on their way, or raise the first error of the others."""
         while len(self._sent) > n_left:
             number, tasks, rows = self._sent.popleft()
-            n_ago = self._n_blocks - number
-            self._results(tasks, rows, f"; it was in the block {n_ago} before" if n_ago else "")
+            n_ago = self._n_blocks - number + 1
+            self._results(tasks, rows, f"; it was in the block {n_ago} before")
 
     def _results(
         self, tasks: dict[int, Task], rows: dict[int, NDArray[np.int64]], when: str = ""
@@ -209,7 +209,8 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         Raises
         ------
         TypeError, ValueError, OSError
-            As that does. What a river model raises while it learns may be raised by a later call.
+            As that does. What a river model raises while it learns is raised by a later call, which
+            has then done nothing else.
 
         Examples
         --------
@@ -225,6 +226,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         self._submit(self._learn, self._cut(X, y, w))
 
     def _learn(self, cut: _Cut) -> None:
+        self._finish(self.max_waiting)  # whose errors are of blocks before, so this one is not sent
         blocks, rows = self._checked(cut)
         tasks = {
             i: self._workers[i].tell("do", "learn", block, n_rows=len(rows[i]))
@@ -232,7 +234,6 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         }
         self._n_blocks += 1
         self._sent.append(_Sent(self._n_blocks, tasks, rows))
-        self._finish(self.max_waiting)
 
     def _checked(self, cut: _Cut) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
         """Return what is to be sent of a block, after the models have checked it."""
@@ -520,11 +521,14 @@ def _placed(error: Exception, rows: NDArray[np.int64] | None, when: str) -> Exce
     found = _ROW.match(text)
     if found is not None and rows is not None:
         text = f"row {rows[int(found[1])]}: {text[found.end() :]}"
-    if (text + when == str(error)) or type(error) not in (TypeError, ValueError):
+    if type(error) not in (TypeError, ValueError):
         if when:
             error.add_note(when.removeprefix("; "))
         return error
-    return type(error)(text + when)
+    placed = type(error)(text + when)
+    for note in getattr(error, "__notes__", ()):
+        placed.add_note(note)
+    return placed
 
 
 class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
