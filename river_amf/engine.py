@@ -602,6 +602,31 @@ class Engine:
             done += len(parts[-1].answers)
         return parts
 
+    def check_block(
+        self,
+        table: list[Column],
+        labels: Column,
+        weights: NDArray[np.float64],
+        parameters: Parameters,
+    ) -> None:
+        """Raise the error that learning a block would raise, and learn nothing."""
+        self.settle()
+        self._encoded(table, labels, weights, parameters, self._features_for(parameters))
+
+    def _encoded(
+        self,
+        table: list[Column],
+        labels: Column,
+        weights: NDArray[np.float64],
+        parameters: Parameters,
+        features: Features,
+    ) -> EncodedBlock:
+        """Return a block in numbers, or raise TypeError or ValueError for the first bad row."""
+        rest = features, self.labels, parameters.n_classes, bound_of(parameters)
+        encoded = encode_to_learn(table, labels, weights, *rest)
+        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
+        return encoded
+
     def _n_heard(self, parameters: Parameters) -> Rows | None:
         """Return how many of its losses each tree has heard, or None if restarts are not told."""
         if parameters.restart_threshold is None or not events.tells_restarts():
@@ -628,10 +653,7 @@ class Engine:
         """Learn the rows of a block up to the first one that changes how the rest is encoded."""
         bound = bound_of(parameters)
         features = self._features_for(parameters)
-        encoded = encode_to_learn(
-            table, labels, weights, features, self.labels, parameters.n_classes, bound
-        )
-        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
+        encoded = self._encoded(table, labels, weights, parameters, features)
         features.tell(encoded.mismatches)
         encoded = self._within_limits(encoded, parameters)
         n_rows = min(len(weights), encoded.full_at + 1)

@@ -324,8 +324,13 @@ class Forest(Ensemble, Saved, CheckedParameters):
         frame = self._frame_of(X)
         if self.absent == "zero":
             return self._read(self._engine.predict_rows, sparse_rows.read_rows(X))
-        table = frames.read_columns(frame)
-        return self._read(self._engine.predict_block, table, len(frame), self.n_jobs, level)
+        return self._predict_table(frames.read_columns(frame), len(frame), level)
+
+    def _predict_table(
+        self, table: list[frames.Column], n_rows: int, level: float = 0.0
+    ) -> Answers:
+        """Return the predictions for a block that has been read."""
+        return self._read(self._engine.predict_block, table, n_rows, self.n_jobs, level)
 
     def _learn_block(
         self, X: Any, y: Any, w: Any, *, predicts: bool, level: float = 0.0
@@ -334,11 +339,32 @@ class Forest(Ensemble, Saved, CheckedParameters):
         frame = self._frame_of(X)
         weights = frames.read_weights(w, len(frame))
         labels = self._read_labels(y, len(frame))
-        rest = labels, weights, self, predicts, level
-        engine = self._engine
         if self.absent == "zero":
-            return engine.lock.run_alone(engine.learn_rows, sparse_rows.read_rows(X), *rest[:-1])
-        return engine.lock.run_alone(engine.learn_block, frames.read_columns(frame), *rest)
+            rest = labels, weights, self, predicts
+            engine = self._engine
+            return engine.lock.run_alone(engine.learn_rows, sparse_rows.read_rows(X), *rest)
+        table = frames.read_columns(frame)
+        return self._learn_table(table, labels, weights, predicts=predicts, level=level)
+
+    def _learn_table(
+        self,
+        table: list[frames.Column],
+        labels: frames.Column,
+        weights: NDArray[np.float64],
+        *,
+        predicts: bool,
+        level: float = 0.0,
+    ) -> BlockAnswers:
+        """Learn a block that has been read; if `predicts`, predict each row before that."""
+        engine, rest = self._engine, (labels, weights, self, predicts, level)
+        return engine.lock.run_alone(engine.learn_block, table, *rest)
+
+    def _check_table(
+        self, table: list[frames.Column], labels: frames.Column, weights: NDArray[np.float64]
+    ) -> None:
+        """Raise the error that learning a block would raise, and learn nothing."""
+        engine = self._engine
+        engine.lock.run_alone(engine.check_block, table, labels, weights, self)
 
 
 def river_model(model: Any) -> Any:

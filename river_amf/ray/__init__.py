@@ -14,6 +14,13 @@ except ImportError as error:
 
 from river_amf.ray.cluster import connect
 from river_amf.ray.distributed import DistributedForest
+from river_amf.ray.keyed import DistributedKeyedClassifier, DistributedKeyedRegressor
 from river_amf.ray.partitioned import PartitionedForest
 
-__all__ = ["DistributedForest", "PartitionedForest", "connect"]
+__all__ = [
+    "DistributedForest",
+    "DistributedKeyedClassifier",
+    "DistributedKeyedRegressor",
+    "PartitionedForest",
+    "connect",
+]

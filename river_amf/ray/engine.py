@@ -19,7 +19,7 @@ import ray
 from numpy.typing import NDArray
 
 from river_amf import cutting, frames, sparse_rows
-from river_amf.columns import encode_to_learn, part_of
+from river_amf.columns import part_of
 from river_amf.encoding import Features
 from river_amf.engine import Answers, BlockAnswers, Engine, joined
 from river_amf.frames import Column
@@ -30,11 +30,10 @@ from river_amf.locks import ModelLock
 from river_amf.pieces import HeardBlock, HeardRows, Table, Votes
 from river_amf.ray.cluster import connect
 from river_amf.ray.workers import Task, Worker
-from river_amf.settings import Parameters, bound_of, has_words
+from river_amf.settings import Parameters, has_words
 from river_amf.shards import Shard, gathered
 from river_amf.sparse_rows import SparseRows
 from river_amf.state import Arena
-from river_amf.weights import check_totals
 
 _Result = TypeVar("_Result")
 Weights = NDArray[np.float64]
@@ -277,7 +276,7 @@ class DistributedEngine:
         n_rows = len(weights)
         cuts = self._cuts(table, n_rows)
         if len(cuts) > 1:
-            self._check(table, labels, weights, parameters)  # type: ignore[arg-type]
+            self._hub.check_block(table, labels, weights, parameters)  # type: ignore[arg-type]
         answers: list[BlockAnswers] = []
         for start, stop in cuts:
             block = _rows_of(table, start, stop, n_rows)
@@ -304,16 +303,6 @@ class DistributedEngine:
         if not predicts:
             return BlockAnswers(np.zeros((n_rows, 0)), np.zeros(n_rows, np.int64), [])
         return joined(answers[-len(cuts) :])
-
-    def _check(
-        self, table: list[Column], labels: Column, weights: Weights, parameters: Parameters
-    ) -> None:
-        """Raise for the first row of a block that cannot be learned, before any is."""
-        hub = self._hub
-        features = hub._features_for(parameters)
-        rest = features, hub.labels, parameters.n_classes, bound_of(parameters)
-        encode_to_learn(table, labels, weights, *rest)
-        check_totals(hub.total_weight, weights, parameters.task, are_rows=True)
 
     def _cuts(self, table: Table, n_rows: int) -> list[tuple[int, int]]:
         """Return the ends of the blocks that rows are sent in."""

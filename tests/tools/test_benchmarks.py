@@ -22,6 +22,7 @@ SCRIPTS = (
     "defaults",
     "drift",
     "figures",
+    "keyed",
     "lock",
     "memory",
     "origins",

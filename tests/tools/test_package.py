@@ -14,6 +14,7 @@ import river_amf.baselines
 import river_amf.cli
 import river_amf.evaluation
 import river_amf.inspection
+import river_amf.keyed
 import river_amf.persistence
 import river_amf.plot
 import river_amf.sklearn
@@ -33,8 +34,8 @@ LAYERS = [
     {"cli.options"},
     {"__init__"},
     {"plot", "ray", "sklearn"},
-    {"ray.distributed", "ray.partitioned"},
-    {"ray.engine"},
+    {"ray.distributed", "ray.keyed", "ray.partitioned"},
+    {"ray.engine", "ray.shares"},
     {"ray.cluster", "ray.workers"},
     {"sklearn.classifiers", "sklearn.regressors"},
     {"sklearn.forests"},
@@ -66,6 +67,12 @@ LAYERS = [
     {"evaluation.kinds"},
     {"evaluation.files", "evaluation.tracks"},
     {"evaluation.errors", "evaluation.figures", "evaluation.interval_metrics"},
+    {"keyed"},
+    {"keyed.classifier", "keyed.regressor"},
+    {"keyed.models"},
+    {"keyed.pool", "keyed.ways"},
+    {"keyed.parcels", "keyed.routing", "keyed.store"},
+    {"keyed.keys"},
     {"baselines", "permutation"},
     {"baselines.classification", "baselines.regression"},
     {"baselines.preparation"},
@@ -219,6 +226,7 @@ FOR_USERS = (
     river_amf.cli,
     river_amf.evaluation,
     river_amf.inspection,
+    river_amf.keyed,
     river_amf.persistence,
     river_amf.plot,
     river_amf.sklearn,

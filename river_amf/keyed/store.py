@@ -1,0 +1,284 @@
+"""Models in a folder: a database of SQLite, with the models of the last flush and those since.
+
+What is written takes effect at once, but a process that starts with the folder sees it as it was
+at the last flush, all models of the same moment. So a stream can go on at the place that was noted
+with the flush, and no row is learned twice, whenever the process has died.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from river_amf.kinds import shown
+from river_amf.persistence import FileError
+
+_FILE = "models.sqlite"
+_OURS = 0x616D666B  # "amfk", the application id in the file
+_FORMAT = 1
+_LARGEST_LOG = 2**24  # what is left of the log of writes after a large flush, in bytes
+_TABLES = """
+    CREATE TABLE IF NOT EXISTS flushed (key BLOB PRIMARY KEY, kind TEXT, model BLOB);
+    CREATE TABLE IF NOT EXISTS since (key BLOB PRIMARY KEY, kind TEXT, model BLOB);
+    CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT);
+"""
+# In `since`, a row without a model says that it was removed.
+_CURRENT = """
+    SELECT {what} FROM since WHERE {which} model IS NOT NULL UNION ALL
+    SELECT {what} FROM flushed WHERE {which} key NOT IN (SELECT key FROM since)
+"""
+_PUT = "INSERT OR REPLACE INTO since VALUES (?, ?, ?)"
+_FLUSH = (
+    "INSERT OR REPLACE INTO flushed SELECT * FROM since WHERE model IS NOT NULL",
+    "DELETE FROM flushed WHERE key IN (SELECT key FROM since WHERE model IS NULL)",
+    "DELETE FROM since",
+)
+
+_Result = TypeVar("_Result")
+
+
+class Packed(NamedTuple):
+    """A model as bytes, with its key as text."""
+
+    text: str
+    kind: str
+    data: bytes
+
+
+class Store:
+    """The models of a folder, by the texts of their keys.
+
+    It belongs to one object in one process at a time. Without a folder it makes a temporary one
+    when the first model is put there, which is removed together with the store. All errors of the
+    database become OSError; what failed has then left no trace.
+
+    >>> store = Store(None, {})
+    >>> store.put(Packed("s:ann", "pickle", b"..."))
+    >>> store.get("s:ann").data, "s:bob" in store, len(store)
+    (b'...', False, 1)
+    """
+
+    def __init__(self, folder: str | None, about: dict[str, Any]) -> None:
+        self.folder = folder
+        self.about = about
+        self._database: sqlite3.Connection | None = None
+        self._release: Any = None
+        self._process = os.getpid()
+        self.is_closed = False
+        if folder is not None:
+            self._opened()
+
+    @property
+    def path(self) -> Path | None:
+        """The file, if there is one."""
+        return None if self.folder is None else Path(self.folder, _FILE)
+
+    def _opened(self) -> sqlite3.Connection:
+        """Return the open database, or raise OSError, RuntimeError or ValueError."""
+        if self._process != os.getpid():
+            raise RuntimeError(
+                "this process was forked from the one that the folder of the models belongs to; "
+                "make a new object here, with a folder of its own, or fork before the first call"
+            )
+        if self.is_closed:
+            raise ValueError("the folder of the models was released by close()")
+        if self._database is None:
+            temporary = None
+            if self.folder is None:
+                temporary = tempfile.TemporaryDirectory(prefix="river_amf-")
+            database = _open(temporary.name if temporary else str(self.folder), self.about)
+            if temporary:  # nobody reads it after a crash
+                database.execute("PRAGMA synchronous = OFF")
+            self._release = weakref.finalize(self, _close, database, temporary, os.getpid())
+            self._database = database
+        return self._database
+
+    def _do(self, call: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """Call a function with the database, in which nothing is left half done."""
+        database = self._opened()
+        try:
+            if database.in_transaction:  # of a call that was interrupted
+                database.rollback()
+            return call(database)
+        except (sqlite3.Error, OverflowError) as error:  # the latter of 2 GiB and more
+            raise OSError(f"{self.path or 'the temporary folder of the models'}: {error}") from None
+
+    @property
+    def _is_blank(self) -> bool:
+        """Whether nothing has been put into a temporary store."""
+        return self.folder is None and self._database is None and not self.is_closed
+
+    def get(self, text: str) -> Packed | None:
+        """Return the model of a key, or None."""
+        if self._is_blank:
+            return None
+        query = _CURRENT.format(what="kind, model", which="key = ?1 AND")
+        row = self._do(lambda database: database.execute(query, (_blob(text),)).fetchone())
+        return None if row is None else Packed(text, *row)
+
+    def __contains__(self, text: str) -> bool:
+        if self._is_blank:
+            return False
+        query = _CURRENT.format(what="1", which="key = ?1 AND")
+        return self._do(lambda data: data.execute(query, (_blob(text),)).fetchone()) is not None
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.texts())
+
+    def texts(self) -> list[str]:
+        """Return the keys of all models, as texts."""
+        if self._is_blank:
+            return []
+        query = _CURRENT.format(what="key", which="")
+        rows = self._do(lambda database: database.execute(query).fetchall())
+        return [_text(row[0]) for row in rows]
+
+    def put(self, packed: Packed) -> None:
+        """Write a model."""
+        self._do(lambda database: database.execute(_PUT, _row(packed)))
+
+    def remove(self, text: str) -> None:
+        """Remove a model, if there is one."""
+        if not self._is_blank:
+            self._do(lambda data: data.execute(_PUT, (_blob(text), "", None)))
+
+    def all(self) -> Iterator[Packed]:
+        """Yield all models."""
+        return self._each(self.texts())
+
+    def changes(self) -> Iterator[Packed]:
+        """Yield the models that were put here since the last flush."""
+        if self._is_blank:
+            return iter(())
+        query = "SELECT key FROM since WHERE model IS NOT NULL"
+        rows = self._do(lambda database: database.execute(query).fetchall())
+        return self._each([_text(row[0]) for row in rows])
+
+    def _each(self, texts: list[str]) -> Iterator[Packed]:
+        for text in texts:
+            packed = self.get(text)
+            if packed is not None:
+                yield packed
+
+    def flush(self, changed: Iterable[Packed], position: Any) -> None:
+        """Write models, and keep all that there are; none of them if an error is raised."""
+        note = ("position", json.dumps(position, allow_nan=False))
+
+        def write(database: sqlite3.Connection) -> None:
+            database.execute("PRAGMA synchronous = FULL")  # on disk before it returns
+            try:
+                database.execute("BEGIN IMMEDIATE")
+                for packed in changed:
+                    database.execute(_PUT, _row(packed))
+                for statement in _FLUSH:
+                    database.execute(statement)
+                database.execute("INSERT OR REPLACE INTO notes VALUES (?, ?)", note)
+                database.execute("COMMIT")
+            finally:
+                if database.in_transaction:
+                    database.rollback()
+                database.execute("PRAGMA synchronous = NORMAL")
+
+        self._do(write)
+
+    @property
+    def position(self) -> Any:
+        """What was noted with the last flush, or None."""
+        if self.folder is None:
+            return None
+        query = "SELECT value FROM notes WHERE name = 'position'"
+        row = self._do(lambda database: database.execute(query).fetchone())
+        return None if row is None else json.loads(row[0])
+
+    def close(self) -> None:
+        """Release the folder; a temporary one is removed."""
+        self.is_closed = True
+        if self._release is not None:
+            self._release()
+
+
+def _blob(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _text(blob: bytes) -> str:
+    return blob.decode("utf-8", "surrogatepass")
+
+
+def _row(packed: Packed) -> tuple[Any, ...]:
+    return _blob(packed.text), packed.kind, packed.data
+
+
+def _open(folder: str, about: dict[str, Any]) -> sqlite3.Connection:
+    """Open the database in a folder, or raise OSError, FileError or ValueError."""
+    os.makedirs(folder, exist_ok=True)
+    path = Path(folder, _FILE)
+    database = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+    try:
+        _prepare(database, path, about)
+    except sqlite3.OperationalError as error:
+        database.close()
+        if "locked" in str(error):
+            raise OSError(
+                f"{path} is in use by another model, perhaps in another process; each needs a "
+                "folder of its own"
+            ) from None
+        raise OSError(f"{path}: {error}") from None
+    except sqlite3.DatabaseError as error:
+        database.close()
+        raise FileError(f"{path} does not hold the models of keys: {error}") from None
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _prepare(database: sqlite3.Connection, path: Path, about: dict[str, Any]) -> None:
+    """Take the database for this process, and bring it back to the last flush."""
+    database.execute("PRAGMA locking_mode = EXCLUSIVE")
+    (found,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    (n_tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if n_tables and found != _OURS:
+        raise FileError(f"{path} does not hold the models of keys: it is another database")
+    if version > _FORMAT:
+        raise FileError(f"{path} is of a later release of river_amf (format {version}): upgrade it")
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA synchronous = NORMAL")
+    database.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
+    database.execute("BEGIN IMMEDIATE")
+    if not n_tables:
+        for statement in _TABLES.split(";"):
+            database.execute(statement)
+        database.execute(f"PRAGMA application_id = {_OURS}")
+        database.execute(f"PRAGMA user_version = {_FORMAT}")
+        rows = [(f"about {name}", json.dumps(value)) for name, value in about.items()]
+        database.executemany("INSERT INTO notes VALUES (?, ?)", rows)
+    database.execute("DELETE FROM since")
+    database.execute("COMMIT")
+    notes = dict(database.execute("SELECT name, value FROM notes"))
+    for name, value in about.items():
+        known = notes.get(f"about {name}")
+        if known is not None and known != json.dumps(value):
+            raise ValueError(
+                f"{path} holds models whose {name} is {shown(json.loads(known))}, not "
+                f"{shown(value)}; choose another folder"
+            )
+
+
+def _close(
+    database: sqlite3.Connection, temporary: tempfile.TemporaryDirectory[str] | None, process: int
+) -> None:
+    """Close the database and remove a temporary folder, in the process that they belong to."""
+    if process == os.getpid():  # closing it in a child would release the locks of its parent
+        database.close()
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.cleanup()

@@ -1,0 +1,331 @@
+"""Models for keys equal a dict of models, whichever of them are in memory."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_keyed import NaiveKeyed
+from river import base, compose, evaluate, linear_model, metrics, naive_bayes, preprocessing
+
+from river_amf import AMFClassifier, AMFRegressor, OnlineDummyClassifier
+from river_amf.keyed import KeyedClassifier, KeyedRegressor
+
+LOGISTIC = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+CLASSIFIERS = {
+    "forest": AMFClassifier(n_estimators=2, seed=1),
+    "logistic": LOGISTIC,
+    "bayes": naive_bayes.GaussianNB(),
+    "dummy": OnlineDummyClassifier(),
+    "words": AMFClassifier(n_estimators=2, seed=1, absent="zero"),
+}
+REGRESSORS = {
+    "forest": AMFRegressor(n_estimators=2, seed=1),
+    "linear": preprocessing.StandardScaler() | linear_model.LinearRegression(),
+}
+KEYS = ("ann", 7, ("shop", 2), "", 0.5)
+
+
+def stream(n, *, n_keys=3, seed=0):
+    """Return samples with keys, and their labels."""
+    rng = np.random.default_rng(seed)
+    samples = []
+    for _ in range(n):
+        who = int(rng.integers(n_keys))
+        x = {"a": float(rng.normal()), "user": f"user {who}", "b": float(rng.normal())}
+        samples.append((x, bool(x["a"] > (who - 1) / 2)))
+    return samples
+
+
+def frame_of(samples):
+    """Return samples as a frame and labels."""
+    X, y = zip(*samples, strict=True)
+    return pd.DataFrame(X), [*y]
+
+
+def features_of(frame):
+    """Return the rows of a frame of numbers and keys as samples."""
+    return frame.to_dict("records")
+
+
+SAMPLE = st.tuples(st.sampled_from(KEYS), st.integers(-3, 3), st.booleans())
+ONE = st.tuples(st.sampled_from(["learn", "predict"]), SAMPLE)
+MANY = st.tuples(st.sampled_from(["block", "test then train"]), st.lists(SAMPLE, max_size=6))
+OTHER = st.tuples(st.sampled_from(["flush", "crash", "copy", "no room"]), st.none())
+
+
+class Pair:
+    """A model for each key and a dict of models, which do the same."""
+
+    def __init__(self, factory, folder, max_models):
+        self.parameters = {"max_models": max_models, "folder": folder}
+        self.factory = factory
+        self.naive = NaiveKeyed(factory.clone, "user")
+        self.flushed = {}
+        self.start()
+
+    def start(self):
+        self.model = KeyedClassifier(self.factory, "user", **self.parameters)
+
+    def do(self, name, what):
+        if name in ("learn", "predict"):
+            what = [what]
+        rows = [{"value": float(value), "user": key} for key, value, _ in what or []]
+        labels = [label for *_, label in what or []]
+        frame = pd.DataFrame({"value": [row["value"] for row in rows]}, dtype=float)
+        frame["user"] = pd.Series([row["user"] for row in rows], dtype=object)
+        getattr(self, name.replace(" ", "_"))(rows, frame, labels)
+
+    def learn(self, rows, _frame, labels):
+        self.model.learn_one(rows[0], labels[0])
+        self.naive.learn_one(rows[0], labels[0])
+
+    def predict(self, rows, _frame, _labels):
+        for method in ("predict_one", "predict_proba_one"):
+            found = getattr(self.model, method)(rows[0])
+            assert found == self.naive.answer(method, rows[0])
+
+    def block(self, rows, frame, labels):
+        self.model.learn_many(frame, labels)
+        self.naive.learn_many(rows, labels)
+
+    def test_then_train(self, rows, frame, labels):
+        proba = self.model.predict_proba_then_learn_many(frame, labels)
+        assert len(proba) == len(rows)
+        for (_, found), x, y in zip(proba.iterrows(), rows, labels, strict=True):
+            expected = self.naive.answer("predict_proba_one", x)
+            assert found.isna().all() if not expected else found.sum() == pytest.approx(1)
+            assert {label: found[label] for label in expected} == expected
+            self.naive.learn_one(x, y)
+
+    def flush(self, *_):
+        self.model.flush()
+        self.flushed = copy.deepcopy(self.naive.models)
+
+    def crash(self, *_):
+        self.model.close()
+        self.start()
+        self.naive.models = copy.deepcopy(self.flushed)
+
+    def copy(self, *_):
+        twin = pickle.loads(pickle.dumps(self.model))
+        self.model.close()
+        self.model, self.crash = twin, lambda *_: None  # it has no folder to go back to
+
+    def no_room(self, *_):
+        self.model.max_bytes = 1
+
+    def check(self):
+        assert {*self.model} == {*self.naive.models}
+        assert len(self.model) == len(self.naive.models)
+        for key, expected in self.naive.models.items():
+            assert pickle.dumps(self.model[key]) == pickle.dumps(expected)
+        self.model.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["forest", "dummy", "words"])
+@given(
+    operations=st.lists(st.one_of(ONE, MANY, OTHER), max_size=12),
+    max_models=st.sampled_from([1, 2, None]),
+)
+@settings(max_examples=60)
+def test_any_sequence_of_calls_equals_a_dict_of_models(
+    tmp_path_factory, kind, operations, max_models
+):
+    pair = Pair(CLASSIFIERS[kind], tmp_path_factory.mktemp("models"), max_models)
+    for name, what in operations:
+        pair.do(name, what)
+    pair.check()
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("max_models", [None, 1])
+def test_samples_of_a_stream_are_learned_by_the_model_of_their_key(kind, max_models):
+    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_models=max_models)
+    naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
+    for x, y in stream(150):
+        before = dict(x)
+        assert model.predict_proba_one(x) == naive.answer("predict_proba_one", x)
+        assert model.predict_one(x) == naive.answer("predict_one", x)
+        model.learn_one(x, y)
+        assert x == before
+        naive.learn_one(x, y)
+
+
+@pytest.mark.parametrize("kind", REGRESSORS)
+@pytest.mark.parametrize("max_models", [None, 1])
+def test_so_are_numbers(kind, max_models):
+    model = KeyedRegressor(REGRESSORS[kind], "user", max_models=max_models)
+    naive = NaiveKeyed(REGRESSORS[kind].clone, "user")
+    for x, y in stream(150):
+        assert model.predict_one(x) == naive.answer("predict_one", x)
+        model.learn_one(x, x["a"] + y)
+        naive.learn_one(x, x["a"] + y)
+
+
+@pytest.mark.parametrize("max_models", [None, 1])
+@pytest.mark.parametrize("kind", ["forest", "logistic", "bayes"])
+def test_a_model_gets_its_rows_as_one_frame(kind, max_models):
+    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_models=max_models)
+    naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
+    X, y = frame_of(stream(120, n_keys=5))
+    y = pd.Series(y)
+    for rows in (slice(0, 50), slice(50, 120)):
+        model.learn_many(X[rows], y[rows])
+        naive.learn_blocks(X[rows], y[rows])
+    assert model.predict_many(X).tolist() == naive.predict_blocks("predict_many", X)
+    proba = model.predict_proba_many(X)
+    expected = [naive.answer("predict_proba_one", x)[True] for x in features_of(X)]
+    assert proba[True].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("max_models", [None, 1])
+@pytest.mark.parametrize("kind", REGRESSORS)
+def test_so_do_regressors(kind, max_models):
+    model = KeyedRegressor(REGRESSORS[kind], "user", max_models=max_models)
+    naive = NaiveKeyed(REGRESSORS[kind].clone, "user")
+    X, y = frame_of(stream(120, n_keys=5))
+    y = X["a"] + y
+    model.learn_many(X, y)
+    naive.learn_blocks(X, y)
+    assert model.predict_many(X).tolist() == naive.predict_blocks("predict_many", X)
+
+
+def test_numbers_are_predicted_and_then_learned_row_by_row():
+    for factory in REGRESSORS.values():
+        model = KeyedRegressor(factory, "user", max_models=2)
+        naive = NaiveKeyed(factory.clone, "user")
+        X, _ = frame_of(stream(60))
+        found = model.predict_then_learn_many(X, X["a"]).tolist()
+        expected = []
+        for x in features_of(X):
+            expected.append(naive.answer("predict_one", x))
+            naive.learn_one(x, x["a"])
+        assert found == expected
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_frames_of_every_library_are_alike(library, kind):
+    samples = stream(90)
+    X, y = frame_of(samples)
+    frame = {
+        "pandas": lambda: X.set_index(np.arange(90) + 7),
+        "polars": lambda: pl.from_pandas(X),
+        "pyarrow": lambda: pa.Table.from_pandas(X),
+    }[library]()
+    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_models=2)
+    twin = KeyedClassifier(CLASSIFIERS[kind], "user")
+    model.learn_many(frame, y)
+    twin.learn_many(X, y)
+    assert [*model] and {*model} == {*twin}
+    expected = twin.predict_many(X).tolist()
+    found = model.predict_many(frame)
+    assert type(found).__module__.split(".")[0] == library
+    assert (found.to_pylist() if library == "pyarrow" else found.to_list()) == expected
+    proba = model.predict_proba_many(frame)
+    assert type(proba) is type(frame)
+    values = (proba.to_pandas() if library == "pyarrow" else proba).to_numpy()
+    assert np.array_equal(values, twin.predict_proba_many(X).to_numpy())
+    if library == "pandas":
+        assert found.index.equals(frame.index) and proba.index.equals(frame.index)
+
+
+def test_weights_go_with_their_rows():
+    X, y = frame_of(stream(60))
+    w = np.arange(60) % 4
+    for kind in ("forest", "logistic", "dummy"):
+        model = KeyedClassifier(CLASSIFIERS[kind], "user")
+        model.learn_many(X, y, w)
+        ones = KeyedClassifier(CLASSIFIERS[kind], "user")
+        ones.learn_many(X, y)
+        x = {"user": "user 1", "a": 0.3, "b": 0.3}
+        assert model.predict_proba_one(x) != ones.predict_proba_one(x)
+    naive = NaiveKeyed(CLASSIFIERS["forest"].clone, "user")
+    naive.learn_many(features_of(X), y, w.tolist())
+    model = KeyedClassifier(CLASSIFIERS["forest"], "user")
+    for x, label, weight in zip(features_of(X), y, w.tolist(), strict=True):
+        model.learn_one(x, label, w=weight)
+    for key, expected in naive.models.items():
+        assert pickle.dumps(model[key]) == pickle.dumps(expected)
+
+
+def test_a_function_may_make_the_model_and_take_the_key():
+    made = []
+
+    def factory(user):
+        made.append(user)
+        return AMFClassifier(n_estimators=len(user), seed=1)
+
+    model = KeyedClassifier(factory, "user")
+    X = pd.DataFrame({"user": ["ann", "bo", "ann"], "a": [1.0, 2.0, 3.0]})
+    model.learn_many(X, [True, False, True])
+    assert made == ["ann", "bo"]
+    assert (model["ann"].n_estimators, model["bo"].n_estimators) == (3, 2)
+    plain = KeyedClassifier(lambda: LOGISTIC.clone(), "u")
+    plain.learn_one({"u": 1, "a": 1.0}, True)
+    assert isinstance(plain[1], compose.Pipeline)
+    defaults = KeyedClassifier(AMFClassifier, "user")
+    defaults.learn_one({"user": "ann", "a": 1.0}, True)
+    assert defaults["ann"].n_estimators == 10
+
+
+def test_prediction_changes_nothing():
+    model = KeyedClassifier(AMFClassifier(seed=1), "user", max_models=1)
+    X, y = frame_of(stream(30))
+    for x in features_of(X):
+        model.predict_one(x)
+    model.predict_proba_many(X)
+    assert len(model) == 0 and model.predict_many(X).isna().all()
+    model.learn_many(X, y)
+    before = {key: pickle.dumps(model[key]) for key in model}
+    model.predict_many(X)
+    assert {key: pickle.dumps(model[key]) for key in model} == before
+
+
+def test_it_is_a_mapping():
+    model = KeyedClassifier(LOGISTIC, "user", max_models=1)
+    assert bool(model) and len(model) == 0
+    for key in ("ann", 7, "bob"):
+        model.learn_one({"user": key, "a": 1.0}, True)
+    assert len(model) == 3 and {*model} == {"ann", 7, "bob"}
+    assert "ann" in model and 7.0 in model and "eve" not in model
+    assert None not in model and [] not in model
+    assert {*model.keys()} == {*dict(model.items())}
+    del model["ann"]
+    assert "ann" not in model and len(model) == 2
+    for missing in ("ann", "eve"):
+        with pytest.raises(KeyError):
+            model[missing]
+        with pytest.raises(KeyError):
+            del model[missing]
+    model.learn_one({"user": "ann", "a": 1.0}, True)
+    assert model["ann"]["StandardScaler"].counts["a"] == 1
+
+
+@pytest.mark.parametrize("max_models", [None, 1])
+def test_rivers_progressive_validation_knows_it(max_models):
+    samples = stream(300)
+    model = KeyedClassifier(LOGISTIC, "user", max_models=max_models)
+    naive, accuracy = NaiveKeyed(LOGISTIC.clone, "user"), metrics.Accuracy()
+    for x, y in samples:
+        accuracy.update(y, naive.answer("predict_one", x))
+        naive.learn_one(x, y)
+    found = evaluate.progressive_val_score(samples, model, metrics.Accuracy())
+    assert found.get() == accuracy.get()
+
+
+def test_in_a_pipeline_the_key_goes_beside_the_scaler():
+    samples = stream(200)
+    scaler = compose.Select("user") + (compose.Discard("user") | preprocessing.StandardScaler())
+    model = scaler | KeyedClassifier(linear_model.LogisticRegression(), "user")
+    accuracy = evaluate.progressive_val_score(samples, model, metrics.Accuracy())
+    assert accuracy.get() > 0.6
+    assert len(model["KeyedClassifier"]) == 3
+    assert isinstance(model, base.Classifier)

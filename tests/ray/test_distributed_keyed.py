@@ -1,0 +1,162 @@
+"""Models for keys over actors are those of one process, whoever dies."""
+
+import os
+import pickle
+import signal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from river import evaluate, linear_model, metrics, preprocessing
+
+from river_amf import AMFClassifier, AMFRegressor
+from river_amf.keyed import KeyedClassifier, KeyedRegressor
+from river_amf.ray import DistributedKeyedClassifier, DistributedKeyedRegressor
+
+FOREST = AMFClassifier(n_estimators=2, seed=1)
+SCALED = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+
+
+def block(n, seed, n_keys=7):
+    """Return a frame with keys, and labels."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+    X.insert(1, "user", [f"user {i}" for i in rng.integers(n_keys, size=n)])
+    return X, (X["a"] > 0).tolist()
+
+
+def pickles(model):
+    return {key: pickle.dumps(model[key]) for key in model}
+
+
+def kill(model, worker):
+    """Kill the process of a worker, as the system does when memory runs out."""
+    os.kill(model._workers[worker].process(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("factory", [FOREST, SCALED], ids=["forest", "scaled"])
+def test_it_equals_one_process_though_workers_are_killed(factory):
+    local = KeyedClassifier(factory, "user")
+    with DistributedKeyedClassifier(
+        factory, "user", n_workers=2, max_models=3, checkpoint_every=60
+    ) as model:
+        for i in range(8):
+            X, y = block(40, seed=i)
+            if i % 3 == 2:
+                kill(model, i // 3 % 2)
+            if i % 2:
+                model.learn_many(pl.from_pandas(X) if i % 4 == 1 else X, y)
+                local.learn_many(X, y)
+            else:
+                found = model.predict_proba_then_learn_many(X, y)
+                pd.testing.assert_frame_equal(found, local.predict_proba_then_learn_many(X, y))
+        X, _ = block(50, seed=99, n_keys=9)
+        assert model.predict_many(X).tolist() == local.predict_many(X).tolist()
+        kill(model, 0)
+        found, expected = model.predict_proba_many(X), local.predict_proba_many(X)
+        pd.testing.assert_frame_equal(found, expected)
+        assert {*model} == {*local} and len(model) == 7
+        assert model.n_in_memory <= 2  # of three, one each
+        gathered = model.gather()
+    if factory is FOREST:
+        assert pickles(gathered) == pickles(local)
+    else:  # river's pickles tell which equal strings are one object
+        assert gathered.predict_proba_many(X).equals(expected)
+
+
+def test_numbers_are_alike_with_any_number_of_workers():
+    forest = AMFRegressor(n_estimators=2, seed=1)
+    local = KeyedRegressor(forest, "user")
+    blocks = [block(30, seed=i)[0] for i in range(3)]
+    expected = [local.predict_then_learn_many(X, X["b"]).tolist() for X in blocks]
+    for n_workers in (1, 3):
+        with DistributedKeyedRegressor(forest, "user", n_workers=n_workers) as model:
+            found = [model.predict_then_learn_many(X, X["b"]).tolist() for X in blocks]
+            assert found == expected
+            assert model.predict_many(blocks[0]).tolist() == local.predict_many(blocks[0]).tolist()
+            assert pickles(model.gather()) == pickles(local)
+
+
+def test_samples_are_learned_where_their_keys_live():
+    local = KeyedClassifier(SCALED, "user")
+    X, y = block(40, seed=1)
+    stream = [*zip(X.to_dict("records"), y, strict=True)]
+    with DistributedKeyedClassifier(SCALED, "user", n_workers=2) as model:
+        accuracy = evaluate.progressive_val_score(stream, model, metrics.Accuracy())
+        expected = evaluate.progressive_val_score(stream, local, metrics.Accuracy())
+        assert accuracy.get() == expected.get()
+        model.learn_one(stream[0][0], y[0], w=2.0)
+        local.learn_one(stream[0][0], y[0], w=2.0)
+        x = {"user": "user 1", "a": 0.5, "b": 0.1}
+        assert model.predict_proba_one(x) == local.predict_proba_one(x)
+        assert "user 1" in model and "nobody" not in model and None not in model
+        twin = model["user 1"]["LogisticRegression"]
+        assert twin.weights == local["user 1"]["LogisticRegression"].weights
+        del model["user 1"]
+        assert "user 1" not in model and len(model) == 6
+        for call in (lambda: model["user 1"], lambda: model.__delitem__("user 1")):
+            with pytest.raises(KeyError):
+                call()
+        with pytest.raises(TypeError, match="cannot be copied or pickled"):
+            pickle.dumps(model)
+        assert model.clone().key == "user"
+
+
+def test_a_bad_block_changes_no_worker():
+    X, y = block(40, seed=1)
+    with DistributedKeyedClassifier(FOREST, "user", n_workers=2) as model:
+        model.learn_many(X, y)
+        before = pickles(model.gather())
+        for bad, labels, message in (
+            (X[["a"]], y, "X lacks the column 'user'"),
+            (X.assign(user=[None, *X["user"][1:]]), y, "row 0: column 'user'"),
+            (X, y[:-1], "X has 40 rows, but y has 39"),
+            (X, [*y[:-1], None], f"row 39: the key '{X['user'][39]}': .*label"),
+            (X.assign(a=[*X["a"][:-3], np.inf, 0, 0]), y, f"row 37: the key '{X['user'][37]}'"),
+        ):
+            for call in (model.learn_many, model.predict_proba_then_learn_many):
+                with pytest.raises((TypeError, ValueError), match=message):
+                    call(bad, labels)
+        with pytest.raises(ValueError, match="row 37: the key"):
+            model.predict_many(X.assign(a=[*X["a"][:-3], np.inf, 0, 0]))
+        assert pickles(model.gather()) == before
+    with pytest.raises(ValueError, match="n_workers must be an integer"):
+        DistributedKeyedClassifier(FOREST, "user", n_workers=0)
+
+
+def test_what_a_model_raises_may_come_later():
+    X, y = block(40, seed=1)
+    with DistributedKeyedClassifier(SCALED, "user", n_workers=1, max_waiting=2) as model:
+        model.learn_many(X.assign(a="much"), y)
+        with pytest.raises((TypeError, ValueError), match="; it was in the block") as caught:
+            for _ in range(3):
+                model.learn_many(X, y)
+        assert caught.value.__notes__[0].startswith("in the rows of the key 'user ")
+        model.learn_many(X, y)
+
+
+def test_the_folder_is_that_of_one_process(tmp_path):
+    local = KeyedClassifier(FOREST, "user", max_models=2)
+    blocks = [block(30, seed=i) for i in range(4)]
+    with DistributedKeyedClassifier(FOREST, "user", 2, folder=tmp_path, max_models=4) as model:
+        with pytest.raises(OSError, match="in use by another model"):
+            KeyedClassifier(FOREST, "user", folder=tmp_path)
+        for i in (0, 1):
+            model.learn_many(*blocks[i])
+            local.learn_many(*blocks[i])
+        model.learn_one({"user": "gone", "a": 1.0}, True)
+        model.flush(position={"offset": 2})
+        del model["gone"]
+        model.flush(position={"offset": 2})
+        model.learn_many(*blocks[3])
+        model.close()  # as if the process had died
+    with DistributedKeyedClassifier(FOREST, "user", 3, folder=tmp_path) as model:
+        assert model.position == {"offset": 2}
+        assert pickles(model.gather()) == pickles(local)
+        kill(model, 0)
+        model.learn_many(*blocks[2])
+        local.learn_many(*blocks[2])
+    with KeyedClassifier(FOREST, "user", folder=tmp_path) as model:
+        assert model.position == {"offset": 2}
+        assert pickles(model) == pickles(local)
