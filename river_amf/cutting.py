@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.kinds import shown
 from river_amf.layout import COPIED, FIELDS, HUB, SHARD, lengths_in_use, shapes
+from river_amf.settings import Parameters
 from river_amf.state import Arena
 
 Array = NDArray[Any]
@@ -32,12 +34,23 @@ _OF_HUB = {
 _OF_SHARD = {"role": SHARD, "n_voices": 0, "n_trends": 0, "hears_words": 0}
 
 
-def bounds(n_trees: int, n_shards: int) -> list[tuple[int, int]]:
-    """Return the first tree of each shard, and its end.
+def check_can_be_cut(parameters: Parameters) -> None:
+    """Raise ValueError if a forest with these parameters cannot be cut."""
+    # The number of samples that are kept for any tree follows from all trees.
+    if parameters.max_bytes is not None:
+        raise ValueError(
+            f"model must have max_bytes=None, got {shown(parameters.max_bytes)}: it bounds what "
+            "all trees take together, and these are apart; use max_nodes, which bounds each tree"
+        )
 
-    >>> bounds(10, 3)
-    [(0, 3), (3, 6), (6, 10)]
+
+def bounds(n_trees: int, n_shards: int) -> list[tuple[int, int]]:
+    """Return the first tree of each shard, and its end; each has one tree at least.
+
+    >>> bounds(10, 3), bounds(2, 3)
+    ([(0, 3), (3, 6), (6, 10)], [(0, 1), (1, 2)])
     """
+    n_shards = min(n_shards, n_trees)
     cuts = [n_trees * k // n_shards for k in range(n_shards + 1)]
     return list(itertools.pairwise(cuts))
 
@@ -81,7 +94,7 @@ def whole_of(hub: Arena, shards: Sequence[Arena], settings: Array) -> Arena:
     counters["n_rows"] = len(numbers)
     counters["n_stored"] = max(int(part["counters"]["n_stored"][0]) for part in parts)
     wanted = shapes(lengths_in_use(arrays["settings"], counters, trees))
-    for name in (*_of_trees(), "rows", "samples"):
+    for name in (*_of_trees(), *_of_rows()):
         fill = kernels.UNLISTED if name == "links" else 0
         arrays[name] = np.full(wanted[name], fill, FIELDS[name].dtype)
     arrays["trees"] = trees
@@ -98,7 +111,8 @@ def _place(arrays: dict[str, Array], where: slice, part: dict[str, Array], row: 
     for name in set(_of_trees()) - {"trees", "links"}:
         array = part[name]
         arrays[name][(where, *map(slice, array.shape[1:]))] = array
-    arrays["rows"][row], arrays["samples"][row] = part["rows"], part["samples"]
+    for name in _of_rows():
+        arrays[name][row] = part[name]
     links = part["links"]
     is_row = links >= 0
     arrays["links"][where, row] = np.where(is_row, row[np.where(is_row, links, 0)], links)
@@ -110,6 +124,11 @@ def _place(arrays: dict[str, Array], where: slice, part: dict[str, Array], row: 
 def _of_trees() -> list[str]:
     """Return the names of the arrays that have a row for each tree."""
     return [name for name in COPIED if FIELDS[name].axes[0] == "tree"]
+
+
+def _of_rows() -> list[str]:
+    """Return the names of the arrays that have a row for each sample in the store."""
+    return [name for name in COPIED if FIELDS[name].axes[0] == "row"]
 
 
 def _copied(arena: Arena) -> dict[str, Array]:

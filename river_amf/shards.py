@@ -1,269 +1,35 @@
-"""A forest whose trees are cut into shards: the engines of both sides (DESIGN.md: shards).
-
-The hub hears each block first: it checks it, learns what follows from the stream alone, and says
-what the trees are to learn. Then the shards run their trees through the block, wherever they are.
-Finally, the hub takes the vote. All three go through the same pieces of a block: the rows between
-two that bring something new, and each of those by itself.
-
-Rows of words go one by one. The hub only checks them at first; it learns them with the vote, so no
-other block may be heard before.
-"""
+"""The engine of some trees of a forest, and a forest put together again (DESIGN.md: shards)."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels
 from river_amf.columns import NewCategory
-from river_amf.cutting import hub_of, shard_of
-from river_amf.encoding import EncodedSample
-from river_amf.engine import BlockAnswers, Chunk, Engine, joined
+from river_amf.cutting import shard_of, whole_of
+from river_amf.encoding import Features
+from river_amf.engine import Chunk, Engine
 from river_amf.frames import Column
-from river_amf.labels import Labels
+from river_amf.hub import Hub
 from river_amf.layout import REGRESSION, SPREAD
-from river_amf.rows import Problems
-from river_amf.settings import Parameters, begin
-from river_amf.sparse import SparseSample
-from river_amf.sparse_rows import SparseRows, check_rows
+from river_amf.mismatch import Silence
+from river_amf.pieces import NO_AIMS, Cut, Table, Votes
+from river_amf.settings import Parameters, begin, least_classes, settings_of
+from river_amf.sparse_rows import SparseRows
 from river_amf.state import Arena, Block
-from river_amf.weights import check_totals
-
-Votes = NDArray[np.float64]
-Table = list[Column] | SparseRows
-
-_NO_AIMS: Votes = np.zeros((1, 0))
 
 
-class Piece(NamedTuple):
-    """Rows of a block that the hub has heard, and that await the votes of the trees."""
-
-    block: Block
-    start: int
-    stop: int
-    predicts: bool
-    learns: bool
-    n_labels: int  # known by then
-    votes: Votes  # (voters other than trees, rows, numbers of a vote)
-
-
-class HeardBlock(NamedTuple):
-    """A block that the hub has heard."""
-
-    parts: list[BlockAnswers]  # whose answers are still blank
-    pieces: list[Piece]
-    aims: Votes  # (aims, learned rows): what the trees learn instead of the targets
-
-
-class HeardRows(NamedTuple):
-    """Rows of words that the hub has checked; without labels, they are predicted only."""
-
-    table: SparseRows
-    labels: Column | None
-    weights: NDArray[np.float64]
-    parameters: Parameters
-    predicts: bool
-    aims: Votes = _NO_AIMS
-
-
-class _Cut(Engine):
-    """An engine that has some of a forest, and goes through blocks in pieces."""
-
-    def _resume(self, sample: EncodedSample, target: float, weight: float) -> None:
-        if isinstance(sample, SparseSample):
-            return super()._resume(sample, target, weight)
-        # A sample that brings something new is a piece of its own.
-        values = sample.values[:1].copy()
-        answers = self.labels.blank_answers(1, 0, 0.0)
-        block = Block(values, np.array([target]), np.array([weight]), answers)
-        return self._run(block, 0, 1, [], predicts=False, learns=True, n_jobs=1)
-
-    def _n_heard(self, parameters: Parameters) -> None:
-        return None  # restarts are not told
-
-
-class Hub(_Cut):
-    """All of a forest but the nodes of its trees."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._weight = 0.0  # of all samples
-        self._pieces: list[Piece] = []
-        self._aims: list[Votes] = []
-        self._said: Votes | None = None  # by the trees of the row at hand, before it is learned
-
-    @classmethod
-    def of_whole(cls, engine: Engine) -> Hub:
-        """Return the hub of a forest, whose features and labels it takes over."""
-        hub = cls()
-        hub.features, hub.labels = engine.features, engine.labels
-        hub._weight = engine.total_weight
-        hub.arena = None if engine.arena is None else hub_of(engine.arena)
-        return hub
-
-    @property
-    def total_weight(self) -> float:
-        """The sum of the weights of all samples."""
-        return self._weight
-
-    def hear(
-        self,
-        table: Table,
-        labels: Column,
-        weights: NDArray[np.float64],
-        parameters: Parameters,
-        predicts: bool,
-        level: float = 0.0,
-    ) -> HeardBlock | HeardRows:
-        """Check a block of rows and learn what follows from the stream, or raise."""
-        self._pieces, self._aims = [], []
-        self.settle()
-        if isinstance(table, SparseRows):
-            assert isinstance(self.labels, Labels)
-            features = self._features_for(parameters)
-            check_rows(table, labels, weights, features, self.labels, parameters.n_classes)
-            check_totals(self._weight, weights, parameters.task, are_rows=True)
-            return HeardRows(table, labels, weights, parameters, predicts)
-        parts = self._learn_parts(table, labels, weights, parameters, predicts, level)
-        self._count(weights)
-        aims = np.concatenate(self._aims, axis=1) if self._aims else _NO_AIMS
-        return HeardBlock(parts, self._pieces, aims)
-
-    def _count(self, weights: NDArray[np.float64]) -> None:
-        self._weight = float(np.add.accumulate([self._weight, *weights])[-1])
-
-    def hear_to_predict(
-        self, table: Table, n_rows: int, parameters: Parameters, level: float = 0.0
-    ) -> HeardBlock | HeardRows:
-        """Check a block of rows that is to be predicted only."""
-        self._pieces, self._aims = [], []
-        if isinstance(table, SparseRows):
-            problems = Problems()
-            for row, x in enumerate(table.samples()):
-                problems.try_at(row, self.features.check, x)
-                problems.raise_first()
-            return HeardRows(table, None, np.zeros(n_rows), parameters, True)
-        answers = self.predict_block(table, n_rows, 1, level)
-        n_known = np.full(n_rows, len(self.labels))
-        parts = [BlockAnswers(answers, n_known, list(self.labels))]
-        return HeardBlock(parts, self._pieces, _NO_AIMS)
-
-    def vote(
-        self, heard: HeardBlock | HeardRows, votes: Sequence[Sequence[Votes | None]]
-    ) -> BlockAnswers:
-        """Take the vote on a block, given the votes of each shard on each piece."""
-        if isinstance(heard, HeardRows):
-            return self._vote_on_rows(heard, votes)
-        for piece, *of_shards in zip(heard.pieces, *votes, strict=True):
-            if any(each is not None for each in of_shards):
-                self._vote_on(piece, of_shards)
-        return joined(heard.parts)
-
-    def _vote_on(self, piece: Piece, of_shards: Sequence[Votes]) -> None:
-        arena: Arena = self.arena  # type: ignore[assignment]
-        settings = arena.settings.copy()
-        settings["n_labels"] = piece.n_labels
-        arena = arena.replacing(settings=settings)
-        n_trees, width = arena.rooms["tree"], of_shards[0].shape[2]
-        n_others = piece.votes.shape[2]
-        old = piece.block
-        block = Block(old.values, old.targets, old.weights, old.answers)
-        n_rows = piece.stop - piece.start
-        block.prepare(arena, n_rows, predicts=piece.predicts, learns=piece.learns)
-        for start in range(0, n_rows, block.chunk):
-            rows = slice(start, min(start + block.chunk, n_rows))
-            n = rows.stop - rows.start
-            of_trees = block.votes[:n_trees, :n, :width]
-            np.concatenate([each[:, rows] for each in of_shards], out=of_trees)
-            block.votes[n_trees:, :n, :n_others] = piece.votes[:, rows]
-            where = piece.start + rows.start, piece.start + rows.stop
-            kernels.close_chunk(arena.address, block.address, *where)
-
-    def _vote_on_rows(
-        self, heard: HeardRows, votes: Sequence[Sequence[Votes | None]]
-    ) -> BlockAnswers:
-        before, after = (
-            None if of_shards[0] is None else np.concatenate(of_shards)
-            for of_shards in zip(*votes, strict=True)
-        )
-        table, labels, weights, parameters, predicts, _ = heard
-        answers: list[list[float]] = []
-        n_known = np.zeros(table.n_rows, np.int64)
-        for row, x in enumerate(table.samples()):
-            n_known[row] = len(self.labels)
-            if predicts:
-                self._put(before, row)
-                answers.append(list(self.predict(x).values()))
-            if labels is not None:
-                self._put(after, row)
-                self._said = None if after is None else after[:, row]
-                self.learn(x, labels.at(row), float(weights[row]), parameters)
-        self._said = None
-        self._count(weights)
-        proba = np.zeros((table.n_rows, len(self.labels)))
-        for row, answer in enumerate(answers):
-            proba[row, : len(answer)] = answer
-        return BlockAnswers(proba, n_known, list(self.labels))
-
-    def _put(self, votes: Votes | None, row: int) -> None:
-        """Say what the trees have said of a row, where kernels look for it."""
-        if votes is not None and self.arena is not None:
-            width = min(votes.shape[2], self.arena.rooms["vote"])
-            self.arena.votes[: len(votes), 0, :width] = votes[:, row, :width]
-
-    def _resume(self, sample: EncodedSample, target: float, weight: float) -> None:
-        if self._said is not None:  # the arena is a new one
-            self._put(self._said[:, np.newaxis], 0)
-        super()._resume(sample, target, weight)
-
-    def _begin(self, parameters: Parameters) -> Arena:
-        return hub_of(begin(parameters))
-
-    def _run(
-        self,
-        block: Block,
-        start: int,
-        stop: int,
-        categories: list[NewCategory],
-        *,
-        predicts: bool,
-        learns: bool,
-        n_jobs: int,
-    ) -> None:
-        if start == stop:
-            return
-        rooms = self.arena.rooms  # type: ignore[union-attr]
-        votes = np.empty((rooms["voter"] - rooms["tree"], stop - start, rooms["vote"]))
-        known = predicts, learns, self.labels.count_with([])
-        self._pieces.append(Piece(block, start, stop, *known, votes))
-        rest = block, start, stop, categories
-        super()._run(*rest, predicts=predicts, learns=learns, n_jobs=n_jobs)
-
-    def _voters(self, arena: Arena) -> tuple[int, int]:
-        return arena.rooms["tree"], super()._voters(arena)[1]
-
-    def _close(self, chunk: Chunk) -> int:
-        block, piece = chunk.block, self._pieces[-1]
-        n, n_trees = chunk.stop - chunk.start, len(block.votes) - len(piece.votes)
-        first = chunk.start - piece.start
-        piece.votes[:, first : first + n] = block.votes[n_trees:, :n]
-        if piece.learns:
-            self._aims.append(block.aims[:, :n].copy())
-        block.record["stage"] = kernels.CLOSED
-        return kernels.DONE
-
-
-class Shard(_Cut):
+class Shard(Cut):
     """Some trees of a forest, from `first` to `end`."""
 
     def __init__(self, first: int = 0, end: int = 0) -> None:
         super().__init__()
         self.first, self.end = first, end
         self._votes: list[Votes | None] = []
-        self._aims = _NO_AIMS
+        self._aims = NO_AIMS
         self._row = 0  # of these
         self._is_asked = False
 
@@ -271,7 +37,7 @@ class Shard(_Cut):
     def of_whole(cls, engine: Engine, first: int, end: int) -> Shard:
         """Return a shard of a forest, which shares nothing with it."""
         shard = cls(first, end)
-        shard.features, shard.labels = engine.features.copy(), engine.labels.copy()
+        shard.features, shard.labels = _silent(engine.features.copy()), engine.labels.copy()
         shard.arena = None if engine.arena is None else shard_of(engine.arena, first, end)
         return shard
 
@@ -281,6 +47,7 @@ class Shard(_Cut):
     def __setstate__(self, state: dict[str, Any]) -> None:
         Shard.__init__(self, *state["trees"])
         super().__setstate__(state)
+        _silent(self.features)
 
     def learn_heard(
         self,
@@ -353,6 +120,9 @@ class Shard(_Cut):
         self.predict_block(table, n_rows, parameters.n_jobs)
         return self._votes
 
+    def _features_for(self, parameters: Parameters) -> Features:
+        return _silent(super()._features_for(parameters))
+
     def _begin(self, parameters: Parameters) -> Arena:
         return shard_of(begin(parameters), self.first, self.end)
 
@@ -393,3 +163,21 @@ class Shard(_Cut):
         if chunk.block.record["learns"]:
             self._row += n
         return super()._close(chunk)
+
+
+def gathered(hub: Hub, shards: Sequence[Shard], parameters: Parameters) -> Engine:
+    """Return the engine of the whole forest, which shares nothing with its parts."""
+    whole = Engine()
+    whole.features, whole.labels = hub.features.copy(), hub.labels.copy()
+    if hub.arena is not None:
+        settings = settings_of(parameters, max(least_classes(parameters), 1))
+        arenas: list[Arena] = [shard.arena for shard in shards]  # type: ignore[misc]
+        whole.arena = whole_of(hub.arena, arenas, settings)
+    return whole
+
+
+def _silent(features: Features) -> Features:
+    """Keep features from warning of values that the hub has warned of."""
+    if features.mismatches is not None:
+        features.mismatches = Silence()
+    return features

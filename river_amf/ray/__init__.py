@@ -15,10 +15,12 @@ except ImportError as error:
 from river_amf.ray.cluster import connect
 from river_amf.ray.distributed import DistributedForest
 from river_amf.ray.keyed import DistributedKeyedClassifier, DistributedKeyedRegressor
+from river_amf.ray.partitioned import PartitionedForest
 
 __all__ = [
     "DistributedForest",
     "DistributedKeyedClassifier",
     "DistributedKeyedRegressor",
+    "PartitionedForest",
     "connect",
 ]

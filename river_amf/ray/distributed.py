@@ -10,9 +10,9 @@ import numpy as np
 
 from river_amf import persistence
 from river_amf.classifier import AMFClassifier
+from river_amf.cutting import check_can_be_cut
 from river_amf.engine import Engine
 from river_amf.forest import Forest, forest_of
-from river_amf.kinds import shown
 from river_amf.layout import CLASSIFICATION
 from river_amf.parameters import Check, integer
 from river_amf.ray.engine import DistributedEngine, Options
@@ -130,12 +130,7 @@ class DistributedForest(Forest):
             setattr(self, name, value)
         self.checkpoint_folder = checkpoint_folder
         forest = forest_of(model)
-        if forest.max_bytes is not None:
-            raise ValueError(
-                f"model must have max_bytes=None, got {shown(forest.max_bytes)}: samples that are "
-                "kept for several trees cannot be counted where these are apart; max_nodes bounds "
-                "the memory of each tree"
-            )
+        check_can_be_cut(forest)
         self.model = forest.clone()  # type: ignore[attr-defined]
         for name in self._checks:
             setattr(self, name, getattr(forest, name))
@@ -265,6 +260,12 @@ class DistributedForest(Forest):
         """
         self._engine.close()
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a DistributedForest cannot be copied or pickled; what it gathers can")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        raise TypeError("a DistributedForest cannot be copied or pickled; what it gathers can")
+
     def __enter__(self) -> Self:
         return self
 
@@ -281,4 +282,4 @@ class _Regressor(DistributedForest, AMFRegressor):
 
 
 for _kind in (_Classifier, _Regressor):
-    _kind.__name__ = _kind.__qualname__ = DistributedForest.__name__
+    _kind.__name__ = _kind.__qualname__ = DistributedForest.__name__  # in messages

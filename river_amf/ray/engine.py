@@ -7,7 +7,6 @@ an exception from a signal handler ends the wait for a call, but not the call.
 from __future__ import annotations
 
 import re
-import warnings
 from collections import deque
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,21 +19,21 @@ import ray
 from numpy.typing import NDArray
 
 from river_amf import cutting, frames, sparse_rows
-from river_amf.columns import encode_to_learn, part_of
+from river_amf.columns import part_of
 from river_amf.encoding import Features
 from river_amf.engine import Answers, BlockAnswers, Engine, joined
 from river_amf.frames import Column
+from river_amf.hub import Hub
 from river_amf.kinds import as_dict
 from river_amf.layout import LOWER, UPPER
 from river_amf.locks import ModelLock
-from river_amf.mismatch import MismatchWarning
+from river_amf.pieces import HeardBlock, HeardRows, Table, Votes
 from river_amf.ray.cluster import connect
 from river_amf.ray.workers import Task, Worker
-from river_amf.settings import Parameters, bound_of, has_words, least_classes, settings_of
-from river_amf.shards import HeardBlock, HeardRows, Hub, Shard, Table, Votes
+from river_amf.settings import Parameters, has_words
+from river_amf.shards import Shard, gathered
 from river_amf.sparse_rows import SparseRows
 from river_amf.state import Arena
-from river_amf.weights import check_totals
 
 _Result = TypeVar("_Result")
 Weights = NDArray[np.float64]
@@ -70,22 +69,18 @@ class ShardWorker:
     def learn(self, message: Message) -> list[Votes | None]:
         """Learn a block, and return the votes that the hub needs."""
         assert message.labels is not None
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MismatchWarning)  # the hub has warned
-            return self._shard.learn_heard(
-                message.table,
-                message.labels,
-                message.weights,
-                self._parameters,
-                predicts=message.predicts,
-                aims=message.aims,
-            )
+        return self._shard.learn_heard(
+            message.table,
+            message.labels,
+            message.weights,
+            self._parameters,
+            predicts=message.predicts,
+            aims=message.aims,
+        )
 
     def predict(self, message: Message) -> list[Votes | None]:
         """Return the votes on a block."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MismatchWarning)
-            return self._shard.predict_heard(message.table, message.n_rows, self._parameters)
+        return self._shard.predict_heard(message.table, message.n_rows, self._parameters)
 
     def shard(self) -> Shard:
         """Return the shard."""
@@ -241,9 +236,6 @@ class DistributedEngine:
             self._submit(self._close)
             self._thread.shutdown()
 
-    def __getstate__(self) -> dict[str, Any]:
-        raise TypeError("a DistributedForest cannot be copied or pickled; what it gathers can")
-
     # What its thread does
 
     def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
@@ -266,7 +258,7 @@ class DistributedEngine:
         connect()
         n_trees = self._parameters.n_estimators
         n_workers = self._options.n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
-        for k, (first, end) in enumerate(cutting.bounds(n_trees, min(n_workers, n_trees))):
+        for k, (first, end) in enumerate(cutting.bounds(n_trees, n_workers)):
             shard = Shard.of_whole(whole, first, end)
             rest = self._options.checkpoint_every, self._options.checkpoint_folder, f"trees-{k}"
             self._workers.append(Worker(ShardWorker, (shard, self._parameters), *rest))
@@ -284,39 +276,33 @@ class DistributedEngine:
         n_rows = len(weights)
         cuts = self._cuts(table, n_rows)
         if len(cuts) > 1:
-            self._check(table, labels, weights, parameters)  # type: ignore[arg-type]
+            self._hub.check_block(table, labels, weights, parameters)  # type: ignore[arg-type]
         answers: list[BlockAnswers] = []
         for start, stop in cuts:
             block = _rows_of(table, start, stop, n_rows)
             rest = part_of(labels, start, stop) if len(cuts) > 1 else labels, weights[start:stop]
             if has_words(parameters):
                 self._finish(0)
-            heard = self._hub.hear(block, *rest, parameters, predicts, level)
             self._gathered = None
+            try:
+                heard = self._hub.hear(block, *rest, parameters, predicts, level)
+            except BaseException as error:
+                if self._hub.is_ahead:
+                    self._broken = error
+                raise
             try:
                 message = Message(block, stop - start, *rest, predicts, heard.aims)
                 ref = ray.put(message)
                 tasks = [w.tell("learn", ref, n_rows=stop - start) for w in self._workers]
-                self._sent.append(Sent(heard, tasks))
-                answers += self._finish(self._options.max_waiting)
-                if predicts and stop == n_rows:
-                    answers += self._finish(0)
             except BaseException as error:
                 self._broken = error
                 raise
+            self._sent.append(Sent(heard, tasks))
+            is_last = predicts and stop == n_rows
+            answers += self._finish(0 if is_last else self._options.max_waiting)
         if not predicts:
             return BlockAnswers(np.zeros((n_rows, 0)), np.zeros(n_rows, np.int64), [])
         return joined(answers[-len(cuts) :])
-
-    def _check(
-        self, table: list[Column], labels: Column, weights: Weights, parameters: Parameters
-    ) -> None:
-        """Raise for the first row of a block that cannot be learned, before any is."""
-        hub = self._hub
-        features = hub._features_for(parameters)
-        rest = features, hub.labels, parameters.n_classes, bound_of(parameters)
-        encode_to_learn(table, labels, weights, *rest)
-        check_totals(hub.total_weight, weights, parameters.task, are_rows=True)
 
     def _cuts(self, table: Table, n_rows: int) -> list[tuple[int, int]]:
         """Return the ends of the blocks that rows are sent in."""
@@ -329,8 +315,12 @@ class DistributedEngine:
         answers = []
         while len(self._sent) > n_left:
             heard, tasks = self._sent[0]
-            votes = [w.result(task) for w, task in zip(self._workers, tasks, strict=True)]
-            answers.append(self._hub.vote(heard, votes))
+            try:
+                votes = [w.result(task) for w, task in zip(self._workers, tasks, strict=True)]
+                answers.append(self._hub.vote(heard, votes))
+            except BaseException as error:
+                self._broken = error
+                raise
             self._sent.popleft()
         return answers
 
@@ -366,14 +356,7 @@ class DistributedEngine:
     def _gather(self) -> Engine:
         self._finish(0)
         if self._gathered is None:
-            shards = self._ask_all("shard")
-            whole = Engine()
-            whole.features, whole.labels = self._hub.features.copy(), self._hub.labels.copy()
-            if self._hub.arena is not None:
-                settings = settings_of(self._parameters, max(least_classes(self._parameters), 1))
-                arenas = [shard.arena for shard in shards]
-                whole.arena = cutting.whole_of(self._hub.arena, arenas, settings)
-            self._gathered = whole
+            self._gathered = gathered(self._hub, self._ask_all("shard"), self._parameters)
         return self._gathered
 
     def _close(self) -> None:

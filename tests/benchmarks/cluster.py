@@ -35,7 +35,8 @@ from streams import available, load
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, cutting, frames
 from river_amf import ray as over_ray
 from river_amf.engine import Engine
-from river_amf.shards import Hub, Shard
+from river_amf.hub import Hub
+from river_amf.shards import Shard
 
 STREAMS_OF = {"figures": ("letter", "elec2"), "sweeps": ("elec2",), "kills": ()}
 FORESTS = {"AMFClassifier": AMFClassifier, "AdaptiveAMFClassifier": AdaptiveAMFClassifier}

@@ -129,9 +129,7 @@ def test_what_a_model_raises_may_come_later():
     X, y = block(40, seed=1)
     with DistributedKeyedClassifier(SCALED, "user", n_workers=1, max_waiting=2) as model:
         model.learn_many(X.assign(a="much"), y)
-        with pytest.raises(
-            (TypeError, ValueError), match="; it was in the block"
-        ) as caught:
+        with pytest.raises((TypeError, ValueError), match="; it was in the block") as caught:
             for _ in range(3):
                 model.learn_many(X, y)
         assert caught.value.__notes__[0].startswith("in the rows of the key 'user ")

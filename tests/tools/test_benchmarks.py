@@ -27,6 +27,7 @@ SCRIPTS = (
     "memory",
     "origins",
     "outliers",
+    "partitioned",
     "pictures",
     "regression",
     "regression_defaults",

@@ -1,0 +1,427 @@
+"""A forest over workers is the forest of one process, to the byte, whatever happens to them."""
+
+import gc
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import psutil
+import pytest
+import ray
+from river import metrics
+
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    MismatchWarning,
+    evaluation,
+)
+from river_amf.ray import DistributedForest, workers
+
+N_ROWS = 1500
+
+
+def samples(n_rows=N_ROWS, seed=0):
+    """Return numbers, categories and missing values, labels that come late, and targets."""
+    numbers = np.random.default_rng(seed)
+    X = pd.DataFrame(numbers.normal(size=(n_rows, 3)), columns=list("abc"))
+    X["kind"] = numbers.choice(list("uvwxyz"), n_rows)
+    X["late"] = np.where(np.arange(n_rows) < n_rows // 3, np.nan, numbers.normal(size=n_rows))
+    targets = X["a"] + np.sin(3 * X["b"]) + np.where(np.arange(n_rows) > n_rows // 2, X["c"], 0.0)
+    labels = pd.Series(np.digitize(targets, [-1.0, 0.5]).astype(str))
+    labels[: n_rows // 4] = labels[: n_rows // 4].replace("2", "1")
+    return X, labels, targets + 0.1 * numbers.normal(size=n_rows)
+
+
+def words(n_rows=300):
+    """Return counts of words, of which some come late, and labels."""
+    numbers = np.random.default_rng(1)
+    y = numbers.integers(0, 2, n_rows)
+    chances = [0.05 + 0.4 * ((k + y) % 2 == 0) for k in range(12)]
+    counts = {f"w{k}": (numbers.random(n_rows) < p) * 1.0 for k, p in enumerate(chances)}
+    X = pd.DataFrame(counts)
+    X.loc[: n_rows // 2, "w3"] = 0.0
+    return X, pd.Series(y.astype(bool))
+
+
+def data_for(model):
+    """Return rows and what a model is to predict."""
+    if model.absent == "zero":
+        return words()
+    X, labels, targets = samples()
+    return X, targets if isinstance(model, AMFRegressor) else labels
+
+
+def then_learn(model, *block):
+    """Predict each row of a block, and learn it."""
+    if isinstance(model, AMFRegressor):
+        return model.predict_then_learn_many(*block)
+    return model.predict_proba_then_learn_many(*block)
+
+
+def assert_equal(a, b):
+    """Fail unless two frames or series are the same, bit for bit."""
+    pd.testing.assert_frame_equal(pd.DataFrame(a), pd.DataFrame(b), check_exact=True)
+
+
+def assert_equal_models(forest, model):
+    """Fail unless the gathered forest is the other one, to the byte."""
+    gathered = forest.gather()
+    assert type(gathered) is type(model)
+    assert pickle.dumps(gathered) == pickle.dumps(model)
+
+
+MODELS = {
+    "plain": (AMFClassifier(n_estimators=5, seed=1), 2),
+    "adaptive": (AdaptiveAMFClassifier(n_estimators=4, seed=1, restart_threshold=0.5), 3),
+    "budget": (AMFClassifier(n_estimators=3, seed=1, max_nodes=101, max_categories=3), 3),
+    "regressor": (AMFRegressor(n_estimators=3, seed=1), 2),
+    "adaptive regressor": (AdaptiveAMFRegressor(n_estimators=5, seed=1), 2),
+    "words": (AdaptiveAMFClassifier(n_estimators=3, seed=1, absent="zero"), 2),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_it_is_the_forest_of_one_process(name):
+    model, n_workers = MODELS[name]
+    one = model.clone()
+    X, y = data_for(model)
+    w = np.where(np.arange(len(X)) % 7 == 0, 0.0, 1.5)
+    third = len(X) // 3
+    with DistributedForest(model, n_workers, block_size=170, checkpoint_every=400) as forest:
+        for each in (one, forest):
+            each.learn_many(X[:third], y[:third], w[:third])
+        for start, stop in ((third, third), (third, third + 1), (third + 1, 2 * third)):
+            block = X[start:stop], y[start:stop]
+            assert_equal(*(then_learn(each, *block) for each in (one, forest)))
+        assert forest.predict_many(X).equals(one.predict_many(X))
+        row = X.iloc[2 * third].dropna().to_dict()
+        assert forest.predict_one(row) == one.predict_one(row)
+        for each in (one, forest):
+            each.learn_one(row, y[2 * third], w=0.5)
+            for start in range(2 * third, len(X), 40):  # several are on their way
+                each.learn_many(X[start : start + 40], y[start : start + 40])
+        assert forest.predict_one(row) == one.predict_one(row)
+        assert_equal_models(forest, one)
+        assert not hasattr(model._engine.arena, "trees")  # the one that was given is not changed
+
+
+@pytest.fixture
+def learnt():
+    """Return a learnt forest, the same over two workers, and rows with labels."""
+    X, y, _ = samples()
+    one = AdaptiveAMFClassifier(n_estimators=4, seed=1)
+    one.learn_many(X[:300], y[:300])
+    with DistributedForest(one, 2, block_size=100, checkpoint_every=500) as forest:
+        yield one, forest, X, y
+
+
+def test_what_is_read_of_it_is_that_of_the_whole(learnt):
+    one, forest, X, y = learnt
+    for each in (one, forest):
+        each.learn_many(X[300:600], y[300:600])
+    assert forest.fading_share == one.fading_share
+    assert [tree.n_nodes for tree in forest] == [tree.n_nodes for tree in one]
+    x = X.iloc[0].to_dict()
+    assert forest.debug_one(x) == one.debug_one(x)
+    assert 0.5 < forest.memory_usage / one.memory_usage < 2.0
+    assert repr(forest).startswith("DistributedForest")
+
+
+def test_two_at_once_and_a_learnt_one_again(learnt):
+    one, forest, X, y = learnt
+    with DistributedForest(forest.gather(), 4) as another:
+        for each in (one, forest, another):
+            each.learn_many(X[300:900], y[300:900])
+        assert_equal_models(forest, one)
+        assert_equal_models(another, one)
+
+
+def test_evaluation_accepts_it(learnt):
+    one, forest, X, y = learnt
+    scores = [
+        evaluation.progressive_val_score((X[300:], y[300:]), model, metrics.LogLoss()).get()
+        for model in (one, forest)
+    ]
+    assert scores[0] == scores[1]
+    assert_equal_models(forest, one)
+    table = evaluation.compare((X[:60], y[:60]), {"one": one, "two": forest}).table
+    assert table["status"].tolist() == ["ok", "ok"]
+    assert table["log-loss"]["one"] == table["log-loss"]["two"]
+
+
+BAD = {
+    "infinite": (lambda X, y: (X.assign(a=np.where(X.index == 333, np.inf, X.a)), y), "row 333: "),
+    "missing label": (lambda X, y: (X, y.where(y.index != 333)), "row 333: "),
+    "kind": (lambda X, y: (X.assign(kind=1.0), y), "feature 'kind'"),
+    "length": (lambda X, y: (X, y[:-1]), "y has 399"),
+    "not a frame": (lambda X, y: (X.to_numpy(), y), "X must be a dataframe"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_block_changes_no_worker(learnt, name):
+    one, forest, X, y = learnt
+    spoil, message = BAD[name]
+    X_, y_ = X[300:700].reset_index(drop=True), y[300:700].reset_index(drop=True)
+    with pytest.raises((TypeError, ValueError), match=message):
+        forest.learn_many(*spoil(X_, y_))
+    with pytest.raises((TypeError, ValueError), match=message):
+        then_learn(forest, *spoil(X_, y_))
+    assert_equal_models(forest, one)
+
+
+def test_a_bad_sample_gets_the_message_of_one_process(learnt):
+    one, forest, _, _ = learnt
+    for bad in (({"a": "text"}, "1"), ({"a": 1.0}, None), (3, "1"), ({"a": np.inf}, "1")):
+        messages = []
+        for each in (one, forest):
+            with pytest.raises((TypeError, ValueError)) as caught:
+                each.learn_one(*bad)
+            messages.append((caught.type, str(caught.value)))
+        assert messages[0] == messages[1]
+    assert_equal_models(forest, one)
+
+
+def test_values_of_the_wrong_kind_are_told_of_once():
+    model = AMFClassifier(n_estimators=4, seed=1, on_mismatch="missing")
+    X = pd.DataFrame({"a": [1.0, 2.0, "?", 3.0]})
+    with DistributedForest(model, 2) as forest:
+        with pytest.warns(MismatchWarning) as caught:
+            forest.learn_many(X, [0, 1, 0, 1])
+        assert len(caught) == 1
+        with pytest.warns(MismatchWarning):
+            model.learn_many(X, [0, 1, 0, 1])
+        assert_equal_models(forest, model)
+
+
+def test_a_seed_that_is_left_open_is_the_same_for_all_workers():
+    X, y, _ = samples(400)
+    with DistributedForest(AMFClassifier(n_estimators=4), 2, checkpoint_every=10**6) as forest:
+        forest.learn_many(X, y)
+        before = pickle.dumps(forest.gather())
+        os.kill(forest._engine.processes()[0], signal.SIGKILL)
+        forest._engine._gathered = None
+        assert pickle.dumps(forest.gather()) == before
+        assert forest.gather().seed is None
+
+
+# Deaths
+
+
+class Killer(threading.Thread):
+    """Kills one of a forest's workers from time to time."""
+
+    def __init__(self, forest, n_times, pause):
+        super().__init__(daemon=True)
+        self.n_killed, self.forest = 0, forest
+        self.n_times, self.dice, self.pause = n_times, np.random.default_rng(1), pause
+
+    def run(self):
+        while self.n_killed < self.n_times:
+            time.sleep(self.dice.uniform(0, self.pause))
+            try:
+                os.kill(self.dice.choice(self.forest._engine.processes()), signal.SIGKILL)
+                self.n_killed += 1
+            except (ProcessLookupError, RuntimeError):  # dead already, or at the end
+                continue
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("in_folder", [False, True])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFRegressor])
+def test_workers_that_are_killed_come_back_as_they_were(kind, in_folder, tmp_path):
+    X, labels, targets = samples(4000)
+    y = labels if kind is AMFClassifier else targets
+    one = kind(n_estimators=4, seed=1)
+    folder = tmp_path / "checkpoints" if in_folder else None
+    with DistributedForest(
+        one, 2, block_size=50, checkpoint_every=300, checkpoint_folder=folder
+    ) as forest:
+        killer = Killer(forest, 5, 0.8)
+        killer.start()
+        for start in range(0, len(X), 200):
+            block = X[start : start + 200], y[start : start + 200]
+            if start % 400:
+                for each in (one, forest):
+                    each.learn_many(*block)
+            else:
+                assert_equal(*(then_learn(each, *block) for each in (one, forest)))
+        killer.join()
+        assert forest.predict_many(X[:300]).equals(one.predict_many(X[:300]))
+        assert_equal_models(forest, one)
+    if in_folder:
+        assert sorted({path.suffix for path in folder.iterdir()} - {".tmp"}) == [".checkpoint"]
+
+
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # which workers cannot import
+
+
+class Flaky:
+    """Adds numbers, and fails or dies when it is told to, as long as a file is there."""
+
+    def __init__(self, state):
+        self.total = state
+
+    def add(self, number, file=None, how=""):
+        self.total += number
+        if file is not None and Path(file).exists():
+            if how == "once":
+                Path(file).unlink()
+            if how == "dies":
+                os._exit(1)
+            raise MemoryError("as it happens")
+        return self.total
+
+    def state(self):
+        return self.total
+
+
+def test_an_error_on_the_way_is_undone_and_tried_again(tmp_path):
+    file = tmp_path / "file"
+    file.touch()
+    worker = workers.Worker(Flaky, 10, 100)
+    told = [worker.tell("add", 1), worker.tell("add", 2, str(file), "once"), worker.tell("add", 4)]
+    assert [worker.result(task) for task in told] == [11, 13, 17]
+    worker.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "error"), [("", MemoryError), ("dies", RuntimeError)])
+def test_an_error_that_does_not_go_away_is_raised(how, error, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "_MOST_DEATHS", 2)
+    (tmp_path / "file").touch()
+    worker = workers.Worker(Flaky, 10, 100)
+    worker.tell("add", 1)
+    task = worker.tell("add", 2, str(tmp_path / "file"), how)
+    with pytest.raises(error):
+        worker.result(task)
+    worker.kill()
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_what_was_told_is_kept_until_the_next_checkpoint(in_folder, tmp_path):
+    worker = workers.Worker(Flaky, 0, 3, tmp_path if in_folder else None)
+    most = 0
+    for _ in range(30):
+        worker.result(worker.tell("add", 1, n_rows=1))
+        most = max(most, len(worker._log))
+    assert most < 30
+    os.kill(worker.process(), signal.SIGKILL)
+    assert worker.result(worker.tell("add", 1)) == 31
+    worker.kill()
+
+
+# The end
+
+
+def test_a_checkpoint_goes_on_with_any_number_of_workers(learnt, tmp_path):
+    one, forest, X, y = learnt
+    forest.learn_many(X[300:700], y[300:700])
+    forest.save(tmp_path / "new")
+    forest.learn_many(X[:100], y[:100])  # which is lost
+    one.learn_many(X[300:700], y[300:700])
+    with DistributedForest.load(tmp_path / "new", 3, block_size=90) as loaded:
+        assert (loaded.n_workers, loaded.block_size) == (3, 90)
+        for each in (one, loaded):
+            each.learn_many(X[700:], y[700:])
+        assert_equal_models(loaded, one)
+    with pytest.raises(FileNotFoundError):
+        DistributedForest.load(tmp_path / "none")
+
+
+def has_ended(pid):
+    """Wait for a process to end."""
+    deadline = time.monotonic() + 30
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.mark.parametrize("by", ["close", "drop"])
+def test_workers_end_with_the_forest(by):
+    forest = DistributedForest(AMFClassifier(seed=1, n_estimators=2), 2)
+    forest.learn_one({"a": 1.0}, True)
+    pids = forest._engine.processes()
+    assert len(pids) == 2
+    if by == "close":
+        forest.close()
+        forest.close()
+        with pytest.raises(RuntimeError, match="has been closed"):
+            forest.predict_one({"a": 1.0})
+    del forest
+    gc.collect()
+    assert all(map(has_ended, pids))
+
+
+def test_an_interrupt_ends_the_wait_and_not_the_block(learnt):
+    one, forest, X, y = learnt
+    forest.learn_many(X[300:400], y[300:400])  # all is there and warm
+
+    def interrupt(number, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.004)
+        with pytest.raises(TimeoutError):
+            while True:
+                forest.predict_many(X)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    forest.learn_many(X[400:500], y[400:500])
+    one.learn_many(X[300:500], y[300:500])
+    assert_equal_models(forest, one)
+
+
+def test_threads_take_turns(learnt):
+    one, forest, X, y = learnt
+
+    def predict():
+        for _ in range(5):
+            assert len(forest.predict_many(X[:200])) == 200
+
+    threads = [threading.Thread(target=predict) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for start in range(300, 900, 100):
+        for each in (one, forest):
+            each.learn_many(X[start : start + 100], y[start : start + 100])
+    for thread in threads:
+        thread.join()
+    assert_equal_models(forest, one)
+
+
+def test_what_cannot_be_distributed_is_refused():
+    with pytest.raises(ValueError, match="max_bytes"):
+        DistributedForest(AMFClassifier(max_bytes=10**7))
+    with pytest.raises(TypeError, match="must be a forest"):
+        DistributedForest(metrics.Accuracy())
+    for name in ("n_workers", "block_size", "checkpoint_every"):
+        with pytest.raises(ValueError, match=f"{name} must be an integer >= 1"):
+            DistributedForest(AMFClassifier(), **{name: 0})
+    with pytest.raises(TypeError, match="what it gathers can"):
+        pickle.dumps(DistributedForest(AMFClassifier()))
+
+
+def test_parameters_are_those_of_the_model():
+    model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
+    forest = DistributedForest(model, 2, block_size=10)
+    assert (forest.n_estimators, forest.seed, forest.vote) == (3, 7, "learned")
+    twin = forest.clone()
+    assert type(twin) is type(forest)
+    assert (twin.seed, twin.n_workers, twin.block_size) == (7, 2, 10)
+    with pytest.raises(AttributeError, match="read-only"):
+        forest.seed = 8
+    assert ray.is_initialized()
