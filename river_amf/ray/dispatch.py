@@ -1,0 +1,531 @@
+"""Which worker has the model of which key, and what is sent there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+
+import numpy as np
+import pandas as pd
+import ray
+from numpy.typing import NDArray
+from river import base
+
+from river_amf import frames
+from river_amf.keyed import ways
+from river_amf.keyed.keys import key_of, share_of, text_of
+from river_amf.keyed.models import Keyed
+from river_amf.keyed.routing import read_groups
+from river_amf.keyed.store import Packed, Store
+from river_amf.parameters import Check, integer
+from river_amf.ray.cluster import connect
+from river_amf.ray.shares import Answers, Raised, Rows, Share, state_of
+from river_amf.ray.workers import Task, Worker
+
+_Result = TypeVar("_Result")
+
+_ROW = re.compile(r"row (\d+): ")
+_CHECKS: dict[str, Check] = {
+    "n_workers": integer(1, optional=True),
+    "max_waiting": integer(0),
+    "checkpoint_every": integer(1),
+}
+
+
+class _Sent(NamedTuple):
+    """A block on its way."""
+
+    number: int
+    tasks: dict[int, Task]  # by worker
+    rows: dict[int, NDArray[np.int64]]
+
+
+class DistributedKeyed(Mapping[Any, Any], base.Estimator):
+    """Base of `DistributedKeyedClassifier` and `DistributedKeyedRegressor`."""
+
+    _local: ClassVar[type[Keyed]]  # the same in one process
+
+    def __init__(
+        self,
+        factory: Any,
+        key: Hashable,
+        n_workers: int | None = None,
+        *,
+        max_models: int | None = None,
+        max_bytes: int | None = None,
+        folder: str | os.PathLike[str] | None = None,
+        max_waiting: int = 2,
+        checkpoint_every: int = 100_000,
+    ) -> None:
+        self.factory, self.key = factory, key
+        self.n_workers = n_workers
+        self.max_models, self.max_bytes = max_models, max_bytes
+        self.folder = folder
+        self.max_waiting, self.checkpoint_every = max_waiting, checkpoint_every
+        for name, check in _CHECKS.items():
+            check(name, getattr(self, name))
+        Keyed._checks["folder"]("folder", folder)
+        self._template = self._local(factory, key, max_models=max_models, max_bytes=max_bytes)
+        path = None if folder is None else os.path.abspath(folder)
+        self._store = Store(path, self._template._pool.store.about)
+        self._position = self._store.position
+        self._workers: list[Worker] = []  # made for the first call that needs them
+        self._sent: deque[_Sent] = deque()
+        self._n_blocks = 0
+        self._is_closed = False
+        # All work is done in a thread of its own, in order: so an exception from a signal handler
+        # ends the wait for a call, but not the call.
+        self._thread = ThreadPoolExecutor(1, "river_amf.ray")
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        """Yield parameters for the checks of river."""
+        return cls._local._unit_test_params()
+
+    @property
+    def _multiclass(self) -> bool:
+        return self._template._multiclass
+
+    # ------------------------------------------------------------------------------------ workers
+
+    def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Do something in the thread, once there are workers."""
+        if self._is_closed:
+            raise RuntimeError(f"this {type(self).__name__} has been closed")
+        return self._thread.submit(self._run, call, arguments).result()
+
+    def _run(self, call: Callable[..., _Result], arguments: tuple[Any, ...]) -> _Result:
+        if not self._workers:
+            connect()
+            self._workers = self._started()
+        return call(*arguments)
+
+    def _started(self) -> list[Worker]:
+        """Start the workers, with the models that are in the folder."""
+        n = self.n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        limits = {
+            name: None if limit is None else max(limit // n, 1)
+            for name, limit in (("max_models", self.max_models), ("max_bytes", self.max_bytes))
+        }
+        template = self._template.clone(limits)
+        stored: list[list[Packed]] = [[] for _ in range(n)]
+        for packed in self._store.all():
+            stored[share_of(packed.text, n)].append(packed)
+        return [Worker(Share, state_of(template, own), self.checkpoint_every) for own in stored]
+
+    def _owner(self, text: str) -> int:
+        """Return the number of the worker that a key belongs to."""
+        return share_of(text, len(self._workers))
+
+    def _finish(self, n_left: int) -> None:
+        """Wait until so many blocks are on their way, or raise the first error of the others."""
+        while len(self._sent) > n_left:
+            number, tasks, rows = self._sent.popleft()
+            n_ago = self._n_blocks - number + 1
+            self._results(tasks, rows, f"; it was in the block {n_ago} before")
+
+    def _results(
+        self, tasks: dict[int, Task], rows: dict[int, NDArray[np.int64]], when: str = ""
+    ) -> dict[int, Any]:
+        """Wait for the results of workers, or raise the first error among them."""
+        results = {i: self._workers[i].result(task) for i, task in tasks.items()}
+        for i, result in results.items():
+            if isinstance(result, Raised):
+                raise _placed(result.error, rows.get(i), when)
+        return results
+
+    def _ask_all(self, name: str) -> Iterator[Any]:
+        """Yield what each worker says, once it has learned all blocks."""
+        self._finish(0)
+        for i, worker in enumerate(self._workers):
+            yield self._results({i: worker.ask("do", name)}, {})[i]
+
+    # ------------------------------------------------------------------------------------ samples
+
+    def _one(
+        self,
+        name: str,
+        x: Any,
+        arguments: tuple[Any, ...],
+        options: dict[str, Any],
+        *,
+        learns: bool,
+    ) -> Any:
+        """Call a method for a sample where its key lives."""
+        text, _ = self._template._split(x)
+        return self._submit(self._call_one, name, text, (x, *arguments), options, learns)
+
+    def _call_one(
+        self,
+        name: str,
+        text: str,
+        arguments: tuple[Any, ...],
+        options: dict[str, Any],
+        learns: bool,
+    ) -> Any:
+        self._finish(0)
+        i = self._owner(text)
+        call = ("do", "one", name, arguments, options)
+        worker = self._workers[i]
+        task = worker.tell(*call, n_rows=1) if learns else worker.ask(*call)
+        return self._results({i: task}, {})[i]
+
+    # ------------------------------------------------------------------------------------- blocks
+
+    def _cut(self, X: Any, y: Any = None, w: Any = None) -> Cut:
+        """Read a block, or raise TypeError or ValueError."""
+        frame = frames.read_frame(X)
+        n_rows = len(frame)
+        vector = None if y is None else frames.read_vector("y", y, n_rows)
+        weights = None if w is None else frames.read_weights(w, n_rows)
+        return Cut(frame, vector, weights, *read_groups(frame, self.key))
+
+    def _sendable(self, cut: Cut) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
+        """Return references to the rows of each worker that has any, and their numbers."""
+        owners = np.array([self._owner(text) for text in cut.texts], np.int64)
+        of_rows = owners[cut.codes] if len(owners) else np.zeros(0, np.int64)
+        rows = {int(i): np.flatnonzero(of_rows == i) for i in np.unique(of_rows)}
+        return {i: ray.put(cut.taken(own)) for i, own in rows.items()}, rows
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn from a block of samples, each row where its key lives.
+
+        It returns when the block has been sent, and the workers learn it while the next one is
+        prepared. A block is checked before any of it is learned; forests of this package check
+        their rows too, for which the blocks before have to be learned.
+
+        Parameters
+        ----------
+        X, y, w
+            Features with the keys, labels or targets, and weights, as in
+            `KeyedClassifier.learn_many`.
+
+        Raises
+        ------
+        TypeError, ValueError, OSError
+            As that does. What a river model raises while it learns is raised by a later call, which
+            has then done nothing else.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFClassifier
+        >>> from river_amf.ray import DistributedKeyedClassifier
+        >>> X = pd.DataFrame({"user": ["ann", "bob", "ann"], "price": [1.0, 1.0, 9.0]})
+        >>> with DistributedKeyedClassifier(AMFClassifier(seed=1), "user", n_workers=1) as model:
+        ...     model.learn_many(X, ["buys", "waits", "waits"])
+        ...     model.predict_many(X).tolist()
+        ['buys', 'waits', 'waits']
+        """
+        self._submit(self._learn, self._cut(X, y, w))
+
+    def _learn(self, cut: Cut) -> None:
+        self._finish(self.max_waiting)  # whose errors are of blocks before, so this one is not sent
+        blocks, rows = self._checked(cut)
+        tasks = {
+            i: self._workers[i].tell("do", "learn", block, n_rows=len(rows[i]))
+            for i, block in blocks.items()
+        }
+        self._n_blocks += 1
+        self._sent.append(_Sent(self._n_blocks, tasks, rows))
+
+    def _checked(self, cut: Cut) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
+        """Return what is to be sent of a block, after the models have checked it."""
+        blocks, rows = self._sendable(cut)
+        if cut.texts and self._checks_blocks(cut):
+            tasks = {i: self._workers[i].ask("do", "check", block) for i, block in blocks.items()}
+            self._results(tasks, rows)
+        return blocks, rows
+
+    def _checks_blocks(self, cut: Cut) -> bool:
+        """Whether models may find something wrong with a block before they learn it."""
+        template = self._template
+        may_find = template._takes_key or ways.checks_blocks(template._new(cut.texts[0]))
+        return may_find or cut.w is not None
+
+    def _ask(self, name: str, cut: Cut) -> Answers:
+        """Return what the models say of their rows, in the order of the first of these."""
+        self._finish(0)
+        blocks, rows = self._sendable(cut)
+        tasks = {i: self._workers[i].ask("do", "ask", name, block) for i, block in blocks.items()}
+        return self._joined(self._results(tasks, rows), rows)
+
+    def _ask_and_learn(self, name: str, cut: Cut) -> Answers:
+        """Return what the models say of each row before they learn it."""
+        self._finish(0)
+        blocks, rows = self._checked(cut)
+        tasks = {
+            i: self._workers[i].tell("do", "ask_and_learn", name, block, n_rows=len(rows[i]))
+            for i, block in blocks.items()
+        }
+        return self._joined(self._results(tasks, rows), rows)
+
+    @staticmethod
+    def _joined(results: dict[int, Answers], rows: dict[int, NDArray[np.int64]]) -> Answers:
+        """Return the answers of all workers, with the rows of the whole block."""
+        parts = [(rows[i][own], answers) for i, of in results.items() for own, answers in of]
+        return sorted(parts, key=lambda part: int(part[0][0]))
+
+    # -------------------------------------------------------------------------------------- models
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return a copy of the model of a key, or raise KeyError if there is none."""
+        model = self._submit(self._call_one, "get", text_of(key), (key,), {}, False)
+        if model is None:
+            raise KeyError(key)
+        return model
+
+    def __delitem__(self, key: Any) -> None:
+        """Forget the model of a key, or raise KeyError if there is none."""
+        self._submit(self._forget, key)
+
+    def _forget(self, key: Any) -> None:
+        text = text_of(key)
+        self._call_one("__delitem__", text, (key,), {}, True)
+        self._store.remove(text)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            text = text_of(key)
+        except (TypeError, ValueError):
+            return False
+        return bool(self._submit(self._call_one, "__contains__", text, (key,), {}, False))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the keys that have a model, in no particular order."""
+        lists = self._submit(lambda: [*self._ask_all("texts")])
+        return (key_of(text) for texts in lists for text in texts)
+
+    def __len__(self) -> int:
+        """Return the number of keys that have a model."""
+        return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        """Return True, as a model without keys is still a model."""
+        return True
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    @property
+    def n_in_memory(self) -> int:
+        """Number of models in the memory of the workers.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> from river_amf.ray import DistributedKeyedClassifier
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
+        ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
+        ...     model.n_in_memory
+        1
+        """
+        return sum(n for n, _ in self._submit(lambda: [*self._ask_all("sizes")]))
+
+    @property
+    def memory_usage(self) -> int:
+        """Memory used by the models in the memory of the workers, in bytes.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> from river_amf.ray import DistributedKeyedClassifier
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
+        ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
+        ...     10_000 < model.memory_usage < 200_000
+        True
+        """
+        return sum(n for _, n in self._submit(lambda: [*self._ask_all("sizes")]))
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        return self.memory_usage
+
+    def gather(self) -> Any:
+        """Return a model of one process with all models, in a temporary folder.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> from river_amf.ray import DistributedKeyedClassifier
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
+        ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
+        ...     gathered = model.gather()
+        >>> gathered.predict_one({"user": "ann", "price": 4.0})
+        'buys'
+        """
+        stored = [packed for own in self._submit(lambda: [*self._ask_all("all")]) for packed in own]
+        state = self._template._holding(stored)
+        state["_pool"]["position"] = self._position
+        model = self._local.__new__(self._local)
+        model.__setstate__(state)
+        return model
+
+    # -------------------------------------------------------------------------------------- folder
+
+    @property
+    def position(self) -> Any:
+        """What was noted with the last `flush`, or None.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> from river_amf.ray import DistributedKeyedClassifier
+        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
+        ...     model.flush(position={"offset": 17})
+        ...     model.position
+        {'offset': 17}
+        """
+        return self._position
+
+    def flush(self, position: Any = None) -> None:
+        """Write all models that have changed to the folder, to be found there by the next process.
+
+        All of them at once, those of all workers: see `KeyedClassifier.flush`.
+
+        Parameters
+        ----------
+        position
+            Where the stream is, such as an offset: anything that JSON can hold.
+
+        Raises
+        ------
+        OSError
+            If the folder cannot be written. It then holds the last flush, and nothing is lost.
+        TypeError, ValueError
+            If a model cannot be pickled, or `position` is no JSON.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from river_amf import AMFClassifier
+        >>> from river_amf.keyed import KeyedClassifier
+        >>> from river_amf.ray import DistributedKeyedClassifier
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     forest = AMFClassifier()
+        ...     with DistributedKeyedClassifier(forest, "user", 1, folder=folder) as model:
+        ...         model.learn_one({"user": "ann", "price": 3.0}, "buys")
+        ...         model.flush(position=1)
+        ...     with KeyedClassifier(forest, "user", folder=folder) as model:  # in one process
+        ...         list(model), model.position
+        (['ann'], 1)
+        """
+        self._submit(self._flush, position)
+
+    def _flush(self, position: Any) -> None:
+        self._finish(0)
+        if self._store.folder is None:
+            json.dumps(position, allow_nan=False)
+        else:
+            changed = (packed for own in self._ask_all("changes") for packed in own)
+            self._store.flush(changed, position)
+            tasks = {i: worker.tell("do", "flushed") for i, worker in enumerate(self._workers)}
+            self._results(tasks, {})
+        self._position = position
+
+    def close(self) -> None:
+        """End the workers and release the folder; what has not been flushed is lost.
+
+        A `with` statement flushes at its end, with the last position, and then closes; if an error
+        ends it, it closes only.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> from river_amf.ray import DistributedKeyedClassifier
+        >>> model = DistributedKeyedClassifier(AMFClassifier(), "user")
+        >>> model.close()
+        >>> model.learn_one({"user": "ann", "price": 3.0}, "buys")
+        Traceback (most recent call last):
+        RuntimeError: this DistributedKeyedClassifier has been closed
+        """
+        if not self._is_closed:
+            self._is_closed = True
+            self._thread.submit(self._end).result()
+            self._thread.shutdown()
+
+    def _end(self) -> None:
+        for worker in self._workers:
+            worker.kill()
+        self._workers = []
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None and not self._is_closed:
+                self.flush(self._position)
+        finally:
+            self.close()
+
+    def clone(
+        self, new_params: dict[str, Any] | None = None, include_attributes: bool = False
+    ) -> Self:
+        """Return an object with the same parameters but the folder, and no models, as in river.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> from river_amf.ray import DistributedKeyedClassifier
+        >>> DistributedKeyedClassifier(AMFClassifier(), "user").clone({"key": "shop"}).key
+        'shop'
+        """
+        return super().clone({"folder": None} | (new_params or {}), include_attributes=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        raise TypeError(
+            f"a {type(self).__name__} cannot be copied or pickled; what it gathers can: gather()"
+        )
+
+
+class Cut(NamedTuple):
+    """A block, and which rows have which key."""
+
+    frame: Any
+    y: Any
+    w: NDArray[np.float64] | None
+    texts: list[str]
+    codes: NDArray[np.int64]
+
+    def taken(self, rows: NDArray[np.int64]) -> Rows:
+        """Return some of the rows."""
+        native = self.frame.to_native()
+        is_pandas = isinstance(native, pd.DataFrame)
+        X = native.take(rows) if is_pandas else self.frame[rows].to_native()
+        y: Any = None
+        if isinstance(self.y, pd.Series):
+            y = self.y.take(rows)
+        elif isinstance(self.y, np.ndarray):
+            y = self.y[rows]
+        elif self.y is not None:
+            y = [self.y[row] for row in rows.tolist()]
+        return Rows(X, y, None if self.w is None else self.w[rows])
+
+
+def _placed(error: Exception, rows: NDArray[np.int64] | None, when: str) -> Exception:
+    """Return an error that counts rows as the whole block does, and says which block it was."""
+    text = str(error)
+    found = _ROW.match(text)
+    if found is not None and rows is not None:
+        text = f"row {rows[int(found[1])]}: {text[found.end() :]}"
+    if type(error) not in (TypeError, ValueError):
+        if when:
+            error.add_note(when.removeprefix("; "))
+        return error
+    placed = type(error)(text + when)
+    for note in getattr(error, "__notes__", ()):
+        placed.add_note(note)
+    return placed
