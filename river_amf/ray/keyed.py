@@ -7,7 +7,6 @@ import os
 import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
@@ -24,8 +23,9 @@ from river_amf.keyed.models import Keyed
 from river_amf.keyed.routing import read_groups
 from river_amf.keyed.store import Packed, Store
 from river_amf.parameters import Check, integer
-from river_amf.ray.cluster import connect
+from river_amf.ray.cluster import n_cpus
 from river_amf.ray.shares import Answers, Raised, Rows, Share, state_of
+from river_amf.ray.team import Team
 from river_amf.ray.workers import Task, Worker
 
 _Result = TypeVar("_Result")
@@ -75,13 +75,9 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         path = None if folder is None else os.path.abspath(folder)
         self._store = Store(path, self._template._pool.store.about)
         self._position = self._store.position
-        self._workers: list[Worker] = []  # made for the first call that needs them
+        self._team = Team(type(self).__name__)
         self._sent: deque[_Sent] = deque()
         self._n_blocks = 0
-        self._is_closed = False
-        # All work is done in a thread of its own, in order: so an exception from a signal handler
-        # ends the wait for a call, but not the call.
-        self._thread = ThreadPoolExecutor(1, "river_amf.ray")
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -96,19 +92,15 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
 
     def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Do something in the thread, once there are workers."""
-        if self._is_closed:
-            raise RuntimeError(f"this {type(self).__name__} has been closed")
-        return self._thread.submit(self._run, call, arguments).result()
+        return self._team.do(self._started, call, *arguments)
 
-    def _run(self, call: Callable[..., _Result], arguments: tuple[Any, ...]) -> _Result:
-        if not self._workers:
-            connect()
-            self._workers = self._started()
-        return call(*arguments)
+    @property
+    def _workers(self) -> list[Worker]:
+        return self._team.workers
 
     def _started(self) -> list[Worker]:
         """Start the workers, with the models that are in the folder."""
-        n = self.n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        n = self.n_workers or n_cpus()
         limits = {
             name: None if limit is None else max(limit // n, 1)
             for name, limit in (("max_models", self.max_models), ("max_bytes", self.max_bytes))
@@ -445,16 +437,10 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         Traceback (most recent call last):
         RuntimeError: this DistributedKeyedClassifier has been closed
         """
-        if not self._is_closed:
-            self._is_closed = True
-            self._thread.submit(self._end).result()
-            self._thread.shutdown()
-
-    def _end(self) -> None:
-        for worker in self._workers:
-            worker.kill()
-        self._workers = []
-        self._store.close()
+        try:
+            self._team.close()
+        finally:
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -466,7 +452,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if kind is None and not self._is_closed:
+            if kind is None and not self._team.is_closed:
                 self.flush(self._position)
         finally:
             self.close()

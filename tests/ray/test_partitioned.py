@@ -125,6 +125,18 @@ def test_what_only_a_worker_can_find_reaches_the_caller_with_its_row():
         assert forest.predict_one({"win": 1}) == "spam"
 
 
+def test_a_call_that_raises_the_error_of_another_block_does_nothing_else():
+    with PartitionedForest(WORDS["words"], n_workers=2, max_waiting=1) as forest:
+        forest.learn_many(pd.DataFrame({"win": [1, 1, 2, 1]}), ["spam"] * 4)
+        X = pd.DataFrame({"win": [1, 1, 1, "prize"]}, dtype=object)
+        forest.learn_many(X, ["spam"] * 4)
+        with pytest.raises(ValueError, match=r"^row 3: .*; it was in the block 1 before$"):
+            forest.learn_many(X[:2], ["new"] * 2)
+        assert set(forest.predict_proba_one({"win": 1})) == {"spam"}
+        forest.learn_many(X[:2], ["new"] * 2)
+        assert set(forest.predict_proba_one({"win": 1})) == {"spam", "new"}
+
+
 @pytest.mark.parametrize("checkpoint_every", [30, 100_000])
 def test_a_worker_that_dies_is_started_anew_as_it_was(checkpoint_every):
     X, y, w = labelled(300)

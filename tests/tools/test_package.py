@@ -36,6 +36,7 @@ LAYERS = [
     {"plot", "ray", "sklearn"},
     {"ray.distributed", "ray.keyed", "ray.partitioned"},
     {"ray.engine", "ray.shares"},
+    {"ray.team"},
     {"ray.cluster", "ray.workers"},
     {"sklearn.classifiers", "sklearn.regressors"},
     {"sklearn.forests"},
