@@ -1,36 +1,34 @@
-"""A model for each key, over Ray's actors: each of them has the models of some keys."""
+"""What the classifier and the regressor with a model for each key over Ray have in common."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
-import pandas as pd
 import ray
 from numpy.typing import NDArray
 from river import base
 
 from river_amf import frames
-from river_amf.keyed import KeyedClassifier, KeyedRegressor, ways
+from river_amf.keyed import ways
 from river_amf.keyed.keys import key_of, share_of, text_of
 from river_amf.keyed.models import Keyed
 from river_amf.keyed.routing import read_groups
 from river_amf.keyed.store import Packed, Store
 from river_amf.parameters import Check, integer
 from river_amf.ray.cluster import n_cpus
-from river_amf.ray.shares import Answers, Raised, Rows, Share, state_of
+from river_amf.ray.cuts import Cut, placed
+from river_amf.ray.shares import Answers, Raised, Share, state_of
 from river_amf.ray.team import Team
 from river_amf.ray.workers import Task, Worker
 
 _Result = TypeVar("_Result")
 
-_ROW = re.compile(r"row (\d+): ")
 _CHECKS: dict[str, Check] = {
     "n_workers": integer(1, optional=True),
     "max_waiting": integer(0),
@@ -129,7 +127,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         results = {i: self._workers[i].result(task) for i, task in tasks.items()}
         for i, result in results.items():
             if isinstance(result, Raised):
-                raise _placed(result.error, rows.get(i), when)
+                raise placed(result.error, rows.get(i), when)
         return results
 
     def _ask_all(self, name: str) -> Iterator[Any]:
@@ -170,15 +168,15 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
 
     # ------------------------------------------------------------------------------------- blocks
 
-    def _cut(self, X: Any, y: Any = None, w: Any = None) -> _Cut:
+    def _cut(self, X: Any, y: Any = None, w: Any = None) -> Cut:
         """Read a block, or raise TypeError or ValueError."""
         frame = frames.read_frame(X)
         n_rows = len(frame)
         vector = None if y is None else frames.read_vector("y", y, n_rows)
         weights = None if w is None else frames.read_weights(w, n_rows)
-        return _Cut(frame, vector, weights, *read_groups(frame, self.key))
+        return Cut(frame, vector, weights, *read_groups(frame, self.key))
 
-    def _sendable(self, cut: _Cut) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
+    def _sendable(self, cut: Cut) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
         """Return references to the rows of each worker that has any, and their numbers."""
         owners = np.array([self._owner(text) for text in cut.texts], np.int64)
         of_rows = owners[cut.codes] if len(owners) else np.zeros(0, np.int64)
@@ -217,7 +215,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         """
         self._submit(self._learn, self._cut(X, y, w))
 
-    def _learn(self, cut: _Cut) -> None:
+    def _learn(self, cut: Cut) -> None:
         self._finish(self.max_waiting)  # whose errors are of blocks before, so this one is not sent
         blocks, rows = self._checked(cut)
         tasks = {
@@ -227,7 +225,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         self._n_blocks += 1
         self._sent.append(_Sent(self._n_blocks, tasks, rows))
 
-    def _checked(self, cut: _Cut) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
+    def _checked(self, cut: Cut) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
         """Return what is to be sent of a block, after the models have checked it."""
         blocks, rows = self._sendable(cut)
         if cut.texts and self._checks_blocks(cut):
@@ -235,20 +233,20 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
             self._results(tasks, rows)
         return blocks, rows
 
-    def _checks_blocks(self, cut: _Cut) -> bool:
+    def _checks_blocks(self, cut: Cut) -> bool:
         """Whether models may find something wrong with a block before they learn it."""
         template = self._template
         may_find = template._takes_key or ways.checks_blocks(template._new(cut.texts[0]))
         return may_find or cut.w is not None
 
-    def _ask(self, name: str, cut: _Cut) -> Answers:
+    def _ask(self, name: str, cut: Cut) -> Answers:
         """Return what the models say of their rows, in the order of the first of these."""
         self._finish(0)
         blocks, rows = self._sendable(cut)
         tasks = {i: self._workers[i].ask("do", "ask", name, block) for i, block in blocks.items()}
         return self._joined(self._results(tasks, rows), rows)
 
-    def _ask_and_learn(self, name: str, cut: _Cut) -> Answers:
+    def _ask_and_learn(self, name: str, cut: Cut) -> Answers:
         """Return what the models say of each row before they learn it."""
         self._finish(0)
         blocks, rows = self._checked(cut)
@@ -475,298 +473,3 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         raise TypeError(
             f"a {type(self).__name__} cannot be copied or pickled; what it gathers can: gather()"
         )
-
-
-class _Cut(NamedTuple):
-    """A block, and which rows have which key."""
-
-    frame: Any
-    y: Any
-    w: NDArray[np.float64] | None
-    texts: list[str]
-    codes: NDArray[np.int64]
-
-    def taken(self, rows: NDArray[np.int64]) -> Rows:
-        """Return some of the rows."""
-        native = self.frame.to_native()
-        is_pandas = isinstance(native, pd.DataFrame)
-        X = native.take(rows) if is_pandas else self.frame[rows].to_native()
-        y: Any = None
-        if isinstance(self.y, pd.Series):
-            y = self.y.take(rows)
-        elif isinstance(self.y, np.ndarray):
-            y = self.y[rows]
-        elif self.y is not None:
-            y = [self.y[row] for row in rows.tolist()]
-        return Rows(X, y, None if self.w is None else self.w[rows])
-
-
-def _placed(error: Exception, rows: NDArray[np.int64] | None, when: str) -> Exception:
-    """Return an error that counts rows as the whole block does, and says which block it was."""
-    text = str(error)
-    found = _ROW.match(text)
-    if found is not None and rows is not None:
-        text = f"row {rows[int(found[1])]}: {text[found.end() :]}"
-    if type(error) not in (TypeError, ValueError):
-        if when:
-            error.add_note(when.removeprefix("; "))
-        return error
-    placed = type(error)(text + when)
-    for note in getattr(error, "__notes__", ()):
-        placed.add_note(note)
-    return placed
-
-
-class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
-    """`KeyedClassifier` over several processes, on one machine or many.
-
-    Each worker, a Ray actor, has the models of some keys: a hash of the key, which is the same in
-    every process, says which. The rows of a block go where their keys live, and the answers come
-    back in their order. All predictions and models are those of `KeyedClassifier`, whatever the
-    number of workers. It pays for blocks of some hundred rows or more; a single sample takes one
-    or two milliseconds.
-
-    A worker that dies is started anew as it was, from its last checkpoint and the rows since; the
-    call that needs it takes longer, and nothing else changes. For the death of this process there
-    is `folder`, with `flush`.
-
-    Parameters
-    ----------
-    factory, key
-        As in `KeyedClassifier`. Models have to be picklable.
-    n_workers
-        Number of workers. With `None`, as many as Ray has CPUs.
-    max_models, max_bytes
-        As in `KeyedClassifier`, shared out evenly among the workers, each of which moves models to
-        a temporary folder on its machine. At least one model stays in each.
-    folder
-        Where `flush` writes to, on this machine: the folder of a `KeyedClassifier`, which either
-        of them goes on with, whatever the number of workers. They are all read at the first call.
-    max_waiting
-        Number of blocks that may be on their way to the workers when the next one is accepted.
-    checkpoint_every
-        Number of rows that a worker learns between two checkpoints, which hold all of its models.
-        The rows since the last one are kept in Ray's object store.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from river import linear_model, preprocessing
-    >>> from river_amf.ray import DistributedKeyedClassifier
-
-    >>> X = pd.DataFrame({"user": ["ann", "bob"] * 100, "price": range(200)})
-    >>> y = (X["price"] < 100) == (X["user"] == "ann")
-    >>> scaled = preprocessing.StandardScaler() | linear_model.LogisticRegression()
-    >>> with DistributedKeyedClassifier(scaled, "user", n_workers=2) as model:
-    ...     for start in range(0, 200, 20):
-    ...         model.learn_many(X[start : start + 20], y[start : start + 20])
-    ...     model.predict_many(pd.DataFrame({"user": ["ann", "bob"], "price": 10})).tolist()
-    [True, False]
-
-    """
-
-    _local = KeyedClassifier
-
-    def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = 1.0, **kwargs: Any) -> None:
-        """Learn from one sample, with the model of its key, as in `KeyedClassifier.learn_one`.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
-        ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
-        ...     list(model)
-        ['ann']
-        """
-        self._one("learn_one", x, (y, w), kwargs, learns=True)
-
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Predict the label of a sample, as in `KeyedClassifier.predict_one`.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
-        ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
-        ...     model.predict_one({"user": "ann"})
-        'buys'
-        """
-        return self._one("predict_one", x, (), kwargs, learns=False)
-
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
-        """Predict the probability of each label, as in `KeyedClassifier.predict_proba_one`.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
-        ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
-        ...     model.predict_proba_one({"user": "ann"})
-        {'buys': 1.0}
-        """
-        proba: dict[Any, float] = self._one("predict_proba_one", x, (), kwargs, learns=False)
-        return proba
-
-    def predict_many(self, X: Any) -> Any:
-        """Predict the label of each row, as in `KeyedClassifier.predict_many`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from river_amf import AMFClassifier
-        >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
-        ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
-        ...     model.predict_many(pd.DataFrame({"user": ["bob", "ann"]})).tolist()
-        [None, 'buys']
-        """
-        cut = self._cut(X)
-        labels: list[Any] = [None] * len(cut.codes)
-        for rows, answers in self._submit(self._ask, "predict", cut):
-            for row, answer in zip(rows.tolist(), answers, strict=True):
-                labels[row] = answer
-        return frames.label_series(cut.frame, labels, np.arange(len(labels)))
-
-    def predict_proba_many(self, X: Any) -> Any:
-        """Predict the probability of each label, as in `KeyedClassifier.predict_proba_many`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from river_amf import AMFClassifier
-        >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
-        ...     model.learn_one({"user": "ann", "price": 3.0}, "buys")
-        ...     model.predict_proba_many(pd.DataFrame({"user": ["bob", "ann"]}))
-           buys
-        0   NaN
-        1   1.0
-        """
-        cut = self._cut(X)
-        return self._table(cut, self._submit(self._ask, "predict_proba", cut))
-
-    def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
-        """Predict each row and then learn it, before the next one.
-
-        As in `KeyedClassifier.predict_proba_then_learn_many`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from river_amf import AMFClassifier
-        >>> from river_amf.ray import DistributedKeyedClassifier
-        >>> X = pd.DataFrame({"user": ["ann", "bob", "ann"], "price": [1.0, 1.0, 9.0]})
-        >>> with DistributedKeyedClassifier(AMFClassifier(), "user", n_workers=1) as model:
-        ...     model.predict_proba_then_learn_many(X, ["buys", "waits", "waits"])
-           buys  waits
-        0   NaN    NaN
-        1   NaN    NaN
-        2   1.0    0.0
-        """
-        cut = self._cut(X, y, w)
-        frames.check_column_names(cut.frame, [], y)
-        return self._table(cut, self._submit(self._ask_and_learn, "predict_proba_then_learn", cut))
-
-    @staticmethod
-    def _table(cut: _Cut, parts: Answers) -> Any:
-        labels, values = ways.joined(parts, len(cut.codes))
-        return frames.proba_frame(cut.frame, labels, values)
-
-
-class DistributedKeyedRegressor(DistributedKeyed, base.MiniBatchRegressor):
-    """`KeyedRegressor` over several processes, on one machine or many.
-
-    It is `DistributedKeyedClassifier` for numbers.
-
-    Parameters
-    ----------
-    factory, key, n_workers, max_models, max_bytes, folder, max_waiting, checkpoint_every
-        As in `DistributedKeyedClassifier`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from river_amf import AMFRegressor
-    >>> from river_amf.ray import DistributedKeyedRegressor
-
-    >>> X = pd.DataFrame({"shop": ["north", "south"] * 50, "day": [i % 7 for i in range(100)]})
-    >>> with DistributedKeyedRegressor(AMFRegressor(seed=1), "shop", n_workers=1) as model:
-    ...     model.learn_many(X, [10.0, 99.0] * 50)
-    ...     model.predict_many(X[:2]).tolist()
-    [10.0, 99.0]
-
-    """
-
-    _local = KeyedRegressor
-
-    def learn_one(self, x: dict[Any, Any], y: float, w: float = 1.0, **kwargs: Any) -> None:
-        """Learn from one sample, with the model of its key, as in `KeyedRegressor.learn_one`.
-
-        Examples
-        --------
-        >>> from river_amf import AMFRegressor
-        >>> from river_amf.ray import DistributedKeyedRegressor
-        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=1) as model:
-        ...     model.learn_one({"shop": "north", "day": 3}, 10.0)
-        ...     list(model)
-        ['north']
-        """
-        self._one("learn_one", x, (y, w), kwargs, learns=True)
-
-    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Predict the target of a sample, as in `KeyedRegressor.predict_one`.
-
-        Examples
-        --------
-        >>> from river_amf import AMFRegressor
-        >>> from river_amf.ray import DistributedKeyedRegressor
-        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=1) as model:
-        ...     model.learn_one({"shop": "north", "day": 3}, 10.0)
-        ...     model.predict_one({"shop": "north", "day": 4})
-        10.0
-        """
-        return self._one("predict_one", x, (), kwargs, learns=False)
-
-    def predict_many(self, X: Any) -> Any:
-        """Predict the target of each row, as in `KeyedRegressor.predict_many`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from river_amf import AMFRegressor
-        >>> from river_amf.ray import DistributedKeyedRegressor
-        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=1) as model:
-        ...     model.learn_one({"shop": "north", "day": 3}, 10.0)
-        ...     model.predict_many(pd.DataFrame({"shop": ["south", "north"]})).tolist()
-        [0.0, 10.0]
-        """
-        cut = self._cut(X)
-        return self._series(cut, self._submit(self._ask, "predict", cut))
-
-    def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
-        """Predict each row and then learn it, before the next one.
-
-        As in `KeyedRegressor.predict_then_learn_many`.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from river_amf import AMFRegressor
-        >>> from river_amf.ray import DistributedKeyedRegressor
-        >>> X = pd.DataFrame({"shop": ["north", "south", "north"], "day": [1, 1, 2]})
-        >>> with DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=1) as model:
-        ...     model.predict_then_learn_many(X, [10.0, 99.0, 11.0]).tolist()
-        [0.0, 0.0, 10.0]
-        """
-        cut = self._cut(X, y, w)
-        return self._series(cut, self._submit(self._ask_and_learn, "predict_then_learn", cut))
-
-    @staticmethod
-    def _series(cut: _Cut, parts: Answers) -> Any:
-        numbers = np.zeros(len(cut.codes))
-        for rows, answers in parts:
-            numbers[rows] = answers
-        return frames.number_series(cut.frame, numbers)
