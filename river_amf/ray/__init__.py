@@ -1,4 +1,4 @@
-"""Forests over several processes or machines, with Ray 2.40 or later.
+"""Forests over several processes or machines, with Ray 2.51 or later.
 
 The classes find Ray by `connect`. Nothing else in river_amf imports this package.
 """
@@ -9,7 +9,7 @@ try:
     from ray import remote as _remote  # noqa: F401  a folder of this name is not Ray
 except ImportError as error:
     raise ImportError(
-        'river_amf.ray needs Ray 2.40 or later: pip install "ray>=2.40"', name="ray"
+        'river_amf.ray needs Ray 2.51 or later: pip install "ray>=2.51"', name="ray"
     ) from error
 
 from river_amf.ray.cluster import connect

@@ -33,7 +33,6 @@ from defaults import DATA
 from streams import available, load
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, cutting, frames
-from river_amf import ray as over_ray
 from river_amf.engine import Engine
 from river_amf.hub import Hub
 from river_amf.shards import Shard
@@ -46,6 +45,13 @@ KILLS, KILL_ROWS = 10, 100_000
 
 Frame = tuple[pd.DataFrame, pd.Series]
 Run = Callable[[Any, pd.DataFrame, pd.Series], object]
+
+
+def over_ray() -> Any:
+    """Return the package that needs Ray; the help of this script does not."""
+    from river_amf import ray
+
+    return ray
 
 
 def learn(model: Any, X: pd.DataFrame, y: pd.Series) -> None:
@@ -84,7 +90,7 @@ def seconds(model: Any, way: Run, frame: Frame, size: int) -> float:
     start = time.perf_counter()
     for X, y in others:
         way(model, X, y)
-    if isinstance(model, over_ray.DistributedForest):
+    if isinstance(model, over_ray().DistributedForest):
         model.predict_many(frame[0][:1])  # waits for what is on its way
     return time.perf_counter() - start
 
@@ -102,7 +108,7 @@ def in_turn(
         times["one"].append(seconds(model(), way, frame, size))
         times["two threads"].append(seconds(model(2), way, frame, size))
         for name, n_workers in (("one worker", 1), ("two", 2)):
-            with over_ray.DistributedForest(model(), n_workers, block_size=size) as forest_:
+            with over_ray().DistributedForest(model(), n_workers, block_size=size) as forest_:
                 times[name].append(seconds(forest_, way, frame, size))
     one = times.pop("one")
     ratios = {
@@ -142,7 +148,7 @@ def row(forest: str, n_trees: int, name: str, frame: Frame, size: int, repeats: 
         share = ""
         if way is predict_then_learn:
             n_rows = len(frame[0])
-            with over_ray.DistributedForest(
+            with over_ray().DistributedForest(
                 FORESTS[forest](n_estimators=n_trees, seed=1), 2, block_size=size
             ) as model:
                 whole = seconds(model, way, frame, size)
@@ -191,7 +197,7 @@ class Killer(threading.Thread):
 def timed(one: Any, frame: Frame, calm: float | None, seed: int) -> tuple[Any, float, int]:
     """Learn a stream with two workers; return the model, the seconds, and the number of kills."""
     start = time.perf_counter()
-    with over_ray.DistributedForest(one, 2, checkpoint_every=20_000) as forest:
+    with over_ray().DistributedForest(one, 2, checkpoint_every=20_000) as forest:
         killer = Killer(forest, calm or 0.0, seed)
         if calm is not None:
             killer.start()
@@ -247,7 +253,7 @@ def main(argv: list[str] | None = None) -> int:
     parts = command.parts_left(arguments.parts, STREAMS_OF, there)
     if not parts:
         return 1
-    over_ray.connect()
+    over_ray().connect()
     missed: list[str] = []
     for part in parts:
         if part == "kills":

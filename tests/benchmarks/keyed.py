@@ -11,6 +11,7 @@ tenth after the first 10,000 keys, or if any model differs. It needs no stream o
 `--data`.
 """
 
+import concurrent.futures
 import hashlib
 import multiprocessing
 import time
@@ -107,8 +108,8 @@ def digest_of(model):
     return digest.hexdigest()
 
 
-def visit(name, limit, results):
-    """Let each key learn ten samples in two rounds; report memory along the way."""
+def visit(name, limit):
+    """Let each key learn ten samples in two rounds; return memory and time."""
     factory, n_keys, _ = MODELS[name]
     model = KeyedClassifier(factory, "user", max_models=limit)
     rng = np.random.default_rng(SEED)
@@ -122,7 +123,7 @@ def visit(name, limit, results):
                 model.learn_one({"user": key, **x}, x["a"] > 0)
     seconds = time.perf_counter() - start
     last = resident()
-    results.put((first, last, seconds / (10 * n_keys) * 1e6, digest_of(model)))
+    return first, last, seconds / (10 * n_keys) * 1e6, digest_of(model)
 
 
 def memory():
@@ -133,13 +134,9 @@ def memory():
     for name, (_, n_keys, few) in MODELS.items():
         digests = []
         for limit in (few, None):
-            results = multiprocessing.get_context("spawn").Queue()
-            process = multiprocessing.get_context("spawn").Process(
-                target=visit, args=(name, limit, results)
-            )
-            process.start()
-            first, last, microseconds, digest = results.get()
-            process.join()
+            spawn = multiprocessing.get_context("spawn")  # a fork would begin with our memory
+            with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as process:
+                first, last, microseconds, digest = process.submit(visit, name, limit).result()
             digests.append(digest)
             print(
                 f"| {name} | {n_keys} | {limit or 'all'} | {first:.0f} | {last:.0f} |"

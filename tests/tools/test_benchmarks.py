@@ -18,6 +18,7 @@ SHARED = ROOT.parent / "shared" / "data"
 
 SCRIPTS = (
     "calls",
+    "cluster",
     "costs",
     "defaults",
     "drift",
@@ -368,6 +369,7 @@ def test_all_scripts_are_tested():
 @pytest.mark.parametrize(
     ("words", "missing"),
     [
+        ("cluster figures --streams letter", ["letter"]),
         ("costs --streams elec2", ["elec2"]),
         ("defaults --streams elec2,car", ["elec2", "car"]),
         ("drift --again AMF --streams elec2", ["elec2"]),

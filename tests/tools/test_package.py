@@ -72,6 +72,7 @@ LAYERS = [
     {"keyed"},
     {"keyed.classifier", "keyed.regressor"},
     {"keyed.models"},
+    {"keyed.keeping"},
     {"keyed.pool", "keyed.ways"},
     {"keyed.parcels", "keyed.routing", "keyed.store"},
     {"keyed.keys"},
