@@ -14,7 +14,8 @@ except ImportError as error:
 
 from river_amf.ray.cluster import connect
 from river_amf.ray.distributed import DistributedForest
-from river_amf.ray.keyed import DistributedKeyedClassifier, DistributedKeyedRegressor
+from river_amf.ray.keyed_classifier import DistributedKeyedClassifier
+from river_amf.ray.keyed_regressor import DistributedKeyedRegressor
 from river_amf.ray.partitioned import PartitionedForest
 
 __all__ = [

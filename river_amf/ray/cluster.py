@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from ray._private import ray_constants
 # was made for macOS and Windows, where that is the default, and works on Linux too.
 _ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 _LOOPBACK = ("127.0.0.1", "::1")
+_LOCK = threading.Lock()  # Ray may be started but once
 
 
 def connect() -> None:
@@ -38,12 +40,18 @@ def connect() -> None:
     True
 
     """
-    if ray.is_initialized():
-        return
-    if os.environ.get("RAY_ADDRESS", "") in ("", "local"):
-        start_here()
-    else:
-        ray.init(logging_level="WARNING")
+    with _LOCK:
+        if ray.is_initialized():
+            return
+        if os.environ.get("RAY_ADDRESS", "") in ("", "local"):
+            start_here()
+        else:
+            ray.init(logging_level="WARNING")
+
+
+def n_cpus() -> int:
+    """Return how many CPUs Ray has, and 1 if it has none."""
+    return max(int(ray.cluster_resources().get("CPU", 1)), 1)
 
 
 def start_here(**options: Any) -> None:

@@ -54,8 +54,9 @@ class DistributedForest(Forest):
         Ray's object store.
     checkpoint_folder
         Where checkpoints of workers are written, a folder that all machines share. With `None`,
-        they are kept in the object store of this machine. They serve this object only; they are
-        pickles, so whoever can write to the folder can run code.
+        they are kept in the object store of this machine. They serve this object only, and `close`
+        removes them; other forests may use the same folder. They are pickles, so whoever can write
+        to the folder can run code.
 
     Raises
     ------

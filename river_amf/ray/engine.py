@@ -1,7 +1,6 @@
 """The engine of a distributed forest: a hub here, and its shards wherever Ray puts them.
 
-To the forest it is what an `Engine` is. All its work is done in a thread of its own, in order: so
-an exception from a signal handler ends the wait for a call, but not the call.
+To the forest it is what an `Engine` is.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,7 +26,8 @@ from river_amf.kinds import as_dict
 from river_amf.layout import LOWER, UPPER
 from river_amf.locks import ModelLock
 from river_amf.pieces import HeardBlock, HeardRows, Table, Votes
-from river_amf.ray.cluster import connect
+from river_amf.ray.cluster import n_cpus
+from river_amf.ray.team import Team
 from river_amf.ray.workers import Task, Worker
 from river_amf.settings import Parameters, has_words
 from river_amf.shards import Shard, gathered
@@ -117,12 +116,10 @@ class DistributedEngine:
         self._parameters = parameters  # of the shards: with a seed
         self._options = options
         self._hub = Hub.of_whole(whole)
-        self._workers: list[Worker] = []
+        self._team = Team("DistributedForest")
         self._sent: deque[Sent] = deque()
         self._gathered: Engine | None = None
         self._broken: BaseException | None = None
-        self._is_closed = False
-        self._thread = ThreadPoolExecutor(1, "river_amf.ray")
 
     # What a forest asks of its engine
 
@@ -232,16 +229,17 @@ class DistributedEngine:
 
     def close(self) -> None:
         """End all workers."""
-        if not self._is_closed:
-            self._submit(self._close)
-            self._thread.shutdown()
+        self._team.close()
 
     # What its thread does
 
     def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        if self._is_closed:
-            raise RuntimeError("this DistributedForest has been closed")
-        return self._thread.submit(self._run, call, arguments).result()
+        result: _Result = self._team.do(self._started, self._run, call, arguments)
+        return result
+
+    @property
+    def _workers(self) -> list[Worker]:
+        return self._team.workers
 
     def _run(self, call: Callable[..., _Result], arguments: tuple[Any, ...]) -> _Result:
         if self._broken is not None:
@@ -249,20 +247,20 @@ class DistributedEngine:
                 "an earlier block could not be learned, so this DistributedForest is of no use any "
                 f"more; load its last checkpoint: {self._broken}"
             ) from self._broken
-        if self._whole is not None:
-            self._start(self._whole)
         return call(*arguments)
 
-    def _start(self, whole: Engine) -> None:
-        """Send the shards to their workers."""
-        connect()
+    def _started(self) -> list[Worker]:
+        """Return workers that have the shards."""
+        whole: Engine = self._whole  # type: ignore[assignment]
+        workers = []
         n_trees = self._parameters.n_estimators
-        n_workers = self._options.n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        n_workers = self._options.n_workers or n_cpus()
         for k, (first, end) in enumerate(cutting.bounds(n_trees, n_workers)):
             shard = Shard.of_whole(whole, first, end)
             rest = self._options.checkpoint_every, self._options.checkpoint_folder, f"trees-{k}"
-            self._workers.append(Worker(ShardWorker, (shard, self._parameters), *rest))
+            workers.append(Worker(ShardWorker, (shard, self._parameters), *rest))
         self._whole = None
+        return workers
 
     def _learn(
         self,
@@ -358,12 +356,6 @@ class DistributedEngine:
         if self._gathered is None:
             self._gathered = gathered(self._hub, self._ask_all("shard"), self._parameters)
         return self._gathered
-
-    def _close(self) -> None:
-        self._is_closed = True
-        for worker in self._workers:
-            worker.kill()
-        self._workers = []
 
     # Single samples
 

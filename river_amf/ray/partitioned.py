@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -27,7 +26,8 @@ from river_amf.partitions import (
     new_partitions,
     sample_table,
 )
-from river_amf.ray.cluster import connect
+from river_amf.ray.cluster import n_cpus
+from river_amf.ray.team import Team
 from river_amf.ray.workers import Task, Worker
 from river_amf.settings import has_words
 from river_amf.weights import check_weight
@@ -122,13 +122,9 @@ class PartitionedForest(base.Estimator):
         for name, check in _CHECKS.items():
             check(name, getattr(self, name))
         self._dealer: Dealer | None = None  # until there are workers
-        self._workers: list[Worker] = []
+        self._team = Team("PartitionedForest")
         self._sent: deque[_Sent] = deque()
         self._n_blocks = 0
-        self._is_closed = False
-        # All work is done in a thread of its own, in order: so an exception from a signal handler
-        # ends the wait for a call, but not the call.
-        self._thread = ThreadPoolExecutor(1, "river_amf.ray")
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn a block of rows, each in one of the workers.
@@ -143,8 +139,8 @@ class PartitionedForest(base.Estimator):
         TypeError, ValueError
             As that of the model, with the number of the row. All rows are checked before any is
             sent. What only a worker can find (a category for a feature that was a word, with
-            `absent="zero"`) may be raised by a later call; then the rows of the block that belong
-            to that worker are not learned.
+            `absent="zero"`) may be raised by a later call, which has then done nothing else; the
+            rows of the bad block that belong to that worker are not learned.
 
         Examples
         --------
@@ -219,9 +215,7 @@ class PartitionedForest(base.Estimator):
         Traceback (most recent call last):
         RuntimeError: this PartitionedForest has been closed
         """
-        if not self._is_closed:
-            self._submit(self._close)
-            self._thread.shutdown()
+        self._team.close()
 
     def __enter__(self) -> Self:
         return self
@@ -247,19 +241,19 @@ class PartitionedForest(base.Estimator):
 
     def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Do something in the thread, once there are workers."""
-        if self._is_closed:
-            raise RuntimeError("this PartitionedForest has been closed")
-        if self._dealer is None:
-            connect()  # not in the thread, as Ray handles signals
-        return self._thread.submit(self._run, call, arguments).result()
+        return self._team.do(self._started, call, *arguments)
 
-    def _run(self, call: Callable[..., _Result], arguments: tuple[Any, ...]) -> _Result:
-        if self._dealer is None:
-            n_workers = self.n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
-            states = new_partitions(self.model, n_workers)
-            self._workers = [Worker(Partition, state, self.checkpoint_every) for state in states]
-            self._dealer = Dealer(self.model, n_workers)
-        return call(*arguments)
+    def _started(self) -> list[Worker]:
+        """Start the workers, and the dealer with them."""
+        n_workers = self.n_workers or n_cpus()
+        states = new_partitions(self.model, n_workers)
+        workers = [Worker(Partition, state, self.checkpoint_every) for state in states]
+        self._dealer = Dealer(self.model, n_workers)
+        return workers
+
+    @property
+    def _workers(self) -> list[Worker]:
+        return self._team.workers
 
     @property
     def _known(self) -> Dealer:
@@ -268,9 +262,14 @@ class PartitionedForest(base.Estimator):
         return self._dealer
 
     def _learn(self, table: Table, labels: Any, weights: NDArray[np.float64]) -> None:
+        # Errors of blocks before are raised here, so this one is not sent then.
+        self._finish(max(self.max_waiting - 1, 0))
         block = self._known.deal(table, labels, weights).block
-        self._tell("learn", block.turns, ray.put(block))
-        self._finish(self.max_waiting)
+        tasks = self._tell("learn", block.turns, ray.put(block))
+        if self.max_waiting:
+            self._sent.append(_Sent(self._n_blocks, tasks))
+        else:
+            self._results(tasks)
 
     def _tell(self, method: str, turns: NDArray[np.int64], *arguments: Any) -> list[Task]:
         """Let all workers do something with a block, and return what they were told."""
@@ -278,18 +277,14 @@ class PartitionedForest(base.Estimator):
         pairs = zip(self._workers, n_rows, strict=True)
         tasks = [worker.tell(method, *arguments, n_rows=n) for worker, n in pairs]
         self._n_blocks += 1
-        self._sent.append(_Sent(self._n_blocks, tasks))
         return tasks
 
-    def _finish(self, n_left: int) -> list[Any]:
-        """Wait until so many blocks are on their way; return what was said of the last one."""
-        answers: list[Any] = []
+    def _finish(self, n_left: int) -> None:
+        """Wait until so many blocks are on their way, or raise the first error of the others."""
         while len(self._sent) > n_left:
             number, tasks = self._sent.popleft()
-            n_ago = self._n_blocks - number
-            when = f", in the block that came {n_ago} before" if n_ago else ""
-            answers = self._results(tasks, when)
-        return answers
+            n_ago = self._n_blocks - number + 1
+            self._results(tasks, f"; it was in the block {n_ago} before")
 
     def _ask(self, method: str, *arguments: Any) -> list[Any]:
         """Ask all workers something, once they have learned all blocks."""
@@ -317,17 +312,11 @@ class PartitionedForest(base.Estimator):
         """Return what each worker predicts before it learns a block, and the labels."""
         self._finish(0)
         dealt = self._known.deal(table, labels, weights)
-        self._tell("answer_and_learn", dealt.block.turns, ray.put(dealt.block), 0.0)
-        return self._finish(0), dealt.n_known, dealt.labels
+        tasks = self._tell("answer_and_learn", dealt.block.turns, ray.put(dealt.block), 0.0)
+        return self._results(tasks), dealt.n_known, dealt.labels
 
     def _models(self) -> list[Forest]:
         return [model for model, _ in self._ask("state")]
-
-    def _close(self) -> None:
-        self._is_closed = True
-        for worker in self._workers:
-            worker.kill()
-        self._workers = []
 
 
 def _for_one(call: Callable[..., _Result], *arguments: Any) -> _Result:

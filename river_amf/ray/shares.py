@@ -114,6 +114,10 @@ class Share:
         """Take note that these are in the folder."""
         self._pool.flush(None)
 
+    def close(self) -> None:
+        """Remove the temporary folder."""
+        self._pool.store.close()
+
     def all(self) -> list[Packed]:
         """Return all models."""
         return list(self._pool.all())

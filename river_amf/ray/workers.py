@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import pickle
+import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from river_amf.persistence.replacement import replace
 
 _MOST_DEATHS = 20  # of the actors that are told the same thing
 _MOST_ERRORS = 2
+_PATIENCE = 10.0  # in seconds, with an actor that is to clean up
 
 
 class _Process:
@@ -53,6 +55,9 @@ class _Process:
     def process(self) -> int:
         return os.getpid()
 
+    def close(self) -> None:
+        self._it.close()
+
 
 _Actor: Any = ray.remote(max_restarts=0, num_cpus=0, scheduling_strategy="SPREAD")(_Process)
 
@@ -74,7 +79,8 @@ class Worker:
     """An actor that is started anew whenever it dies.
 
     `make(state)` returns what the actor is to be: an object with a method `state`, from which it
-    can be made again, and whose other methods depend on nothing but that and their arguments.
+    can be made again, and whose other methods depend on nothing but that and their arguments. If
+    it has a method `close`, that is called at the end.
 
     Parameters
     ----------
@@ -101,7 +107,9 @@ class Worker:
     ) -> None:
         self._make = make
         self._state = ray.get(ray.put(state))  # there, rather than in this process
-        self._interval, self._folder, self._name = interval, folder, name
+        self._interval, self._folder = interval, folder
+        self._name = f"{name}-{uuid.uuid4().hex}"  # others may use the folder too
+        self._files: list[Path] = []  # of checkpoints, which may not be complete
         self._log: list[Task] = []  # what has changed the actor since then
         self._asked: list[Task] = []  # what has only been asked since the last of these
         self._n_rows = 0  # since the last checkpoint was begun
@@ -151,10 +159,23 @@ class Worker:
                 self._take_checkpoint()
                 return value
 
-    def kill(self) -> None:
-        """End the actor for good."""
+    def end(self) -> None:
+        """End the actor for good, and remove its files."""
+        if hasattr(self._make, "close"):
+            with suppress(Exception):  # it may be dead, or Ray may have been shut down
+                ray.get(self._actor.close.remote(), timeout=_PATIENCE)
+        self._kill()
+        self._remove_files()
+
+    def _kill(self) -> None:
         with suppress(Exception):  # Ray may have been shut down
             ray.kill(self._actor)
+
+    def _remove_files(self) -> None:
+        """Remove files that are not needed any more."""
+        for path in self._files:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
     def _recover(self, task: Task, error: RayError) -> None:
         """Start the actor anew, unless that has been tried often enough."""
@@ -169,7 +190,7 @@ class Worker:
                     f"a worker has died {task.n_deaths} times while it was told the same: {error}"
                 ) from error
         if not isinstance(error, RayActorError):
-            self.kill()
+            self._kill()
         self._start()
         for each in self._log:
             call = self._actor.call_again if each.is_done else self._actor.call
@@ -183,7 +204,9 @@ class Worker:
         if self._folder is None:
             ref = self._actor.state.remote()
         else:
-            path = self._folder / f"{self._name}-{next(self._numbers) % 2}.checkpoint"
+            # A new file: to write the last one again would be to lose it, if this one is given up.
+            path = self._folder / f"{self._name}-{next(self._numbers)}.checkpoint"
+            self._files.append(path)
             ref = self._actor.save.remote(path)
         self._coming = ref, len(self._log)
 
@@ -202,3 +225,7 @@ class Worker:
         except RayError:  # the actor has died, as will be found
             return
         del self._log[:n_told]
+        if self._folder is not None:
+            self._files.remove(self._state)
+            self._remove_files()
+            self._files = [self._state]

@@ -294,7 +294,7 @@ def test_an_error_on_the_way_is_undone_and_tried_again(tmp_path):
     worker = workers.Worker(Flaky, 10, 100)
     told = [worker.tell("add", 1), worker.tell("add", 2, str(file), "once"), worker.tell("add", 4)]
     assert [worker.result(task) for task in told] == [11, 13, 17]
-    worker.kill()
+    worker.end()
 
 
 @pytest.mark.slow
@@ -307,7 +307,7 @@ def test_an_error_that_does_not_go_away_is_raised(how, error, tmp_path, monkeypa
     task = worker.tell("add", 2, str(tmp_path / "file"), how)
     with pytest.raises(error):
         worker.result(task)
-    worker.kill()
+    worker.end()
 
 
 @pytest.mark.parametrize("in_folder", [False, True])
@@ -320,7 +320,22 @@ def test_what_was_told_is_kept_until_the_next_checkpoint(in_folder, tmp_path):
     assert most < 30
     os.kill(worker.process(), signal.SIGKILL)
     assert worker.result(worker.tell("add", 1)) == 31
-    worker.kill()
+    worker.end()
+
+
+def test_a_checkpoint_that_was_given_up_spoils_no_other(tmp_path):
+    worker = workers.Worker(Flaky, 0, 1, tmp_path)
+    worker.result(worker.tell("add", 1, n_rows=1))
+    ray.wait([worker._coming[0]])
+    worker._take_checkpoint()
+    for total in (2, 3):
+        task = worker.tell("add", 1, n_rows=1)
+        pid = worker.process()  # which it says after the next checkpoint has been written
+        os.kill(pid, signal.SIGKILL)
+        assert worker.result(worker.ask("state")) == total
+        assert worker.result(task) == total
+    worker.end()
+    assert [*tmp_path.iterdir()] == []
 
 
 # The end
@@ -366,6 +381,23 @@ def test_workers_end_with_the_forest(by):
             forest.predict_one({"a": 1.0})
     del forest
     gc.collect()
+    assert all(map(has_ended, pids))
+
+
+def test_one_that_has_not_begun_or_is_broken_can_be_closed(monkeypatch):
+    forest = DistributedForest(AMFClassifier(seed=1, n_estimators=2), 2)
+    monkeypatch.setattr(ray, "put", lambda _: pytest.fail("nothing is to be sent"))
+    forest.close()
+    monkeypatch.undo()
+    forest = DistributedForest(AMFClassifier(seed=1, n_estimators=2), 2)
+    forest.learn_one({"a": 1.0}, True)
+    pids = forest._engine.processes()
+    monkeypatch.setattr(forest._engine._hub, "vote", lambda *_: [][0])
+    with pytest.raises(IndexError):
+        forest.predict_proba_then_learn_many(pd.DataFrame({"a": [2.0]}), [True])
+    with pytest.raises(RuntimeError, match="of no use any more"):
+        forest.learn_one({"a": 1.0}, True)
+    forest.close()
     assert all(map(has_ended, pids))
 
 

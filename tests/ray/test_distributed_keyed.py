@@ -3,10 +3,12 @@
 import os
 import pickle
 import signal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import psutil
 import pytest
 from river import evaluate, linear_model, metrics, preprocessing
 
@@ -134,6 +136,16 @@ def test_what_a_model_raises_may_come_later():
                 model.learn_many(X, y)
         assert caught.value.__notes__[0].startswith("in the rows of the key 'user ")
         model.learn_many(X, y)
+
+
+def test_temporary_folders_go_with_the_workers():
+    X, y = block(40, seed=1)
+    with DistributedKeyedClassifier(SCALED, "user", n_workers=1, max_models=1) as model:
+        model.learn_many(X, y)
+        files = psutil.Process(model._workers[0].process()).open_files()
+        folders = {Path(path).parent for path, *_ in files if "river_amf-" in path}
+        assert len(folders) == 1
+    assert not any(folder.exists() for folder in folders)
 
 
 def test_the_folder_is_that_of_one_process(tmp_path):

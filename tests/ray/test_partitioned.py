@@ -119,10 +119,22 @@ def test_bad_input_to_predict_raises_at_once(forest):
 def test_what_only_a_worker_can_find_reaches_the_caller_with_its_row():
     with PartitionedForest(WORDS["words"], n_workers=2, max_waiting=0) as forest:
         forest.learn_many(pd.DataFrame({"win": [1, 1, 2, 1]}), ["spam"] * 4)
-        X = pd.DataFrame({"win": [1, 1, 1, "prize"]}, dtype=object)
+        X = pd.DataFrame({"win": [None, None, None, "prize"]}, dtype=object)
         with pytest.raises(ValueError, match=r"^row 3: feature 'win' has held numbers so far"):
             forest.learn_many(X, ["spam"] * 4)
         assert forest.predict_one({"win": 1}) == "spam"
+
+
+def test_a_call_that_raises_the_error_of_another_block_does_nothing_else():
+    with PartitionedForest(WORDS["words"], n_workers=2, max_waiting=1) as forest:
+        forest.learn_many(pd.DataFrame({"win": [1, 1, 2, 1]}), ["spam"] * 4)
+        X = pd.DataFrame({"win": [None, None, None, "prize"]}, dtype=object)
+        forest.learn_many(X, ["spam"] * 4)
+        with pytest.raises(ValueError, match=r"^row 3: .*; it was in the block 1 before$"):
+            forest.learn_many(pd.DataFrame({"lose": [1, 1]}), ["new"] * 2)
+        assert set(forest.predict_proba_one({"win": 1})) == {"spam"}
+        forest.learn_many(pd.DataFrame({"lose": [1, 1]}), ["new"] * 2)
+        assert set(forest.predict_proba_one({"win": 1})) == {"spam", "new"}
 
 
 @pytest.mark.parametrize("checkpoint_every", [30, 100_000])

@@ -1,18 +1,15 @@
-"""Which worker has the model of which key, and what is sent there."""
+"""What the classifier and the regressor with a model for each key over Ray have in common."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
-import pandas as pd
 import ray
 from numpy.typing import NDArray
 from river import base
@@ -24,13 +21,14 @@ from river_amf.keyed.models import Keyed
 from river_amf.keyed.routing import read_groups
 from river_amf.keyed.store import Packed, Store
 from river_amf.parameters import Check, integer
-from river_amf.ray.cluster import connect
-from river_amf.ray.shares import Answers, Raised, Rows, Share, state_of
+from river_amf.ray.cluster import n_cpus
+from river_amf.ray.cuts import Cut, placed
+from river_amf.ray.shares import Answers, Raised, Share, state_of
+from river_amf.ray.team import Team
 from river_amf.ray.workers import Task, Worker
 
 _Result = TypeVar("_Result")
 
-_ROW = re.compile(r"row (\d+): ")
 _CHECKS: dict[str, Check] = {
     "n_workers": integer(1, optional=True),
     "max_waiting": integer(0),
@@ -75,13 +73,9 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         path = None if folder is None else os.path.abspath(folder)
         self._store = Store(path, self._template._pool.store.about)
         self._position = self._store.position
-        self._workers: list[Worker] = []  # made for the first call that needs them
+        self._team = Team(type(self).__name__)
         self._sent: deque[_Sent] = deque()
         self._n_blocks = 0
-        self._is_closed = False
-        # All work is done in a thread of its own, in order: so an exception from a signal handler
-        # ends the wait for a call, but not the call.
-        self._thread = ThreadPoolExecutor(1, "river_amf.ray")
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -96,19 +90,15 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
 
     def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Do something in the thread, once there are workers."""
-        if self._is_closed:
-            raise RuntimeError(f"this {type(self).__name__} has been closed")
-        return self._thread.submit(self._run, call, arguments).result()
+        return self._team.do(self._started, call, *arguments)
 
-    def _run(self, call: Callable[..., _Result], arguments: tuple[Any, ...]) -> _Result:
-        if not self._workers:
-            connect()
-            self._workers = self._started()
-        return call(*arguments)
+    @property
+    def _workers(self) -> list[Worker]:
+        return self._team.workers
 
     def _started(self) -> list[Worker]:
         """Start the workers, with the models that are in the folder."""
-        n = self.n_workers or max(int(ray.cluster_resources().get("CPU", 1)), 1)
+        n = self.n_workers or n_cpus()
         limits = {
             name: None if limit is None else max(limit // n, 1)
             for name, limit in (("max_models", self.max_models), ("max_bytes", self.max_bytes))
@@ -137,7 +127,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         results = {i: self._workers[i].result(task) for i, task in tasks.items()}
         for i, result in results.items():
             if isinstance(result, Raised):
-                raise _placed(result.error, rows.get(i), when)
+                raise placed(result.error, rows.get(i), when)
         return results
 
     def _ask_all(self, name: str) -> Iterator[Any]:
@@ -445,16 +435,10 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         Traceback (most recent call last):
         RuntimeError: this DistributedKeyedClassifier has been closed
         """
-        if not self._is_closed:
-            self._is_closed = True
-            self._thread.submit(self._end).result()
-            self._thread.shutdown()
-
-    def _end(self) -> None:
-        for worker in self._workers:
-            worker.kill()
-        self._workers = []
-        self._store.close()
+        try:
+            self._team.close()
+        finally:
+            self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -466,7 +450,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if kind is None and not self._is_closed:
+            if kind is None and not self._team.is_closed:
                 self.flush(self._position)
         finally:
             self.close()
@@ -489,43 +473,3 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         raise TypeError(
             f"a {type(self).__name__} cannot be copied or pickled; what it gathers can: gather()"
         )
-
-
-class Cut(NamedTuple):
-    """A block, and which rows have which key."""
-
-    frame: Any
-    y: Any
-    w: NDArray[np.float64] | None
-    texts: list[str]
-    codes: NDArray[np.int64]
-
-    def taken(self, rows: NDArray[np.int64]) -> Rows:
-        """Return some of the rows."""
-        native = self.frame.to_native()
-        is_pandas = isinstance(native, pd.DataFrame)
-        X = native.take(rows) if is_pandas else self.frame[rows].to_native()
-        y: Any = None
-        if isinstance(self.y, pd.Series):
-            y = self.y.take(rows)
-        elif isinstance(self.y, np.ndarray):
-            y = self.y[rows]
-        elif self.y is not None:
-            y = [self.y[row] for row in rows.tolist()]
-        return Rows(X, y, None if self.w is None else self.w[rows])
-
-
-def _placed(error: Exception, rows: NDArray[np.int64] | None, when: str) -> Exception:
-    """Return an error that counts rows as the whole block does, and says which block it was."""
-    text = str(error)
-    found = _ROW.match(text)
-    if found is not None and rows is not None:
-        text = f"row {rows[int(found[1])]}: {text[found.end() :]}"
-    if type(error) not in (TypeError, ValueError):
-        if when:
-            error.add_note(when.removeprefix("; "))
-        return error
-    placed = type(error)(text + when)
-    for note in getattr(error, "__notes__", ()):
-        placed.add_note(note)
-    return placed
