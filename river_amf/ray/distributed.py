@@ -182,7 +182,7 @@ class DistributedForest(Forest):
         'short'
         """
         model = self.model.clone()
-        model._engine = copy.deepcopy(self._engine.gathered())
+        model._engine = self._engine.taken()
         return model
 
     def save(self, path: Any) -> None:

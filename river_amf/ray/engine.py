@@ -211,6 +211,10 @@ class DistributedEngine:
         """Return the engine that one process would have; whoever changes it has to copy it."""
         return self._submit(self._gather)
 
+    def taken(self) -> Engine:
+        """Return the same for whoever changes it."""
+        return self._submit(self._take)
+
     def listen(self, x: Any) -> Any:
         """Return what is heard of a sample."""
         return self.gathered().listen(x)
@@ -351,10 +355,14 @@ class DistributedEngine:
         self._finish(0)
         return self._hub.nbytes() + int(sum(self._ask_all("nbytes")))
 
+    def _take(self) -> Engine:
+        self._finish(0)
+        return gathered(self._hub, self._ask_all("shard"), self._parameters)
+
     def _gather(self) -> Engine:
         self._finish(0)
         if self._gathered is None:
-            self._gathered = gathered(self._hub, self._ask_all("shard"), self._parameters)
+            self._gathered = self._take()
         return self._gathered
 
     # Single samples

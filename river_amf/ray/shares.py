@@ -65,6 +65,8 @@ class Share:
         """Call a method, and return its result or its error."""
         try:
             return getattr(self, name)(*arguments)
+        except MemoryError:  # half of it may have been done: the worker starts anew
+            raise
         except Exception as error:
             return Raised.of(error)
 

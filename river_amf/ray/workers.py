@@ -183,6 +183,10 @@ class Worker:
             task.n_errors += 1
             if task.n_errors > _MOST_ERRORS:
                 raise error.as_instanceof_cause() from None
+        elif getattr(error, "actor_init_failed", False):
+            task.n_errors += 1
+            if task.n_errors > _MOST_ERRORS:
+                raise RuntimeError(f"a worker cannot start: {error}") from error
         else:
             task.n_deaths += 1
             if task.n_deaths > _MOST_DEATHS:

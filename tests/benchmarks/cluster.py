@@ -22,6 +22,7 @@ import signal
 import statistics
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ STREAMS_OF = {"figures": ("letter", "elec2"), "sweeps": ("elec2",), "kills": ()}
 FORESTS = {"AMFClassifier": AMFClassifier, "AdaptiveAMFClassifier": AdaptiveAMFClassifier}
 N_TREES, BLOCK = 100, 1_000
 SWEEPS = ((10, 1_000), (30, 1_000), (300, 1_000), (100, 100), (100, 10_000))
+WARM_UP = 3_000  # rows
 KILLS, KILL_ROWS = 10, 100_000
 
 Frame = tuple[pd.DataFrame, pd.Series]
@@ -81,10 +83,11 @@ def blocks(frame: Frame, size: int) -> Iterator[Frame]:
 
 
 def seconds(model: Any, way: Run, frame: Frame, size: int) -> float:
-    """Run a new model along a stream; return the time for all but the first block."""
-    # With that block come the workers, and the kernels from the cache.
-    first, *others = blocks(frame, size)
-    way(model, *first)
+    """Run a new model along a stream; return the time for all but the first rows."""
+    # With these come the workers, and in each of them the kernels from the cache.
+    others = deque(blocks(frame, size))
+    for _ in range(max(WARM_UP // size, 1)):
+        way(model, *others.popleft())
     model.predict_many(frame[0][:1])
     gc.collect()
     start = time.perf_counter()

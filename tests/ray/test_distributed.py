@@ -211,7 +211,6 @@ def test_a_seed_that_is_left_open_is_the_same_for_all_workers():
         forest.learn_many(X, y)
         before = pickle.dumps(forest.gather())
         os.kill(forest._engine.processes()[0], signal.SIGKILL)
-        forest._engine._gathered = None
         assert pickle.dumps(forest.gather()) == before
         assert forest.gather().seed is None
 
@@ -307,6 +306,13 @@ def test_an_error_that_does_not_go_away_is_raised(how, error, tmp_path, monkeypa
     task = worker.tell("add", 2, str(tmp_path / "file"), how)
     with pytest.raises(error):
         worker.result(task)
+    worker.end()
+
+
+def test_an_actor_that_cannot_begin_is_not_tried_for_long():
+    worker = workers.Worker(int, "no number", 100)
+    with pytest.raises(RuntimeError, match=r"cannot start: .*no number"):
+        worker.result(worker.tell("add", 1))
     worker.end()
 
 
