@@ -15,6 +15,8 @@
 """
 
 import gc
+import itertools
+import multiprocessing
 import os
 import pickle
 import random
@@ -22,7 +24,6 @@ import signal
 import statistics
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -82,37 +83,47 @@ def blocks(frame: Frame, size: int) -> Iterator[Frame]:
         yield X[start : start + size], y[start : start + size]
 
 
+def n_untimed(size: int) -> int:
+    """Return the number of blocks before anything is timed."""
+    return max(WARM_UP // size, 1)
+
+
 def seconds(model: Any, way: Run, frame: Frame, size: int) -> float:
     """Run a new model along a stream; return the time for all but the first rows."""
     # With these come the workers, and in each of them the kernels from the cache.
-    others = deque(blocks(frame, size))
-    for _ in range(max(WARM_UP // size, 1)):
-        way(model, *others.popleft())
+    n_first = n_untimed(size)
+    for X, y in itertools.islice(blocks(frame, size), n_first):
+        way(model, X, y)
     model.predict_many(frame[0][:1])
     gc.collect()
     start = time.perf_counter()
-    for X, y in others:
+    for X, y in itertools.islice(blocks(frame, size), n_first, None):
         way(model, X, y)
     if isinstance(model, over_ray().DistributedForest):
         model.predict_many(frame[0][:1])  # waits for what is on its way
     return time.perf_counter() - start
 
 
+def alone(forest: str, n_trees: int, way: Run, frame: Frame, size: int, n_jobs: int) -> float:
+    """Run a forest in a new process, as workers are: memory that was used before is faster."""
+    model = FORESTS[forest](n_estimators=n_trees, seed=1, n_jobs=n_jobs)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(seconds, (model, way, frame, size))
+
+
 def in_turn(
     forest: str, n_trees: int, way: Run, frame: Frame, size: int, repeats: int
 ) -> dict[str, float]:
     """Return the median time of one process, and the median ratios of the other ways to it."""
-
-    def model(n_jobs: int = 1) -> Any:
-        return FORESTS[forest](n_estimators=n_trees, seed=1, n_jobs=n_jobs)
-
+    what = forest, n_trees, way, frame, size
     times: dict[str, list[float]] = {"one": [], "two threads": [], "one worker": [], "two": []}
     for _ in range(repeats):
-        times["one"].append(seconds(model(), way, frame, size))
-        times["two threads"].append(seconds(model(2), way, frame, size))
+        times["one"].append(alone(*what, 1))
+        times["two threads"].append(alone(*what, 2))
         for name, n_workers in (("one worker", 1), ("two", 2)):
-            with over_ray().DistributedForest(model(), n_workers, block_size=size) as forest_:
-                times[name].append(seconds(forest_, way, frame, size))
+            model = FORESTS[forest](n_estimators=n_trees, seed=1)
+            with over_ray().DistributedForest(model, n_workers, block_size=size) as spread:
+                times[name].append(seconds(spread, way, frame, size))
     one = times.pop("one")
     ratios = {
         name: statistics.median(a / b for a, b in zip(one, own, strict=True))
@@ -127,17 +138,19 @@ def apart(forest: str, n_trees: int, frame: Frame, size: int, n_shards: int) -> 
     hub = Hub.of_whole(Engine())
     shards = [Shard(*each) for each in cutting.bounds(n_trees, n_shards)]
     of_hub, of_shards = 0.0, [0.0] * n_shards
-    for X, y in blocks(frame, size):
+    for k, (X, y) in enumerate(blocks(frame, size)):
+        if k == n_untimed(size):
+            of_hub, of_shards = 0.0, [0.0] * n_shards
         start = time.perf_counter()
         table = frames.read_columns(frames.read_frame(X))
         rest = frames.read_labels(y, len(X)), np.ones(len(X)), model
         heard = hub.hear(table, *rest, True)
         of_hub += time.perf_counter() - start
         votes = []
-        for k, shard in enumerate(shards):
+        for own, shard in enumerate(shards):
             start = time.perf_counter()
             votes.append(shard.learn_heard(table, *rest, predicts=True, aims=heard.aims))
-            of_shards[k] += time.perf_counter() - start
+            of_shards[own] += time.perf_counter() - start
         start = time.perf_counter()
         hub.vote(heard, votes)
         of_hub += time.perf_counter() - start
@@ -150,13 +163,12 @@ def row(forest: str, n_trees: int, name: str, frame: Frame, size: int, repeats: 
         got = in_turn(forest, n_trees, way, frame, size, repeats)
         share = ""
         if way is predict_then_learn:
-            n_rows = len(frame[0])
             with over_ray().DistributedForest(
                 FORESTS[forest](n_estimators=n_trees, seed=1), 2, block_size=size
             ) as model:
                 whole = seconds(model, way, frame, size)
             share = f"{max(1 - sum(apart(forest, n_trees, frame, size, 2)) / whole, 0):.0%}"
-        n_rows = len(frame[0])
+        n_rows = len(frame[0]) - n_untimed(size) * size
         print(
             f"| {forest} | {name} | {n_trees} | {size} | {what} | "
             f"{1e6 * got['seconds'] / n_rows:.0f} | {got['two threads']:.2f} | "
