@@ -217,3 +217,12 @@ def test_hub_and_shards_of_a_forest_that_has_learned_nothing_predict_nothing():
     X = pd.DataFrame({"a": [1.0, 2.0]})
     assert cut.predict(X).shape == model._predict_block(X).shape == (2, 0)
     assert_same_future(model, cut, [(X, [0, 1], [0.0, 0.0]), (X[:0], [], []), (X, [0, 1], None)])
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
+@pytest.mark.parametrize("max_nodes", [1, 2, 3])
+def test_a_new_shard_has_room_for_its_first_leaf(kind, max_nodes):
+    cut = CutForest(kind(n_estimators=2, seed=1, max_nodes=max_nodes), 2)
+    cut.learn(pd.DataFrame({"a": [0.0, 1.0]}), [0.0, 1.0])
+    for shard in cut.shards:
+        assert shard.arena.rooms["node"] >= shard.arena.trees["n_nodes"].max() >= 1
