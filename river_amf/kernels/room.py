@@ -105,7 +105,8 @@ def lack_of_room(
     settings: Record, state: Record, n_splits: int, node_room: int, box_room: int
 ) -> int:
     """Which room a tree lacks for `n_splits` more splits, given the sizes of its arrays."""
-    n_nodes = max(state["n_nodes"] + 2 * n_splits, 1)  # the first leaf needs no split
+    # The first leaf needs no split; but a hub has no nodes at all (DESIGN.md: shards).
+    n_nodes = max(state["n_nodes"] + 2 * n_splits, min(settings["max_nodes"], 1))
     if n_nodes > node_room:
         return NODES_FULL
     n_boxes = state["n_boxes"] + n_splits + 1
