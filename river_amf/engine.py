@@ -722,6 +722,7 @@ class Engine:
         """Predict, learn, or predict and learn the samples from `start` to `stop`, in threads."""
         if start == stop:
             return
+        self._note(block, start, stop, predicts=predicts, learns=learns)
         arena: Arena = self.arena  # type: ignore[assignment]
         block.prepare(arena, stop - start, predicts=predicts, learns=learns)
         first, end = self._voters(arena)
@@ -748,6 +749,9 @@ class Engine:
             if learns:
                 self.unfinished = None
             done = end
+
+    def _note(self, block: Block, start: int, stop: int, *, predicts: bool, learns: bool) -> None:
+        """Take note of the samples that are about to be processed."""
 
     def _run_chunk(self, chunk: Chunk, n_threads: int) -> None:
         """Run a chunk through all trees in some threads, from where it has come to."""

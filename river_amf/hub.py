@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.columns import NewCategory
 from river_amf.cutting import hub_of
 from river_amf.encoding import EncodedSample
 from river_amf.engine import BlockAnswers, Chunk, Engine, joined
@@ -176,25 +175,11 @@ class Hub(Cut):
     def _begin(self, parameters: Parameters) -> Arena:
         return hub_of(begin(parameters))
 
-    def _run(
-        self,
-        block: Block,
-        start: int,
-        stop: int,
-        categories: list[NewCategory],
-        *,
-        predicts: bool,
-        learns: bool,
-        n_jobs: int,
-    ) -> None:
-        if start == stop:
-            return
+    def _note(self, block: Block, start: int, stop: int, *, predicts: bool, learns: bool) -> None:
         rooms = self.arena.rooms  # type: ignore[union-attr]
         votes = np.empty((rooms["voter"] - rooms["tree"], stop - start, rooms["vote"]))
         known = predicts, learns, self.labels.count_with([])
         self._pieces.append(Piece(block, start, stop, *known, votes))
-        rest = block, start, stop, categories
-        super()._run(*rest, predicts=predicts, learns=learns, n_jobs=n_jobs)
 
     def _voters(self, arena: Arena) -> tuple[int, int]:
         return arena.rooms["tree"], super()._voters(arena)[1]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.columns import NewCategory
 from river_amf.cutting import shard_of, whole_of
 from river_amf.encoding import Features
 from river_amf.engine import Chunk, Engine
@@ -126,19 +125,7 @@ class Shard(Cut):
     def _begin(self, parameters: Parameters) -> Arena:
         return shard_of(begin(parameters), self.first, self.end)
 
-    def _run(
-        self,
-        block: Block,
-        start: int,
-        stop: int,
-        categories: list[NewCategory],
-        *,
-        predicts: bool,
-        learns: bool,
-        n_jobs: int,
-    ) -> None:
-        if start == stop:
-            return
+    def _note(self, block: Block, start: int, stop: int, *, predicts: bool, learns: bool) -> None:
         settings = self.arena.settings[0]  # type: ignore[union-attr]
         votes = None
         if self._is_asked and (predicts or settings["learns_vote"]):
@@ -147,8 +134,6 @@ class Shard(Cut):
             votes = np.empty((self.end - self.first, stop - start, width))
         self._votes.append(votes)
         self._start = start
-        rest = block, start, stop, categories
-        super()._run(*rest, predicts=predicts, learns=learns, n_jobs=n_jobs)
 
     def _open(self, chunk: Chunk) -> None:
         n, aims = chunk.stop - chunk.start, chunk.block.aims
