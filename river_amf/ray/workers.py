@@ -186,7 +186,8 @@ class Worker:
         elif getattr(error, "actor_init_failed", False):
             task.n_errors += 1
             if task.n_errors > _MOST_ERRORS:
-                raise RuntimeError(f"a worker cannot start: {error}") from error
+                last = str(error).splitlines()[-1]  # the rest is Ray's traceback
+                raise RuntimeError(f"a worker cannot start: {last}") from error
         else:
             task.n_deaths += 1
             if task.n_deaths > _MOST_DEATHS:
