@@ -7,7 +7,8 @@ live in another process. Their predictions are averaged here.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from river_amf import sparse_rows
 from river_amf.columns import EncodedBlock, encode_to_learn, encode_to_predict
-from river_amf.encoding import Features
+from river_amf.encoding import Features, NewFeatures
 from river_amf.engine import BlockAnswers
 from river_amf.forest import Forest
 from river_amf.frames import Column, factorize
@@ -23,6 +24,7 @@ from river_amf.kinds import as_dict, plain
 from river_amf.labels import Labels
 from river_amf.layout import CLASSIFICATION, LOCATION
 from river_amf.mismatch import MismatchWarning
+from river_amf.rows import renumbered
 from river_amf.sparse_rows import SparseRows
 from river_amf.targets import Targets
 from river_amf.weights import check_totals
@@ -50,13 +52,6 @@ class Dealt(NamedTuple):
     labels: list[Hashable]  # known at the end, in order of first appearance
 
 
-class Error(NamedTuple):
-    """Why a partition could not learn a block."""
-
-    kind: type[Exception]
-    text: str
-
-
 class Dealer:
     """Checks blocks and deals their rows to partitions, in turn.
 
@@ -71,6 +66,19 @@ class Dealer:
         self.labels: Any = Labels() if model.task == CLASSIFICATION else Targets()
         self._total_weight = 0.0
         self.n_learnt = 0
+
+    def undecided(self, table: Table) -> list[Hashable]:
+        """Return the features with categories in a block that may have been words before."""
+        # Of words there may be too many to keep their kinds here; the partitions know these.
+        if not isinstance(table, SparseRows):
+            return []
+        names = [column.name for column in table.coded if (column.codes >= 0).any()]
+        return [name for name in names if not self._features.is_known(name)]
+
+    def hear_of_words(self, names: Iterable[Hashable]) -> None:
+        """Take note of features that hold numbers in a partition."""
+        new = NewFeatures.none()._replace(numeric=list(names))
+        self._features = self._features.extended(new)
 
     def deal(self, table: Table, labels: Column, weights: Weights) -> Dealt:
         """Deal the rows; raise TypeError or ValueError, and stay the same, if one is bad."""
@@ -107,7 +115,6 @@ class Dealer:
         rest = labels, weights, self._features, self.labels, self._model.n_classes
         if not isinstance(table, SparseRows):
             return encode_to_learn(table, *rest)
-        # Of words there may be too many to keep; the partitions know what kinds these have.
         sparse_rows.check_rows(table, *rest)
         return encode_to_learn(table.coded, *rest)
 
@@ -122,16 +129,14 @@ class Partition:
         """Return all of it."""
         return self.model, self._number
 
-    def learn(self, block: Block) -> Error | None:
+    def learn(self, block: Block) -> None:
         """Learn the own rows of a block."""
         rows = np.flatnonzero(block.turns == self._number)
-        if not len(rows):
-            return None
-        own = taken_rows(block.table, rows), _taken(block.labels, rows), block.weights[rows]
-        answer = self._learn(*own, rows, predicts=False, level=0.0)
-        return answer if isinstance(answer, Error) else None
+        if len(rows):
+            own = taken_rows(block.table, rows), _taken(block.labels, rows), block.weights[rows]
+            self._learn(*own, rows, predicts=False, level=0.0)
 
-    def answer_and_learn(self, block: Block, level: float) -> BlockAnswers | Error:
+    def answer_and_learn(self, block: Block, level: float) -> BlockAnswers:
         """Predict each row of a block as the forest is then, and learn the own ones."""
         weights = np.where(block.turns == self._number, block.weights, 0.0)  # 0 leaves no trace
         rows = np.arange(len(weights))
@@ -146,40 +151,44 @@ class Partition:
         *,
         predicts: bool,
         level: float,
-    ) -> BlockAnswers | Error:
+    ) -> BlockAnswers:
         """Learn rows, of which `rows` are the numbers in the block of the caller."""
-        model, engine = self.model, self.model._engine
-        rest = labels, weights, model, predicts
-        answers: BlockAnswers | Error
-        if isinstance(table, SparseRows):
-            answers = _tried(rows, engine.lock.run_alone, engine.learn_rows, table, *rest)
-        else:
-            answers = _tried(rows, engine.lock.run_alone, engine.learn_block, table, *rest, level)
+        engine = self.model._engine
+        rest = labels, weights, self.model, predicts
+        answers: BlockAnswers
+        with _naming(rows):
+            if isinstance(table, SparseRows):
+                answers = engine.lock.run_alone(engine.learn_rows, table, *rest)
+            else:
+                answers = engine.lock.run_alone(engine.learn_block, table, *rest, level)
         return answers
 
-    def answer(self, table: Table, n_rows: int, level: float) -> BlockAnswers | Error:
+    def answer(self, table: Table, n_rows: int, level: float) -> BlockAnswers:
         """Predict each row of a block."""
-        model, engine, rows = self.model, self.model._engine, np.arange(n_rows)
-        if isinstance(table, SparseRows):
-            answers = _tried(rows, model._read, engine.predict_rows, table)
-        else:
-            rest = table, n_rows, model.n_jobs, level
-            answers = _tried(rows, model._read, engine.predict_block, *rest)
-        if isinstance(answers, Error):
-            return answers
+        model, engine = self.model, self.model._engine
+        with _naming(np.arange(n_rows)):
+            if isinstance(table, SparseRows):
+                answers = model._read(engine.predict_rows, table)
+            else:
+                answers = model._read(engine.predict_block, table, n_rows, model.n_jobs, level)
         known = list(model._labels)
         return BlockAnswers(answers, np.full(n_rows, len(known)), known)
 
+    def words_among(self, names: list[Hashable]) -> list[Hashable]:
+        """Return which of these features have held numbers."""
+        features = self.model._engine.features
+        return [name for name in names if features.is_known(name) and not features.coding(name)]
 
-def _tried(rows: Indices, call: Callable[..., Any], *arguments: Any) -> Any:
-    """Return the result of a call, or its error with the number of the row for the caller."""
+
+@contextmanager
+def _naming(rows: Indices) -> Iterator[None]:
+    """Let errors have the number of the row for the caller; the dealer has said all warnings."""
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MismatchWarning)  # the dealer has warned
-            return call(*arguments)
+            warnings.simplefilter("ignore", MismatchWarning)
+            yield
     except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        return Error(kind, _renumbered(str(error), rows))
+        raise renumbered(error, rows) from None
 
 
 def sample_table(x: Any, *, has_words: bool) -> Table:
@@ -196,15 +205,6 @@ def sample_table(x: Any, *, has_words: bool) -> Table:
         np.array([column.numbers[0] for column in words if column.numbers is not None]),
         [column for column in columns if column.numbers is None],
     )
-
-
-def _renumbered(text: str, rows: Indices) -> str:
-    """Return a message with the number that a row has in the block of the caller."""
-    start, _, rest = text.partition(": ")
-    word, _, number = start.partition(" ")
-    if word != "row" or not number.isdecimal():
-        return text
-    return f"row {rows[int(number)]}: {rest}"
 
 
 def taken_rows(table: Table, rows: Indices) -> Table:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from river_amf.mismatch import Mismatch
 
 Rows = NDArray[np.int64]
 NEVER = int(np.iinfo(np.int64).max)  # the number of a row that does not exist
+_ROW = re.compile(r"row (\d+): ")
 
 
 class Problems:
@@ -37,6 +39,40 @@ class Problems:
                 if isinstance(error, kind):
                     raise kind(f"row {row}: {error}") from None
             raise error  # of a value's own methods
+
+
+def renumbered(
+    error: TypeError | ValueError, rows: Sequence[int] | Rows, about: str = ""
+) -> TypeError | ValueError:
+    """Return an error about one of these rows with the number that the row has for the caller.
+
+    >>> renumbered(ValueError("row 1: the weight is negative"), [20, 30])
+    ValueError('row 30: the weight is negative')
+    """
+    found = _ROW.match(str(error))
+    if found is None:
+        return error
+    text = f"row {rows[int(found[1])]}: {about}{str(error)[found.end() :]}"
+    return _same_kind(error, text)
+
+
+def of_sample(error: TypeError | ValueError) -> TypeError | ValueError:
+    """Return an error about a block of one row as one about a sample.
+
+    >>> of_sample(ValueError("row 0: the weight is negative"))
+    ValueError('the weight is negative')
+    """
+    found = _ROW.match(str(error))
+    return error if found is None else _same_kind(error, str(error)[found.end() :])
+
+
+def _same_kind(error: TypeError | ValueError, text: str) -> TypeError | ValueError:
+    """Return an error with another text; a subclass may want other arguments."""
+    other = TypeError(text) if isinstance(error, TypeError) else ValueError(text)
+    other.__cause__ = error.__cause__
+    for note in getattr(error, "__notes__", ()):
+        other.add_note(note)
+    return other
 
 
 class Mismatched:

@@ -8,7 +8,6 @@ labels come late (see `delays`). Everything else is passed on to river.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +23,7 @@ from river_amf.evaluation.delays import Delay, Moment, Session
 from river_amf.evaluation.rows import Table, iter_samples, read_table
 from river_amf.evaluation.sources import load_for
 from river_amf.frames import read_frame, read_weights
+from river_amf.rows import renumbered
 
 _LEAST_STEP = 32  # rows; smaller blocks are slower than river's loop over samples
 _BLOCK_ROWS = 4096  # the probabilities of thirty labels then take less than a megabyte
@@ -292,9 +292,5 @@ def _naming(rows: Sequence[int] | NDArray[np.int64]) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError) as error:
-        text = str(error)
-        found = re.match(r"row (\d+): ", text)
-        if found is None:
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"row {rows[int(found[1])]}: {text[found.end() :]}") from error.__cause__
+        named = renumbered(error, rows)
+        raise named from named.__cause__

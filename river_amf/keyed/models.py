@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,9 +15,9 @@ from river_amf.keyed.keys import key_of, text_of
 from river_amf.keyed.pool import Slot
 from river_amf.keyed.routing import Block, Part
 from river_amf.kinds import check_sample, shown
+from river_amf.rows import renumbered
 
 _Result = TypeVar("_Result")
-_ROW = re.compile(r"row (\d+): ")
 
 
 class Keyed(Keeper):
@@ -183,13 +182,13 @@ def _at(part: Part, call: Callable[..., _Result], *arguments: Any) -> _Result:
         return call(*arguments)
     except Exception as error:
         key = f"the key {shown(key_of(part.text))}"
-        found = _ROW.match(str(error))
-        if found is None or not isinstance(error, TypeError | ValueError):
+        named: Exception = error
+        if isinstance(error, TypeError | ValueError):
+            named = renumbered(error, part.rows, f"{key}: ")
+        if named is error:  # it does not say which row
             error.add_note(f"in the rows of {key}")
             raise
-        row = part.rows[int(found[1])]
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"row {row}: {key}: {str(error)[found.end() :]}") from None
+        raise named from None
 
 
 def rows_of(parts: list[tuple[Part, _Result]]) -> list[tuple[NDArray[np.int64], _Result]]:

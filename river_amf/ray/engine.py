@@ -5,7 +5,6 @@ To the forest it is what an `Engine` is.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Hashable
 from pathlib import Path
@@ -26,9 +25,9 @@ from river_amf.kinds import as_dict
 from river_amf.layout import LOWER, UPPER
 from river_amf.locks import ModelLock
 from river_amf.pieces import HeardBlock, HeardRows, Table, Votes
-from river_amf.ray.cluster import n_cpus
 from river_amf.ray.team import Team
 from river_amf.ray.workers import Task, Worker
+from river_amf.rows import of_sample
 from river_amf.settings import Parameters, has_words
 from river_amf.shards import Shard, gathered
 from river_amf.sparse_rows import SparseRows
@@ -102,7 +101,7 @@ class Sent(NamedTuple):
     """A block on its way."""
 
     heard: HeardBlock | HeardRows
-    tasks: list[Task]
+    tasks: dict[int, Task]
 
 
 class DistributedEngine:
@@ -116,10 +115,10 @@ class DistributedEngine:
         self._parameters = parameters  # of the shards: with a seed
         self._options = options
         self._hub = Hub.of_whole(whole)
-        self._team = Team("DistributedForest")
+        rescue = "load its last checkpoint"
+        self._team = Team("DistributedForest", self._started, options.n_workers, rescue)
         self._sent: deque[Sent] = deque()
         self._gathered: Engine | None = None
-        self._broken: BaseException | None = None
 
     # What a forest asks of its engine
 
@@ -153,7 +152,7 @@ class DistributedEngine:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
         # Without predictions, this returns as soon as the block is on its way.
         rest = table, labels, weights, parameters, predicts, level
-        return self._submit(self._learn, *rest)
+        return self._team.do(self._learn, *rest)
 
     def learn_rows(
         self,
@@ -164,17 +163,17 @@ class DistributedEngine:
         predicts: bool,
     ) -> BlockAnswers:
         """Learn rows of words."""
-        return self._submit(self._learn, table, labels, weights, parameters, predicts, 0.0)
+        return self._team.do(self._learn, table, labels, weights, parameters, predicts, 0.0)
 
     def predict_block(
         self, table: list[Column], n_rows: int, n_jobs: int, level: float = 0.0
     ) -> Answers:
         """Return the predictions for a block."""
-        return self._submit(self._predict, table, n_rows, level)
+        return self._team.do(self._predict, table, n_rows, level)
 
     def predict_rows(self, table: SparseRows) -> Answers:
         """Return the predictions for rows of words."""
-        return self._submit(self._predict, table, table.n_rows, 0.0)
+        return self._team.do(self._predict, table, table.n_rows, 0.0)
 
     def learn(self, x: Any, y: Hashable, weight: float, parameters: Any) -> None:
         """Learn one sample, as a block."""
@@ -200,20 +199,20 @@ class DistributedEngine:
 
     def faded_share(self) -> float:
         """Return the mean share of the faded counts in the recent predictions of the trees."""
-        trees = [each for each in self._submit(self._ask_all, "trees") if each is not None]
+        trees = [each for each in self._team.do(self._team.ask_all, "trees") if each is not None]
         return float(np.concatenate(trees)["faded_share"].mean()) if trees else 0.5
 
     def nbytes(self) -> int:
         """Return the bytes of the hub and of all shards."""
-        return self._submit(self._nbytes)
+        return self._team.do(self._nbytes)
 
     def gathered(self) -> Engine:
         """Return the engine that one process would have; whoever changes it has to copy it."""
-        return self._submit(self._gather)
+        return self._team.do(self._gather)
 
     def taken(self) -> Engine:
         """Return the same for whoever changes it."""
-        return self._submit(self._take)
+        return self._team.do(self._take)
 
     def listen(self, x: Any) -> Any:
         """Return what is heard of a sample."""
@@ -229,7 +228,7 @@ class DistributedEngine:
 
     def processes(self) -> list[int]:
         """Return the process ids of the workers."""
-        return self._submit(lambda: [worker.process() for worker in self._workers])
+        return self._team.do(lambda: [worker.process() for worker in self._team.workers])
 
     def close(self) -> None:
         """End all workers."""
@@ -237,34 +236,20 @@ class DistributedEngine:
 
     # What its thread does
 
-    def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        result: _Result = self._team.do(self._started, self._run, call, arguments)
-        return result
-
-    @property
-    def _workers(self) -> list[Worker]:
-        return self._team.workers
-
-    def _run(self, call: Callable[..., _Result], arguments: tuple[Any, ...]) -> _Result:
-        if self._broken is not None:
-            raise RuntimeError(
-                "an earlier block could not be learned, so this DistributedForest is of no use any "
-                f"more; load its last checkpoint: {self._broken}"
-            ) from self._broken
-        return call(*arguments)
-
-    def _started(self) -> list[Worker]:
+    def _started(self, n_workers: int) -> list[Worker]:
         """Return workers that have the shards."""
         whole: Engine = self._whole  # type: ignore[assignment]
         workers = []
-        n_trees = self._parameters.n_estimators
-        n_workers = self._options.n_workers or n_cpus()
-        for k, (first, end) in enumerate(cutting.bounds(n_trees, n_workers)):
+        for k, (first, end) in enumerate(cutting.bounds(self._parameters.n_estimators, n_workers)):
             shard = Shard.of_whole(whole, first, end)
             rest = self._options.checkpoint_every, self._options.checkpoint_folder, f"trees-{k}"
             workers.append(Worker(ShardWorker, (shard, self._parameters), *rest))
         self._whole = None
         return workers
+
+    def _everyone(self, *arguments: Any) -> dict[int, tuple[Any, ...]]:
+        """Return what each worker is told, which is the same for all."""
+        return dict.fromkeys(range(len(self._team.workers)), arguments)
 
     def _learn(
         self,
@@ -290,15 +275,11 @@ class DistributedEngine:
                 heard = self._hub.hear(block, *rest, parameters, predicts, level)
             except BaseException as error:
                 if self._hub.is_ahead:
-                    self._broken = error
+                    self._team.lose(error)
                 raise
-            try:
-                message = Message(block, stop - start, *rest, predicts, heard.aims)
-                ref = ray.put(message)
-                tasks = [w.tell("learn", ref, n_rows=stop - start) for w in self._workers]
-            except BaseException as error:
-                self._broken = error
-                raise
+            message = Message(block, stop - start, *rest, predicts, heard.aims)
+            told = self._everyone(self._team.put(message))
+            tasks = self._team.tell("learn", told, dict.fromkeys(told, stop - start))
             self._sent.append(Sent(heard, tasks))
             is_last = predicts and stop == n_rows
             answers += self._finish(0 if is_last else self._options.max_waiting)
@@ -318,10 +299,9 @@ class DistributedEngine:
         while len(self._sent) > n_left:
             heard, tasks = self._sent[0]
             try:
-                votes = [w.result(task) for w, task in zip(self._workers, tasks, strict=True)]
-                answers.append(self._hub.vote(heard, votes))
+                answers.append(self._vote(heard, tasks))
             except BaseException as error:
-                self._broken = error
+                self._team.lose(error)
                 raise
             self._sent.popleft()
         return answers
@@ -333,31 +313,29 @@ class DistributedEngine:
 
         def finish(n_left: int) -> None:
             while len(waiting) > n_left:
-                heard, tasks = waiting.popleft()
-                votes = [w.result(task) for w, task in zip(self._workers, tasks, strict=True)]
-                parts.append(self._hub.vote(heard, votes))
+                parts.append(self._vote(*waiting.popleft()))
 
         for start, stop in self._cuts(table, n_rows):
             block = _rows_of(table, start, stop, n_rows)
             n = stop - start
             heard = self._hub.hear_to_predict(block, n, self._parameters, level)
             ref = ray.put(Message(block, n, None, np.zeros(n), True, heard.aims))
-            waiting.append(Sent(heard, [w.ask("predict", ref) for w in self._workers]))
+            waiting.append(Sent(heard, self._team.ask("predict", self._everyone(ref))))
             finish(self._options.max_waiting)
         finish(0)
         return joined(parts).answers
 
-    def _ask_all(self, method: str) -> list[Any]:
-        tasks = [worker.ask(method) for worker in self._workers]
-        return [w.result(task) for w, task in zip(self._workers, tasks, strict=True)]
+    def _vote(self, heard: HeardBlock | HeardRows, tasks: dict[int, Task]) -> BlockAnswers:
+        """Return the answers to a block from the votes of its trees."""
+        return self._hub.vote(heard, list(self._team.results(tasks).values()))
 
     def _nbytes(self) -> int:
         self._finish(0)
-        return self._hub.nbytes() + int(sum(self._ask_all("nbytes")))
+        return self._hub.nbytes() + int(sum(self._team.ask_all("nbytes")))
 
     def _take(self) -> Engine:
         self._finish(0)
-        return gathered(self._hub, self._ask_all("shard"), self._parameters)
+        return gathered(self._hub, self._team.ask_all("shard"), self._parameters)
 
     def _gather(self) -> Engine:
         self._finish(0)
@@ -377,12 +355,10 @@ class DistributedEngine:
     def _for_one(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Do what is done for a block, whose errors name the row."""
         try:
-            return self._submit(call, *arguments)
+            return self._team.do(call, *arguments)
         except (TypeError, ValueError) as error:
-            text = str(error)
-            if not text.startswith("row 0: "):
-                raise
-            raise type(error)(re.sub("^row 0: ", "", text)) from error.__cause__
+            named = of_sample(error)
+            raise named from named.__cause__
 
 
 def _rows_of(table: Table, start: int, stop: int, n_rows: int) -> Table:

@@ -10,8 +10,8 @@ from river import base
 
 from river_amf import frames
 from river_amf.keyed import KeyedClassifier, ways
-from river_amf.ray.cuts import Cut
 from river_amf.ray.keyed_models import DistributedKeyed
+from river_amf.ray.keyed_rows import KeyedRows
 from river_amf.ray.shares import Answers
 
 
@@ -121,12 +121,12 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         ...     model.predict_many(pd.DataFrame({"user": ["bob", "ann"]})).tolist()
         [None, 'buys']
         """
-        cut = self._cut(X)
-        labels: list[Any] = [None] * len(cut.codes)
-        for rows, answers in self._submit(self._ask, "predict", cut):
+        block = self._keyed_rows(X)
+        labels: list[Any] = [None] * len(block.codes)
+        for rows, answers in self._team.do(self._ask, "predict", block):
             for row, answer in zip(rows.tolist(), answers, strict=True):
                 labels[row] = answer
-        return frames.label_series(cut.frame, labels, np.arange(len(labels)))
+        return frames.label_series(block.frame, labels, np.arange(len(labels)))
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label, as in `KeyedClassifier.predict_proba_many`.
@@ -143,8 +143,8 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         0   NaN
         1   1.0
         """
-        cut = self._cut(X)
-        return self._table(cut, self._submit(self._ask, "predict_proba", cut))
+        block = self._keyed_rows(X)
+        return self._table(block, self._team.do(self._ask, "predict_proba", block))
 
     def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Predict each row and then learn it, before the next one.
@@ -164,11 +164,13 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         1   NaN    NaN
         2   1.0    0.0
         """
-        cut = self._cut(X, y, w)
-        frames.check_column_names(cut.frame, [], y)
-        return self._table(cut, self._submit(self._ask_and_learn, "predict_proba_then_learn", cut))
+        block = self._keyed_rows(X, y, w)
+        frames.check_column_names(block.frame, [], y)
+        return self._table(
+            block, self._team.do(self._ask_and_learn, "predict_proba_then_learn", block)
+        )
 
     @staticmethod
-    def _table(cut: Cut, parts: Answers) -> Any:
-        labels, values = ways.joined(parts, len(cut.codes))
-        return frames.proba_frame(cut.frame, labels, values)
+    def _table(block: KeyedRows, parts: Answers) -> Any:
+        labels, values = ways.joined(parts, len(block.codes))
+        return frames.proba_frame(block.frame, labels, values)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import ray
@@ -20,28 +19,10 @@ from river_amf.keyed.keys import key_of, share_of, text_of
 from river_amf.keyed.models import Keyed
 from river_amf.keyed.routing import read_groups
 from river_amf.keyed.store import Packed, Store
-from river_amf.parameters import Check, integer
-from river_amf.ray.cluster import n_cpus
-from river_amf.ray.cuts import Cut, placed
-from river_amf.ray.shares import Answers, Raised, Share, state_of
-from river_amf.ray.team import Team
-from river_amf.ray.workers import Task, Worker
-
-_Result = TypeVar("_Result")
-
-_CHECKS: dict[str, Check] = {
-    "n_workers": integer(1, optional=True),
-    "max_waiting": integer(0),
-    "checkpoint_every": integer(1),
-}
-
-
-class _Sent(NamedTuple):
-    """A block on its way."""
-
-    number: int
-    tasks: dict[int, Task]  # by worker
-    rows: dict[int, NDArray[np.int64]]
+from river_amf.ray.keyed_rows import KeyedRows
+from river_amf.ray.shares import Answers, Share, state_of
+from river_amf.ray.team import CHECKS, Team
+from river_amf.ray.workers import Worker
 
 
 class DistributedKeyed(Mapping[Any, Any], base.Estimator):
@@ -66,16 +47,15 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         self.max_models, self.max_bytes = max_models, max_bytes
         self.folder = folder
         self.max_waiting, self.checkpoint_every = max_waiting, checkpoint_every
-        for name, check in _CHECKS.items():
+        for name, check in CHECKS.items():
             check(name, getattr(self, name))
         Keyed._checks["folder"]("folder", folder)
         self._template = self._local(factory, key, max_models=max_models, max_bytes=max_bytes)
         path = None if folder is None else os.path.abspath(folder)
         self._store = Store(path, self._template._pool.store.about)
         self._position = self._store.position
-        self._team = Team(type(self).__name__)
-        self._sent: deque[_Sent] = deque()
-        self._n_blocks = 0
+        rescue = "make another one, which goes on from the last flush"
+        self._team = Team(type(self).__name__, self._started, n_workers, rescue)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -88,53 +68,21 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
 
     # ------------------------------------------------------------------------------------ workers
 
-    def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Do something in the thread, once there are workers."""
-        return self._team.do(self._started, call, *arguments)
-
-    @property
-    def _workers(self) -> list[Worker]:
-        return self._team.workers
-
-    def _started(self) -> list[Worker]:
-        """Start the workers, with the models that are in the folder."""
-        n = self.n_workers or n_cpus()
+    def _started(self, n_workers: int) -> list[Worker]:
+        """Start workers, with the models that are in the folder."""
         limits = {
-            name: None if limit is None else max(limit // n, 1)
+            name: None if limit is None else max(limit // n_workers, 1)
             for name, limit in (("max_models", self.max_models), ("max_bytes", self.max_bytes))
         }
         template = self._template.clone(limits)
-        stored: list[list[Packed]] = [[] for _ in range(n)]
+        stored: list[list[Packed]] = [[] for _ in range(n_workers)]
         for packed in self._store.all():
-            stored[share_of(packed.text, n)].append(packed)
+            stored[share_of(packed.text, n_workers)].append(packed)
         return [Worker(Share, state_of(template, own), self.checkpoint_every) for own in stored]
 
     def _owner(self, text: str) -> int:
         """Return the number of the worker that a key belongs to."""
-        return share_of(text, len(self._workers))
-
-    def _finish(self, n_left: int) -> None:
-        """Wait until so many blocks are on their way, or raise the first error of the others."""
-        while len(self._sent) > n_left:
-            number, tasks, rows = self._sent.popleft()
-            n_ago = self._n_blocks - number + 1
-            self._results(tasks, rows, f"; it was in the block {n_ago} before")
-
-    def _results(
-        self, tasks: dict[int, Task], rows: dict[int, NDArray[np.int64]], when: str = ""
-    ) -> dict[int, Any]:
-        """Wait for the results of workers, or raise the first error among them."""
-        results = {i: self._workers[i].result(task) for i, task in tasks.items()}
-        for i, result in results.items():
-            if isinstance(result, Raised):
-                raise placed(result.error, rows.get(i), when)
-        return results
-
-    def _ask_all(self, name: str) -> Iterator[Any]:
-        """Yield what each worker says, once it has learned all blocks."""
-        self._finish(0)
-        for i, worker in enumerate(self._workers):
-            yield self._results({i: worker.ask("do", name)}, {})[i]
+        return share_of(text, len(self._team.workers))
 
     # ------------------------------------------------------------------------------------ samples
 
@@ -149,7 +97,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
     ) -> Any:
         """Call a method for a sample where its key lives."""
         text, _ = self._template._split(x)
-        return self._submit(self._call_one, name, text, (x, *arguments), options, learns)
+        return self._team.do(self._call_one, name, text, (x, *arguments), options, learns)
 
     def _call_one(
         self,
@@ -159,29 +107,29 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         options: dict[str, Any],
         learns: bool,
     ) -> Any:
-        self._finish(0)
+        self._team.finish(0)
         i = self._owner(text)
-        call = ("do", "one", name, arguments, options)
-        worker = self._workers[i]
-        task = worker.tell(*call, n_rows=1) if learns else worker.ask(*call)
-        return self._results({i: task}, {})[i]
+        call = "one", {i: (name, arguments, options)}
+        return self._team.results(
+            self._team.tell(*call, {i: 1}) if learns else self._team.ask(*call)
+        )[i]
 
     # ------------------------------------------------------------------------------------- blocks
 
-    def _cut(self, X: Any, y: Any = None, w: Any = None) -> Cut:
+    def _keyed_rows(self, X: Any, y: Any = None, w: Any = None) -> KeyedRows:
         """Read a block, or raise TypeError or ValueError."""
         frame = frames.read_frame(X)
         n_rows = len(frame)
         vector = None if y is None else frames.read_vector("y", y, n_rows)
         weights = None if w is None else frames.read_weights(w, n_rows)
-        return Cut(frame, vector, weights, *read_groups(frame, self.key))
+        return KeyedRows(frame, vector, weights, *read_groups(frame, self.key))
 
-    def _sendable(self, cut: Cut) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
+    def _dealt(self, block: KeyedRows) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
         """Return references to the rows of each worker that has any, and their numbers."""
-        owners = np.array([self._owner(text) for text in cut.texts], np.int64)
-        of_rows = owners[cut.codes] if len(owners) else np.zeros(0, np.int64)
+        owners = np.array([self._owner(text) for text in block.texts], np.int64)
+        of_rows = owners[block.codes] if len(owners) else np.zeros(0, np.int64)
         rows = {int(i): np.flatnonzero(of_rows == i) for i in np.unique(of_rows)}
-        return {i: ray.put(cut.taken(own)) for i, own in rows.items()}, rows
+        return {i: ray.put(block.taken(own)) for i, own in rows.items()}, rows
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from a block of samples, each row where its key lives.
@@ -213,48 +161,45 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         ...     model.predict_many(X).tolist()
         ['buys', 'waits', 'waits']
         """
-        self._submit(self._learn, self._cut(X, y, w))
+        self._team.do(self._learn, self._keyed_rows(X, y, w))
 
-    def _learn(self, cut: Cut) -> None:
-        self._finish(self.max_waiting)  # whose errors are of blocks before, so this one is not sent
-        blocks, rows = self._checked(cut)
-        tasks = {
-            i: self._workers[i].tell("do", "learn", block, n_rows=len(rows[i]))
-            for i, block in blocks.items()
-        }
-        self._n_blocks += 1
-        self._sent.append(_Sent(self._n_blocks, tasks, rows))
+    def _learn(self, block: KeyedRows) -> None:
+        # The errors of blocks before are raised here, so this one is not sent then.
+        self._team.finish(self.max_waiting)
+        refs, rows = self._checked(block)
+        n_rows = {i: len(own) for i, own in rows.items()}
+        told = {i: (ref,) for i, ref in refs.items()}
+        self._team.send(self._team.tell("learn", told, n_rows), rows)
 
-    def _checked(self, cut: Cut) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
+    def _checked(self, block: KeyedRows) -> tuple[dict[int, Any], dict[int, NDArray[np.int64]]]:
         """Return what is to be sent of a block, after the models have checked it."""
-        blocks, rows = self._sendable(cut)
-        if cut.texts and self._checks_blocks(cut):
-            tasks = {i: self._workers[i].ask("do", "check", block) for i, block in blocks.items()}
-            self._results(tasks, rows)
-        return blocks, rows
+        refs, rows = self._dealt(block)
+        if block.texts and self._checks_blocks(block):
+            tasks = self._team.ask("check", {i: (ref,) for i, ref in refs.items()})
+            self._team.results(tasks, rows)
+        return refs, rows
 
-    def _checks_blocks(self, cut: Cut) -> bool:
+    def _checks_blocks(self, block: KeyedRows) -> bool:
         """Whether models may find something wrong with a block before they learn it."""
         template = self._template
-        may_find = template._takes_key or ways.checks_blocks(template._new(cut.texts[0]))
-        return may_find or cut.w is not None
+        may_find = template._takes_key or ways.checks_blocks(template._new(block.texts[0]))
+        return may_find or block.w is not None
 
-    def _ask(self, name: str, cut: Cut) -> Answers:
+    def _ask(self, name: str, block: KeyedRows) -> Answers:
         """Return what the models say of their rows, in the order of the first of these."""
-        self._finish(0)
-        blocks, rows = self._sendable(cut)
-        tasks = {i: self._workers[i].ask("do", "ask", name, block) for i, block in blocks.items()}
-        return self._joined(self._results(tasks, rows), rows)
+        self._team.finish(0)
+        refs, rows = self._dealt(block)
+        tasks = self._team.ask("ask", {i: (name, ref) for i, ref in refs.items()})
+        return self._joined(self._team.results(tasks, rows), rows)
 
-    def _ask_and_learn(self, name: str, cut: Cut) -> Answers:
+    def _ask_and_learn(self, name: str, block: KeyedRows) -> Answers:
         """Return what the models say of each row before they learn it."""
-        self._finish(0)
-        blocks, rows = self._checked(cut)
-        tasks = {
-            i: self._workers[i].tell("do", "ask_and_learn", name, block, n_rows=len(rows[i]))
-            for i, block in blocks.items()
-        }
-        return self._joined(self._results(tasks, rows), rows)
+        self._team.finish(0)
+        refs, rows = self._checked(block)
+        n_rows = {i: len(own) for i, own in rows.items()}
+        told = {i: (name, ref) for i, ref in refs.items()}
+        tasks = self._team.tell("ask_and_learn", told, n_rows)
+        return self._joined(self._team.results(tasks, rows), rows)
 
     @staticmethod
     def _joined(results: dict[int, Answers], rows: dict[int, NDArray[np.int64]]) -> Answers:
@@ -266,14 +211,14 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
 
     def __getitem__(self, key: Any) -> Any:
         """Return a copy of the model of a key, or raise KeyError if there is none."""
-        model = self._submit(self._call_one, "get", text_of(key), (key,), {}, False)
+        model = self._team.do(self._call_one, "get", text_of(key), (key,), {}, False)
         if model is None:
             raise KeyError(key)
         return model
 
     def __delitem__(self, key: Any) -> None:
         """Forget the model of a key, or raise KeyError if there is none."""
-        self._submit(self._forget, key)
+        self._team.do(self._forget, key)
 
     def _forget(self, key: Any) -> None:
         text = text_of(key)
@@ -285,11 +230,11 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
             text = text_of(key)
         except (TypeError, ValueError):
             return False
-        return bool(self._submit(self._call_one, "__contains__", text, (key,), {}, False))
+        return bool(self._team.do(self._call_one, "__contains__", text, (key,), {}, False))
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the keys that have a model, in no particular order."""
-        lists = self._submit(lambda: [*self._ask_all("texts")])
+        lists = self._team.do(self._team.ask_all, "texts")
         return (key_of(text) for texts in lists for text in texts)
 
     def __len__(self) -> int:
@@ -316,7 +261,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         ...     model.n_in_memory
         1
         """
-        return sum(n for n, _ in self._submit(lambda: [*self._ask_all("sizes")]))
+        return sum(n for n, _ in self._team.do(self._team.ask_all, "sizes"))
 
     @property
     def memory_usage(self) -> int:
@@ -331,7 +276,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         ...     10_000 < model.memory_usage < 200_000
         True
         """
-        return sum(n for _, n in self._submit(lambda: [*self._ask_all("sizes")]))
+        return sum(n for _, n in self._team.do(self._team.ask_all, "sizes"))
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -350,7 +295,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         >>> gathered.predict_one({"user": "ann", "price": 4.0})
         'buys'
         """
-        stored = [packed for own in self._submit(lambda: [*self._ask_all("all")]) for packed in own]
+        stored = [packed for own in self._team.do(self._team.ask_all, "all") for packed in own]
         state = self._template._holding(stored)
         state["_pool"]["position"] = self._position
         model = self._local.__new__(self._local)
@@ -406,17 +351,18 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         ...         list(model), model.position
         (['ann'], 1)
         """
-        self._submit(self._flush, position)
+        self._team.do(self._flush, position)
 
     def _flush(self, position: Any) -> None:
-        self._finish(0)
+        self._team.finish(0)
         if self._store.folder is None:
             json.dumps(position, allow_nan=False)
         else:
-            changed = (packed for own in self._ask_all("changes") for packed in own)
+            changed = (packed for own in self._team.ask_all("changes") for packed in own)
             self._store.flush(changed, position)
-            tasks = {i: worker.tell("do", "flushed") for i, worker in enumerate(self._workers)}
-            self._results(tasks, {})
+            everyone = range(len(self._team.workers))
+            told = dict.fromkeys(everyone, ())
+            self._team.results(self._team.tell("flushed", told, dict.fromkeys(everyone, 0)))
         self._position = position
 
     def close(self) -> None:

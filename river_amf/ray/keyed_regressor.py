@@ -9,8 +9,8 @@ from river import base
 
 from river_amf import frames
 from river_amf.keyed import KeyedRegressor
-from river_amf.ray.cuts import Cut
 from river_amf.ray.keyed_models import DistributedKeyed
+from river_amf.ray.keyed_rows import KeyedRows
 from river_amf.ray.shares import Answers
 
 
@@ -81,8 +81,8 @@ class DistributedKeyedRegressor(DistributedKeyed, base.MiniBatchRegressor):
         ...     model.predict_many(pd.DataFrame({"shop": ["south", "north"]})).tolist()
         [0.0, 10.0]
         """
-        cut = self._cut(X)
-        return self._series(cut, self._submit(self._ask, "predict", cut))
+        block = self._keyed_rows(X)
+        return self._series(block, self._team.do(self._ask, "predict", block))
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Predict each row and then learn it, before the next one.
@@ -99,12 +99,12 @@ class DistributedKeyedRegressor(DistributedKeyed, base.MiniBatchRegressor):
         ...     model.predict_then_learn_many(X, [10.0, 99.0, 11.0]).tolist()
         [0.0, 0.0, 10.0]
         """
-        cut = self._cut(X, y, w)
-        return self._series(cut, self._submit(self._ask_and_learn, "predict_then_learn", cut))
+        block = self._keyed_rows(X, y, w)
+        return self._series(block, self._team.do(self._ask_and_learn, "predict_then_learn", block))
 
     @staticmethod
-    def _series(cut: Cut, parts: Answers) -> Any:
-        numbers = np.zeros(len(cut.codes))
+    def _series(block: KeyedRows, parts: Answers) -> Any:
+        numbers = np.zeros(len(block.codes))
         for rows, answers in parts:
             numbers[rows] = answers
-        return frames.number_series(cut.frame, numbers)
+        return frames.number_series(block.frame, numbers)

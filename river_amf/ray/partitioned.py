@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import ray
@@ -15,10 +14,10 @@ from river_amf import frames, sparse_rows
 from river_amf.engine import BlockAnswers
 from river_amf.forest import Forest, forest_of
 from river_amf.layout import CLASSIFICATION
-from river_amf.parameters import Check, integer
 from river_amf.partitions import (
+    Block,
     Dealer,
-    Error,
+    Dealt,
     Partition,
     Table,
     mean_numbers,
@@ -26,26 +25,13 @@ from river_amf.partitions import (
     new_partitions,
     sample_table,
 )
-from river_amf.ray.cluster import n_cpus
-from river_amf.ray.team import Team
+from river_amf.ray.team import CHECKS, Team
 from river_amf.ray.workers import Task, Worker
+from river_amf.rows import of_sample
 from river_amf.settings import has_words
 from river_amf.weights import check_weight
 
 _Result = TypeVar("_Result")
-
-_CHECKS: dict[str, Check] = {
-    "n_workers": integer(1, optional=True),
-    "max_waiting": integer(0),
-    "checkpoint_every": integer(1),
-}
-
-
-class _Sent(NamedTuple):
-    """A block on its way."""
-
-    number: int
-    tasks: list[Task]
 
 
 class PartitionedForest(base.Estimator):
@@ -119,12 +105,11 @@ class PartitionedForest(base.Estimator):
         self.model = forest_of(model).clone()  # type: ignore[attr-defined]
         self.n_workers, self.max_waiting = n_workers, max_waiting
         self.checkpoint_every = checkpoint_every
-        for name, check in _CHECKS.items():
+        for name, check in CHECKS.items():
             check(name, getattr(self, name))
         self._dealer: Dealer | None = None  # until there are workers
-        self._team = Team("PartitionedForest")
-        self._sent: deque[_Sent] = deque()
-        self._n_blocks = 0
+        rescue = "what its models() were is lost"
+        self._team = Team("PartitionedForest", self._started, n_workers, rescue)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn a block of rows, each in one of the workers.
@@ -137,10 +122,7 @@ class PartitionedForest(base.Estimator):
         Raises
         ------
         TypeError, ValueError
-            As that of the model, with the number of the row. All rows are checked before any is
-            sent. What only a worker can find (a category for a feature that was a word, with
-            `absent="zero"`) may be raised by a later call, which has then done nothing else; the
-            rows of the bad block that belong to that worker are not learned.
+            As that of the model, with the number of the row, before any row is sent.
 
         Examples
         --------
@@ -153,7 +135,7 @@ class PartitionedForest(base.Estimator):
         15.0
         """
         table, labels, weights = self._read(X, y, w)
-        self._submit(self._learn, table, labels, weights)
+        self._team.do(self._learn, table, labels, weights)
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn one sample, as a block of one row.
@@ -179,7 +161,7 @@ class PartitionedForest(base.Estimator):
         """
         weights = np.array([check_weight(w)])
         table = sample_table(x, has_words=has_words(self.model))
-        _for_one(self._submit, self._learn, table, self.model._read_labels([y], 1), weights)
+        _for_one(self._team.do, self._learn, table, self.model._read_labels([y], 1), weights)
 
     def models(self) -> list[Any]:
         """Return the forests of the workers, once they have learned all blocks.
@@ -198,7 +180,7 @@ class PartitionedForest(base.Estimator):
         ...     [model.predict_one({"length": 2.0}) for model in forest.models()]
         ['short', None]
         """
-        return self._submit(self._models)
+        return self._team.do(self._models)
 
     def close(self) -> None:
         """End the workers; afterwards only another call of `close` does anything.
@@ -239,21 +221,11 @@ class PartitionedForest(base.Estimator):
 
     # What the thread does
 
-    def _submit(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Do something in the thread, once there are workers."""
-        return self._team.do(self._started, call, *arguments)
-
-    def _started(self) -> list[Worker]:
-        """Start the workers, and the dealer with them."""
-        n_workers = self.n_workers or n_cpus()
+    def _started(self, n_workers: int) -> list[Worker]:
+        """Start workers, and the dealer with them."""
         states = new_partitions(self.model, n_workers)
-        workers = [Worker(Partition, state, self.checkpoint_every) for state in states]
         self._dealer = Dealer(self.model, n_workers)
-        return workers
-
-    @property
-    def _workers(self) -> list[Worker]:
-        return self._team.workers
+        return [Worker(Partition, state, self.checkpoint_every) for state in states]
 
     @property
     def _known(self) -> Dealer:
@@ -263,60 +235,41 @@ class PartitionedForest(base.Estimator):
 
     def _learn(self, table: Table, labels: Any, weights: NDArray[np.float64]) -> None:
         # Errors of blocks before are raised here, so this one is not sent then.
-        self._finish(max(self.max_waiting - 1, 0))
-        block = self._known.deal(table, labels, weights).block
-        tasks = self._tell("learn", block.turns, ray.put(block))
-        if self.max_waiting:
-            self._sent.append(_Sent(self._n_blocks, tasks))
-        else:
-            self._results(tasks)
+        self._team.finish(self.max_waiting)
+        self._team.send(self._tell("learn", self._dealt(table, labels, weights).block))
 
-    def _tell(self, method: str, turns: NDArray[np.int64], *arguments: Any) -> list[Task]:
-        """Let all workers do something with a block, and return what they were told."""
-        n_rows = np.bincount(turns[turns >= 0], minlength=len(self._workers)).tolist()
-        pairs = zip(self._workers, n_rows, strict=True)
-        tasks = [worker.tell(method, *arguments, n_rows=n) for worker, n in pairs]
-        self._n_blocks += 1
-        return tasks
+    def _dealt(self, table: Table, labels: Any, weights: NDArray[np.float64]) -> Dealt:
+        """Deal a block, or raise TypeError or ValueError."""
+        names = self._known.undecided(table)
+        if names:
+            words = self._team.ask_all("words_among", names)
+            self._known.hear_of_words(set().union(*words))
+        return self._known.deal(table, labels, weights)
 
-    def _finish(self, n_left: int) -> None:
-        """Wait until so many blocks are on their way, or raise the first error of the others."""
-        while len(self._sent) > n_left:
-            number, tasks = self._sent.popleft()
-            n_ago = self._n_blocks - number + 1
-            self._results(tasks, f"; it was in the block {n_ago} before")
-
-    def _ask(self, method: str, *arguments: Any) -> list[Any]:
-        """Ask all workers something, once they have learned all blocks."""
-        self._finish(0)
-        tasks = [worker.ask(method, *arguments) for worker in self._workers]
-        return self._results(tasks)
-
-    def _results(self, tasks: list[Task], when: str = "") -> list[Any]:
-        """Wait for what all workers say, or raise the first error among it."""
-        results = [w.result(task) for w, task in zip(self._workers, tasks, strict=True)]
-        for error in results:
-            if isinstance(error, Error):
-                raise error.kind(error.text + when)
-        return results
+    def _tell(self, method: str, block: Block, *arguments: Any) -> dict[int, Task]:
+        """Let all workers do something with a block that has been dealt."""
+        told = self._team.put(block), *arguments
+        n_rows = np.bincount(block.turns[block.turns >= 0], minlength=len(self._team.workers))
+        numbers = dict(enumerate(n_rows.tolist()))
+        return self._team.tell(method, dict.fromkeys(numbers, told), numbers)
 
     def _answers(self, table: Table, n_rows: int) -> tuple[list[BlockAnswers], list[Hashable]]:
         """Return what each worker predicts, and the labels that are known."""
         dealer = self._known
         dealer.check_to_predict(table, n_rows)
-        return self._ask("answer", ray.put(table), n_rows, 0.0), list(dealer.labels)
+        return self._team.ask_all("answer", ray.put(table), n_rows, 0.0), list(dealer.labels)
 
     def _answers_then_learn(
         self, table: Table, labels: Any, weights: NDArray[np.float64]
     ) -> tuple[list[BlockAnswers], NDArray[np.int64], list[Hashable]]:
         """Return what each worker predicts before it learns a block, and the labels."""
-        self._finish(0)
-        dealt = self._known.deal(table, labels, weights)
-        tasks = self._tell("answer_and_learn", dealt.block.turns, ray.put(dealt.block), 0.0)
-        return self._results(tasks), dealt.n_known, dealt.labels
+        self._team.finish(0)
+        dealt = self._dealt(table, labels, weights)
+        answers = self._team.results(self._tell("answer_and_learn", dealt.block, 0.0))
+        return list(answers.values()), dealt.n_known, dealt.labels
 
     def _models(self) -> list[Forest]:
-        return [model for model, _ in self._ask("state")]
+        return [model for model, _ in self._team.ask_all("state")]
 
 
 def _for_one(call: Callable[..., _Result], *arguments: Any) -> _Result:
@@ -324,10 +277,7 @@ def _for_one(call: Callable[..., _Result], *arguments: Any) -> _Result:
     try:
         return call(*arguments)
     except (TypeError, ValueError) as error:
-        text = str(error)
-        if not text.startswith("row 0: "):
-            raise
-        raise type(error)(text.removeprefix("row 0: ")) from None
+        raise of_sample(error) from None
 
 
 class _Classifier(PartitionedForest, base.MiniBatchClassifier):
@@ -352,7 +302,7 @@ class _Classifier(PartitionedForest, base.MiniBatchClassifier):
         if self._dealer is not None:
             frames.check_column_names(frame, self._dealer.labels, y)
         block = self._read(X, y, w)
-        answers, n_known, labels = self._submit(self._answers_then_learn, *block)
+        answers, n_known, labels = self._team.do(self._answers_then_learn, *block)
         proba = mean_proba(answers, labels, len(frame))
         proba[n_known == 0] = np.nan
         return frames.proba_frame(frame, labels, proba)
@@ -360,13 +310,13 @@ class _Classifier(PartitionedForest, base.MiniBatchClassifier):
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label seen so far."""
         table = sample_table(x, has_words=has_words(self.model))
-        answers, labels = _for_one(self._submit, self._answers, table, 1)
+        answers, labels = _for_one(self._team.do, self._answers, table, 1)
         return dict(zip(labels, mean_proba(answers, labels, 1)[0].tolist(), strict=True))
 
     def _proba(self, X: Any) -> tuple[Any, NDArray[np.float64], list[Hashable]]:
         """Return X as a dataframe, the probabilities of its rows, and the labels."""
         frame = self.model._frame_of(X)
-        answers, labels = self._submit(self._answers, self._table(X, frame), len(frame))
+        answers, labels = self._team.do(self._answers, self._table(X, frame), len(frame))
         return frame, mean_proba(answers, labels, len(frame)), labels
 
 
@@ -376,19 +326,19 @@ class _Regressor(PartitionedForest, base.MiniBatchRegressor):
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row; 0.0 before the first sample."""
         frame = self.model._frame_of(X)
-        answers, _ = self._submit(self._answers, self._table(X, frame), len(frame))
+        answers, _ = self._team.do(self._answers, self._table(X, frame), len(frame))
         return frames.number_series(frame, mean_numbers(answers, len(frame)))
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Predict each row and then learn it, before the next one, as that of the model does."""
         frame = self.model._frame_of(X)
-        answers, *_ = self._submit(self._answers_then_learn, *self._read(X, y, w))
+        answers, *_ = self._team.do(self._answers_then_learn, *self._read(X, y, w))
         return frames.number_series(frame, mean_numbers(answers, len(frame)))
 
     def predict_one(self, x: dict[Any, Any]) -> float:
         """Predict the target of a sample; 0.0 before the first."""
         table = sample_table(x, has_words=False)
-        answers, _ = _for_one(self._submit, self._answers, table, 1)
+        answers, _ = _for_one(self._team.do, self._answers, table, 1)
         return float(mean_numbers(answers, 1)[0])
 
 

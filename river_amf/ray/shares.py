@@ -22,32 +22,13 @@ class Rows(NamedTuple):
     w: Any
 
 
-class Raised(NamedTuple):
-    """An error as a result: one that is raised in an actor counts as a failure of the actor."""
-
-    error: Exception
-
-    @classmethod
-    def of(cls, error: Exception) -> Raised:
-        """Return an error that can be sent."""
-        try:
-            ray.cloudpickle.loads(ray.cloudpickle.dumps(error))
-        except Exception:
-            error = RuntimeError(f"{type(error).__name__}: {error}")
-        return cls(error)
-
-
 def state_of(model: Keyed, stored: list[Packed]) -> bytes:
     """Return the state that a share begins with: these models, which are in the folder."""
     return bytes(ray.cloudpickle.dumps((type(model), model._holding(stored), True)))
 
 
 class Share:
-    """The models of some keys.
-
-    `do` calls the other methods, whose errors become results. The state of a share is all of its
-    models, those too that were moved out of memory.
-    """
+    """The models of some keys; its state is all of these, the ones moved out of memory too."""
 
     def __init__(self, state: bytes) -> None:
         kind, content, is_flushed = ray.cloudpickle.loads(state)
@@ -60,15 +41,6 @@ class Share:
     def state(self) -> bytes:
         """Return what an equal share can be made of; all models may have to be flushed again."""
         return bytes(ray.cloudpickle.dumps((type(self._model), self._model.__getstate__(), False)))
-
-    def do(self, name: str, *arguments: Any) -> Any:
-        """Call a method, and return its result or its error."""
-        try:
-            return getattr(self, name)(*arguments)
-        except MemoryError:  # half of it may have been done: the worker starts anew
-            raise
-        except Exception as error:
-            return Raised.of(error)
 
     def one(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call a method of the whole model, for a sample or a key."""

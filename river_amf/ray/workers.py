@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import ray
 from ray.exceptions import RayActorError, RayError, RayTaskError
@@ -27,6 +27,21 @@ _MOST_ERRORS = 2
 _PATIENCE = 10.0  # in seconds, with an actor that is to clean up
 
 
+class Raised(NamedTuple):
+    """An error as a result: one that Ray finds is a failure, after which the actor starts anew."""
+
+    error: Exception
+
+    @classmethod
+    def of(cls, error: Exception) -> Raised:
+        """Return an error that can be sent."""
+        try:
+            ray.cloudpickle.loads(ray.cloudpickle.dumps(error))
+        except Exception:
+            error = RuntimeError(f"{type(error).__name__}: {error}")
+        return cls(error)
+
+
 class _Process:
     """What a worker does, in a process of its own."""
 
@@ -36,11 +51,17 @@ class _Process:
         self._it = make(state)
 
     def call(self, method: str, *arguments: Any) -> Any:
-        return getattr(self._it, method)(*arguments)
+        """Call a method, and return its result or its error."""
+        try:
+            return getattr(self._it, method)(*arguments)
+        except MemoryError:  # half of it may have been done: the actor starts anew
+            raise
+        except Exception as error:
+            return Raised.of(error)
 
     def call_again(self, method: str, *arguments: Any) -> None:
         """Do the same, but the result is known."""
-        getattr(self._it, method)(*arguments)
+        self.call(method, *arguments)
 
     def state(self) -> Any:
         return self._it.state()
@@ -68,7 +89,7 @@ class Task:
 
     method: str
     arguments: tuple[Any, ...]
-    n_rows: int = 0
+    is_told: bool
     ref: Any = None
     is_done: bool = False
     n_deaths: int = 0
@@ -129,7 +150,7 @@ class Worker:
     def tell(self, method: str, *arguments: Any, n_rows: int = 0) -> Task:
         """Let the actor do something that changes it; references are sent as what they refer to."""
         self._take_checkpoint()
-        task = Task(method, arguments, n_rows)
+        task = Task(method, arguments, is_told=True)
         self._log.append(task)
         self._asked = []
         task.ref = self._actor.call.remote(method, *arguments)
@@ -140,13 +161,20 @@ class Worker:
 
     def ask(self, method: str, *arguments: Any) -> Task:
         """Ask the actor something that does not change it."""
-        task = Task(method, arguments)
+        task = Task(method, arguments, is_told=False)
         self._asked.append(task)
         task.ref = self._actor.call.remote(method, *arguments)
         return task
 
     def result(self, task: Task) -> Any:
-        """Wait for the result of a task, or raise its error."""
+        """Wait for the result of a task; if it has raised an error, that is the result.
+
+        Raises
+        ------
+        RuntimeError, MemoryError
+            If the actor dies, or lacks memory, as often as it is started anew. What it has been
+            told is then lost.
+        """
         while True:
             try:
                 value = ray.get(task.ref)

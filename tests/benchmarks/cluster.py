@@ -6,9 +6,9 @@
 
 - `figures`: `DistributedForest` with one and two workers beside one process with one and two
   threads, 100 trees, in blocks of 1,000 rows: learning, and predicting and learning. A run learns
-  all rows in turn with the others, and a ratio is the median over the runs. "Ray" is the share of
-  the time with two workers, one block at a time, that is neither the hub's nor the shards': both do
-  their work in one process for comparison.
+  all rows in turn with the others, each in new processes, and a ratio is the median over the runs.
+  "Ray" is the share of the time with two workers, one block at a time, in which neither the hub nor
+  the slower worker is busy.
 - `sweeps`: the same two workers by the number of trees and the size of blocks.
 - `kills`: ten times, at random moments, a worker is killed, and the gathered model is compared with
   that of one process.
@@ -25,8 +25,10 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import command
 import numpy as np
@@ -34,10 +36,8 @@ import pandas as pd
 from defaults import DATA
 from streams import available, load
 
-from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, cutting, frames
-from river_amf.engine import Engine
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier
 from river_amf.hub import Hub
-from river_amf.shards import Shard
 
 STREAMS_OF = {"figures": ("letter", "elec2"), "sweeps": ("elec2",), "kills": ()}
 FORESTS = {"AMFClassifier": AMFClassifier, "AdaptiveAMFClassifier": AdaptiveAMFClassifier}
@@ -55,6 +55,18 @@ def over_ray() -> Any:
     from river_amf import ray
 
     return ray
+
+
+@contextmanager
+def connected() -> Iterator[None]:
+    """Start Ray, and end it with all its processes, which would disturb what comes next."""
+    import ray
+
+    over_ray().connect()
+    try:
+        yield
+    finally:
+        ray.shutdown()
 
 
 def learn(model: Any, X: pd.DataFrame, y: pd.Series) -> None:
@@ -122,7 +134,10 @@ def in_turn(
         times["two threads"].append(alone(*what, 2))
         for name, n_workers in (("one worker", 1), ("two", 2)):
             model = FORESTS[forest](n_estimators=n_trees, seed=1)
-            with over_ray().DistributedForest(model, n_workers, block_size=size) as spread:
+            with (
+                connected(),
+                over_ray().DistributedForest(model, n_workers, block_size=size) as spread,
+            ):
                 times[name].append(seconds(spread, way, frame, size))
     one = times.pop("one")
     ratios = {
@@ -132,29 +147,58 @@ def in_turn(
     return {"seconds": statistics.median(one), **ratios}
 
 
-def apart(forest: str, n_trees: int, frame: Frame, size: int, n_shards: int) -> list[float]:
-    """Return the time of the hub, and of the slowest shard, in this process one after the other."""
-    model = FORESTS[forest](n_estimators=n_trees, seed=1)
-    hub = Hub.of_whole(Engine())
-    shards = [Shard(*each) for each in cutting.bounds(n_trees, n_shards)]
-    of_hub, of_shards = 0.0, [0.0] * n_shards
-    for k, (X, y) in enumerate(blocks(frame, size)):
-        if k == n_untimed(size):
-            of_hub, of_shards = 0.0, [0.0] * n_shards
-        start = time.perf_counter()
-        table = frames.read_columns(frames.read_frame(X))
-        rest = frames.read_labels(y, len(X)), np.ones(len(X)), model
-        heard = hub.hear(table, *rest, True)
-        of_hub += time.perf_counter() - start
-        votes = []
-        for own, shard in enumerate(shards):
+class Clock:
+    """Adds up the time in some functions."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function that does the same."""
+
+        def run(*arguments: Any, **options: Any) -> Any:
             start = time.perf_counter()
-            votes.append(shard.learn_heard(table, *rest, predicts=True, aims=heard.aims))
-            of_shards[own] += time.perf_counter() - start
-        start = time.perf_counter()
-        hub.vote(heard, votes)
-        of_hub += time.perf_counter() - start
-    return [of_hub, max(of_shards)]
+            try:
+                return function(*arguments, **options)
+            finally:
+                self.seconds += time.perf_counter() - start
+
+        return run
+
+
+def share_of_ray(forest: str, n_trees: int, frame: Frame, size: int) -> float:
+    """Return the share of the time in which neither the hub nor the slower worker is busy."""
+    from river_amf.ray import engine
+
+    class Timed(engine.ShardWorker):
+        """Knows how long it has been busy."""
+
+        def __init__(self, state: Any) -> None:
+            super().__init__(state)
+            self.clock = Clock()
+            self.learn = self.clock.timed(self.learn)  # type: ignore[method-assign]
+
+        def busy(self) -> float:
+            return self.clock.seconds
+
+    clock = Clock()
+    model = FORESTS[forest](n_estimators=n_trees, seed=1)
+    with (
+        connected(),
+        mock.patch.object(engine, "ShardWorker", Timed),
+        mock.patch.object(Hub, "hear", clock.timed(Hub.hear)),
+        mock.patch.object(Hub, "vote", clock.timed(Hub.vote)),
+        over_ray().DistributedForest(model, 2, block_size=size) as spread,
+    ):
+        team = spread._engine._team
+        for k, (X, y) in enumerate(blocks(frame, size)):
+            if k == n_untimed(size):
+                before = np.array(team.do(team.ask_all, "busy"))
+                clock.seconds, start = 0.0, time.perf_counter()
+            spread.predict_proba_then_learn_many(X, y)
+        whole = time.perf_counter() - start
+        busy = np.array(team.do(team.ask_all, "busy")) - before
+    return 1 - (clock.seconds + float(busy.max())) / whole
 
 
 def row(forest: str, n_trees: int, name: str, frame: Frame, size: int, repeats: int) -> None:
@@ -163,11 +207,7 @@ def row(forest: str, n_trees: int, name: str, frame: Frame, size: int, repeats: 
         got = in_turn(forest, n_trees, way, frame, size, repeats)
         share = ""
         if way is predict_then_learn:
-            with over_ray().DistributedForest(
-                FORESTS[forest](n_estimators=n_trees, seed=1), 2, block_size=size
-            ) as model:
-                whole = seconds(model, way, frame, size)
-            share = f"{max(1 - sum(apart(forest, n_trees, frame, size, 2)) / whole, 0):.0%}"
+            share = f"{share_of_ray(forest, n_trees, frame, size):.0%}"
         n_rows = len(frame[0]) - n_untimed(size) * size
         print(
             f"| {forest} | {name} | {n_trees} | {size} | {what} | "
@@ -268,12 +308,12 @@ def main(argv: list[str] | None = None) -> int:
     parts = command.parts_left(arguments.parts, STREAMS_OF, there)
     if not parts:
         return 1
-    over_ray().connect()
     missed: list[str] = []
     for part in parts:
         if part == "kills":
-            if not kills(KILL_ROWS, arguments.seed):
-                missed.append("equal models")
+            with connected():
+                if not kills(KILL_ROWS, arguments.seed):
+                    missed.append("equal models")
             continue
         print(HEAD)
         for name in (each for each in STREAMS_OF[part] if each in there):

@@ -313,7 +313,7 @@ def test_an_error_that_does_not_go_away_is_raised(how, error, tmp_path, monkeypa
 
 def test_an_actor_that_cannot_begin_is_not_tried_for_long():
     worker = workers.Worker(int, "no number", 100)
-    with pytest.raises(RuntimeError, match="cannot start: ValueError: .*no number"):
+    with pytest.raises(RuntimeError, match=r"cannot start: ValueError: .*no number"):
         worker.result(worker.tell("add", 1))
     worker.end()
 

@@ -34,7 +34,7 @@ def pickles(model):
 
 def kill(model, worker):
     """Kill the process of a worker, as the system does when memory runs out."""
-    os.kill(model._workers[worker].process(), signal.SIGKILL)
+    os.kill(model._team.workers[worker].process(), signal.SIGKILL)
 
 
 @pytest.mark.parametrize("factory", [FOREST, SCALED], ids=["forest", "scaled"])
@@ -142,7 +142,7 @@ def test_temporary_folders_go_with_the_workers():
     X, y = block(40, seed=1)
     with DistributedKeyedClassifier(SCALED, "user", n_workers=1, max_models=1) as model:
         model.learn_many(X, y)
-        files = psutil.Process(model._workers[0].process()).open_files()
+        files = psutil.Process(model._team.workers[0].process()).open_files()
         folders = {Path(path).parent for path, *_ in files if "river_amf-" in path}
         assert len(folders) == 1
     assert not any(folder.exists() for folder in folders)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +10,9 @@ from numpy.typing import NDArray
 
 from river_amf.ray.shares import Rows
 
-_ROW = re.compile(r"row (\d+): ")
 
-
-class Cut(NamedTuple):
-    """A block, and which rows have which key."""
+class KeyedRows(NamedTuple):
+    """A block of rows, and which of them have which key."""
 
     frame: Any
     y: Any
@@ -36,19 +33,3 @@ class Cut(NamedTuple):
         elif self.y is not None:
             y = [self.y[row] for row in rows.tolist()]
         return Rows(X, y, None if self.w is None else self.w[rows])
-
-
-def placed(error: Exception, rows: NDArray[np.int64] | None, when: str) -> Exception:
-    """Return an error that counts rows as the whole block does, and says which block it was."""
-    text = str(error)
-    found = _ROW.match(text)
-    if found is not None and rows is not None:
-        text = f"row {rows[int(found[1])]}: {text[found.end() :]}"
-    if type(error) not in (TypeError, ValueError):
-        if when:
-            error.add_note(when.removeprefix("; "))
-        return error
-    placed = type(error)(text + when)
-    for note in getattr(error, "__notes__", ()):
-        placed.add_note(note)
-    return placed
