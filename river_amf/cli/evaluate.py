@@ -16,6 +16,7 @@ from river import base, compose
 from tqdm import tqdm
 
 from river_amf import evaluation, tables
+from river_amf.baselines.classification import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
     add_stream_arguments,
@@ -64,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--model",
+        type=_model,
         choices=_DESCRIPTIONS,
         metavar="NAME",
         help=". ".join(
@@ -80,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of trees, for the models amf and adaptive (default: 10)",
     )
     add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
+
+
+def _model(name: str) -> str:
+    """Return the name of a model, or raise if it needs what is not installed."""
+    if name in MISSING:
+        raise argparse.ArgumentTypeError(f"{name!r} {MISSING[name]}")
+    return name
 
 
 def run(arguments: argparse.Namespace) -> int:
