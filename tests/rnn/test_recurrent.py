@@ -238,9 +238,8 @@ def test_huge_numbers_do_no_lasting_harm():
 
 
 def test_room_for_labels_grows_and_what_was_learnt_is_kept():
-    """Twenty labels, one after the other: the first are still known when the last come."""
     model, rng = make(), random.Random(1)
-    for n_labels in (8, 9, 17):
+    for n_labels in (8, 12):
         for _ in range(100 * n_labels):
             label = rng.randrange(n_labels)
             model.learn_one({"number": f"n{label}"}, label)
@@ -300,14 +299,13 @@ def test_the_user_s_random_numbers_are_untouched():
     expected = random.random(), np.random.random()  # noqa: NPY002
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
-    walk(
-        scaled() | RecurrentClassifier(n_units=5, seed=1), [*echoes(3)]
-    )  # its network has not been built before
+    # its network has not been built before
+    walk(scaled() | RecurrentClassifier(1, 5, seed=1), [*echoes(3)])
     assert (random.random(), np.random.random()) == expected  # noqa: NPY002
 
 
 def test_all_models_of_one_shape_share_what_is_compiled():
-    length, n_units = 3, 7
+    length, n_units = 3, 32
     for seed in (1, 2):
         samples = [({f"feature {n}": 1.0 for n in range(number)}, number) for number in range(8)]
         model = RecurrentClassifier(length, n_units, seed)
