@@ -195,6 +195,12 @@ class RecurrentClassifier(base.Classifier):
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_state": [np.asarray(array) for array in self._state]}
 
+    def __sizeof__(self) -> int:
+        # River adds up what objects say of themselves, and arrays of JAX do not say how large they
+        # are; those of NumPy it knows.
+        of_jax = [array for array in self._state if not isinstance(array, np.ndarray)]
+        return super().__sizeof__() + sum(array.nbytes for array in of_jax)
+
     @property
     def _multiclass(self) -> bool:
         return True

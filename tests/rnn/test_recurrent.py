@@ -336,6 +336,14 @@ def test_features_beyond_the_inputs_share_them():
     assert accuracy(late, [*noise, *samples], 300) > 0.9  # "0" and "1" are among the later ones
 
 
+def test_its_weights_count_as_memory():
+    model = make()
+    before = model._raw_memory_usage
+    walk(model, [*echoes(3)])
+    n_weights = (256 + 8) * 96 + 32 * 96 + 2 * 96 + (32 + 1) * 8
+    assert model._raw_memory_usage - before > 3 * 4 * n_weights  # float32; Adam has two of each
+
+
 # River's checks
 
 

@@ -128,5 +128,6 @@ def test_every_heavy_extra_is_an_extra_with_a_marker_that_ci_installs_and_tests(
         assert any(line.startswith(f"{extra.name}: ") for line in pytestconfig.getini("markers"))
         assert extra.name in installed
         assert all(program in ci for program in extra.programs)
-        assert f"python -m pytest -m {extra.name}\n" in ci
+        assert f"heavy_tests {extra.name} " in ci
+        assert extra.folder == extra.name  # as `heavy_tests` has it
         assert (ROOT / "tests" / extra.folder).is_dir()
