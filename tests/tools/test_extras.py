@@ -29,6 +29,7 @@ def project(tmp_path):
     edited = conftest.partition('@pytest.fixture(scope="session")')[0]  # what starts Ray
     edited, n_tables = re.subn(r"^HEAVY = .*$", TABLE, edited, flags=re.MULTILINE)
     assert n_tables == 1
+    edited = edited.replace("def pytest_sessionstart", "def sessionstart")  # there is no forest
     for name, text in {**TESTS, "tests/conftest.py": edited}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
