@@ -65,7 +65,7 @@ class Comparison:
     roles
         What each model is, by name, for plots to tell which ones to show in color: `"amf"` or
         `"adaptive"` for our forests, also at the end of a pipeline, `"last"` for the last label or
-        value, `"other"` for all else. Models that could not be created are not in it.
+        value, `"other"` for all else.
 
     Examples
     --------
@@ -323,7 +323,7 @@ def compare(
             bar.set_description(name)
             run.go(makers[name], source.samples, time_limit, bar)
             bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
-    roles = {name: run.role for name, run in runs.items() if run.role is not None}
+    roles = {name: run.role for name, run in runs.items()}
     return Comparison(source.name, _table(runs), _curves(runs, source.task), roles)
 
 
