@@ -23,7 +23,9 @@ try:
     from rich.table import Table
     from rich.text import Text
 except ImportError as error:
-    raise ImportError('rich is missing: pip install "river-amf[live]"', name="rich") from error
+    raise ImportError(
+        '--live needs rich (the extra live): pip install "rich>=13"', name="rich"
+    ) from error
 
 __all__ = ["Console", "Live", "Screen"]
 
@@ -143,7 +145,7 @@ def _rows(values: NDArray[np.float64], n_rows: int, levels: str) -> list[str]:
     """Return columns as high as the values, from the lowest to the highest, as rows of text.
 
     >>> _rows(np.array([0.5, 0.6, math.nan, 0.7]), 2, " -#")
-    ['  # ', '-# #']
+    [' - #', '-# #']
     """
     known = values[~np.isnan(values)]
     n_levels = len(levels) - 1  # of a cell that is not empty
