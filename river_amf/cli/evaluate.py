@@ -172,7 +172,7 @@ def _display(arguments: argparse.Namespace) -> type[Display] | None:
     try:
         from river_amf.cli.live import Display
     except ImportError as error:
-        raise EvaluationError(f"--live: {error}") from error
+        raise EvaluationError(str(error)) from error
     return Display
 
 

@@ -24,7 +24,8 @@ from river_amf.forest import Forest
 from river_amf.inspection import feature_relevance
 
 _PERIOD = 0.25  # seconds from one frame to the next,
-_SHARE = 0.03  # or longer, so that drawing takes no more than that of the time
+_SHARE = 0.03  # or longer, so that drawing takes no more of the processor than that,
+_LONGEST_PERIOD = 1.0  # up to this
 _N_WINDOWS = 100  # of the curve, approximately
 
 # what takes the terminal from us, on systems that have it
@@ -44,6 +45,7 @@ class Display:
         self._forest = model if isinstance(model, Forest) else None
         self._drawn = (time.perf_counter(), 0)  # when the last frame was, after how many samples
         self._due = 0.0  # when the next one is
+        self._handlers: dict[int, Any] = {}  # of signals, from before
         self._signals: list[int] = []  # those that came since the last sample
         self._messages = io.StringIO()  # what is written on stderr meanwhile
         # that it is a terminal has been checked; rich would believe FORCE_COLOR
@@ -62,7 +64,8 @@ class Display:
             exits.callback(self._tell)
             exits.enter_context(contextlib.redirect_stderr(self._messages))
             for number in _TAKEN:
-                exits.callback(signal.signal, number, signal.signal(number, self._note))
+                self._handlers[number] = signal.signal(number, self._note) or signal.SIG_DFL
+                exits.callback(signal.signal, number, self._handlers[number])
             exits.enter_context(self._live)
             self._exits = exits.pop_all()
         return self
@@ -104,7 +107,7 @@ class Display:
 
     def _draw(self) -> None:
         """Draw a frame."""
-        start = time.perf_counter()
+        start, busy = time.perf_counter(), time.thread_time()
         before, n_before = self._drawn
         n = self._loop.n_samples
         if n > n_before:
@@ -112,8 +115,8 @@ class Display:
         self._drawn = start, n
         self._look()
         self._live.update(self._screen, refresh=True)
-        end = time.perf_counter()
-        self._due = start + max(_PERIOD, (end - start) / _SHARE)
+        busy = time.thread_time() - busy
+        self._due = start + min(max(_PERIOD, busy / _SHARE), _LONGEST_PERIOD)
 
     def _look(self) -> None:
         """Take note of where the loop and the forest are."""
@@ -138,7 +141,7 @@ class Display:
     def _give_way(self, number: int) -> None:
         """Leave the screen to whom a signal hands it, and take it again if that comes back."""
         self._live.stop()
-        signal.signal(number, signal.SIG_DFL)
+        signal.signal(number, self._handlers[number])
         signal.raise_signal(number)
         signal.signal(number, self._note)
         self._live.start()

@@ -16,13 +16,16 @@ from river_amf.evaluation import figures
 from river_amf.wording import name
 
 try:
+    from rich.bar import Bar
     from rich.console import Console, ConsoleOptions, ConsoleRenderable
     from rich.live import Live
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 except ImportError as error:
-    raise ImportError('rich is missing: pip install "river-amf[live]"', name="rich") from error
+    raise ImportError(
+        '--live needs rich (the extra live): pip install "rich>=13"', name="rich"
+    ) from error
 
 __all__ = ["Console", "Live", "Screen"]
 
@@ -65,24 +68,26 @@ class Screen:
         """Yield the lines from top to bottom; fewer of them where there is little room."""
         width = min(options.max_width, _WIDEST)
         marks = self._marks()
-        above: list[ConsoleRenderable] = [
-            *_flow(self._progress(), width),
-            _bar(self.n_samples, self.n_total, width),
-            *_flow(self._figures(), width),
-        ]
-        room = _MOST_ROWS + _MOST_FEATURES + 1
-        if options.height is not None:  # two lines are around the curve
-            room = min(room, options.height - len(above) - 2 - len(marks))
+        share = self.n_samples / self.n_total
+        above = [*_flow(self._progress(), width)], [*_flow(self._figures(), width)]
+        # what a bar, two lines around the curve and the marks leave to the curve and below
+        room = options.max_height - sum(map(len, above)) - 3 - len(marks)
         n_bars = 0 if self.relevance is None else min(len(self.relevance), _MOST_FEATURES)
-        n_rows = max(room - n_bars - 1, room // 2, _FEWEST_ROWS)
-        n_rows = min(n_rows, _MOST_ROWS)
-        n_bars = min(n_bars, room - n_rows - 1)
-        yield from above
+        n_rows = min(max(room - n_bars - 1, room // 2, _FEWEST_ROWS), _MOST_ROWS)
+        n_bars = max(min(n_bars, room - n_rows - 1), 0)
+        gap = [Text()] if room >= n_rows + n_bars + 3 else []
+        yield from above[0]
+        yield _bars([(f"{share:.0%}", share, "")], 1.0, width, options.ascii_only)
+        yield from [*above[1], *gap]
         levels = _LEVELS_OF_ASCII if options.ascii_only else _LEVELS
         yield from self._curve(width, n_rows, levels, marks)
         if self.relevance is not None and n_bars > 0:
-            yield Text("relevance")
-            yield _bars(self.relevance.nlargest(n_bars), width)
+            yield from [*gap, Text("relevance", "bold")]
+            most = self.relevance.nlargest(n_bars)
+            rows = [
+                (name(feature), float(value), f"{value:.3f}") for feature, value in most.items()
+            ]
+            yield _bars(rows, max(float(most.max()), 1e-9), width, options.ascii_only)
 
     def _progress(self) -> Iterator[Text]:
         """Yield how far the run is."""
@@ -120,7 +125,7 @@ class Screen:
         n_before = max(map(len, [*ends, *marks])) + 1
         columns = resampled(self.windows, self.n_total, max(width - n_before, 1))
         titles = [ends[0], *[""] * (n_rows - 2), ends[1]]
-        yield Text(f"{self.measure} along the stream")
+        yield Text(f"{self.measure} along the stream", "bold")
         for title, row in zip(titles, _rows(columns, n_rows, levels), strict=True):
             yield _line(f"{title:>{n_before - 1}} ", row, _BLUE)
         for title, places in marks.items():
@@ -140,7 +145,7 @@ def _rows(values: NDArray[np.float64], n_rows: int, levels: str) -> list[str]:
     """Return columns as high as the values, from the lowest to the highest, as rows of text.
 
     >>> _rows(np.array([0.5, 0.6, math.nan, 0.7]), 2, " -#")
-    ['  # ', '-# #']
+    [' - #', '-# #']
     """
     known = values[~np.isnan(values)]
     n_levels = len(levels) - 1  # of a cell that is not empty
@@ -167,24 +172,20 @@ def _flow(parts: Iterable[Text], width: int) -> list[Text]:
     return lines
 
 
-def _bar(value: float, total: float, width: int | None = None) -> ProgressBar:
-    """Return a bar; without a width it takes what there is."""
-    return ProgressBar(
-        total, value, width, style="bright_black", complete_style=_BLUE, finished_style=_BLUE
-    )
-
-
-def _bars(values: pd.Series, width: int) -> Table:
-    """Return a bar for each value, relative to the largest."""
-    table = Table.grid(expand=True, padding=(0, 1))
+def _bars(
+    rows: Iterable[tuple[str, float, str]], total: float, width: int, in_ascii: bool
+) -> Table:
+    """Return lines of a name, a bar and a number each."""
+    table = Table.grid(expand=True, padding=(0, 1), pad_edge=False)
     table.width = width
-    longest = min(_LONGEST_NAME, width // 3)
-    table.add_column(no_wrap=True, max_width=longest, overflow="ellipsis")
+    table.add_column(no_wrap=True, max_width=min(_LONGEST_NAME, width // 3), overflow="ellipsis")
     table.add_column(ratio=1)
     table.add_column(no_wrap=True, justify="right")
-    largest = max(float(values.max()), 1e-9)
-    for feature, value in values.items():
-        table.add_row(Text(name(feature)), _bar(float(value), largest), Text(f"{value:.3f}"))
+    for title, value, shown in rows:
+        bar: Bar | ProgressBar = Bar(total, 0.0, value, color=_BLUE)
+        if in_ascii:  # which the other one does not know
+            bar = ProgressBar(total, value, complete_style=_BLUE, finished_style=_BLUE)
+        table.add_row(Text(title), bar, Text(shown))
     return table
 
 

@@ -195,7 +195,7 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
-NAMED = ("parquet", "plot", "ray", "sklearn")  # extras, for users
+NAMED = ("live", "parquet", "plot", "ray", "sklearn")  # extras, for users
 
 
 def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
