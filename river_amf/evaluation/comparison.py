@@ -10,7 +10,7 @@ import itertools
 import math
 from collections.abc import Container, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -62,6 +62,10 @@ class Comparison:
         window, NaN if there was nothing to score: `accuracy` and `log-loss`, or those that the
         table has for regressors. The last window of a run may be
         shorter than the others. The window in which a model fails is left out.
+    roles
+        What each model is, by name, for plots to tell which ones to show in color: `"amf"` or
+        `"adaptive"` for our forests, also at the end of a pipeline, `"last"` for the last label or
+        value, `"other"` for all else.
 
     Examples
     --------
@@ -82,6 +86,7 @@ class Comparison:
     name: str
     table: pd.DataFrame
     curves: pd.DataFrame
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def interrupted(self) -> bool:
@@ -318,7 +323,8 @@ def compare(
             bar.set_description(name)
             run.go(makers[name], source.samples, time_limit, bar)
             bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
-    return Comparison(source.name, _table(runs), _curves(runs, source.task))
+    roles = {name: run.role for name, run in runs.items()}
+    return Comparison(source.name, _table(runs), _curves(runs, source.task), roles)
 
 
 def _compile_kernels(task: Task) -> None:

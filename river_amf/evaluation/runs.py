@@ -12,6 +12,7 @@ from typing import Any
 from river import base
 from tqdm import tqdm
 
+from river_amf.emphasis import OTHER, role_of
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described
 from river_amf.evaluation.prequential import TestThenTrain, every, warm_up
 from river_amf.evaluation.scores import Metrics, Scores
@@ -31,6 +32,7 @@ class Run:
     """The run of one model over a stream, and its results."""
 
     # status: "ok", or why the run is incomplete.
+    # role: what the model is to a comparison.
     # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
     #     and all NaN if the model failed.
     # rows: for each window, the number of samples at its end, and its metrics.
@@ -48,6 +50,7 @@ class Run:
         self._loop: TestThenTrain | None = None
         self.rows: list[tuple[float, ...]] = []
         self.status = NOT_RUN
+        self.role = OTHER
         names = (*metrics, "us_per_sample", "memory")
         self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
 
@@ -69,7 +72,9 @@ class Run:
         watched = _Watched(samples, time_limit, bar)
         try:
             _try_to_warm_up(make, _Watched(samples, time_limit), self._task)
-            self._loop = TestThenTrain(_make(make, self._task), self._scores)
+            model = _make(make, self._task)
+            self.role = role_of(model)
+            self._loop = TestThenTrain(model, self._scores)
             for _ in self._loop.run(watched, every(self._window)):
                 self._close_window()
             self._keep_figures()
