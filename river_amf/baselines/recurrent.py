@@ -198,8 +198,8 @@ class RecurrentClassifier(base.Classifier):
     def __sizeof__(self) -> int:
         # River adds up what objects say of themselves, and arrays of JAX do not say how large they
         # are; those of NumPy it knows.
-        of_jax = [array for array in self._state if not isinstance(array, np.ndarray)]
-        return super().__sizeof__() + sum(array.nbytes for array in of_jax)
+        of_jax = [int(array.nbytes) for array in self._state if not isinstance(array, np.ndarray)]
+        return super().__sizeof__() + sum(of_jax)
 
     @property
     def _multiclass(self) -> bool:
