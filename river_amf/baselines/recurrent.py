@@ -32,7 +32,10 @@ Arrays = list[Any]
 
 def is_installed() -> bool:
     """Tell whether Keras and JAX can be imported, without doing so."""
-    found = map(importlib.util.find_spec, ("keras", "jax"))
+    try:
+        found = [importlib.util.find_spec(name) for name in ("keras", "jax")]
+    except ValueError:  # something else has been put in the place of one of them
+        return False
     return all(spec is not None and spec.origin is not None for spec in found)
 
 

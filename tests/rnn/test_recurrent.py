@@ -8,6 +8,7 @@ import pickle
 import random
 import subprocess
 import sys
+import types
 from itertools import pairwise
 
 import numpy as np
@@ -167,6 +168,8 @@ def test_it_needs_keras_and_jax(name, monkeypatch):
     assert not recurrent.is_installed()
     with pytest.raises(ImportError, match=f"model 'rnn' {NEEDED}"):
         RecurrentClassifier()
+    monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    assert not recurrent.is_installed()
 
 
 def test_another_backend_of_keras_is_refused(monkeypatch):
