@@ -69,6 +69,8 @@ LAYERS = [
     {"evaluation.kinds"},
     {"evaluation.files", "evaluation.tracks"},
     {"evaluation.errors", "evaluation.figures", "evaluation.interval_metrics"},
+    {"pages"},
+    {"pages.document"},
     {"keyed"},
     {"keyed.classifier", "keyed.regressor"},
     {"keyed.models"},
@@ -194,7 +196,7 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
-NAMED = ("parquet", "plot", "ray", "sklearn")  # extras, for users
+NAMED = ("html", "parquet", "plot", "ray", "sklearn")  # extras, for users
 
 
 def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
