@@ -78,7 +78,7 @@ LAYERS = [
     {"keyed.pool", "keyed.ways"},
     {"keyed.parcels", "keyed.routing", "keyed.store"},
     {"keyed.keys"},
-    {"baselines", "permutation"},
+    {"baselines", "emphasis", "permutation"},
     {"baselines.classification", "baselines.regression"},
     {"baselines.preparation"},
     {"importance", "linear"},
