@@ -107,6 +107,11 @@ class Recorder:
             return pd.DataFrame({"n_samples": pd.Series(dtype="int64")})
         said = pd.DataFrame(dict(self._metrics(table)))
         state = table[["drifts", *self._state.columns]]
+        if "depths" in table:
+            n = table["n_depths"].to_numpy(np.float64)
+            windows = self.steps.over_windows
+            depths = windows(table["depths"].to_numpy(np.float64))
+            state = state.assign(depth=_quotient(depths, windows(n)))
         return pd.concat([table[["n_samples"]].astype("int64"), said, state], axis=1)
 
     def _note(self, n: int, y: Any, answer: Answer) -> None:
@@ -166,12 +171,19 @@ class _State:
         n_restarts = self._number("n_drifts_detected")
         restarts = n_restarts - self._n_restarts
         self._n_restarts = n_restarts
-        memory = self._memory() if step % (N_STEPS // _N_SIZES) == 0 else math.nan
-        return {"n_nodes": self._number("n_nodes"), "memory": memory, "restarts": restarts}
+        return {
+            "n_nodes": self._number("n_nodes"),
+            "memory": self._memory_at(step),
+            "restarts": restarts,
+        }
 
     def relevance_table(self, index: pd.Index) -> pd.DataFrame:
         """Return a table without columns."""
         return pd.DataFrame(index=index)
+
+    def _memory_at(self, step: int) -> float:
+        """Return the size of the model at some of the steps, as it takes long to measure."""
+        return math.nan if step % (N_STEPS // _N_SIZES) else self._memory()
 
     def _memory(self) -> float:
         """Return the size of the model in bytes, NaN if it cannot be measured."""
@@ -190,7 +202,7 @@ class _State:
 class _ForestState(_State):
     """What a forest of this package has."""
 
-    columns = (*_State.columns, "fading_share", "depth")
+    columns = (*_State.columns, "fading_share")
 
     def __init__(self, model: Any, steps: Steps) -> None:
         super().__init__(model, steps)
@@ -210,10 +222,14 @@ class _ForestState(_State):
         self._depths.clear()
         return {
             **super().now(step),
-            "memory": float(self._last.memory_usage),
             "fading_share": self._last.fading_share,
-            "depth": sum(depths) / len(depths) if depths else math.nan,
+            "n_depths": len(depths),
+            "depths": sum(depths),
         }
+
+    def _memory_at(self, step: int) -> float:
+        """Return the size of the model, which takes no time to measure."""
+        return self._memory()
 
     def relevance_table(self, index: pd.Index) -> pd.DataFrame:
         """Return the relevance at the end of each step, NaN for features that appear later."""

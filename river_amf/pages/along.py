@@ -51,7 +51,10 @@ def curves(
         shapes=_marks(records, level),
     )
     if is_bounded:
-        axis = {**_bounds(records, lines), **axis}
+        bounds = _bounds(records, lines)
+        if "range" in bounds:
+            text = f"{text} Some curves lie above the top of the figure.".strip()
+        axis = {**bounds, **axis}
     drawn.update_yaxes(**axis)
     return Figure(drawn, title, text, id=column.replace(" ", "-"))
 
@@ -145,7 +148,6 @@ def drifts(records: Records, styles: Styles) -> Figure | None:
         "Diamonds: ADWIN found that a model's error had grown. Crosses: trees of the model started"
         " afresh. Dotted lines, in all figures: where the stream is known to drift.",
         id="drifts",
-        is_wide=True,
     )
 
 

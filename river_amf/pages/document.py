@@ -56,7 +56,8 @@ class Figure:
     Parameters
     ----------
     drawing
-        A figure of plotly. Its size is that of the page, but for the height in its layout.
+        A figure of plotly. Its width is that of the page, its height 320 pixels or that in its
+        layout.
     title
         A line above it.
     text
@@ -187,7 +188,6 @@ TEMPLATE: dict[str, Any] = {
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": "var(--ink)"},
         "margin": {"l": 48, "r": 12, "t": 12, "b": 40},
-        "height": 320,
         "showlegend": False,
         "hoverlabel": {
             "bgcolor": "var(--paper)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from river_amf import tables
+from river_amf.tables import Rows, to_html
 from river_amf.pages import along, labels, numbers
 from river_amf.pages.along import Styles
 from river_amf.pages.canvas import styles_of
@@ -14,7 +14,7 @@ from river_amf.pages.records import Records
 _LEVEL = 0.9  # of the intervals of forests
 
 
-def page_of(records: Records, cells: tables.Rows) -> Page:
+def page_of(records: Records, cells: Rows) -> Page:
     """Return the page of runs; the cells are those of the table of results."""
     styles = styles_of(records)
     made = [
@@ -48,8 +48,8 @@ def _remark(records: Records) -> str:
     )
 
 
-def _table(cells: tables.Rows) -> str:
-    return f'<div class="scroll">{tables.to_html(cells, "")}</div>'
+def _table(cells: Rows) -> str:
+    return f'<div class="scroll">{to_html(cells, "")}</div>'
 
 
 def _part(title: str, text: str, figures: Iterable[Figure | None]) -> Part:
@@ -126,20 +126,25 @@ def _relevance(records: Records, styles: Styles) -> Part:
 
 
 def _of_labels(records: Records, styles: Styles) -> list[Part]:
-    errors = labels.calibration_errors(records.reliability)
-    told = ", ".join(f"{name} {error:.3f}" for name, error in errors.items() if name in styles)
+    names = _in_order(records, styles)
+    tables = {name: table for name, table in records.reliability.items() if name in styles}
+    tables = {name: table for name, table in tables.items() if name not in records.floors}
+    errors = labels.calibration_errors(tables)
+    told = ", ".join(f"{name} {error:.3f}" for name, error in errors.items() if name in names)
     return [
         _part(
             "Whether probabilities hold",
-            f"Mean distance of probability and share: {told}." if told else "",
-            labels.reliability(records.reliability, styles),
+            f"Mean distance of the probability from the share that was right: {told}."
+            if told
+            else "",
+            labels.reliability(tables, styles),
         ),
         _part(
             "Which labels are confused",
             "",
             [
                 labels.confusion(name, records.confusion[name])
-                for name in _in_order(records, styles)
+                for name in names
                 if len(records.confusion.get(name, ()))
             ],
         ),
@@ -186,7 +191,7 @@ def _of_numbers(records: Records, styles: Styles) -> list[Part]:
             " tenths of the samples.",
             [
                 *(numbers.residuals(name, records, styles[name]) for name in names),
-                numbers.predictions(records.points, styles),
+                numbers.predictions({n: t for n, t in records.points.items() if n in names}, styles),
             ],
         ),
     ]
@@ -225,5 +230,6 @@ def _size(records: Records, styles: Styles) -> Part:
 
 
 def _in_order(records: Records, styles: Styles) -> Sequence[str]:
-    """Return the models that have color, in the order of the table."""
-    return [name for name in records.models if name in styles and styles[name].is_named]
+    """Return the models that have color and look at features, in the order of the table."""
+    named = [name for name in records.models if name in styles and styles[name].is_named]
+    return [name for name in named if name not in records.floors]
