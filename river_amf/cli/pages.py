@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import pandas as pd
@@ -12,13 +12,14 @@ from river import base
 
 from river_amf.emphasis import role_of
 from river_amf.evaluation import EvaluationError, Report, Stream
+from river_amf.evaluation.comparison import roles_of, table_of
 from river_amf.evaluation.prequential import TestThenTrain
 from river_amf.evaluation.recording import Recorder
 from river_amf.evaluation.report import recorded
-from river_amf.evaluation.runs import Run
+from river_amf.evaluation.runs import INTERRUPTED, OK, Run
 from river_amf.evaluation.scores import Metrics
 from river_amf.evaluation.sources import drifts_of
-from river_amf.evaluation.streams import Label
+from river_amf.evaluation.streams import Label, Sample
 from river_amf.evaluation.tasks import Task
 
 
@@ -35,31 +36,28 @@ class Evaluated(NamedTuple):
     model: base.Estimator
     loop: TestThenTrain
     recorder: Recorder
-    status: str
 
 
 def report_of(
     evaluated: Evaluated, stream: Stream, task: Task, metrics: Metrics, positive: Label | None
 ) -> Report:
     """Return the report of a model, beside those that look at no features, which are run here."""
-    name, model, loop, recorder, status = evaluated
+    name, model, loop, recorder = evaluated
     recorder.close()
+    is_complete = loop.n_samples == stream.n_samples
+    status = OK if is_complete else f"{INTERRUPTED} after {loop.n_samples} samples"
     runs = _floors(evaluated, stream, task, metrics, positive)
-    first = {"n_samples": loop.n_samples, **loop.figures(), "status": status}
-    rows = {name: first} | {
-        other: {"n_samples": run.n_samples, **run.figures, "status": run.status}
-        for other, run in runs.items()
-    }
+    own = {"n_samples": loop.n_samples, **loop.figures(), "status": status}
     recorders = {name: recorder} | {
         other: run.recorder for other, run in runs.items() if run.recorder is not None
     }
-    table = pd.DataFrame([*rows.values()], index=pd.Index([*rows], name="model"))
+    table = pd.concat([pd.DataFrame([own], index=pd.Index([name], name="model")), table_of(runs)])
     return Report(
         name=stream.name,
         task=task.name,
         drifts=tuple(place for place in drifts_of(stream) if place < stream.n_samples),
         table=table,
-        roles={name: role_of(model)} | {other: run.role for other, run in runs.items()},
+        roles={name: role_of(model), **roles_of(runs)},
         floors=task.floors,
         **recorded(recorders, recorder.steps),
     )
@@ -74,5 +72,15 @@ def _floors(
     for name in task.floors:
         if name != evaluated.name:
             runs[name] = Run(metrics, n_samples, positive, task, evaluated.recorder.steps)
-            runs[name].go(task.maker(name, None), itertools.islice(stream, n_samples))
+            runs[name].go(task.maker(name, None), _First(stream, n_samples))
     return runs
+
+
+class _First(Iterable[Sample]):
+    """The first samples of a stream, as often as they are asked for."""
+
+    def __init__(self, stream: Stream, n_samples: int) -> None:
+        self._stream, self._n_samples = stream, n_samples
+
+    def __iter__(self) -> Iterator[Sample]:
+        return itertools.islice(self._stream, self._n_samples)

@@ -7,7 +7,7 @@ its row of the table says so, and the other models still run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,10 @@ class Comparison:
         window, NaN if there was nothing to score: `accuracy` and `log-loss`, or those that the
         table has for regressors. The last window of a run may be
         shorter than the others. The window in which a model fails is left out.
+    roles
+        What each model is, by name, for plots to tell which ones to show in color: `"amf"` or
+        `"adaptive"` for our forests, also at the end of a pipeline, `"last"` for the last label or
+        value, `"other"` for all else. Models that could not be created are not in it.
 
     Examples
     --------
@@ -69,6 +73,7 @@ class Comparison:
     name: str
     table: pd.DataFrame
     curves: pd.DataFrame
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def interrupted(self) -> bool:
@@ -289,7 +294,13 @@ def compare(
 
 def comparison_of(ran: Ran) -> Comparison:
     """Return the results of models that have run."""
-    return Comparison(ran.source.name, table_of(ran.runs), _curves(ran.runs, ran.source.task))
+    curves = _curves(ran.runs, ran.source.task)
+    return Comparison(ran.source.name, table_of(ran.runs), curves, roles_of(ran.runs))
+
+
+def roles_of(runs: Mapping[str, Run]) -> dict[str, str]:
+    """Return what each model is, by name, of those that could be created."""
+    return {name: run.role for name, run in runs.items() if run.role is not None}
 
 
 def table_of(runs: Mapping[str, Run]) -> pd.DataFrame:

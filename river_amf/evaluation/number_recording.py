@@ -38,7 +38,7 @@ class NumberRecorder(Recorder):
 
     def _note(self, n: int, y: Any, answer: Answer) -> None:
         target = float(y)
-        said = math.nan if answer.prediction is None else float(answer.prediction)  # type: ignore[arg-type]
+        said = math.nan if answer.prediction is None else float(answer.prediction)
         interval = answer.beside
         ends = (math.nan, math.nan)
         if isinstance(interval, Interval):

@@ -74,7 +74,7 @@ class Recorder:
         self.n_samples = 0
         self.rows: list[dict[str, float]] = []  # one for each step
         self._state = _state_of(model, steps)
-        self._detector = drift.ADWIN()
+        self._detector: Any = drift.ADWIN()  # type: ignore[no-untyped-call]
         self._n_drifts = 0
 
     def asked(self, n: int, x: Any, y: Any, answer: Answer) -> None:
@@ -150,7 +150,9 @@ class Recorder:
 
 def _quotient(total: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return means, NaN where there is nothing to average."""
-    return np.divide(total, n, out=np.full(len(n), math.nan), where=n > 0)
+    means: NDArray[np.float64] = np.full(len(n), math.nan)
+    np.divide(total, n, out=means, where=n > 0)
+    return means
 
 
 class _State:

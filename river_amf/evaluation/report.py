@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from river_amf.evaluation import figures
-from river_amf.evaluation.comparison import table_of
+from river_amf.evaluation.comparison import roles_of, table_of
 from river_amf.evaluation.label_recording import LabelRecorder
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.number_recording import NumberRecorder
@@ -196,13 +196,12 @@ def report_of(ran: Ran) -> Report:
     source, runs, steps = ran
     assert steps is not None  # or nothing was recorded
     recorders = {name: run.recorder for name, run in runs.items() if run.recorder is not None}
-    roles = {name: run.role for name, run in runs.items()}
     return Report(
         name=source.name,
         task=source.task.name,
         drifts=source.drifts,
         table=table_of(runs),
-        roles=roles,
+        roles=roles_of(runs),
         floors=source.task.floors,
         **recorded(recorders, steps),
     )

@@ -15,7 +15,7 @@ from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import targets
 from river_amf.evaluation.errors import EvaluationError, suggest
 from river_amf.evaluation.interval_metrics import Coverage, Width
-from river_amf.evaluation.metrics import Kinds, LogLoss, check_labels
+from river_amf.evaluation.metrics import Kinds, LogLoss, check_labels, known_metrics
 from river_amf.evaluation.streams import Label, Sample
 from river_amf.regressor import AMFRegressor
 
@@ -121,6 +121,20 @@ def of_models(models: Iterable[Any]) -> Task | None:
         task.name for task in TASKS.values() for each in classes if issubclass(each, task.kind)
     }
     return TASKS[of_classes.pop()] if len(of_classes) == 1 else None
+
+
+def smaller_is_better(column: str) -> bool:
+    """Whether a column of a table, such as a metric of river, is an error or a cost.
+
+    >>> [smaller_is_better(column) for column in ("accuracy", "log-loss", "MAE", "R2", "memory")]
+    [False, True, True, False, True]
+    """
+    if column in ("us_per_sample", "memory"):
+        return True
+    known: dict[str, Any] = {}
+    for task in TASKS.values():
+        known |= {**known_metrics(task.name), **task.table}
+    return column in known and not known[column]().bigger_is_better
 
 
 def check_name(name: str) -> None:

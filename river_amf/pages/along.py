@@ -166,16 +166,16 @@ def _rug(row: int, name: str, places: pd.Series, style: Style, symbol: str, what
 
 def relevance(model: str, table: pd.DataFrame) -> Figure:
     """Return the relevance of features along the stream as a heat map, the highest on top."""
-    best = table.max().sort_values(ascending=False, kind="stable").index[:_MOST_FEATURES]
-    places = [table.columns.get_loc(name) for name in best][::-1]
+    values = table.to_numpy(np.float64)
+    best = np.argsort(-np.nanmax(values, axis=0), kind="stable")[:_MOST_FEATURES]
+    places = best[::-1].tolist()  # heat maps begin at the bottom
     names = unique(table.columns)
-    shown = table.iloc[:, places]
     drawn = figure(
         [
             go.Heatmap(
                 x=table.index.tolist(),
                 y=[names[place] for place in places],
-                z=[rounded(shown.iloc[:, k], 3) for k in range(len(places))],
+                z=[rounded(values[:, place], 3) for place in places],
                 zmin=0.0,
                 colorscale=HEAT,
                 colorbar={"thickness": 10, "outlinewidth": 0},

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from river_amf.tables import Rows, to_html
 from river_amf.pages import along, labels, numbers
 from river_amf.pages.along import Styles
 from river_amf.pages.canvas import styles_of
 from river_amf.pages.document import Figure, Page, Part
 from river_amf.pages.records import Records
+from river_amf.tables import Rows, to_html
 
 _LEVEL = 0.9  # of the intervals of forests
 
@@ -127,10 +127,9 @@ def _relevance(records: Records, styles: Styles) -> Part:
 
 def _of_labels(records: Records, styles: Styles) -> list[Part]:
     names = _in_order(records, styles)
-    tables = {name: table for name, table in records.reliability.items() if name in styles}
-    tables = {name: table for name, table in tables.items() if name not in records.floors}
+    tables = {n: table for n, table in records.reliability.items() if n not in records.floors}
     errors = labels.calibration_errors(tables)
-    told = ", ".join(f"{name} {error:.3f}" for name, error in errors.items() if name in names)
+    told = ", ".join(f"{name} {errors[name]:.3f}" for name in names if name in errors)
     return [
         _part(
             "Whether probabilities hold",
@@ -153,6 +152,7 @@ def _of_labels(records: Records, styles: Styles) -> list[Part]:
 
 def _of_numbers(records: Records, styles: Styles) -> list[Part]:
     names = _in_order(records, styles)
+    points = {name: table for name, table in records.points.items() if name in names}
     return [
         _part(
             "Intervals",
@@ -191,7 +191,9 @@ def _of_numbers(records: Records, styles: Styles) -> list[Part]:
             " tenths of the samples.",
             [
                 *(numbers.residuals(name, records, styles[name]) for name in names),
-                numbers.predictions({n: t for n, t in records.points.items() if n in names}, styles),
+                numbers.predictions(
+                    {n: t for n, t in records.points.items() if n in names}, styles
+                ),
             ],
         ),
     ]

@@ -31,7 +31,7 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"cli.evaluate", "cli.compare", "cli.inspect", "cli.warm_up"},
-    {"cli.options"},
+    {"cli.options", "cli.pages"},
     {"__init__"},
     {"plot", "ray", "sklearn"},
     {"ray.distributed", "ray.keyed_classifier", "ray.keyed_regressor", "ray.partitioned"},
