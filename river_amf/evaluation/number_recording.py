@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +16,7 @@ from river.conf import Interval
 from river_amf.evaluation.predictors import Answer
 from river_amf.evaluation.recording import Recorder, Steps, Sums
 
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the residuals of a step
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the residuals of a window
 _N_POINTS = 600  # drawn at random from the whole stream,
 _N_LATEST = 200  # and the last ones
 _COLUMNS = ("sample", "target", "prediction", "lower", "upper")
@@ -30,6 +31,7 @@ class NumberRecorder(Recorder):
         super().__init__(model, steps)
         self._said: list[tuple[float, ...]] = []  # rows of the step
         self._n_errors, self._errors = 0, 0.0
+        self._residuals: deque[NDArray[np.float64]] = deque(maxlen=steps.n_in_window)
         self._latest: Rows = np.empty((0, len(_COLUMNS)))
         self._points: Rows = np.empty((0, len(_COLUMNS)))
         self._draws: Rows = np.empty(0)
@@ -64,7 +66,9 @@ class NumberRecorder(Recorder):
         residual = (target - said)[~np.isnan(said)]
         has_ends = ~np.isnan(lower)
         holds = (lower <= target) & (target <= upper)
-        quantiles = np.quantile(residual, QUANTILES) if len(residual) else [math.nan] * 5
+        self._residuals.append(residual)
+        recent = np.concatenate(self._residuals)
+        quantiles = np.quantile(recent, QUANTILES) if len(recent) else [math.nan] * len(QUANTILES)
         return {
             "n_scored": len(residual),
             "absolute": float(np.abs(residual).sum()),

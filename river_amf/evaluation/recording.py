@@ -27,7 +27,7 @@ N_STEPS = 300
 _LEAST_WINDOW = 500  # samples: the accuracy of fewer is mostly noise
 _MOST_STEPS = 10  # in a window, however short the stream
 _N_DEPTHS = 4  # samples of each step whose depth is measured
-_N_SIZES = 30  # times that the size of a model of river, which takes long, is measured
+_N_SIZES = 12  # times that the size of a model of river, which takes long, is measured
 
 Sums = Mapping[str, float]
 

@@ -42,8 +42,8 @@ class Report(Records):
         `n_samples`, the number of samples learned at the end of the step. For classifiers
         `accuracy` and `log-loss`, for regressors `MAE`, `RMSE`, `coverage` and `width`, each over
         the window that ends with the step, and as `cumulative ...` over all samples so far, NaN
-        where nothing was scored; for regressors the quantiles of the residuals in the step, such as
-        `residual 0.5`. `drifts`, how often ADWIN found in the step that errors had grown;
+        where nothing was scored; for regressors the quantiles of the residuals in the window, such
+        as `residual 0.5`. `drifts`, how often ADWIN found in the step that errors had grown;
         `restarts`, how many trees started afresh; `n_nodes` and `memory` (bytes) of the model, and
         of forests `fading_share` and `depth`, the mean weighted depth (`inspection.weighted_depth`)
         of a few predictions. NaN where a model has no such thing.

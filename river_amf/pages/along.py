@@ -16,6 +16,11 @@ Styles = Mapping[str, Style]
 
 _MOST_UNIFIED = 8  # models whose numbers fit beside each other
 _MOST_FEATURES = 30  # in a heat map
+_EVENTS = (  # column, symbol, meaning, and place in the row of the model
+    ("drifts", "diamond", "the error has grown", 0.15),
+    ("restarts", "x", "restarts", -0.15),
+)
+_KNOWN = " Dotted lines, in all figures: where the stream is known to drift."
 _SPIKE = 1.15  # how far beyond the curves that matter a figure goes
 
 
@@ -91,7 +96,7 @@ def _marks(records: Records, level: float | None = None) -> list[dict[str, Any]]
             "y0": 0,
             "y1": 1,
             "yref": "paper",
-            "layer": "below",
+            "layer": "between",
             "line": {"color": "var(--soft)", "width": 1, "dash": "dot"},
         }
         for place in records.drifts
@@ -105,7 +110,7 @@ def _marks(records: Records, level: float | None = None) -> list[dict[str, Any]]
                 "xref": "paper",
                 "y0": level,
                 "y1": level,
-                "layer": "below",
+                "layer": "between",
                 "line": {"color": "var(--soft)", "width": 1},
             }
         )
@@ -117,14 +122,11 @@ def drifts(records: Records, styles: Styles) -> Figure | None:
     named = [name for name, style in styles.items() if style.is_named]
     traces = []
     for row, name in enumerate(named):
-        for column, symbol, what in (
-            ("drifts", "diamond", "the error has grown"),
-            ("restarts", "x", "restarts"),
-        ):
+        for column, symbol, what, shift in _EVENTS:
             curve = records.curve(name, column)
             places = None if curve is None else curve[curve > 0]
             if places is not None and len(places):
-                traces.append(_rug(row, name, places, styles[name], symbol, what))
+                traces.append(_rug(row + shift, name, places, styles[name], symbol, what))
     if not traces and not records.drifts:
         return None
     drawn = figure(
@@ -146,12 +148,12 @@ def drifts(records: Records, styles: Styles) -> Figure | None:
         drawn,
         "Where drift was seen",
         "Diamonds: ADWIN found that a model's error had grown. Crosses: trees of the model started"
-        " afresh. Dotted lines, in all figures: where the stream is known to drift.",
+        f" afresh.{_KNOWN if records.drifts else ''}",
         id="drifts",
     )
 
 
-def _rug(row: int, name: str, places: pd.Series, style: Style, symbol: str, what: str) -> Any:
+def _rug(row: float, name: str, places: pd.Series, style: Style, symbol: str, what: str) -> Any:
     return go.Scatter(
         x=places.index.tolist(),
         y=[row] * len(places),
@@ -190,4 +192,4 @@ def relevance(model: str, table: pd.DataFrame) -> Figure:
     drawn.update_xaxes(showgrid=False)
     rest = len(table.columns) - len(places)
     text = f"The {len(places)} most relevant features of {len(table.columns)}." if rest else ""
-    return Figure(drawn, model, text, group=model, id=f"relevance-{model}")
+    return Figure(drawn, model, text, group=model, id=f"relevance-{model}", is_wide=True)

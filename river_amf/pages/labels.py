@@ -37,7 +37,9 @@ def reliability(tables: Tables, styles: Styles) -> list[Figure]:
             legendgroup=name,
             mode="lines+markers",
             line=styles[name].line,
-            marker={"size": 5},
+            marker={
+                "size": rounded(4 + 12 * (table["n_samples"] / table["n_samples"].sum()) ** 0.5)
+            },
             hovertemplate="said %{x:.3f}, right %{y:.3f}, %{customdata} samples",
         )
         for name, table in known.items()
@@ -68,7 +70,7 @@ def reliability(tables: Tables, styles: Styles) -> list[Figure]:
             curve,
             "Reliability",
             "On the thin line a model that says 80 % is right in 80 % of the cases. Below it, the"
-            " model is too sure of itself.",
+            " model is too sure of itself. The larger a point, the more samples it stands for.",
             id="reliability",
         ),
         Figure(common, "How sure the model was", "", id="confidence"),

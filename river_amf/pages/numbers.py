@@ -16,7 +16,7 @@ _HALF = 0.5
 
 
 def residuals(model: str, records: Records, style: Style) -> Figure | None:
-    """Return the quantiles of what is left of the target in each step along the stream."""
+    """Return the quantiles of what is left of the target in windows along the stream."""
     middle = records.curve(model, f"residual {_HALF:g}")
     if middle is None:
         return None

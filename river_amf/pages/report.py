@@ -58,37 +58,32 @@ def _part(title: str, text: str, figures: Iterable[Figure | None]) -> Part:
 
 
 def _along(records: Records, styles: Styles) -> Part:
-    window = f"each over the {records.window:,} samples before it"
-    figures: list[Figure | None] = []
-    if records.is_of_numbers:
-        for measure in ("MAE", "RMSE"):
-            figures += [
+    measures = ("MAE", "RMSE") if records.is_of_numbers else ("accuracy", "log-loss")
+    figures = []
+    for measure in measures:
+        name = measure[0].upper() + measure[1:]
+        for column, title in (
+            (measure, f"{name} {_lately(records)}"),
+            (f"cumulative {measure}", f"{name} so far"),
+        ):
+            figures.append(
                 along.curves(
                     records,
                     styles,
                     column,
-                    title=f"{column}{rest}",
+                    title=title,
                     y=measure,
-                    digits=".4~g",
-                    is_bounded=True,
+                    digits=".4~g" if records.is_of_numbers else ".4f",
+                    is_bounded=measure != "accuracy",
                 )
-                for column, rest in ((measure, f", {window}"), (f"cumulative {measure}", ""))
-            ]
-        return _part("Error along the stream", "", figures)
-    for column, rest in (("accuracy", f", {window}"), ("cumulative accuracy", "")):
-        figures.append(along.curves(records, styles, column, title=f"{column}{rest}", y="accuracy"))
-    for column, rest in (("log-loss", f", {window}"), ("cumulative log-loss", "")):
-        figures.append(
-            along.curves(
-                records,
-                styles,
-                column,
-                title=f"{column}{rest}",
-                y="log-loss",
-                is_bounded=True,
             )
-        )
-    return _part("Accuracy along the stream", "", figures)
+    what = "Error" if records.is_of_numbers else "Accuracy"
+    return _part(f"{what} along the stream", "", figures)
+
+
+def _lately(records: Records) -> str:
+    """Return what a point of a curve is taken over."""
+    return f"over the last {records.window:,} samples"
 
 
 def _drift(records: Records, styles: Styles) -> Part:
@@ -163,14 +158,14 @@ def _of_numbers(records: Records, styles: Styles) -> list[Part]:
                     records,
                     styles,
                     "coverage",
-                    title=f"coverage, each over the {records.window:,} samples before it",
+                    title=f"Coverage {_lately(records)}",
                     level=_LEVEL,
                 ),
                 along.curves(
                     records,
                     styles,
                     "width",
-                    title="width of intervals",
+                    title=f"Width of intervals {_lately(records)}",
                     digits=".4~g",
                     is_bounded=True,
                 ),
@@ -191,9 +186,7 @@ def _of_numbers(records: Records, styles: Styles) -> list[Part]:
             " tenths of the samples.",
             [
                 *(numbers.residuals(name, records, styles[name]) for name in names),
-                numbers.predictions(
-                    {n: t for n, t in records.points.items() if n in names}, styles
-                ),
+                numbers.predictions(points, styles),
             ],
         ),
     ]
@@ -205,7 +198,13 @@ def _size(records: Records, styles: Styles) -> Part:
         "",
         [
             along.curves(
-                records, styles, "n_nodes", title="Nodes of all trees", y="nodes", digits=","
+                records,
+                styles,
+                "n_nodes",
+                title="Nodes of all trees",
+                y="nodes",
+                digits=",",
+                rangemode="tozero",
             ),
             along.curves(
                 records,
