@@ -15,20 +15,11 @@ from river_amf.encoding import column_order
 from river_amf.evaluation.predictors import Answer
 from river_amf.evaluation.recording import Recorder, Steps, Sums
 from river_amf.importance import feature_index
+from river_amf.pages.records import OTHERS
 
 N_BINS = 20  # of confidence, from 0 to 1
 _MOST_LABELS = 100  # with rows of their own in the matrix of confusion
 _LEAST = 1e-15  # probability, as in the metric
-
-
-class Others:
-    """Stands for all labels beyond those that a matrix of confusion has room for."""
-
-    def __repr__(self) -> str:
-        return "others"
-
-
-OTHERS = Others()
 
 
 class LabelRecorder(Recorder):

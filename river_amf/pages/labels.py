@@ -7,10 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from river_amf.importance import feature_index
 from river_amf.pages.along import Styles
 from river_amf.pages.canvas import HEAT, figure, go, plain, rounded, unique
 from river_amf.pages.document import Figure
-from river_amf.pages.records import Tables
+from river_amf.pages.records import OTHERS, Tables
 
 _MOST_LABELS = 12  # in a matrix, the rest being others
 _MOST_WITH_COUNTS = 8
@@ -132,6 +133,7 @@ def _largest(table: pd.DataFrame) -> pd.DataFrame:
     totals = table.to_numpy().sum(axis=1) + table.to_numpy().sum(axis=0)
     if len(totals) <= _MOST_LABELS:
         return table
+    totals[[label is OTHERS for label in table.index]] = -1  # which they join
     kept = np.sort(np.argsort(-totals, kind="stable")[: _MOST_LABELS - 1])
     rest = np.setdiff1d(np.arange(len(totals)), kept)
     counts = table.to_numpy()
@@ -144,5 +146,5 @@ def _largest(table: pd.DataFrame) -> pd.DataFrame:
             ],
         ]
     )
-    names = [*table.index[kept], f"{len(rest)} others"]
+    names = feature_index([*table.index[kept], OTHERS])
     return pd.DataFrame(folded, names, names)

@@ -11,6 +11,16 @@ import pandas as pd
 Tables = Mapping[str, pd.DataFrame]  # by the name of the model
 
 
+class Others:
+    """Stands for all labels beyond those that a table has room for."""
+
+    def __repr__(self) -> str:
+        return "others"
+
+
+OTHERS = Others()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Records:
     """The tables of runs of several models along one stream."""
