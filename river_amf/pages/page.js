@@ -26,7 +26,8 @@ const figures = (() => {
   }
 
   function draw(figure) {
-    if (!figure.frame.offsetWidth) return; // hidden: drawn when it is shown
+    const width = figure.place.offsetWidth;
+    if (!width) return; // hidden: drawn when it is shown
     const style = getComputedStyle(document.documentElement);
     const data = colored(figure.source.data, style);
     for (const trace of data) {
@@ -39,6 +40,9 @@ const figures = (() => {
       displaylogo: false,
       modeBarButtonsToRemove: ["lasso2d", "select2d"],
     });
+    // a figure that was hidden does not hear of a new width of the window
+    if (figure.width !== undefined && figure.width !== width) Plotly.Plots.resize(figure.place);
+    figure.width = width;
   }
 
   function drawAll() {

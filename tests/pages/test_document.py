@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from html.parser import HTMLParser
 
 import plotly.graph_objects as go
@@ -113,6 +114,6 @@ def test_a_page_is_saved_whatever_its_text(tmp_path):
 
 
 def test_without_plotly_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "plotly.offline", None)
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(ImportError, match=r'pages need plotly .* pip install "plotly>=6"'):
         _ = page().html
