@@ -24,8 +24,9 @@ from river_amf.inspection import feature_relevance, weighted_depth
 from river_amf.regressor import AMFRegressor
 
 N_STEPS = 300
-_LEAST_WINDOW = 500  # samples: the accuracy of fewer is mostly noise
-_MOST_STEPS = 10  # in a window, however short the stream
+_WINDOW = 500  # samples: the accuracy of fewer is mostly noise
+_MOST_STEPS = 10  # in a window of a shorter stream,
+_LEAST_WINDOW = 50  # unless that is fewer samples than these
 _N_DEPTHS = 4  # samples of each step whose depth is measured
 _N_SIZES = 12  # times that the size of a model of river, which takes long, is measured
 
@@ -43,10 +44,9 @@ class Steps:
     # A curve has a point at the end of each step, over the window of samples that ends there.
     def __init__(self, n_samples: int, window: int | None = None) -> None:
         self.length = max(round(n_samples / N_STEPS), 1)
-        wanted = _LEAST_WINDOW if window is None else window
-        self.n_in_window = max(math.ceil(wanted / self.length), 1)
         if window is None:
-            self.n_in_window = min(self.n_in_window, _MOST_STEPS)
+            window = min(_WINDOW, max(_MOST_STEPS * self.length, _LEAST_WINDOW))
+        self.n_in_window = math.ceil(window / self.length)
 
     @property
     def window(self) -> int:

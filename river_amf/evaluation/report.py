@@ -70,7 +70,7 @@ class Report(Records):
     >>> report.table.index.tolist()
     ['forest', 'last-class', 'majority']
     >>> len(report.curves), report.window
-    (900, 30)
+    (900, 51)
     >>> report.confusion["forest"]
     prediction  False  True
     label
@@ -152,8 +152,8 @@ def report(
     metrics, positive, time_limit, limit, seed, progress, task
         As in `compare`.
     window
-        Number of samples over which each point of the curves is taken. By default about 500, or a
-        thirtieth of a shorter stream.
+        Number of samples over which each point of the curves is taken, rounded up to whole steps.
+        By default about 500; of a shorter stream a thirtieth, but at least about 50.
 
     Returns
     -------

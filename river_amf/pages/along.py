@@ -21,7 +21,8 @@ _EVENTS = (  # column, symbol, meaning, and place in the row of the model
     ("restarts", "x", "restarts", -0.15),
 )
 _KNOWN = " Dotted lines, in all figures: where the stream is known to drift."
-_SPIKE = 1.15  # how far beyond the curves that matter a figure goes
+_MARGIN = 1.15  # how far beyond the curves that matter a figure goes
+_FAR = 6.0  # times as far, and a curve is left out of sight
 
 
 def curves(
@@ -83,7 +84,8 @@ def _bounds(records: Records, lines: Mapping[str, pd.Series]) -> dict[str, Any]:
     tops = [np.quantile(curve.iloc[len(curve) // 20 :], 0.99) for curve in judged or lines.values()]
     top = float(max(tops))
     highest = max(float(curve.max()) for curve in lines.values())
-    return {"range": [0.0, _SPIKE * top]} if highest > 2.0 * top > 0.0 else {"rangemode": "tozero"}
+    is_far = highest > _FAR * top > 0.0
+    return {"range": [0.0, _MARGIN * top]} if is_far else {"rangemode": "tozero"}
 
 
 def _marks(records: Records, level: float | None = None) -> list[dict[str, Any]]:
@@ -169,7 +171,7 @@ def _rug(row: float, name: str, places: pd.Series, style: Style, symbol: str, wh
 def relevance(model: str, table: pd.DataFrame) -> Figure:
     """Return the relevance of features along the stream as a heat map, the highest on top."""
     values = table.to_numpy(np.float64)
-    best = np.argsort(-np.nanmax(values, axis=0), kind="stable")[:_MOST_FEATURES]
+    best = np.argsort(-np.nanmean(values, axis=0), kind="stable")[:_MOST_FEATURES]
     places = best[::-1].tolist()  # heat maps begin at the bottom
     names = unique(table.columns)
     drawn = figure(

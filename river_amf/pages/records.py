@@ -66,7 +66,29 @@ class Records:
         return int(self.curves["n_samples"].max()) if len(self.curves) else 0
 
     def curve(self, model: str, column: str) -> pd.Series | None:
-        """Return a column along the stream, or None if it has no values."""
+        """Return a column of `curves` for one model.
+
+        Parameters
+        ----------
+        model
+            Name of the model.
+        column
+            Name of the column.
+
+        Returns
+        -------
+        Series or None
+            The values that are known, indexed by `n_samples`; None if there are none.
+
+        Examples
+        --------
+        >>> from river_amf import evaluation
+        >>> report = evaluation.report("Bananas", ["amf"], limit=1000, seed=1)
+        >>> bool(report.curve("amf", "cumulative accuracy")[1000] > 0.8)
+        True
+        >>> report.curve("amf", "fading_share") is None
+        True
+        """
         if column not in self.curves:
             return None
         rows = self.curves[self.curves["model"] == model]

@@ -82,6 +82,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_samples", "window"), [(700, None), (1003, 100), (12, None)])
 def test_curves_are_those_of_all_predictions(n_samples, window):
     labels = (False, True)  # which the linear model needs
@@ -107,6 +108,7 @@ def test_curves_are_those_of_all_predictions(n_samples, window):
     np.testing.assert_allclose(row["log-loss"], last["cumulative log-loss"])
 
 
+@pytest.mark.slow
 def test_confusion_and_reliability_are_those_of_all_predictions():
     samples = list(labelled(900))
     report = evaluation.report(samples, {"forest": MODELS["forest"]})
@@ -129,6 +131,7 @@ def test_confusion_and_reliability_are_those_of_all_predictions():
     assert report.confusion["majority"].to_numpy().sum() == len(samples) - 1
 
 
+@pytest.mark.slow
 def test_numbers_of_a_regressor_are_those_of_all_predictions():
     samples = list(numbered(1000))
     models = {"forest": AMFRegressor(n_estimators=2, seed=1), "tree": tree.HoeffdingTreeRegressor()}
@@ -166,6 +169,7 @@ def test_numbers_of_a_regressor_are_those_of_all_predictions():
     assert report.points["forest"]["sample"].equals(report.points["tree"]["sample"])
 
 
+@pytest.mark.slow
 def test_what_forests_tell_of_themselves_is_recorded_also_in_pipelines():
     samples = list(labelled(600, (False, True)))
     forest = AdaptiveAMFClassifier(n_estimators=2, seed=1)
@@ -192,6 +196,7 @@ def test_what_forests_tell_of_themselves_is_recorded_also_in_pipelines():
     assert "piped" in report.relevance
 
 
+@pytest.mark.slow
 def test_other_models_get_what_they_have():
     models = {"tree": tree.HoeffdingTreeClassifier(), "arf": forest.ARFClassifier(2, seed=1)}
     report = evaluation.report(list(labelled(300, (False, True))), models)
@@ -204,6 +209,7 @@ def test_other_models_get_what_they_have():
     assert report.relevance == {}
 
 
+@pytest.mark.slow
 def test_drift_is_found_where_errors_grow():
     report = evaluation.report("stagger_abrupt", ["amf"], limit=6000, seed=1)
     assert report.drifts == (5000,)
@@ -265,6 +271,7 @@ def test_labels_of_any_kind_are_reported(labels):
     assert report.confusion["amf"].to_numpy().sum() == 199
 
 
+@pytest.mark.slow
 def test_labels_beyond_a_hundred_are_one():
     samples = [({"a": n % 150}, f"label {n % 150}") for n in range(600)]
     report = evaluation.report(samples, ["amf"], seed=1)
@@ -313,6 +320,7 @@ def test_a_model_that_fails_is_shown_until_then():
     assert "sample 52: ValueError: enough" in report.html
 
 
+@pytest.mark.slow
 def test_a_page_has_its_parts():
     numbers = AdaptiveAMFRegressor(n_estimators=2, seed=1)
     report = evaluation.report(
@@ -355,9 +363,9 @@ def test_pages_of_long_streams_and_many_models_are_small():
     assert report.curves["model"].nunique() == 20
     assert report.relevance["ours"].shape == (286, 40)
     assert len(report.html) < 6_000_000
-    long = ((features, n % 7 < 3) for n, features in enumerate(itertools.repeat({}, 100_000)))
+    long = ((features, n % 7 < 3) for n, features in enumerate(itertools.repeat({}, 20_000)))
     report = evaluation.report(long, {"prior": dummy.PriorClassifier()})
-    assert report.curves.query("model == 'prior'").shape[0] == 301
+    assert report.curves.query("model == 'prior'").shape[0] == 299
     assert len(report.html) < 6_000_000
 
 
