@@ -36,7 +36,7 @@ LAYERS = [
     {"plot", "ray", "sklearn"},
     {"ray.distributed", "ray.keyed_classifier", "ray.keyed_regressor", "ray.partitioned"},
     {"ray.engine", "ray.keyed_models"},
-    {"ray.cuts", "ray.team"},
+    {"ray.keyed_rows", "ray.team"},
     {"ray.shares"},
     {"ray.cluster", "ray.workers"},
     {"sklearn.classifiers", "sklearn.regressors"},
