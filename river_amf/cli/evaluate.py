@@ -6,12 +6,14 @@ import argparse
 import csv
 import inspect
 import itertools
+import os
 import signal
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from river import base, compose
 from tqdm import tqdm
@@ -50,6 +52,9 @@ from river_amf.evaluation.sources import reason_of
 from river_amf.evaluation.streams import Features, Label, Sample, Target
 from river_amf.evaluation.tasks import CLASSIFICATION, TASKS, Task, positive_label
 from river_amf.regressor import AMFRegressor
+
+if TYPE_CHECKING:
+    from river_amf.cli.live import Display
 
 Row = Mapping[str, float]
 
@@ -90,6 +95,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a page with figures of the model along the stream, beside those of models that"
         " look at no features (needs the extra `html`)",
     )
+    add(
+        "--live",
+        action="store_true",
+        help="show the run as it goes on, the curve of its main metric and the relevance of the"
+        " features, and the table at the end (needs the extra `live`; where the output is no"
+        " terminal, the table is printed as without)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -107,19 +119,23 @@ def run(arguments: argparse.Namespace) -> int:
     model = _make_model(arguments, task, reason_of(streams[0]))
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
+    display = _display(arguments)
+    measure, windowed = next(iter(task.windowed.items()))
     results = []
     with _prediction_file(arguments, model) as writer, _until_interrupt() as until_interrupt:
         for stream, positive in zip(streams, positives, strict=True):
             described = _describe(stream, model, task, arguments.model)
             print(*told_task(stream, arguments), described, sep="\n")
-            scores, fresh = Scores(metrics, positive=positive), model.clone()
-            recorder = (
-                None if arguments.html is None else recorder_of(fresh, Steps(stream.n_samples))
-            )
-            loop = TestThenTrain(fresh, scores, *_watching(writer(stream), recorder))
-            last = _print_table(stream, until_interrupt, model, metrics, loop)
+            clone = model.clone()
+            scores = Scores(metrics, {measure: windowed()} if display else {}, positive)
+            recorder = None
+            if arguments.html is not None:
+                recorder = recorder_of(clone, Steps(stream.n_samples))
+            loop = TestThenTrain(clone, scores, *_watching(writer(stream), recorder))
+            shown = None if display is None else display(stream, clone, loop, measure)
+            last = _print_table(stream, until_interrupt, model, metrics, loop, shown)
             if recorder is not None:
-                ran = Evaluated(arguments.model, fresh, loop, recorder)
+                ran = Evaluated(arguments.model, clone, loop, recorder)
                 _write_page(arguments.html, ran, stream, task, metrics, positive)
             if loop.n_samples < stream.n_samples:
                 of = f" of {stream.name}" if arguments.track else ""
@@ -209,6 +225,19 @@ def _task_of(streams: Sequence[Stream]) -> Task:
     return TASKS[first.task]
 
 
+def _display(arguments: argparse.Namespace) -> type[Display] | None:
+    """Return what shows a run as it goes on, None without `--live` and where no terminal is."""
+    if not (arguments.live and sys.stdout.isatty()):
+        return None
+    if os.environ.get("TERM", "").lower() in ("dumb", "unknown"):  # it cannot draw over lines
+        return None
+    try:
+        from river_amf.cli.live import Display
+    except ImportError as error:
+        raise EvaluationError(str(error)) from error
+    return Display
+
+
 def _make_model(arguments: argparse.Namespace, task: Task, reason: str) -> base.Estimator:
     """Return the chosen model with the given options."""
     name = arguments.model
@@ -260,21 +289,36 @@ def _print_table(
     model: base.Estimator,
     metrics: Metrics,
     loop: TestThenTrain,
+    display: Display | None,
 ) -> Row:
-    """Run, print a row at each checkpoint, and return the last row, or an empty one."""
+    """Run, print a row for each checkpoint, and return the last row, or an empty one.
+
+    Rows are printed as they come, or after what a display has shown meanwhile.
+    """
     titles = figures.titles(["n_samples", *metrics, "us_per_sample", "memory"])
     widths = [max(len(title), _MIN_WIDTH) for title in titles]
+    rows: list[Row] = []
+    if display is not None:
+        with _interruptible():
+            warm_up(model.clone(), until_interrupt(stream))
+        try:
+            with display:
+                for n_samples in display.run(until_interrupt(stream)):
+                    rows.append({"n_samples": n_samples, **loop.figures()})
+        finally:
+            for cells in [titles, *map(_cells, rows)]:
+                print(tables.line(cells, widths, left=()), flush=True)
+        return rows[-1] if rows else {}
     print(tables.line(titles, widths, left=()), flush=True)
-    row: Row = {}
     with progress_bar(stream.n_samples, until_interrupt(stream)) as bar:
         with _interruptible():
             warm_up(model.clone(), until_interrupt(stream))
         bar.reset()  # start its clock after the warm-up
         for n_samples in loop.run(bar, even_checkpoints(stream.n_samples)):
-            row = {"n_samples": n_samples, **loop.figures()}
-            tqdm.write(tables.line(_cells(row), widths, left=()), file=sys.stdout)
+            rows.append({"n_samples": n_samples, **loop.figures()})
+            tqdm.write(tables.line(_cells(rows[-1]), widths, left=()), file=sys.stdout)
             sys.stdout.flush()
-    return row
+    return rows[-1] if rows else {}
 
 
 def _print_summary(names: Sequence[str], rows: Sequence[Row]) -> None:

@@ -52,7 +52,7 @@ class Comparison:
     roles
         What each model is, by name, for plots to tell which ones to show in color: `"amf"` or
         `"adaptive"` for our forests, also at the end of a pipeline, `"last"` for the last label or
-        value, `"other"` for all else. Models that could not be created are not in it.
+        value, `"other"` for all else.
 
     Examples
     --------
@@ -299,8 +299,8 @@ def comparison_of(ran: Ran) -> Comparison:
 
 
 def roles_of(runs: Mapping[str, Run]) -> dict[str, str]:
-    """Return what each model is, by name, of those that could be created."""
-    return {name: run.role for name, run in runs.items() if run.role is not None}
+    """Return what each model is, by name."""
+    return {name: run.role for name, run in runs.items()}
 
 
 def table_of(runs: Mapping[str, Run]) -> pd.DataFrame:

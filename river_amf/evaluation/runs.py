@@ -12,7 +12,7 @@ from typing import Any
 from river import base
 from tqdm import tqdm
 
-from river_amf.emphasis import role_of
+from river_amf.emphasis import OTHER, role_of
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described
 from river_amf.evaluation.label_recording import LabelRecorder
 from river_amf.evaluation.number_recording import NumberRecorder
@@ -35,7 +35,7 @@ class Run:
     """The run of one model over a stream, and its results."""
 
     # status: "ok", or why the run is incomplete.
-    # role: that of the model (`role_of`), None until there is one.
+    # role: what the model is to a comparison.
     # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
     #     and all NaN if the model failed.
     # rows: for each window, the number of samples at its end, and its metrics.
@@ -57,7 +57,7 @@ class Run:
         self._loop: TestThenTrain | None = None
         self.rows: list[tuple[float, ...]] = []
         self.status = NOT_RUN
-        self.role: str | None = None
+        self.role = OTHER
         names = (*metrics, "us_per_sample", "memory")
         self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
 

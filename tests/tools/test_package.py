@@ -31,7 +31,8 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"cli.evaluate", "cli.compare", "cli.inspect", "cli.warm_up"},
-    {"cli.options", "cli.pages"},
+    {"cli.live"},
+    {"cli.options", "cli.pages", "cli.screen"},
     {"__init__"},
     {"plot", "ray", "sklearn"},
     {"ray.distributed", "ray.keyed_classifier", "ray.keyed_regressor", "ray.partitioned"},
@@ -205,7 +206,7 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
-NAMED = ("html", "parquet", "plot", "ray", "sklearn")  # extras, for users
+NAMED = ("html", "live", "parquet", "plot", "ray", "sklearn")  # extras, for users
 
 
 def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():

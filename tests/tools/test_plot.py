@@ -328,8 +328,7 @@ def test_a_model_has_one_colour_in_both_panels(n_models, n_colored):
 
 def test_of_nineteen_models_ours_the_best_three_and_the_last_label_are_named():
     comparison = make_comparison([f"model {k}" for k in range(20)])
-    scores = comparison.table["accuracy"]
-    scores["model 0"] = 0.99  # although its curve is the lowest
+    comparison.table.loc["model 0", "accuracy"] = 2.0  # although its curve is the lowest
     curves, times = plot.comparison(dataclasses.replace(comparison, roles=ROLES))
     best = ["model 0", "model 17", "model 18"]
     assert colored(curves.lines).keys() == {*ROLES, *best}
