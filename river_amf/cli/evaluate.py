@@ -19,6 +19,7 @@ from river import base, compose
 from tqdm import tqdm
 
 from river_amf import evaluation, tables
+from river_amf.baselines.classification import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
     add_stream_arguments,
@@ -73,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--model",
+        type=_model,
         choices=_DESCRIPTIONS,
         metavar="NAME",
         help=". ".join(
@@ -102,6 +104,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " features, and the table at the end (needs the extra `live`; where the output is no"
         " terminal, the table is printed as without)",
     )
+
+
+def _model(name: str) -> str:
+    """Return the name of a model, or raise if it needs what is not installed."""
+    if name in MISSING:
+        raise argparse.ArgumentTypeError(f"{name!r} {MISSING[name]}")
+    return name
 
 
 def run(arguments: argparse.Namespace) -> int:

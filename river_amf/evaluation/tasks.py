@@ -11,6 +11,7 @@ from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 from river.metrics.base import Metric
 
 from river_amf import baselines
+from river_amf.baselines.classification import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import targets
 from river_amf.evaluation.errors import EvaluationError, suggest
@@ -54,7 +55,7 @@ class Task:
                 raise EvaluationError(
                     f"{self._refusal(name, other, reason)} ({suggest(name, list(known))})"
                 )
-        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(known))})")
+        raise _unknown(name, list(known))
 
     def _refusal(self, name: str, other: Task, reason: str) -> str:
         return (
@@ -141,7 +142,14 @@ def check_name(name: str) -> None:
     """Raise EvaluationError if no task has a baseline of this name, ignoring case."""
     known = dict.fromkeys(name for task in TASKS.values() for name in task.descriptions)
     if name.lower() not in known:
-        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(known))})")
+        raise _unknown(name, list(known))
+
+
+def _unknown(name: str, known: list[str]) -> EvaluationError:
+    """Return the error for a name that is none of those known."""
+    if name.lower() in MISSING:
+        return EvaluationError(f"model {name!r} {MISSING[name.lower()]}")
+    return EvaluationError(f"unknown model {name!r} ({suggest(name, known)})")
 
 
 def positive_label(

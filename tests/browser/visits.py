@@ -61,4 +61,5 @@ class Visit:
 
     def check(self):
         """Fail if anything went wrong, or was to be fetched from a network."""
-        assert (self.errors, self.requests) == ([], [])
+        problems = self.errors + self.requests
+        assert not problems, problems  # this module is not one whose assertions explain themselves
