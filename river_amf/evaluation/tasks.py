@@ -37,6 +37,7 @@ class Task:
     table: Kinds  # the metrics of a comparison, by column
     brief: Kinds  # those of `river-amf evaluate`
     windowed: Kinds  # those of curves along a stream
+    floors: tuple[str, ...]  # baselines that need no features, which others should beat
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
         """Raise TypeError if a model is for the other task; the reason says why it is this one."""
@@ -74,6 +75,7 @@ CLASSIFICATION = Task(
     table={"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
     brief={"accuracy": Accuracy, "log-loss": LogLoss},
     windowed={"accuracy": Accuracy, "log-loss": LogLoss},
+    floors=("last-class", "majority"),
 )
 _OF_NUMBERS: Kinds = {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width}
 
@@ -88,8 +90,10 @@ REGRESSION = Task(
     table=_OF_NUMBERS,
     brief=_OF_NUMBERS,
     windowed=_OF_NUMBERS,
+    floors=("last-value", "mean"),
 )
 
+FORESTS = ("amf", "adaptive")  # baselines of every task that are ours
 TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
 
 

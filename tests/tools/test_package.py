@@ -32,7 +32,7 @@ LAYERS = [
     {"cli"},
     {"cli.evaluate", "cli.compare", "cli.inspect", "cli.warm_up"},
     {"cli.live"},
-    {"cli.options", "cli.screen"},
+    {"cli.options", "cli.pages", "cli.screen"},
     {"__init__"},
     {"plot", "ray", "sklearn"},
     {"ray.distributed", "ray.keyed_classifier", "ray.keyed_regressor", "ray.partitioned"},
@@ -58,8 +58,13 @@ LAYERS = [
     {"plot.grids", "plot.lines"},
     {"plot.canvas"},
     {"evaluation"},
+    {"evaluation.report"},
     {"evaluation.comparison", "evaluation.intervals"},
-    {"evaluation.history", "evaluation.importance", "evaluation.progressive", "evaluation.runs"},
+    {"evaluation.running"},
+    {"evaluation.runs"},
+    {"evaluation.label_recording", "evaluation.number_recording"},
+    {"evaluation.recording"},
+    {"evaluation.history", "evaluation.importance", "evaluation.progressive"},
     {"evaluation.sources"},
     {"evaluation.prequential", "inspection"},
     {"evaluation.blocks", "evaluation.delays", "evaluation.predictors", "evaluation.rows"},
@@ -70,6 +75,12 @@ LAYERS = [
     {"evaluation.kinds"},
     {"evaluation.files", "evaluation.tracks"},
     {"evaluation.errors", "evaluation.figures", "evaluation.interval_metrics"},
+    {"pages"},
+    {"pages.report"},
+    {"pages.labels", "pages.numbers"},
+    {"pages.along"},
+    {"pages.canvas"},
+    {"pages.document", "pages.records"},
     {"keyed"},
     {"keyed.classifier", "keyed.regressor"},
     {"keyed.models"},
@@ -195,7 +206,7 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
-NAMED = ("live", "parquet", "plot", "ray", "rnn", "sklearn")  # extras, for users
+NAMED = ("html", "live", "parquet", "plot", "ray", "rnn", "sklearn")  # extras, for users
 
 
 def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
