@@ -197,7 +197,8 @@ def _write_page(
 ) -> None:
     """Write the page; if there is nothing to show, say so."""
     if ran.loop.n_samples:
-        report_of(ran, stream, task, metrics, positive).save(path)
+        with _interruptible():
+            report_of(ran, stream, task, metrics, positive).save(path)
     else:
         print(f"no page, {path} was not written: no sample was learned", file=sys.stderr)
 

@@ -193,7 +193,7 @@ def report(
 
 def report_of(ran: Ran) -> Report:
     """Return the report of models that have run."""
-    source, runs, steps = ran
+    source, runs, floors, steps = ran
     assert steps is not None  # or nothing was recorded
     recorders = {name: run.recorder for name, run in runs.items() if run.recorder is not None}
     return Report(
@@ -202,7 +202,7 @@ def report_of(ran: Ran) -> Report:
         drifts=source.drifts,
         table=table_of(runs),
         roles=roles_of(runs),
-        floors=source.task.floors,
+        floors=floors,
         **recorded(recorders, steps),
     )
 

@@ -27,11 +27,12 @@ _WINDOWS = 30  # by default, approximately
 
 
 class Ran(NamedTuple):
-    """The stream and the runs of the models by name; how they are recorded, if they are."""
+    """The stream and the runs of the models by name; for a report, more about them."""
 
     source: Source
     runs: dict[str, Run]
-    steps: Steps | None
+    floors: tuple[str, ...]  # the names of those that look at no features, for a report
+    steps: Steps | None  # when they are recorded, for a report
 
 
 def run_models(
@@ -58,8 +59,10 @@ def run_models(
     given = None if models is None else _given(models)
     of_models = None if given is None else tasks.of_models(given.values())
     source = read_source(dataset, limit, chosen, of_models)
+    floors: tuple[str, ...] = ()
     if is_report:
         given = _with_floors(given, source.task)
+        floors = tuple(name for name in source.task.floors if _is_named(given[name], name))
     makers = _makers(given, source, seed)
     named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
     label = positive_label(source.task, source.samples, named.values(), source.name, positive)
@@ -76,14 +79,18 @@ def run_models(
             bar.set_description(name)
             run.go(makers[name], source.samples, time_limit, bar)
             bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
-    return Ran(source, runs, steps)
+    return Ran(source, runs, floors, steps)
 
 
 def _with_floors(models: Mapping[str, Any] | None, task: Task) -> dict[str, Any]:
     """Return the models, by default our forests, and what any model should beat."""
-    chosen = dict.fromkeys(tasks.FORESTS) if models is None else models
-    names = [*chosen, *(name for name in task.floors if name not in chosen)]
-    return {name: chosen.get(name) or name for name in names}
+    chosen = {name: name for name in tasks.FORESTS} if models is None else models
+    return {**chosen, **{name: name for name in task.floors if name not in chosen}}
+
+
+def _is_named(model: Any, name: str) -> bool:
+    """Whether a model is given by this name, rather than a model of another's under it."""
+    return isinstance(model, str) and model.lower() == name
 
 
 def _compile_kernels(task: Task) -> None:

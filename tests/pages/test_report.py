@@ -256,6 +256,18 @@ def test_models_that_look_at_no_features_are_always_there_once():
     )
 
 
+def test_a_model_under_the_name_of_a_baseline_is_that_model():
+    samples = list(labelled(60))
+    empty = forest.ARFClassifier(n_models=2, seed=1)  # an empty list, which counts as false
+    models = {"amf": empty, "majority": linear_model.LogisticRegression()}
+    binary = [(x, y == "a") for x, y in samples]
+    report = evaluation.report(binary, models | {"last-class": "amf"}, seed=1)
+    assert (report.table["status"] == "ok").all()
+    assert report.table.index.tolist() == ["amf", "majority", "last-class"]
+    assert report.roles == {"amf": "other", "majority": "other", "last-class": "amf"}
+    assert report.floors == ()
+
+
 LABELS = {
     "one": ("only",),
     "markup": ("<script>alert(1)</script>", "</script>", "<b>&amp;"),
