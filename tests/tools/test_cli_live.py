@@ -214,7 +214,7 @@ def test_without_rich_the_error_says_how_to_install_it(terminal, monkeypatch, ca
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "rich", None)
     with pytest.raises(SystemExit) as raised:
-        run(terminal, *DUMMY, "--live")
+        run(terminal, "evaluate", "-", "--live")  # which is not read
     assert raised.value.code == 2
     hint = '--live needs rich (the extra live): pip install "rich>=13"'
     assert capsys.readouterr().err == f"river-amf: error: {hint}\n"
