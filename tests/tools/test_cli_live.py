@@ -1,18 +1,15 @@
 """`river-amf evaluate --live`: what a terminal shows of a run, and what is left of it."""
 
 import contextlib
-import fcntl
 import io
 import itertools
 import os
-import pty
 import re
 import select
 import signal
 import struct
 import subprocess
 import sys
-import termios
 import time
 
 import numpy as np
@@ -24,6 +21,10 @@ from river_amf import cli
 from river_amf.cli import live
 from river_amf.cli.screen import Console, Screen, resampled
 from river_amf.dummy import OnlineDummyClassifier
+
+fcntl = pytest.importorskip("fcntl", reason="terminals of Unix")
+pty = pytest.importorskip("pty")
+termios = pytest.importorskip("termios")
 
 ENTERED, LEFT = "\x1b[?1049h", "\x1b[?1049l"
 HIDDEN, SHOWN = "\x1b[?25l", "\x1b[?25h"
