@@ -12,12 +12,14 @@ import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from river import base, compose
 from tqdm import tqdm
 
 from river_amf import evaluation, tables
+from river_amf.baselines.classification import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
     add_stream_arguments,
@@ -32,6 +34,7 @@ from river_amf.cli.options import (
     size,
     told_task,
 )
+from river_amf.cli.pages import Evaluated, check_pages, report_of
 from river_amf.evaluation import EvaluationError, Stream, figures
 from river_amf.evaluation.interval_metrics import has_intervals, is_of_intervals
 from river_amf.evaluation.metrics import name_metrics
@@ -43,9 +46,11 @@ from river_amf.evaluation.prequential import (
     progress_bar,
     warm_up,
 )
+from river_amf.evaluation.recording import Recorder, Steps
+from river_amf.evaluation.runs import recorder_of
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.sources import reason_of
-from river_amf.evaluation.streams import Features, Sample, Target
+from river_amf.evaluation.streams import Features, Label, Sample, Target
 from river_amf.evaluation.tasks import CLASSIFICATION, TASKS, Task, positive_label
 from river_amf.regressor import AMFRegressor
 
@@ -69,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--model",
+        type=_model,
         choices=_DESCRIPTIONS,
         metavar="NAME",
         help=". ".join(
@@ -86,6 +92,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
     add(
+        "--html",
+        metavar="FILE",
+        help="write a page with figures of the model along the stream, beside those of models that"
+        " look at no features (needs the extra `html`)",
+    )
+    add(
         "--live",
         action="store_true",
         help="show the run as it goes on, the curve of its main metric and the relevance of the"
@@ -94,9 +106,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _model(name: str) -> str:
+    """Return the name of a model, or raise if it needs what is not installed."""
+    if name in MISSING:
+        raise argparse.ArgumentTypeError(f"{name!r} {MISSING[name]}")
+    return name
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     check_metrics(arguments)
+    _check_page(arguments)
     display = _display(arguments)
     streams = _load_streams(arguments)
     task = _task_of(streams)
@@ -117,9 +137,15 @@ def run(arguments: argparse.Namespace) -> int:
             print(*told_task(stream, arguments), described, sep="\n")
             clone = model.clone()
             scores = Scores(metrics, {measure: windowed()} if display else {}, positive)
-            loop = TestThenTrain(clone, scores, writer(stream))
+            recorder = None
+            if arguments.html is not None:
+                recorder = recorder_of(clone, Steps(stream.n_samples))
+            loop = TestThenTrain(clone, scores, *_watching(writer(stream), recorder))
             shown = None if display is None else display(stream, clone, loop, measure)
             last = _print_table(stream, until_interrupt, model, metrics, loop, shown)
+            if recorder is not None:
+                ran = Evaluated(arguments.model, clone, loop, recorder)
+                _write_page(arguments.html, ran, stream, task, metrics, positive)
             if loop.n_samples < stream.n_samples:
                 of = f" of {stream.name}" if arguments.track else ""
                 return say_interrupted(f"interrupted after {loop.n_samples} samples{of}")
@@ -129,6 +155,51 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.track:
         _print_summary([stream.name for stream in streams], results)
     return 0
+
+
+def _check_page(arguments: argparse.Namespace) -> None:
+    """Raise if a page is wanted that cannot be written."""
+    path = arguments.html
+    if path is None:
+        return
+    if arguments.track:
+        raise EvaluationError("--html is for one stream; it cannot be combined with --track")
+    check_pages()
+    check_output(path, chosen_stream(arguments), "the page")
+    other = arguments.predictions
+    if other and Path(other).resolve() == Path(path).resolve():
+        raise EvaluationError(f"--predictions and --html would both write to {path}")
+
+
+def _watching(
+    write: OnPrediction | None, recorder: Recorder | None
+) -> tuple[OnPrediction | None, OnPrediction | None]:
+    """Return what the loop calls before and after a sample is learned."""
+    if recorder is None:
+        return write, None
+    if write is None:
+        return recorder.asked, recorder.learned
+
+    def both(n: int, x: Features, y: Target, answer: Answer) -> None:
+        write(n, x, y, answer)
+        recorder.asked(n, x, y, answer)
+
+    return both, recorder.learned
+
+
+def _write_page(
+    path: str,
+    ran: Evaluated,
+    stream: Stream,
+    task: Task,
+    metrics: Metrics,
+    positive: Label | None,
+) -> None:
+    """Write the page; if there is nothing to show, say so."""
+    if ran.loop.n_samples:
+        report_of(ran, stream, task, metrics, positive).save(path)
+    else:
+        print(f"no page, {path} was not written: no sample was learned", file=sys.stderr)
 
 
 def _load_streams(arguments: argparse.Namespace) -> list[Stream]:

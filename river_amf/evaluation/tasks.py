@@ -11,6 +11,7 @@ from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 from river.metrics.base import Metric
 
 from river_amf import baselines
+from river_amf.baselines.classification import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import targets
 from river_amf.evaluation.errors import EvaluationError, suggest
@@ -36,6 +37,7 @@ class Task:
     table: Kinds  # the metrics of a comparison, by column
     brief: Kinds  # those of `river-amf evaluate`
     windowed: Kinds  # those of curves along a stream
+    floors: tuple[str, ...]  # baselines that need no features, which others should beat
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
         """Raise TypeError if a model is for the other task; the reason says why it is this one."""
@@ -53,7 +55,7 @@ class Task:
                 raise EvaluationError(
                     f"{self._refusal(name, other, reason)} ({suggest(name, list(known))})"
                 )
-        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(known))})")
+        raise _unknown(name, list(known))
 
     def _refusal(self, name: str, other: Task, reason: str) -> str:
         return (
@@ -73,6 +75,7 @@ CLASSIFICATION = Task(
     table={"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
     brief={"accuracy": Accuracy, "log-loss": LogLoss},
     windowed={"accuracy": Accuracy, "log-loss": LogLoss},
+    floors=("last-class", "majority"),
 )
 _OF_NUMBERS: Kinds = {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width}
 
@@ -87,8 +90,10 @@ REGRESSION = Task(
     table=_OF_NUMBERS,
     brief=_OF_NUMBERS,
     windowed=_OF_NUMBERS,
+    floors=("last-value", "mean"),
 )
 
+FORESTS = ("amf", "adaptive")  # baselines of every task that are ours
 TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
 
 
@@ -137,7 +142,14 @@ def check_name(name: str) -> None:
     """Raise EvaluationError if no task has a baseline of this name, ignoring case."""
     known = dict.fromkeys(name for task in TASKS.values() for name in task.descriptions)
     if name.lower() not in known:
-        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(known))})")
+        raise _unknown(name, list(known))
+
+
+def _unknown(name: str, known: list[str]) -> EvaluationError:
+    """Return the error for a name that is none of those known."""
+    if name.lower() in MISSING:
+        return EvaluationError(f"model {name!r} {MISSING[name.lower()]}")
+    return EvaluationError(f"unknown model {name!r} ({suggest(name, known)})")
 
 
 def positive_label(

@@ -1,5 +1,7 @@
 """Which tests a run leaves out, and what its last lines say of them."""
 
+import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -17,15 +19,17 @@ TESTS = {
     "tests/ray/test_both.py": "import pytest\n\n@pytest.mark.soak\ndef test_both(): pass",
     "pytest.ini": "[pytest]\nmarkers =\n    ray\n    slow\n    soak\n",
 }
+TABLE = 'HEAVY = (Heavy("ray", "heavy", "river_amf.ray", "ray"),)'
 
 
 @pytest.fixture
 def project(tmp_path):
     """Return a folder with our conftest.py and tests of an extra `ray`, whose module is `heavy`."""
     conftest = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
-    edited = conftest.replace('Heavy("ray", "ray"', 'Heavy("ray", "heavy"')
-    edited = edited.partition('@pytest.fixture(scope="session")')[0]  # what starts Ray
-    assert edited.count('"heavy"') == 1
+    edited = conftest.partition('@pytest.fixture(scope="session")')[0]  # what starts Ray
+    edited, n_tables = re.subn(r"^HEAVY = .*$", TABLE, edited, flags=re.MULTILINE)
+    assert n_tables == 1
+    edited = edited.replace("def pytest_sessionstart", "def sessionstart")  # there is no forest
     for name, text in {**TESTS, "tests/conftest.py": edited}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -48,13 +52,39 @@ def run(project, *options):
 def test_what_is_not_installed_is_not_tested_and_the_last_line_says_how(project):
     (project / "tests" / "heavy").mkdir()  # an empty folder of that name is not it
     hint = (
-        "river_amf.ray was not tested, as ray is not installed: "
+        "river_amf.ray was not tested, as heavy is not installed: "
         'pip install -e ".[ray]" && python -m pytest -m ray'
     )
     assert run(project) == ({"test_light"}, [hint], "")
     assert run(project, "-m", "ray") == (set(), [hint], "")
     assert run(project, "-m", "not slow") == ({"test_light"}, [hint], "")
     assert run(project, "-m", "soak") == ({"test_soak"}, [hint], "")
+
+
+def of_conftest(pytestconfig, name):
+    """Return something of our conftest.py."""
+    return next(
+        getattr(p, name) for p in pytestconfig.pluginmanager.get_plugins() if hasattr(p, name)
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a program is made of a shell script")
+def test_an_extra_may_need_a_program_too(pytestconfig, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    def hint(module):
+        extra = of_conftest(pytestconfig, "Heavy")("x", module, "It", "x", ("browse", "surf"))
+        return extra.is_installed, extra.hint()
+
+    both = "It was not tested, as heavy and browse are not installed: "
+    both += 'pip install -e ".[x]" && apt-get install browse && python -m pytest -m x'
+    assert hint("heavy") == (False, both)
+    browse = "It was not tested, as browse is not installed: "
+    browse += "apt-get install browse && python -m pytest -m x"
+    assert hint("json") == (False, browse)
+    (tmp_path / "surf").write_text("#!/bin/sh\n")
+    (tmp_path / "surf").chmod(0o755)
+    assert hint("json") == (True, "It was not tested: run python -m pytest -m x")
 
 
 @pytest.mark.parametrize("expression", ["", "not slow", "not ray"])
@@ -92,11 +122,13 @@ def test_every_heavy_extra_is_an_extra_with_a_marker_that_ci_installs_and_tests(
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    plugin = next(p for p in pytestconfig.pluginmanager.get_plugins() if hasattr(p, "HEAVY"))
-    for extra in plugin.HEAVY:
+    installed = re.search(r'-e "\.\[([\w,]+)\]"\n(?:.*\n)*.*-m pytest -m', ci)[1].split(",")
+    for extra in of_conftest(pytestconfig, "HEAVY"):
         assert extra.name in extras
         assert f"river-amf[{extra.name}" not in "".join(extras["test"])
         assert any(line.startswith(f"{extra.name}: ") for line in pytestconfig.getini("markers"))
-        assert f'-e ".[{extra.name}]"' in ci
-        assert f"python -m pytest -m {extra.name}\n" in ci
+        assert extra.name in installed
+        assert all(program in ci for program in extra.programs)
+        assert f"heavy_tests {extra.name} " in ci
+        assert extra.folder == extra.name  # as `heavy_tests` has it
         assert (ROOT / "tests" / extra.folder).is_dir()

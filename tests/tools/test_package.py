@@ -32,7 +32,7 @@ LAYERS = [
     {"cli"},
     {"cli.evaluate", "cli.compare", "cli.inspect", "cli.warm_up"},
     {"cli.live"},
-    {"cli.options", "cli.screen"},
+    {"cli.options", "cli.pages", "cli.screen"},
     {"__init__"},
     {"plot", "ray", "sklearn"},
     {"ray.distributed", "ray.keyed_classifier", "ray.keyed_regressor", "ray.partitioned"},
@@ -58,8 +58,13 @@ LAYERS = [
     {"plot.grids", "plot.lines"},
     {"plot.canvas"},
     {"evaluation"},
+    {"evaluation.report"},
     {"evaluation.comparison", "evaluation.intervals"},
-    {"evaluation.history", "evaluation.importance", "evaluation.progressive", "evaluation.runs"},
+    {"evaluation.running"},
+    {"evaluation.runs"},
+    {"evaluation.label_recording", "evaluation.number_recording"},
+    {"evaluation.recording"},
+    {"evaluation.history", "evaluation.importance", "evaluation.progressive"},
     {"evaluation.sources"},
     {"evaluation.prequential", "inspection"},
     {"evaluation.blocks", "evaluation.delays", "evaluation.predictors", "evaluation.rows"},
@@ -70,6 +75,12 @@ LAYERS = [
     {"evaluation.kinds"},
     {"evaluation.files", "evaluation.tracks"},
     {"evaluation.errors", "evaluation.figures", "evaluation.interval_metrics"},
+    {"pages"},
+    {"pages.report"},
+    {"pages.labels", "pages.numbers"},
+    {"pages.along"},
+    {"pages.canvas"},
+    {"pages.document", "pages.records"},
     {"keyed"},
     {"keyed.classifier", "keyed.regressor"},
     {"keyed.models"},
@@ -79,7 +90,7 @@ LAYERS = [
     {"keyed.keys"},
     {"baselines", "emphasis", "permutation"},
     {"baselines.classification", "baselines.regression"},
-    {"baselines.preparation"},
+    {"baselines.preparation", "baselines.recurrent"},
     {"importance", "linear"},
     {"shards"},
     {"hub"},
@@ -195,15 +206,17 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
-NAMED = ("live", "parquet", "plot", "ray", "sklearn")  # extras, for users
+NAMED = ("html", "live", "parquet", "plot", "ray", "rnn", "sklearn")  # extras, for users
 
 
 def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
     code = "\n".join(path.read_text().replace('\\"', '"') for path in FILES.values())
-    hints = set(re.findall(r'pip install ("[^"]+"|\S+)', code))
+    hints = re.findall(r'pip install ((?:"[^" ]+" ?)+)', code)
+    assert len(hints) == code.count("pip install")
     extras = project["optional-dependencies"]
-    assert hints == {f'"{needed}"' for extra in NAMED for needed in extras[extra]}
+    packages = {package for hint in hints for package in hint.split()}
+    assert packages == {f'"{needed}"' for extra in NAMED for needed in extras[extra]}
 
 
 def public_objects():
