@@ -117,6 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     check_metrics(arguments)
     _check_page(arguments)
+    display = _display(arguments)
     streams = _load_streams(arguments)
     task = _task_of(streams)
     arguments.model = arguments.model or task.default
@@ -128,7 +129,6 @@ def run(arguments: argparse.Namespace) -> int:
     model = _make_model(arguments, task, reason_of(streams[0]))
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
-    display = _display(arguments)
     measure, windowed = next(iter(task.windowed.items()))
     results = []
     with _prediction_file(arguments, model) as writer, _until_interrupt() as until_interrupt:

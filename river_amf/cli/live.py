@@ -17,8 +17,9 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from river_amf.cli.screen import Console, Live, Screen
-from river_amf.evaluation import STREAMS, Stream
+from river_amf.evaluation import Stream
 from river_amf.evaluation.prequential import TestThenTrain, even_checkpoints
+from river_amf.evaluation.sources import drifts_of
 from river_amf.evaluation.streams import Sample
 from river_amf.forest import Forest
 from river_amf.inspection import feature_relevance
@@ -38,9 +39,7 @@ class Display:
     # The thread that runs the model also draws, between two samples: the model is not used by two
     # threads, and signals find nothing half drawn.
     def __init__(self, stream: Stream, model: Any, loop: TestThenTrain, measure: str) -> None:
-        generated = None if stream.target else STREAMS.get(stream.name)  # a file has a target
-        drifts = () if generated is None else generated.drifts
-        self._screen = Screen(stream.name, stream.n_samples, measure, drifts)
+        self._screen = Screen(stream.name, stream.n_samples, measure, drifts_of(stream))
         self._loop = loop
         self._forest = model if isinstance(model, Forest) else None
         self._drawn = (time.perf_counter(), 0)  # when the last frame was, after how many samples

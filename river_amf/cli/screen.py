@@ -48,12 +48,12 @@ class Screen:
     # measure: the metric of the curve, one of `metrics`, which are over all samples so far.
     # windows: the number of samples at the end of each window, and the metric over it, or NaN.
     # drifts: where the stream is known to drift, in samples.
-    # restarts: after how many samples trees were seen to have started afresh.
+    # restarts: after how many samples it was seen that a tree had started afresh.
     # relevance, fading_share: those of the forest, if it has them.
     title: str
     n_total: int
     measure: str
-    drifts: Sequence[float] = ()
+    drifts: Sequence[int] = ()
     n_samples: int = 0
     rate: float = math.nan  # samples a second
     metrics: dict[str, float] = field(default_factory=dict)
@@ -108,30 +108,32 @@ class Screen:
         if self.fading_share is not None:
             yield Text(f"fading share {self.fading_share:.2f}")
         if self.restarts:
-            yield Text(f"{len(self.restarts)} restarts of trees", _VERMILION)
+            yield Text(f"restarts {len(self.restarts)}", _VERMILION)
 
-    def _marks(self) -> dict[str, Sequence[float]]:
-        """Return the places of each kind of mark below the curve, if there are any, in samples."""
-        drifts = [place for place in self.drifts if place <= self.n_samples]
-        marks: dict[str, Sequence[float]] = {"drift": drifts, "restart": self.restarts}
+    def _marks(self) -> dict[str, list[int]]:
+        """Return the samples below which there is a mark, if there are any, by the kind of mark."""
+        drifts = [place for place in self.drifts if place < self.n_samples]
+        marks = {"drift": drifts, "restart": [n - 1 for n in self.restarts]}
         return {title: places for title, places in marks.items() if places}
 
     def _curve(
-        self, width: int, n_rows: int, levels: str, marks: dict[str, Sequence[float]]
+        self, width: int, n_rows: int, levels: str, marks: dict[str, list[int]]
     ) -> Iterator[Text]:
         """Yield the curve over the whole stream, with its title, range, marks and axis."""
-        known = [value for _, value in self.windows if not math.isnan(value)]
-        ends = [figures.cell(self.measure, end(known)) for end in (max, min)] if known else ["", ""]
-        n_before = max(map(len, [*ends, *marks])) + 1
+        values = [value for _, value in self.windows if math.isfinite(value)]
+        shown = [figures.cell(self.measure, end(values)) for end in (max, min) if values]
+        n_before = max(map(len, [*shown, *marks]), default=0) + 1
         columns = resampled(self.windows, self.n_total, max(width - n_before, 1))
-        titles = [ends[0], *[""] * (n_rows - 2), ends[1]]
+        known = columns[~np.isnan(columns)]
+        ends = [figures.cell(self.measure, end(known)) for end in (max, min) if len(known)]
+        titles = [*ends[:1], *[""] * (n_rows - len(ends)), *ends[1:]]
         yield Text(f"{self.measure} along the stream", "bold")
         for title, row in zip(titles, _rows(columns, n_rows, levels), strict=True):
             yield _line(f"{title:>{n_before - 1}} ", row, _BLUE)
         for title, places in marks.items():
             marked = [" "] * len(columns)
             for place in places:
-                marked[min(int(place / self.n_total * len(columns)), len(columns) - 1)] = _MARK
+                marked[place * len(columns) // self.n_total] = _MARK
             yield _line(f"{title:<{n_before}}", "".join(marked), _VERMILION)
         yield _line(" " * n_before, f"{self.n_total:>{len(columns)},}", "")
 
@@ -192,16 +194,19 @@ def _bars(
 def resampled(
     windows: Sequence[tuple[int, float]], n_total: int, width: int
 ) -> NDArray[np.float64]:
-    """Return the mean in each column of windows spread over all samples, NaN where none is known.
+    """Return the mean in each column of windows spread over all samples, NaN where it is unknown.
+
+    Infinite values are left out, as if they were unknown.
 
     >>> resampled([(1, 0.5), (2, 0.7), (3, 0.9), (4, 0.9)], n_total=8, width=4)
     array([0.6, 0.9, nan, nan])
     """
     ends = np.array([0, *(end for end, _ in windows)], dtype=np.float64)
     values = np.array([value for _, value in windows], dtype=np.float64)
-    weights = np.where(np.isnan(values), 0.0, np.diff(ends))
+    weights = np.where(np.isfinite(values), np.diff(ends), 0.0)
+    values = np.where(np.isfinite(values), values, 0.0)
     edges = np.linspace(0.0, n_total, width + 1)
-    sums = np.concatenate([[0.0], np.cumsum(np.nan_to_num(values) * weights)])
+    sums = np.concatenate([[0.0], np.cumsum(values * weights)])
     lengths = np.concatenate([[0.0], np.cumsum(weights)])
     known = np.diff(np.interp(edges, ends, lengths))
     with np.errstate(invalid="ignore"):

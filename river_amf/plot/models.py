@@ -254,13 +254,14 @@ def _iter_scores(run: object, metric: str) -> Iterator[tuple[str, float]]:
     """
     means: dict[str, float] = {}
     if not isinstance(run, Comparison) or metric in run.curves:
-        means = {name: float(values.mean()) for name, values in _iter_curves(run, metric)}
+        curves = _iter_curves(run, metric)
+        means = {name: float(values.mean()) for name, values in curves if values.notna().any()}
     final = means
     if isinstance(run, Comparison) and metric in run.table:
         final = {str(name): float(score) for name, score in run.table[metric].items()}
     for name in {**final, **means}:
         score = final.get(name, math.nan)
-        if not (math.isnan(score) and math.isnan(means.get(name, math.nan))):
+        if name in means or not math.isnan(score):
             yield name, score
 
 
