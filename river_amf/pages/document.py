@@ -257,13 +257,20 @@ def _file(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _plotly() -> str:
-    """Return the script of plotly."""
+def check_plotly() -> None:
+    """Raise ImportError, with what to do, if plotly is missing."""
     try:
-        from plotly.offline import get_plotlyjs
+        import plotly  # noqa: F401
     except ImportError as error:
         raise ImportError(
             'pages need plotly (the extra html): pip install "plotly>=6"', name="plotly"
         ) from error
+
+
+def _plotly() -> str:
+    """Return the script of plotly."""
+    check_plotly()
+    from plotly.offline import get_plotlyjs
+
     script: str = get_plotlyjs()
     return script.replace("</script", "<\\/script")
