@@ -56,12 +56,28 @@ class Heavy:
     module: str
     untested: str
     folder: str  # of its tests
+    programs: tuple[str, ...] = ()  # one of these is needed; the first is named as Debian's package
+
+    @property
+    def program(self):
+        """The path of the first program that is there, or None."""
+        return next(filter(None, map(shutil.which, self.programs)), None)
+
+    @property
+    def missing(self):
+        """What is not there, with the command that installs it, by name."""
+        missing = {}
+        found = importlib.util.find_spec(self.module)
+        if found is None or found.origin is None:  # an empty folder is a namespace without origin
+            missing[self.module] = f'pip install -e ".[{self.name}]"'
+        if self.programs and self.program is None:
+            missing[self.programs[0]] = f"apt-get install {self.programs[0]}"
+        return missing
 
     @property
     def is_installed(self):
-        """Whether the module is there; an empty folder of its name (a namespace) is not it."""
-        found = importlib.util.find_spec(self.module)
-        return found is not None and found.origin is not None
+        """Whether nothing is missing."""
+        return not self.missing
 
     def holds(self, path):
         """Tell whether a file is about this extra."""
@@ -72,13 +88,15 @@ class Heavy:
         command = f"python -m pytest -m {self.name}"
         if self.is_installed:
             return f"{self.untested} was not tested: run {command}"
-        return (
-            f"{self.untested} was not tested, as {self.name} is not installed: "
-            f'pip install -e ".[{self.name}]" && {command}'
-        )
+        names = " and ".join(self.missing) + (" are" if len(self.missing) > 1 else " is")
+        steps = " && ".join([*self.missing.values(), command])
+        return f"{self.untested} was not tested, as {names} not installed: {steps}"
 
 
-HEAVY = (Heavy("ray", "ray", "river_amf.ray", "ray"),)
+BROWSER = Heavy(
+    "browser", "playwright", "the look of pages", "browser", ("chromium", "google-chrome")
+)
+HEAVY = (Heavy("ray", "ray", "river_amf.ray", "ray"), BROWSER)
 
 
 def is_named(config, marker):
@@ -129,6 +147,12 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.section("not tested", sep="-")
     for hint in hints:
         terminalreporter.write_line(hint)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Return the path of the browser."""
+    return BROWSER.program
 
 
 @pytest.fixture(scope="session")

@@ -49,6 +49,11 @@
     );
   }
 
+  // Smaller where there is little room, or many points would hide the surface.
+  function markerSize(figure) {
+    return Math.min(7, Math.max(3.5, figure.place.clientWidth / 110));
+  }
+
   function drawSurface(run, step) {
     const [heatmap, ...labels] = byName.surface.source.data;
     const [height, width] = scene.shape;
@@ -62,7 +67,10 @@
     const n = scene.steps[step];
     const points = fine(run.points, 2 * n);
     const codes = bytes(run.codes, n);
-    for (const trace of labels) Object.assign(trace, { x: [], y: [] });
+    for (const trace of labels) {
+      Object.assign(trace, { x: [], y: [] });
+      trace.marker.size = markerSize(byName.surface);
+    }
     for (let i = n > run.start ? run.start : 0; i < n; i++) {
       labels[codes[i]].x.push(across(points[2 * i]));
       labels[codes[i]].y.push(up(points[2 * i + 1]));
@@ -100,7 +108,7 @@
       hoverinfo: "text",
       text: `${names[label]}: about ${Math.round(100 * (chance + tone * (1 - chance)))} %`,
       fillcolor: scene.colors[label] + alpha,
-      line: { color: "var(--soft)", width: 0.7 },
+      line: { color: "var(--soft)", width: 0.6 },
       x: [],
       y: [],
     };
@@ -110,8 +118,16 @@
     return Array.from(fine(run.mass[step], scene.depths), (part) => part / scene.fine);
   }
 
-  function drawAccuracy(choice, step) {
-    const [pale, dark, mark] = byName.accuracy.source.data;
+  function drawMass(run, step) {
+    const { data, layout } = byName.mass.source;
+    data[0].y = massOf(run, step);
+    const highest = Math.max(...data[0].y);
+    layout.yaxis.range = [0, [0.25, 0.5, 1].find((end) => highest <= end)]; // jumps seldom
+    figures.draw(byName.mass);
+  }
+
+  function drawAccuracy(run, choice, step) {
+    const [drift, pale, dark, mark] = byName.accuracy.source.data;
     const [kind, ...rest] = choice;
     const other = Object.keys(scene.switches[0]).find((value) => value !== kind);
     const curve = (value, until) => ({
@@ -119,6 +135,8 @@
       x: scene.steps.slice(0, until),
       y: scene.runs[[value, ...rest].join("|")].accuracy.slice(0, until),
     });
+    const at = run.start && scene.steps[step] > run.start ? [run.start, run.start] : [];
+    Object.assign(drift, { x: at, y: [0, 1] });
     Object.assign(pale, curve(other, step + 1));
     Object.assign(dark, curve(kind, step + 1));
     Object.assign(mark, { x: dark.x.slice(-1), y: dark.y.slice(-1) });
@@ -128,13 +146,14 @@
   function tell(run, choice, step) {
     const n = scene.steps[step];
     const depth = massOf(run, step).reduce((sum, mass, level) => sum + mass * level, 0);
+    const counted = Math.min(n, scene.window);
+    const right = Math.round(run.accuracy[step] * counted);
     const when = run.start && n > run.start ? `, ${n - run.start} of them since the drift` : "";
     element("count").value = `${n} of ${scene.steps[last]}`;
     slider.setAttribute("aria-valuetext", `${n} samples`);
     element("told").textContent =
-      `After ${n} samples${when}: ${percent(run.accuracy[step])} of the last predictions were ` +
-      `right. There are ${run.nodes[step]} nodes, and answers come from a mean depth of ` +
-      `${depth.toFixed(1)}.`;
+      `After ${n} samples${when}: ${right} of the last ${counted} predictions were right. There are ` +
+      `${run.nodes[step]} nodes, and on average the answers come from depth ${depth.toFixed(1)}.`;
     element("explained").replaceChildren(
       ...choice.map((value, number) => {
         const line = document.createElement("li");
@@ -151,9 +170,8 @@
     tell(run, choice, step);
     drawSurface(run, step);
     drawCells(run, step);
-    byName.mass.source.data[0].y = massOf(run, step);
-    figures.draw(byName.mass);
-    drawAccuracy(choice, step);
+    drawMass(run, step);
+    drawAccuracy(run, choice, step);
   }
 
   function pause() {

@@ -25,7 +25,7 @@ MOST_LABELS = 6  # for each of which there is a color that is seen on light and 
 
 _LEVELS = 256  # of a byte, which all labels share
 _FINE = 65535  # parts of the view, and of a mass of 1
-_DEEPEST = 15  # the depth from which on all nodes are counted together
+_DEEPEST = 20  # the depth from which on all nodes are counted together
 _STRONGEST = 0.75  # opacity of the surface's colors, so that points of the same color stand out
 
 
@@ -173,7 +173,13 @@ def figures(scene: Scene) -> list[Figure]:
         {"title": {"text": name}, "range": ends, "zeroline": False, "showgrid": False}
         for name, ends in zip(names, scene.view.reshape(2, 2).tolist(), strict=True)
     )
-    plane = {"height": 400, "xaxis": across, "yaxis": up}
+    plane = {
+        "height": 400,
+        "margin": {"t": 36},
+        "uirevision": "kept",  # a view that was zoomed in, from step to step
+        "xaxis": across,
+        "yaxis": up,
+    }
     percent = {"range": [0, 1.02], "tickformat": ".0%", "fixedrange": True}
     surface = go.Figure(layout={**plane, "showlegend": True, "legend": _ABOVE})
     surface.add_heatmap(
@@ -184,7 +190,7 @@ def figures(scene: Scene) -> list[Figure]:
         hovertemplate="%{text}<extra></extra>",
     )
     for label, color in zip(scene.labels, COLORS, strict=False):
-        marker = {"color": color, "size": 7, "line": {"color": "#ffffff", "width": 1}}
+        marker = {"color": color, "line": {"color": "#ffffff", "width": 0.8}}
         surface.add_scatter(
             mode="markers", name=html.escape(label), marker=marker, hoverinfo="skip", x=[], y=[]
         )
@@ -192,7 +198,12 @@ def figures(scene: Scene) -> list[Figure]:
         layout={
             "height": 300,
             "bargap": 0.15,
-            "xaxis": {"title": {"text": "splits above the node"}, "dtick": 1, "fixedrange": True},
+            "xaxis": {
+                "title": {"text": "splits above the node"},
+                "type": "category",
+                "tickangle": 0,
+                "fixedrange": True,
+            },
             "yaxis": percent,
         }
     )
@@ -206,22 +217,34 @@ def figures(scene: Scene) -> list[Figure]:
         layout={
             "height": 300,
             "showlegend": True,
-            "legend": _ABOVE,
+            "legend": {**_ABOVE, "traceorder": "reversed"},
             "xaxis": {
                 "title": {"text": "samples"},
-                "range": [0, scene.steps[-1]],
+                "range": [0, 1.02 * scene.steps[-1]],
                 "fixedrange": True,
             },
             "yaxis": percent,
         }
     )
-    hover = "%{y:.1%} after %{x} samples"
-    accuracy.add_scatter(mode="lines", line={"color": "var(--faint)", "width": 2})
-    accuracy.add_scatter(mode="lines", line={"color": "var(--ink)", "width": 2.5})
     accuracy.add_scatter(
-        mode="markers", marker={"color": "var(--ink)", "size": 11}, showlegend=False
+        mode="lines+text",
+        line={"color": "var(--soft)", "width": 1, "dash": "dot"},
+        text=["drift"],
+        textposition="top right",
+        textfont={"color": "var(--soft)"},
+        hoverinfo="skip",
+        showlegend=False,
     )
-    accuracy.update_traces(x=[], y=[], hovertemplate=hover)
+    hover = "%{y:.1%} after %{x} samples"
+    for color, width in (("var(--faint)", 2.0), ("var(--ink)", 2.5)):
+        line = {"color": color, "width": width}
+        accuracy.add_scatter(mode="lines", line=line, hovertemplate=hover)
+    accuracy.add_scatter(
+        mode="markers",
+        marker={"color": "var(--ink)", "size": 11},
+        hoverinfo="skip",
+        showlegend=False,
+    )
     return [
         Figure(surface, "What the forest predicts", _OF_SURFACE, id="surface"),
         Figure(go.Figure(layout=plane), "The cells of its first tree", _OF_CELLS, id="cells"),
@@ -287,6 +310,7 @@ def _packed(scene: Scene) -> str:
         "labels": scene.labels,
         "colors": COLORS[: len(scene.labels)],
         "strongest": _STRONGEST,
+        "window": scene.window,
         "levels": _LEVELS // len(scene.labels),
         "fine": _FINE,
         "view": scene.view.tolist(),

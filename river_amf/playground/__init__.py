@@ -77,7 +77,7 @@ _AGGREGATION = Switch(
 )
 _DRIFTS = {
     NO_DRIFT: ("none", "No drift: the stream stays as it is."),
-    SWAP: ("labels swap", "Drift: after {middle} samples, each label takes the place of the next."),
+    SWAP: ("labels swap", "Drift: after {middle} samples, labels change places: {places}."),
     TURN: ("the shape turns", "Drift: after {middle} samples, the shape makes a quarter turn."),
 }
 
@@ -120,13 +120,17 @@ class Playground:
         """The page, with its text in `html`."""
         samples = self.samples
         n, middle = len(samples.codes), samples.middle
-        drifts = [
-            Option(drift, _DRIFTS[drift][0], _DRIFTS[drift][1].format(middle=middle))
-            for drift in samples.drifts()
-        ]
+        labels = [name(label) for label in samples.labels]
+        places = ", ".join(
+            f"{a} is {b} now" for a, b in zip(labels, labels[1:] + labels[:1], strict=True)
+        )
+        drifts = []
+        for drift in samples.drifts():
+            title, told = _DRIFTS[drift]
+            drifts.append(Option(drift, title, told.format(middle=middle, places=places)))
         scene = Scene(
             [name(feature) for feature in samples.features],
-            [name(label) for label in samples.labels],
+            labels,
             samples.view,
             self.steps,
             WINDOW,

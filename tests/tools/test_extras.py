@@ -1,5 +1,7 @@
 """Which tests a run leaves out, and what its last lines say of them."""
 
+import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -17,15 +19,16 @@ TESTS = {
     "tests/ray/test_both.py": "import pytest\n\n@pytest.mark.soak\ndef test_both(): pass",
     "pytest.ini": "[pytest]\nmarkers =\n    ray\n    slow\n    soak\n",
 }
+TABLE = 'HEAVY = (Heavy("ray", "heavy", "river_amf.ray", "ray"),)'
 
 
 @pytest.fixture
 def project(tmp_path):
     """Return a folder with our conftest.py and tests of an extra `ray`, whose module is `heavy`."""
     conftest = (ROOT / "tests" / "conftest.py").read_text(encoding="utf-8")
-    edited = conftest.replace('Heavy("ray", "ray"', 'Heavy("ray", "heavy"')
-    edited = edited.partition('@pytest.fixture(scope="session")')[0]  # what starts Ray
-    assert edited.count('"heavy"') == 1
+    edited = conftest.partition('@pytest.fixture(scope="session")')[0]  # what starts Ray
+    edited, n_tables = re.subn(r"^HEAVY = .*$", TABLE, edited, flags=re.MULTILINE)
+    assert n_tables == 1
     for name, text in {**TESTS, "tests/conftest.py": edited}.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -48,13 +51,37 @@ def run(project, *options):
 def test_what_is_not_installed_is_not_tested_and_the_last_line_says_how(project):
     (project / "tests" / "heavy").mkdir()  # an empty folder of that name is not it
     hint = (
-        "river_amf.ray was not tested, as ray is not installed: "
+        "river_amf.ray was not tested, as heavy is not installed: "
         'pip install -e ".[ray]" && python -m pytest -m ray'
     )
     assert run(project) == ({"test_light"}, [hint], "")
     assert run(project, "-m", "ray") == (set(), [hint], "")
     assert run(project, "-m", "not slow") == ({"test_light"}, [hint], "")
     assert run(project, "-m", "soak") == ({"test_soak"}, [hint], "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a program is made of a shell script")
+def test_an_extra_may_need_a_program_too(project, monkeypatch):
+    conftest = project / "tests" / "conftest.py"
+    table = TABLE.replace('"ray")', '"ray", ("browse", "surf"))')
+    conftest.write_text(conftest.read_text().replace(TABLE, table))
+    hint = (
+        "river_amf.ray was not tested, as heavy and browse are not installed: "
+        'pip install -e ".[ray]" && apt-get install browse && python -m pytest -m ray'
+    )
+    assert run(project) == ({"test_light"}, [hint], "")
+    install(project)
+    hint = (
+        "river_amf.ray was not tested, as browse is not installed: "
+        "apt-get install browse && python -m pytest -m ray"
+    )
+    assert run(project, "-m", "ray") == (set(), [hint], "")
+    program = project / "surf"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(project), prepend=os.pathsep)
+    ran, _, errors = run(project, "-m", "ray")
+    assert (ran, errors) == ({"test_heavy"}, "")
 
 
 @pytest.mark.parametrize("expression", ["", "not slow", "not ray"])
@@ -92,11 +119,13 @@ def test_every_heavy_extra_is_an_extra_with_a_marker_that_ci_installs_and_tests(
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"]
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    installed = re.search(r'-e "\.\[([\w,]+)\]"\n(?:.*\n)*.*-m pytest -m', ci)[1].split(",")
     plugin = next(p for p in pytestconfig.pluginmanager.get_plugins() if hasattr(p, "HEAVY"))
     for extra in plugin.HEAVY:
         assert extra.name in extras
         assert f"river-amf[{extra.name}" not in "".join(extras["test"])
         assert any(line.startswith(f"{extra.name}: ") for line in pytestconfig.getini("markers"))
-        assert f'-e ".[{extra.name}]"' in ci
+        assert extra.name in installed
+        assert all(program in ci for program in extra.programs)
         assert f"python -m pytest -m {extra.name}\n" in ci
         assert (ROOT / "tests" / extra.folder).is_dir()
