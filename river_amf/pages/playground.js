@@ -51,7 +51,7 @@
 
   // Smaller where there is little room, or many points would hide the surface.
   function markerSize(figure) {
-    return Math.min(7, Math.max(3.5, figure.place.clientWidth / 110));
+    return Math.min(7, Math.max(4.5, figure.place.clientWidth / 110));
   }
 
   function drawSurface(run, step) {

@@ -29,15 +29,15 @@ _DEEPEST = 20  # the depth from which on all nodes are counted together
 _STRONGEST = 0.75  # opacity of the surface's colors, so that points of the same color stand out
 
 
-_ABOVE = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+_ABOVE = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
 
 _OF_SURFACE = (
     "Each place has the color of the most probable label there, and is paler the less probable that"
     " is. The points are the samples learned so far; once there was a drift, those since then."
 )
 _OF_CELLS = (
-    "Each rectangle is a leaf of one tree, in the color of what this tree alone predicts in it. A"
-    " tree splits only where labels meet, so regions of one label stay whole."
+    "Each rectangle is a leaf of one tree, in the color of what this tree alone predicts in it."
+    " Leaves split only where labels meet, so cells are small along the border and large elsewhere."
 )
 _OF_MASS = (
     "A tree answers with nodes along the path of a sample, each with a share: 0 is the root, which"
@@ -45,7 +45,7 @@ _OF_MASS = (
     " and over the samples that they have learned."
 )
 _OF_ACCURACY = (
-    "Each sample is predicted before it is learned. The dark line is the forest that the switches"
+    "Each sample is predicted before it is learned. The strong line is the forest that the switches"
     " choose; the pale one is the other kind of forest, for comparison."
 )
 
@@ -130,8 +130,11 @@ def playground_page(title: str, text: str, scene: Scene) -> Page:
             f'<script type="application/json" id="scene">{_packed(scene)}</script>',
         ]
     )
-    part = Part("A forest learns", text, figures(scene), controls)
-    return Page(title, [part], scripts=[_file("playground.js")])
+    parts = [
+        Part("A forest learns", text, figures(scene), controls),
+        Part("What the switches have chosen", body='<ul id="explained"></ul>'),
+    ]
+    return Page(title, parts, scripts=[_file("playground.js")])
 
 
 def paint(proba: NDArray[Any]) -> NDArray[np.uint8]:
@@ -175,7 +178,7 @@ def figures(scene: Scene) -> list[Figure]:
     )
     plane = {
         "height": 400,
-        "margin": {"t": 36},
+        "margin": {"t": 46},
         "uirevision": "kept",  # a view that was zoomed in, from step to step
         "xaxis": across,
         "yaxis": up,
@@ -190,7 +193,7 @@ def figures(scene: Scene) -> list[Figure]:
         hovertemplate="%{text}<extra></extra>",
     )
     for label, color in zip(scene.labels, COLORS, strict=False):
-        marker = {"color": color, "line": {"color": "#ffffff", "width": 0.8}}
+        marker = {"color": color, "line": {"color": "#ffffff", "width": 0.6}}
         surface.add_scatter(
             mode="markers", name=html.escape(label), marker=marker, hoverinfo="skip", x=[], y=[]
         )
@@ -286,7 +289,7 @@ def _controls(scene: Scene) -> str:
             '<div class="switches">',
             *(_switch(switch, number) for number, switch in enumerate(scene.switches)),
             "</div>",
-            '<p id="told"></p><ul id="explained"></ul>',
+            '<p id="told"></p>',
         ]
     )
 

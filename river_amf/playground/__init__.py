@@ -16,7 +16,15 @@ from river_amf.pages.playground import (
     playground_page,
 )
 from river_amf.parameters import integer
-from river_amf.playground.samples import LEAST, NO_DRIFT, SWAP, TURN, Samples, read_samples
+from river_amf.playground.samples import (
+    LEAST_SAMPLES,
+    MOST_SAMPLES,
+    NO_DRIFT,
+    SWAP,
+    TURN,
+    Samples,
+    read_samples,
+)
 from river_amf.playground.snapshots import (
     ADAPTIVE,
     PLAIN,
@@ -30,7 +38,6 @@ from river_amf.wording import name
 
 __all__ = ["Playground", "playground"]
 
-_MOST_SAMPLES = 3000  # each is a point to draw, and trees grow with them
 _MOST_STEPS, _MOST_POINTS = 100, 100
 
 _KINDS = Switch(
@@ -230,7 +237,7 @@ def playground(
     >>> len(bananas.runs)  # two forests, one tree or ten, with aggregation or not, three streams
     24
     """
-    integer(LEAST, _MOST_SAMPLES)("n_samples", n_samples)
+    integer(LEAST_SAMPLES, MOST_SAMPLES)("n_samples", n_samples)
     integer(2, _MOST_STEPS)("n_steps", n_steps)
     integer(2, _MOST_POINTS)("resolution", resolution)
     integer(0, optional=True)("seed", seed)

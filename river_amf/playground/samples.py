@@ -19,7 +19,7 @@ from river_amf.kinds import Number, as_number, is_missing, shown
 from river_amf.pages.playground import MOST_LABELS
 from river_amf.toys import TOYS
 
-LEAST = 20
+LEAST_SAMPLES, MOST_SAMPLES = 20, 3000  # of more, pages would be large and slow
 NO_DRIFT, SWAP, TURN = "none", "swap", "turn"
 
 _ROUND = {"circles"}  # which look the same however they are turned
@@ -89,7 +89,8 @@ def read_samples(
         points, codes = TOYS[name](n_samples, seed=seed)
         labels = [chr(ord("A") + code) for code in range(int(codes.max()) + 1)]
         return Samples(name, ("x", "y"), labels, points, codes)
-    read = read_source(_found(source), n_samples, CLASSIFICATION)
+    check_name(source)
+    read = read_source(source, n_samples, CLASSIFICATION)
     pairs = list(read.samples)
     chosen = _two_features(pairs, features, read.name)
     rows = [
@@ -97,9 +98,9 @@ def read_samples(
         for x, y in pairs
         if not any(is_missing(x.get(name)) for name in chosen)
     ]
-    if len(rows) < LEAST:
+    if len(rows) < LEAST_SAMPLES:
         raise EvaluationError(
-            f"a playground needs at least {LEAST} samples with both features, "
+            f"a playground needs at least {LEAST_SAMPLES} samples with both features, "
             f"{read.name} has {len(rows)}"
         )
     labels = _in_order(y for _, y in rows)
@@ -113,18 +114,18 @@ def read_samples(
     return Samples(read.name, chosen, labels, points, np.array([places[y] for _, y in rows]))
 
 
-def _found(source: Any) -> Any:
-    """Return the source, or raise for a name that is neither a toy, nor a stream, nor a file."""
+def check_name(source: Any) -> None:
+    """Raise for a name that is neither that of a toy, nor of a stream, nor of a file."""
     is_there = (
         not isinstance(source, str)
         or source == STANDARD_INPUT
+        or source.lower() in TOYS
         or open_dataset(source) is not None
         or os.path.exists(source)
     )
     if not is_there:
         hint = suggest(source, (*TOYS, *BUNDLED, *STREAMS))
         raise EvaluationError(f"no toy, stream or file {source!r} ({hint})")
-    return source
 
 
 def _two_features(

@@ -30,7 +30,7 @@ MODULES = sorted(FILES)
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"cli.evaluate", "cli.compare", "cli.inspect", "cli.warm_up"},
+    {"cli.evaluate", "cli.compare", "cli.inspect", "cli.playground", "cli.warm_up"},
     {"cli.options"},
     {"__init__"},
     {"plot", "ray", "sklearn"},
