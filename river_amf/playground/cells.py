@@ -31,11 +31,12 @@ class Cells(NamedTuple):
 
 
 def cells_of(forest: Forest, tree: int, features: Sequence[Hashable], view: Array) -> Cells:
-    """Return the cells of a tree over two features, within a view (left, right, bottom, top)."""
+    """Return the cells of a tree over two features, within a view (left, right, bottom, top).
+
+    The tree has learned something since it last began.
+    """
     n_labels = len(forest._labels)
     nodes, root = _nodes_of(forest, tree)
-    if root == kernels.NONE:  # it predicts, but has no nodes
-        return Cells(view[None], np.full((1, n_labels), 1.0 / n_labels))
     share, is_leaf = _shares(forest, nodes), nodes["left"] == kernels.NONE
     arena: Arena = forest._arena  # type: ignore[assignment]
     own = paths.own_predictions(arena, tree, np.arange(len(nodes)))[:, :n_labels]
@@ -68,7 +69,7 @@ def mass_by_depth(forest: Forest) -> Array:
     by_depth: list[float] = []
     for tree in range(forest.n_estimators):
         nodes, root = _nodes_of(forest, tree)
-        if root == kernels.NONE:
+        if root == kernels.NONE:  # it has just started afresh
             by_depth = _added(by_depth, [1.0])
             continue
         share, left_over = _shares(forest, nodes), np.ones(len(nodes))

@@ -24,7 +24,7 @@ N_TREES = (10, 1)
 WINDOW = 100  # samples whose predictions make up the accuracy
 
 _CLASSES = {PLAIN: AMFClassifier, ADAPTIVE: AdaptiveAMFClassifier}
-_TREE = 0  # the one whose cells are drawn
+_TREE = 0  # the one whose cells are drawn; as its index is even, it never starts afresh
 
 Row = tuple[dict[Hashable, float], Any]
 
@@ -64,10 +64,10 @@ class Recorder:
         """Return what is seen now."""
         forest, samples = self.forest, self.samples
         boxes, proba = cells_of(forest, _TREE, samples.features, samples.view)
-        answers = forest.predict_proba_many(self.grid)
+        answers = forest.predict_proba_many(self.grid).to_numpy()
         shape = self.resolution, self.resolution
         return Snapshot(
-            surface=self._in_order(answers[[*forest._labels]].to_numpy()).reshape(*shape, -1),
+            surface=self._in_order(answers).reshape(*shape, -1),
             boxes=boxes,
             proba=self._in_order(proba),
             mass=mass_by_depth(forest),
@@ -101,10 +101,12 @@ def steps_of(n_samples: int, middle: int, n_steps: int) -> list[int]:
     >>> steps_of(100, 50, 10)
     [2, 8, 18, 32, 50, 52, 58, 68, 82, 100]
     """
-    places = (np.arange(1, n_steps // 2 + 1) / (n_steps // 2)) ** 2
-    early = np.ceil(middle * places)
-    late = middle + np.ceil((n_samples - middle) * places)
-    return [int(n) for n in np.unique([*early, *late])]
+    last = n_steps // 2
+    early, late = (
+        {-(-length * k * k // last**2) for k in range(1, last + 1)}  # rounded up
+        for length in (middle, n_samples - middle)
+    )
+    return sorted(early | {middle + n for n in late})
 
 
 def run_all(
