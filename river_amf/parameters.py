@@ -6,7 +6,7 @@ import math
 import numbers
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -128,9 +128,14 @@ class CheckedParameters:
         check = self._checks.get(name)
         if check is not None:
             if self._has_learnt and name not in self._always_writable:
-                raise AttributeError(
-                    f"{name} is read-only after the first sample; to change it, make a new model, "
-                    f"for example with clone({{{name!r}: {shown(value)}}})"
-                )
+                self._refuse(name, value)
             check(name, value)
         super().__setattr__(name, value)
+
+    @staticmethod
+    def _refuse(name: str, value: Any) -> NoReturn:
+        """Raise the error of a parameter that is set too late."""
+        raise AttributeError(
+            f"{name} is read-only after the first sample; to change it, make a new model, "
+            f"for example with clone({{{name!r}: {shown(value)}}})"
+        )

@@ -43,7 +43,7 @@ class KeyedClassifier(Keyed, base.MiniBatchClassifier):
         learned a quarter more rows. One model always stays.
     folder
         Where models are kept: with `flush`, the next process with this folder goes on with them.
-        It belongs to one object at a time. `None` for a temporary folder, which is made when
+        It belongs to one object at a time. `None` for a temporary file, which is made when
         `max_models` or `max_bytes` is exceeded, and goes with the object.
 
     Notes
@@ -55,7 +55,7 @@ class KeyedClassifier(Keyed, base.MiniBatchClassifier):
     The folder holds one SQLite database. Models of this package are in it as files of `save`, and
     all others as pickles, so open only folders that you trust, and with the releases that wrote
     them. A process that dies, or an object that is dropped, leaves the last `flush` behind: what
-    was learned since is lost, in memory or not. Clones, copies and pickles have a temporary folder
+    was learned since is lost, in memory or not. Clones, copies and pickles have a temporary file
     of their own; a pickle holds all models, those in the folder too.
 
     Any thread may make any call. A call that raises an error has changed no model, except that a

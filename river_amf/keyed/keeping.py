@@ -40,7 +40,7 @@ def _column(name: str, value: Any) -> None:
         )
 
 
-def _folder(name: str, value: Any) -> None:
+def folder(name: str, value: Any) -> None:
     """Check for a path or None."""
     if value is not None and not isinstance(value, str | os.PathLike):
         raise ValueError(f"{name} must be the path of a folder or None, got {shown(value)}")
@@ -54,7 +54,7 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
         "key": _column,
         "max_models": integer(1, optional=True),
         "max_bytes": integer(1, optional=True),
-        "folder": _folder,
+        "folder": folder,
     }
     _always_writable: ClassVar[frozenset[str]] = frozenset({"max_models", "max_bytes"})
     _kind: ClassVar[type[base.Estimator]]  # what the factory has to make
@@ -281,7 +281,7 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """Release the folder, for another process or object; models that have changed are lost.
 
         A `with` statement flushes at its end, with the last position, and then closes; if an
-        error ends it, it closes only. A temporary folder is removed with its models.
+        error ends it, it closes only. A temporary file is removed with its models.
 
         Examples
         --------
@@ -313,7 +313,7 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
     ) -> Self:
         """Return an object with the same parameters and no models, as in river.
 
-        Its models go to a temporary folder, since a folder belongs to one object.
+        Its models go to a temporary file, since a folder belongs to one object.
 
         Examples
         --------
@@ -334,7 +334,7 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
         return self.__copy__()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all models, those in the folder too; a copy has a temporary folder."""
+        """Return all models, those in the folder too; a copy has a temporary file."""
         state = {name: value for name, value in self.__dict__.items() if name != "_blank"}
         return state | {"folder": None, "_pool": self._pool.__getstate__()}
 

@@ -10,10 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -55,9 +53,10 @@ class Packed(NamedTuple):
 class Store:
     """The models of a folder, by the texts of their keys.
 
-    It belongs to one object in one process at a time. Without a folder it makes a temporary one
-    when the first model is put there, which is removed together with the store. All errors of the
-    database become OSError; what failed has then left no trace.
+    It belongs to one object in one process at a time. Without a folder it makes a temporary file
+    when the first model is put there, which has no name and goes with the store, or the process,
+    however that ends. All errors of the database become OSError; what failed has then left no
+    trace.
 
     >>> store = Store(None, {})
     >>> store.put(Packed("s:ann", "pickle", b"..."))
@@ -90,14 +89,8 @@ class Store:
         if self.is_closed:
             raise ValueError("the folder of the models was released by close()")
         if self._database is None:
-            temporary = None
-            if self.folder is None:
-                temporary = tempfile.TemporaryDirectory(prefix="river_amf-")
-            database = _open(temporary.name if temporary else str(self.folder), self.about)
-            if temporary:  # nobody reads it after a crash
-                database.execute("PRAGMA synchronous = OFF")
-            self._release = weakref.finalize(self, _close, database, temporary, os.getpid())
-            self._database = database
+            self._database = _open(self.path, self.about)
+            self._release = weakref.finalize(self, _close, self._database, os.getpid())
         return self._database
 
     def _do(self, call: Callable[[sqlite3.Connection], _Result]) -> _Result:
@@ -108,7 +101,7 @@ class Store:
                 database.rollback()
             return call(database)
         except (sqlite3.Error, OverflowError) as error:  # the latter of 2 GiB and more
-            raise OSError(f"{self.path or 'the temporary folder of the models'}: {error}") from None
+            raise OSError(f"{_shown(self.path)}: {error}") from None
 
     @property
     def _is_blank(self) -> bool:
@@ -198,7 +191,7 @@ class Store:
         return None if row is None else json.loads(row[0])
 
     def close(self) -> None:
-        """Release the folder; a temporary one is removed."""
+        """Release the folder; a temporary file is removed."""
         self.is_closed = True
         if self._release is not None:
             self._release()
@@ -216,11 +209,16 @@ def _row(packed: Packed) -> tuple[Any, ...]:
     return _blob(packed.text), packed.kind, packed.data
 
 
-def _open(folder: str, about: dict[str, Any]) -> sqlite3.Connection:
-    """Open the database in a folder, or raise OSError, FileError or ValueError."""
-    os.makedirs(folder, exist_ok=True)
-    path = Path(folder, _FILE)
-    database = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
+def _shown(path: Path | None) -> str:
+    return str(path or "the temporary file of the models")
+
+
+def _open(path: Path | None, about: dict[str, Any]) -> sqlite3.Connection:
+    """Open a database, or raise OSError, FileError or ValueError."""
+    if path is not None:
+        os.makedirs(path.parent, exist_ok=True)
+    name = "" if path is None else path  # without a name, SQLite makes a file that has none
+    database = sqlite3.connect(name, timeout=0, isolation_level=None, check_same_thread=False)
     try:
         _prepare(database, path, about)
     except sqlite3.OperationalError as error:
@@ -230,7 +228,7 @@ def _open(folder: str, about: dict[str, Any]) -> sqlite3.Connection:
                 f"{path} is in use by another model, perhaps in another process; each needs a "
                 "folder of its own"
             ) from None
-        raise OSError(f"{path}: {error}") from None
+        raise OSError(f"{_shown(path)}: {error}") from None
     except sqlite3.DatabaseError as error:
         database.close()
         raise FileError(f"{path} does not hold the models of keys: {error}") from None
@@ -240,7 +238,7 @@ def _open(folder: str, about: dict[str, Any]) -> sqlite3.Connection:
     return database
 
 
-def _prepare(database: sqlite3.Connection, path: Path, about: dict[str, Any]) -> None:
+def _prepare(database: sqlite3.Connection, path: Path | None, about: dict[str, Any]) -> None:
     """Take the database for this process, and bring it back to the last flush."""
     database.execute("PRAGMA locking_mode = EXCLUSIVE")
     (found,) = database.execute("PRAGMA application_id").fetchone()
@@ -273,12 +271,7 @@ def _prepare(database: sqlite3.Connection, path: Path, about: dict[str, Any]) ->
             )
 
 
-def _close(
-    database: sqlite3.Connection, temporary: tempfile.TemporaryDirectory[str] | None, process: int
-) -> None:
-    """Close the database and remove a temporary folder, in the process that they belong to."""
+def _close(database: sqlite3.Connection, process: int) -> None:
+    """Close the database in the process that it belongs to."""
     if process == os.getpid():  # closing it in a child would release the locks of its parent
         database.close()
-        if temporary is not None:
-            with suppress(OSError):
-                temporary.cleanup()

@@ -16,6 +16,7 @@ from river_amf.forest import Forest, forest_of
 from river_amf.layout import CLASSIFICATION
 from river_amf.parameters import Check, integer
 from river_amf.ray.engine import DistributedEngine, Options
+from river_amf.ray.team import CHECKS
 from river_amf.regressor import AMFRegressor
 
 _FILE = "forest.amf"
@@ -95,12 +96,8 @@ class DistributedForest(Forest):
     checkpoint_folder: str | Path | None
     _engine: Any  # a DistributedEngine, in the place of an Engine
 
-    _own_checks: ClassVar[dict[str, Check]] = {
-        "n_workers": integer(1, optional=True),
-        "block_size": integer(1),
-        "max_waiting": integer(0),
-        "checkpoint_every": integer(1),
-    }
+    _own_checks: ClassVar[dict[str, Check]] = {**CHECKS, "block_size": integer(1)}
+    _always_writable: ClassVar[frozenset[str]] = frozenset()
 
     def __new__(cls, model: Any, *arguments: Any, **options: Any) -> Self:
         """Return an object that is a classifier or a regressor."""
@@ -143,6 +140,11 @@ class DistributedForest(Forest):
         folder = None if checkpoint_folder is None else Path(checkpoint_folder)
         whole: Engine = copy.deepcopy(forest._engine)
         self._engine = DistributedEngine(whole, sent, Options(**options, checkpoint_folder=folder))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._own_checks and self._has_learnt:
+            self._refuse(name, value)
+        super().__setattr__(name, value)
 
     @property
     def _has_learnt(self) -> bool:

@@ -36,7 +36,7 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
         Number of workers. With `None`, as many as Ray has CPUs.
     max_models, max_bytes
         As in `KeyedClassifier`, shared out evenly among the workers, each of which moves models to
-        a temporary folder on its machine. At least one model stays in each.
+        a temporary file on its machine. At least one model stays in each.
     folder
         Where `flush` writes to, on this machine: the folder of a `KeyedClassifier`, which either
         of them goes on with, whatever the number of workers. They are all read at the first call.
@@ -45,6 +45,10 @@ class DistributedKeyedClassifier(DistributedKeyed, base.MiniBatchClassifier):
     checkpoint_every
         Number of rows that a worker learns between two checkpoints, which hold all of its models.
         The rows since the last one are kept in Ray's object store.
+    checkpoint_folder
+        Where checkpoints of workers are written, a folder that all machines share, as in
+        `DistributedForest`. With `None`, they are kept in the object store of this machine, which
+        has to have room for all models.
 
     Examples
     --------

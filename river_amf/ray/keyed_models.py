@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Hashable, Iterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
@@ -15,19 +16,22 @@ from river import base
 
 from river_amf import frames
 from river_amf.keyed import ways
+from river_amf.keyed.keeping import folder
 from river_amf.keyed.keys import key_of, share_of, text_of
 from river_amf.keyed.models import Keyed
 from river_amf.keyed.routing import read_groups
 from river_amf.keyed.store import Packed, Store
+from river_amf.parameters import Check, CheckedParameters
 from river_amf.ray.keyed_rows import KeyedRows
 from river_amf.ray.shares import Answers, Share, state_of
 from river_amf.ray.team import CHECKS, Team
 from river_amf.ray.workers import Worker
 
 
-class DistributedKeyed(Mapping[Any, Any], base.Estimator):
+class DistributedKeyed(CheckedParameters, Mapping[Any, Any], base.Estimator):
     """Base of `DistributedKeyedClassifier` and `DistributedKeyedRegressor`."""
 
+    _checks: ClassVar[dict[str, Check]] = {**Keyed._checks, **CHECKS, "checkpoint_folder": folder}
     _local: ClassVar[type[Keyed]]  # the same in one process
 
     def __init__(
@@ -41,15 +45,14 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         folder: str | os.PathLike[str] | None = None,
         max_waiting: int = 2,
         checkpoint_every: int = 100_000,
+        checkpoint_folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self.factory, self.key = factory, key
         self.n_workers = n_workers
         self.max_models, self.max_bytes = max_models, max_bytes
         self.folder = folder
         self.max_waiting, self.checkpoint_every = max_waiting, checkpoint_every
-        for name, check in CHECKS.items():
-            check(name, getattr(self, name))
-        Keyed._checks["folder"]("folder", folder)
+        self.checkpoint_folder = checkpoint_folder
         self._template = self._local(factory, key, max_models=max_models, max_bytes=max_bytes)
         path = None if folder is None else os.path.abspath(folder)
         self._store = Store(path, self._template._pool.store.about)
@@ -61,6 +64,10 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         """Yield parameters for the checks of river."""
         return cls._local._unit_test_params()
+
+    @property
+    def _has_learnt(self) -> bool:
+        return "_team" in self.__dict__  # parameters belong to the workers from the beginning
 
     @property
     def _multiclass(self) -> bool:
@@ -78,7 +85,9 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         stored: list[list[Packed]] = [[] for _ in range(n_workers)]
         for packed in self._store.all():
             stored[share_of(packed.text, n_workers)].append(packed)
-        return [Worker(Share, state_of(template, own), self.checkpoint_every) for own in stored]
+        folder = None if self.checkpoint_folder is None else Path(self.checkpoint_folder)
+        rest = self.checkpoint_every, folder, "models"
+        return [Worker(Share, state_of(template, own), *rest) for own in stored]
 
     def _owner(self, text: str) -> int:
         """Return the number of the worker that a key belongs to."""
@@ -283,7 +292,7 @@ class DistributedKeyed(Mapping[Any, Any], base.Estimator):
         return self.memory_usage
 
     def gather(self) -> Any:
-        """Return a model of one process with all models, in a temporary folder.
+        """Return a model of one process with all models, in a temporary file.
 
         Examples
         --------

@@ -21,7 +21,8 @@ class DistributedKeyedRegressor(DistributedKeyed, base.MiniBatchRegressor):
 
     Parameters
     ----------
-    factory, key, n_workers, max_models, max_bytes, folder, max_waiting, checkpoint_every
+    factory, key, n_workers, max_models, max_bytes, folder, max_waiting, checkpoint_every, \
+    checkpoint_folder
         As in `DistributedKeyedClassifier`.
 
     Examples

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import ray
@@ -14,6 +14,7 @@ from river_amf import frames, sparse_rows
 from river_amf.engine import BlockAnswers
 from river_amf.forest import Forest, forest_of
 from river_amf.layout import CLASSIFICATION
+from river_amf.parameters import Check, CheckedParameters
 from river_amf.partitions import (
     Block,
     Dealer,
@@ -34,7 +35,7 @@ from river_amf.weights import check_weight
 _Result = TypeVar("_Result")
 
 
-class PartitionedForest(base.Estimator):
+class PartitionedForest(CheckedParameters, base.Estimator):
     """Independent forests that share a stream: each learns some of the rows, and all predict.
 
     This is for streams that are too fast for any process to learn every row. Each worker, a Ray
@@ -87,6 +88,8 @@ class PartitionedForest(base.Estimator):
     True
     """
 
+    _checks: ClassVar[dict[str, Check]] = CHECKS
+
     def __new__(cls, model: Any, *arguments: Any, **options: Any) -> Self:
         """Return an object that is a classifier or a regressor."""
         if cls is not PartitionedForest:
@@ -105,8 +108,6 @@ class PartitionedForest(base.Estimator):
         self.model = forest_of(model).clone()  # type: ignore[attr-defined]
         self.n_workers, self.max_waiting = n_workers, max_waiting
         self.checkpoint_every = checkpoint_every
-        for name, check in CHECKS.items():
-            check(name, getattr(self, name))
         self._dealer: Dealer | None = None  # until there are workers
         rescue = "what its models() were is lost"
         self._team = Team("PartitionedForest", self._started, n_workers, rescue)
@@ -207,6 +208,10 @@ class PartitionedForest(base.Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         raise TypeError("a PartitionedForest cannot be copied or pickled; its models() can")
+
+    @property
+    def _has_learnt(self) -> bool:
+        return "_team" in self.__dict__  # parameters belong to the workers from the beginning
 
     # What reads the arguments
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import ray
 from numpy.typing import NDArray
 
@@ -11,6 +12,7 @@ from river_amf.keyed.models import Keyed
 from river_amf.keyed.routing import Block
 from river_amf.keyed.store import Packed
 
+State = NDArray[np.uint8]  # a pickle
 Answers = list[tuple[NDArray[Any], Any]]  # for each key its rows, and what its model says of them
 
 
@@ -22,15 +24,20 @@ class Rows(NamedTuple):
     w: Any
 
 
-def state_of(model: Keyed, stored: list[Packed]) -> bytes:
+def state_of(model: Keyed, stored: list[Packed]) -> State:
     """Return the state that a share begins with: these models, which are in the folder."""
-    return bytes(ray.cloudpickle.dumps((type(model), model._holding(stored), True)))
+    return _state(type(model), model._holding(stored), is_flushed=True)
+
+
+def _state(kind: type[Keyed], content: dict[str, Any], *, is_flushed: bool) -> State:
+    # An array, which whoever gets it from the object store does not have to copy.
+    return np.frombuffer(ray.cloudpickle.dumps((kind, content, is_flushed)), np.uint8)
 
 
 class Share:
     """The models of some keys; its state is all of these, the ones moved out of memory too."""
 
-    def __init__(self, state: bytes) -> None:
+    def __init__(self, state: State) -> None:
         kind, content, is_flushed = ray.cloudpickle.loads(state)
         self._model: Keyed = kind.__new__(kind)
         self._model.__setstate__(content)
@@ -38,9 +45,9 @@ class Share:
         if is_flushed:
             self.flushed()
 
-    def state(self) -> bytes:
+    def state(self) -> State:
         """Return what an equal share can be made of; all models may have to be flushed again."""
-        return bytes(ray.cloudpickle.dumps((type(self._model), self._model.__getstate__(), False)))
+        return _state(type(self._model), self._model.__getstate__(), is_flushed=False)
 
     def one(self, name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Call a method of the whole model, for a sample or a key."""
@@ -89,7 +96,7 @@ class Share:
         self._pool.flush(None)
 
     def close(self) -> None:
-        """Remove the temporary folder."""
+        """Remove the temporary file."""
         self._pool.store.close()
 
     def all(self) -> list[Packed]:

@@ -42,6 +42,14 @@ class Raised(NamedTuple):
         return cls(error)
 
 
+def _written(path: Path, state: Any) -> Path:
+    """Write a state to a file, completely or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = pickle.dumps(state, protocol=pickle.HIGHEST_PROTOCOL)
+    replace(str(path), lambda file: file.write(content))
+    return path
+
+
 class _Process:
     """What a worker does, in a process of its own."""
 
@@ -67,11 +75,7 @@ class _Process:
         return self._it.state()
 
     def save(self, path: Path) -> Path:
-        """Write the state to a file, completely or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        content = pickle.dumps(self._it.state(), protocol=pickle.HIGHEST_PROTOCOL)
-        replace(str(path), lambda file: file.write(content))
-        return path
+        return _written(path, self._it.state())
 
     def process(self) -> int:
         return os.getpid()
@@ -127,7 +131,6 @@ class Worker:
         name: str = "worker",
     ) -> None:
         self._make = make
-        self._state = ray.get(ray.put(state))  # there, rather than in this process
         self._interval, self._folder = interval, folder
         self._name = f"{name}-{uuid.uuid4().hex}"  # others may use the folder too
         self._files: list[Path] = []  # of checkpoints, which may not be complete
@@ -137,6 +140,8 @@ class Worker:
         self._coming: tuple[Any, int] | None = None  # a checkpoint, and how much of the log it has
         self._numbers = itertools.count()
         self._actor: Any = None
+        # elsewhere, rather than in the memory of this process
+        self._state = ray.get(ray.put(state)) if folder is None else _written(self._file(), state)
         self._start()
 
     def _start(self) -> None:
@@ -237,11 +242,15 @@ class Worker:
         if self._folder is None:
             ref = self._actor.state.remote()
         else:
-            # A new file: to write the last one again would be to lose it, if this one is given up.
-            path = self._folder / f"{self._name}-{next(self._numbers)}.checkpoint"
-            self._files.append(path)
-            ref = self._actor.save.remote(path)
+            ref = self._actor.save.remote(self._file())
         self._coming = ref, len(self._log)
+
+    def _file(self) -> Path:
+        """Return a new file: to write one again would be to lose it, if that is given up."""
+        assert self._folder is not None
+        path = self._folder / f"{self._name}-{next(self._numbers)}.checkpoint"
+        self._files.append(path)
+        return path
 
     def _take_checkpoint(self) -> None:
         """Use a checkpoint, if it has come and all results from before it have been taken."""

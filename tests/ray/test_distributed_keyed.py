@@ -3,12 +3,10 @@
 import os
 import pickle
 import signal
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import polars as pl
-import psutil
 import pytest
 from river import evaluate, linear_model, metrics, preprocessing
 
@@ -138,14 +136,23 @@ def test_what_a_model_raises_may_come_later():
         model.learn_many(X, y)
 
 
-def test_temporary_folders_go_with_the_workers():
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_checkpoints_may_be_in_a_folder(in_folder, tmp_path):
     X, y = block(40, seed=1)
-    with DistributedKeyedClassifier(SCALED, "user", n_workers=1, max_models=1) as model:
-        model.learn_many(X, y)
-        files = psutil.Process(model._team.workers[0].process()).open_files()
-        folders = {Path(path).parent for path, *_ in files if "river_amf-" in path}
-        assert len(folders) == 1
-    assert not any(folder.exists() for folder in folders)
+    folder = tmp_path / "checkpoints" if in_folder else None
+    options = {"checkpoint_every": 20, "checkpoint_folder": folder}
+    local = KeyedClassifier(SCALED, "user")
+    with DistributedKeyedClassifier(SCALED, "user", 1, max_models=2, **options) as model:
+        for k in range(4):
+            model.learn_many(X, y)
+            local.learn_many(X, y)
+            assert len(model) == 7
+            if k % 2:
+                kill(model, 0)
+        found, expected = model.predict_proba_many(X), local.predict_proba_many(X)
+        pd.testing.assert_frame_equal(found, expected)
+    if in_folder:
+        assert [*folder.iterdir()] == []
 
 
 def test_the_folder_is_that_of_one_process(tmp_path):

@@ -39,7 +39,7 @@ LAYERS = [
     {"playground.cells", "playground.samples"},
     {"ray.distributed", "ray.keyed_classifier", "ray.keyed_regressor", "ray.partitioned"},
     {"ray.engine", "ray.keyed_models"},
-    {"ray.cuts", "ray.team"},
+    {"ray.keyed_rows", "ray.team"},
     {"ray.shares"},
     {"ray.cluster", "ray.workers"},
     {"sklearn.classifiers", "sklearn.regressors"},
