@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 
 from river_amf import plot
 
+PAUSE = 220  # milliseconds between steps
+
 
 @pytest.fixture(scope="module")
 def moons():
@@ -143,31 +145,33 @@ def test_dragging_the_slider_changes_the_picture(visit, moons):
 
 
 def test_play_goes_on_to_the_end_and_begins_again(visit):
-    button, slider = visit.page.locator("#play"), visit.page.locator("#step")
-    assert button.inner_text() == "Play"
-    slide(visit, 6)
-    button.click()
-    assert button.inner_text() == "Pause"
-    expect(slider).to_have_value("9")
+    button, slider, clock = *map(visit.page.locator, ("#play", "#step")), visit.page.clock
+    clock.install()
+    slide(visit, 7)
     expect(button).to_have_text("Play")
+    button.click()
+    expect(button).to_have_text("Pause")
+    assert slider.input_value() == "8"
+    clock.run_for(PAUSE)
+    assert (slider.input_value(), button.inner_text()) == ("9", "Pause")
+    clock.run_for(PAUSE)
+    assert (slider.input_value(), button.inner_text()) == ("9", "Play")
     assert told(visit)[0] == 200
     button.click()
-    expect(slider).not_to_have_value("9")
-    button.click()
-    expect(button).to_have_text("Play")
+    assert (slider.input_value(), button.inner_text()) == ("0", "Pause")
 
 
 def test_pause_keeps_the_step_and_so_does_the_slider(visit):
-    button, slider = visit.page.locator("#play"), visit.page.locator("#step")
-    for stop in (button.click, lambda: slider.press("ArrowLeft")):
+    button, slider, clock = *map(visit.page.locator, ("#play", "#step")), visit.page.clock
+    clock.install()
+    for stop in (button.click, lambda: slide(visit, 3)):
         slide(visit, 0)
         button.click()
-        expect(slider).to_have_value("2")
+        clock.run_for(2 * PAUSE)
+        assert slider.input_value() == "3"
         stop()
-        assert button.inner_text() == "Play"
-        step = slider.input_value()
-        visit.page.wait_for_timeout(600)
-        assert slider.input_value() == step
+        clock.run_for(5 * PAUSE)
+        assert (slider.input_value(), button.inner_text()) == ("3", "Play")
 
 
 def test_a_place_tells_its_probability(visit, moons):
@@ -205,7 +209,8 @@ def test_it_is_drawn_anew_when_light_becomes_dark(visit):
     line = told(visit)
     light = visit.pixels("#mass")
     visit.set_dark()
-    visit.page.wait_for_timeout(300)
+    ink = visit.page.evaluate("getComputedStyle(document.body).color")
+    expect(visit.page.locator("#mass .xtitle")).to_have_css("fill", ink)
     dark = visit.pixels("#mass")
     assert dark.mean() < 0.5 < light.mean()
     assert told(visit) == line
