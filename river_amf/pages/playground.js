@@ -127,7 +127,7 @@
   }
 
   function drawAccuracy(run, choice, step) {
-    const [drift, pale, dark, mark] = byName.accuracy.source.data;
+    const [drift, faint, strong, mark] = byName.accuracy.source.data;
     const [kind, ...rest] = choice;
     const other = Object.keys(scene.switches[0]).find((value) => value !== kind);
     const curve = (value, until) => ({
@@ -137,9 +137,9 @@
     });
     const at = run.start && scene.steps[step] > run.start ? [run.start, run.start] : [];
     Object.assign(drift, { x: at, y: [0, 1] });
-    Object.assign(pale, curve(other, step + 1));
-    Object.assign(dark, curve(kind, step + 1));
-    Object.assign(mark, { x: dark.x.slice(-1), y: dark.y.slice(-1) });
+    Object.assign(faint, curve(other, step + 1));
+    Object.assign(strong, curve(kind, step + 1));
+    Object.assign(mark, { x: strong.x.slice(-1), y: strong.y.slice(-1) });
     figures.draw(byName.accuracy);
   }
 

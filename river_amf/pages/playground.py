@@ -32,8 +32,8 @@ _STRONGEST = 0.75  # opacity of the surface's colors, so that points of the same
 _ABOVE = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
 
 _OF_SURFACE = (
-    "Each place has the color of the most probable label there, and is paler the less probable that"
-    " is. The points are the samples learned so far; once there was a drift, those since then."
+    "Each place has the color of the most probable label there, and is fainter the less probable"
+    " that is. The points are the samples learned so far; after a drift, those since then."
 )
 _OF_CELLS = (
     "Each rectangle is a leaf of one tree, in the color of what this tree alone predicts in it."
@@ -46,7 +46,7 @@ _OF_MASS = (
 )
 _OF_ACCURACY = (
     "Each sample is predicted before it is learned. The strong line is the forest that the switches"
-    " choose; the pale one is the other kind of forest, for comparison."
+    " choose; the faint one is the other kind of forest, for comparison."
 )
 
 
@@ -245,6 +245,7 @@ def figures(scene: Scene) -> list[Figure]:
     accuracy.add_scatter(
         mode="markers",
         marker={"color": "var(--ink)", "size": 11},
+        cliponaxis=False,
         hoverinfo="skip",
         showlegend=False,
     )

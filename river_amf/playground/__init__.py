@@ -39,6 +39,7 @@ from river_amf.wording import name
 __all__ = ["Playground", "playground"]
 
 _MOST_STEPS, _MOST_POINTS = 100, 100
+_MOST_MOVES = 3  # of labels that are told
 
 _KINDS = Switch(
     "Forest",
@@ -128,9 +129,8 @@ class Playground:
         samples = self.samples
         n, middle = len(samples.codes), samples.middle
         labels = [name(label) for label in samples.labels]
-        places = ", ".join(
-            f"{a} is {b} now" for a, b in zip(labels, labels[1:] + labels[:1], strict=True)
-        )
+        moves = [f"{a} is {b} now" for a, b in zip(labels, labels[1:] + labels[:1], strict=True)]
+        places = ", ".join([*moves[:_MOST_MOVES], *["and so on"] * (len(moves) > _MOST_MOVES)])
         drifts = []
         for drift in samples.drifts():
             title, told = _DRIFTS[drift]

@@ -117,10 +117,10 @@ def check_drawing(visit, moons, step):
     assert sum(len(trace["x"]) // 6 for trace in cells) == len(snapshot.boxes)
     (bars,) = data_of(visit, "mass")
     assert bars["y"][:2] == pytest.approx([*snapshot.mass, 0.0][:2], abs=1e-4)
-    drift, pale, strong, mark = data_of(visit, "accuracy")
-    assert (pale["name"], strong["name"]) == ("plain", "adaptive")
+    drift, faint, strong, mark = data_of(visit, "accuracy")
+    assert (faint["name"], strong["name"]) == ("plain", "adaptive")
     others = moons.runs["plain", 1, "with", "turn"].snapshots
-    for trace, snapshots in ((pale, others), (strong, run.snapshots)):
+    for trace, snapshots in ((faint, others), (strong, run.snapshots)):
         assert trace["x"] == moons.steps[: step + 1]
         accuracy = [each.accuracy for each in snapshots[: step + 1]]
         assert trace["y"] == pytest.approx(accuracy, abs=1e-4)
