@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from river import compose, dummy, stats
 
@@ -28,6 +28,7 @@ AMF, ADAPTIVE, LAST, OTHER = "amf", "adaptive", "last", "other"  # the roles
 
 _AMF, _ADAPTIVE, *_ = COLORS
 *_HUES, _BLACK = COLORS
+_Name = TypeVar("_Name", bound=Hashable)
 _N_BEST = 3  # of the models that are not ours
 
 
@@ -88,8 +89,8 @@ def role_of(model: Any) -> str:
 
 
 def looks(
-    scores: Mapping[str, float], roles: Mapping[str, str], *, smaller_is_better: bool = False
-) -> dict[str, Look]:
+    scores: Mapping[_Name, float], roles: Mapping[_Name, str], *, smaller_is_better: bool = False
+) -> dict[_Name, Look]:
     """Return how to draw each model, in the order of the scores.
 
     Parameters
@@ -130,8 +131,8 @@ def looks(
 
 
 def _best(
-    names: Iterable[str], scores: Mapping[str, float], n_best: int, smaller_is_better: bool
-) -> list[str]:
+    names: Iterable[_Name], scores: Mapping[_Name, float], n_best: int, smaller_is_better: bool
+) -> list[_Name]:
     """Return the names with the best scores, the earlier ones in a tie, in the order given."""
     sign = 1.0 if smaller_is_better else -1.0
     losses = {name: sign * scores[name] for name in names}
@@ -140,9 +141,11 @@ def _best(
     return [name for name in losses if name in ranked[:n_best]]
 
 
-def _hues(ours: Iterable[str], others: Iterable[str], role: Mapping[str, str]) -> dict[str, str]:
+def _hues(
+    ours: Iterable[_Name], others: Iterable[_Name], role: Mapping[_Name, str]
+) -> dict[_Name, str]:
     """Return a hue for each name: the first forest of a role has its own."""
-    hues: dict[str, str] = {}
+    hues: dict[_Name, str] = {}
     for name in ours:
         hue = _ADAPTIVE if role[name] == ADAPTIVE else _AMF
         if hue not in hues.values():

@@ -11,9 +11,11 @@ import re
 import secrets
 import shutil
 import signal
+import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -63,7 +65,7 @@ class Heavy:
         """The path of the first program that is there, or None."""
         return next(filter(None, map(shutil.which, self.programs)), None)
 
-    @property
+    @cached_property
     def missing(self):
         """What is not there, with the command that installs it, by name."""
         missing = {}
@@ -96,7 +98,8 @@ class Heavy:
 BROWSER = Heavy(
     "browser", "playwright", "the look of pages", "browser", ("chromium", "google-chrome")
 )
-HEAVY = (Heavy("ray", "ray", "river_amf.ray", "ray"), BROWSER)
+RNN = Heavy("rnn", "keras", "the baseline rnn", "rnn")
+HEAVY = (Heavy("ray", "ray", "river_amf.ray", "ray"), RNN, BROWSER)
 
 
 def is_named(config, marker):
@@ -105,7 +108,9 @@ def is_named(config, marker):
 
 
 def pytest_configure(config):
-    """Refuse to run the tests of Ray in several processes, each of which would start Ray."""
+    """Hide what is not tested from the rest; refuse to start Ray in several processes."""
+    if RNN.is_installed and not is_named(config, RNN.name):
+        sys.modules[RNN.module] = None  # or there would be one more baseline where Keras is
     if not is_named(config, "ray"):
         return
     if getattr(config.option, "numprocesses", None):

@@ -4,7 +4,7 @@ Each takes the same input as the forests: dicts of numbers, booleans and categor
 missing (key absent, None or NaN), features may appear and disappear, and labels need not be known
 in advance. None of the models is implemented here: they are river's own, or scikit-learn's by way
 of `river.compat`, behind scalers and encoders where they cannot use numbers or categories as they
-are.
+are. `"rnn"`, a recurrent network of Keras on JAX, is among them where both are installed.
 
 `classifiers` returns the models by name, and `DESCRIPTIONS` describes each in a few words; for
 numbers to predict there are `regressors` and `REGRESSOR_DESCRIPTIONS`. `SIX_MAILS` holds the

@@ -30,6 +30,7 @@ from river_amf.baselines.preparation import (
     scaled,
     sortable,
 )
+from river_amf.baselines.recurrent import NEEDED, RecurrentClassifier, is_installed
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.scaling import Scaler
@@ -147,6 +148,10 @@ def _mlp(seed: int | None) -> base.Classifier:
     return _pipeline(scaled(), columns, multiclass.OneVsRestClassifier(network))
 
 
+def _rnn(seed: int | None) -> base.Classifier:
+    return _pipeline(scaled(), RecurrentClassifier(seed=seed))
+
+
 def _hoeffding(criterion: str = "info_gain", grace_period: int = 200) -> base.Classifier:
     return tree.HoeffdingTreeClassifier(
         grace_period=grace_period, split_criterion=criterion, binary_split=True
@@ -219,6 +224,7 @@ _BASELINES = {
     "perceptron": _Baseline(_perceptron, "perceptron, one for each label"),
     "logistic": _Baseline(_logistic, "logistic regression by SGD, one for each label"),
     "mlp": _Baseline(_mlp, "scikit-learn's neural network, one for each label"),
+    "rnn": _Baseline(_rnn, "Keras's recurrent network (GRU) over the last 8 samples"),
     "hoeffding-gain": _Baseline(_hoeffding_gain, "Hoeffding tree, split by information gain"),
     "hoeffding-gini": _Baseline(_hoeffding_gini, "Hoeffding tree, split by the Gini index"),
     "bagging": _Baseline(_bagging, "bagging of ten Hoeffding trees"),
@@ -230,6 +236,10 @@ _BASELINES = {
     "adaptive": _Baseline(_adaptive, "our Mondrian forest for streams that drift"),
     "dummy": _Baseline(_dummy, "the label frequencies so far"),
 }
+MISSING: dict[str, str] = {}  # what the baselines need that are not there, by name
+if not is_installed():
+    del _BASELINES["rnn"]
+    MISSING["rnn"] = NEEDED
 
 DESCRIPTIONS: dict[str, str] = {name: baseline.description for name, baseline in _BASELINES.items()}
 
@@ -248,7 +258,8 @@ def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifi
     dict
         From the name of each baseline, as in `DESCRIPTIONS`, to a function without arguments that
         returns a new model. The function of `"mlp"` raises `ImportError` if scikit-learn is not
-        installed. The functions can be pickled, to make models in other processes.
+        installed, and `"rnn"` is there only if Keras and JAX are. The functions can be pickled, to
+        make models in other processes.
 
     Examples
     --------

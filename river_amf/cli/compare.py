@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from river_amf import evaluation
 from river_amf.cli.options import (
     add_stream_arguments,
     at_least,
@@ -23,12 +22,16 @@ from river_amf.cli.options import (
     size,
     told_task,
 )
-from river_amf.evaluation import Comparison, EvaluationError, tasks
+from river_amf.cli.pages import check_pages
+from river_amf.evaluation import EvaluationError, tasks
+from river_amf.evaluation.comparison import comparison_of
+from river_amf.evaluation.report import report_of
+from river_amf.evaluation.running import Ran, run_models
 from river_amf.evaluation.runs import has_failed
 from river_amf.evaluation.sources import reason_of
 from river_amf.evaluation.tasks import TASKS, Maker, Task
 
-Writer = Callable[[Comparison, str], object]
+Writer = Callable[[Ran, str], object]
 
 _ALL_FAILED = 1
 _FILES = {
@@ -36,6 +39,7 @@ _FILES = {
     "markdown": "the table",
     "curves": "the curves",
     "png": "the plot",
+    "html": "the page",
 }
 
 DESCRIPTION = (
@@ -84,6 +88,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="plot the accuracy along the stream and against time (needs the extra `plot`)",
     )
+    add(
+        "--html",
+        metavar="FILE",
+        help="write a page with figures of all models along the stream, beside those of models"
+        " that look at no features (needs the extra `html`)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,24 +106,28 @@ def run(arguments: argparse.Namespace) -> int:
     task = TASKS[stream.task]
     makers = _choose(arguments, task, reason_of(stream))
     metrics = chosen_metrics(arguments, task)
-    comparison = evaluation.compare(
+    ran = run_models(
         stream,
         makers,
         metrics,
         positive=arguments.positive,
         window=arguments.window,
         time_limit=arguments.time_limit,
+        limit=None,
+        seed=arguments.seed,
         progress=True,
         task=task.name,
+        is_report=arguments.html is not None,
     )
+    comparison = comparison_of(ran)
     try:
         lines = [*told_task(stream, arguments), size(stream), comparison]
         print(*lines, sep="\n", flush=True)
     finally:  # even if nobody reads the table
-        _write(comparison, writers)
+        _write(ran, writers)
     if comparison.interrupted:
         return say_interrupted()
-    return _ALL_FAILED if all(map(has_failed, comparison.table["status"])) else 0
+    return _ALL_FAILED if all(map(has_failed, comparison.table["status"][[*makers]])) else 0
 
 
 def _check_names(arguments: argparse.Namespace) -> None:
@@ -143,32 +157,35 @@ def _writers(arguments: argparse.Namespace, source: str) -> dict[str, tuple[Writ
         if other != option:
             raise EvaluationError(f"--{other} and --{option} would both write to {path}")
     write: dict[str, Writer] = {
-        "csv": Comparison.to_csv,
-        "markdown": Comparison.to_markdown,
+        "csv": lambda ran, path: comparison_of(ran).to_csv(path),
+        "markdown": lambda ran, path: comparison_of(ran).to_markdown(path),
         "curves": _write_curves,
+        "html": lambda ran, path: report_of(ran).save(path),
     }
+    if "html" in paths:
+        check_pages()
     if "png" in paths:
         write["png"] = _picture_writer()
     return {option: (write[option], path) for option, path in paths.items()}
 
 
-def _write(comparison: Comparison, writers: dict[str, tuple[Writer, str]]) -> None:
+def _write(ran: Ran, writers: dict[str, tuple[Writer, str]]) -> None:
     """Write every file that can be written, then raise for those that cannot."""
     errors = []
     for option, (write, path) in writers.items():
         try:
-            write(comparison, path)
+            write(ran, path)
         except OSError as error:
             errors.append(f"cannot write {_FILES[option]} to {path}: {error.strerror or error}")
     if errors:
         raise EvaluationError("; ".join(errors))
 
 
-def _write_curves(comparison: Comparison, path: str) -> None:
-    comparison.curves.to_csv(path, index=False, lineterminator="\n")
+def _write_curves(ran: Ran, path: str) -> None:
+    comparison_of(ran).curves.to_csv(path, index=False, lineterminator="\n")
 
 
-def _picture_writer() -> Callable[[Comparison, str], None]:
+def _picture_writer() -> Writer:
     """Return the function that draws the plot, or raise if matplotlib is missing."""
     try:
         from river_amf import plot
@@ -177,10 +194,10 @@ def _picture_writer() -> Callable[[Comparison, str], None]:
 
     from matplotlib import pyplot
 
-    def draw(comparison: Comparison, path: str) -> None:
+    def draw(ran: Ran, path: str) -> None:
         figure = None
         try:
-            figure = plot.comparison(comparison)[0].figure
+            figure = plot.comparison(comparison_of(ran))[0].figure
             figure.savefig(path, format="png", dpi=150)
         except ValueError as error:  # for example, because all models failed
             state = "left unchanged" if os.path.exists(path) else "not written"

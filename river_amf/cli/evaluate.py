@@ -6,16 +6,20 @@ import argparse
 import csv
 import inspect
 import itertools
+import os
 import signal
 import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from river import base, compose
 from tqdm import tqdm
 
 from river_amf import evaluation, tables
+from river_amf.baselines.classification import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
     add_stream_arguments,
@@ -30,6 +34,7 @@ from river_amf.cli.options import (
     size,
     told_task,
 )
+from river_amf.cli.pages import Evaluated, check_pages, report_of
 from river_amf.evaluation import EvaluationError, Stream, figures
 from river_amf.evaluation.interval_metrics import has_intervals, is_of_intervals
 from river_amf.evaluation.metrics import name_metrics
@@ -41,11 +46,16 @@ from river_amf.evaluation.prequential import (
     progress_bar,
     warm_up,
 )
+from river_amf.evaluation.recording import Recorder, Steps
+from river_amf.evaluation.runs import recorder_of
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.sources import reason_of
-from river_amf.evaluation.streams import Features, Sample, Target
+from river_amf.evaluation.streams import Features, Label, Sample, Target
 from river_amf.evaluation.tasks import CLASSIFICATION, TASKS, Task, positive_label
 from river_amf.regressor import AMFRegressor
+
+if TYPE_CHECKING:
+    from river_amf.cli.live import Display
 
 Row = Mapping[str, float]
 
@@ -64,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--model",
+        type=_model,
         choices=_DESCRIPTIONS,
         metavar="NAME",
         help=". ".join(
@@ -80,11 +91,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="number of trees, for the models amf and adaptive (default: 10)",
     )
     add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
+    add(
+        "--html",
+        metavar="FILE",
+        help="write a page with figures of the model along the stream, beside those of models that"
+        " look at no features (needs the extra `html`)",
+    )
+    add(
+        "--live",
+        action="store_true",
+        help="show the run as it goes on, the curve of its main metric and the relevance of the"
+        " features, and the table at the end (needs the extra `live`; where the output is no"
+        " terminal, the table is printed as without)",
+    )
+
+
+def _model(name: str) -> str:
+    """Return the name of a model, or raise if it needs what is not installed."""
+    if name in MISSING:
+        raise argparse.ArgumentTypeError(f"{name!r} {MISSING[name]}")
+    return name
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     check_metrics(arguments)
+    _check_page(arguments)
     streams = _load_streams(arguments)
     task = _task_of(streams)
     arguments.model = arguments.model or task.default
@@ -96,13 +128,24 @@ def run(arguments: argparse.Namespace) -> int:
     model = _make_model(arguments, task, reason_of(streams[0]))
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
+    display = _display(arguments)
+    measure, windowed = next(iter(task.windowed.items()))
     results = []
     with _prediction_file(arguments, model) as writer, _until_interrupt() as until_interrupt:
         for stream, positive in zip(streams, positives, strict=True):
             described = _describe(stream, model, task, arguments.model)
             print(*told_task(stream, arguments), described, sep="\n")
-            loop = TestThenTrain(model.clone(), Scores(metrics, positive=positive), writer(stream))
-            last = _print_table(stream, until_interrupt, model, metrics, loop)
+            clone = model.clone()
+            scores = Scores(metrics, {measure: windowed()} if display else {}, positive)
+            recorder = None
+            if arguments.html is not None:
+                recorder = recorder_of(clone, Steps(stream.n_samples))
+            loop = TestThenTrain(clone, scores, *_watching(writer(stream), recorder))
+            shown = None if display is None else display(stream, clone, loop, measure)
+            last = _print_table(stream, until_interrupt, model, metrics, loop, shown)
+            if recorder is not None:
+                ran = Evaluated(arguments.model, clone, loop, recorder)
+                _write_page(arguments.html, ran, stream, task, metrics, positive)
             if loop.n_samples < stream.n_samples:
                 of = f" of {stream.name}" if arguments.track else ""
                 return say_interrupted(f"interrupted after {loop.n_samples} samples{of}")
@@ -112,6 +155,51 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.track:
         _print_summary([stream.name for stream in streams], results)
     return 0
+
+
+def _check_page(arguments: argparse.Namespace) -> None:
+    """Raise if a page is wanted that cannot be written."""
+    path = arguments.html
+    if path is None:
+        return
+    if arguments.track:
+        raise EvaluationError("--html is for one stream; it cannot be combined with --track")
+    check_pages()
+    check_output(path, chosen_stream(arguments), "the page")
+    other = arguments.predictions
+    if other and Path(other).resolve() == Path(path).resolve():
+        raise EvaluationError(f"--predictions and --html would both write to {path}")
+
+
+def _watching(
+    write: OnPrediction | None, recorder: Recorder | None
+) -> tuple[OnPrediction | None, OnPrediction | None]:
+    """Return what the loop calls before and after a sample is learned."""
+    if recorder is None:
+        return write, None
+    if write is None:
+        return recorder.asked, recorder.learned
+
+    def both(n: int, x: Features, y: Target, answer: Answer) -> None:
+        write(n, x, y, answer)
+        recorder.asked(n, x, y, answer)
+
+    return both, recorder.learned
+
+
+def _write_page(
+    path: str,
+    ran: Evaluated,
+    stream: Stream,
+    task: Task,
+    metrics: Metrics,
+    positive: Label | None,
+) -> None:
+    """Write the page; if there is nothing to show, say so."""
+    if ran.loop.n_samples:
+        report_of(ran, stream, task, metrics, positive).save(path)
+    else:
+        print(f"no page, {path} was not written: no sample was learned", file=sys.stderr)
 
 
 def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
@@ -144,6 +232,19 @@ def _task_of(streams: Sequence[Stream]) -> Task:
                 " takes both"
             )
     return TASKS[first.task]
+
+
+def _display(arguments: argparse.Namespace) -> type[Display] | None:
+    """Return what shows a run as it goes on, None without `--live` and where no terminal is."""
+    if not (arguments.live and sys.stdout.isatty()):
+        return None
+    if os.environ.get("TERM", "").lower() in ("dumb", "unknown"):  # it cannot draw over lines
+        return None
+    try:
+        from river_amf.cli.live import Display
+    except ImportError as error:
+        raise EvaluationError(str(error)) from error
+    return Display
 
 
 def _make_model(arguments: argparse.Namespace, task: Task, reason: str) -> base.Estimator:
@@ -197,21 +298,36 @@ def _print_table(
     model: base.Estimator,
     metrics: Metrics,
     loop: TestThenTrain,
+    display: Display | None,
 ) -> Row:
-    """Run, print a row at each checkpoint, and return the last row, or an empty one."""
+    """Run, print a row for each checkpoint, and return the last row, or an empty one.
+
+    Rows are printed as they come, or after what a display has shown meanwhile.
+    """
     titles = figures.titles(["n_samples", *metrics, "us_per_sample", "memory"])
     widths = [max(len(title), _MIN_WIDTH) for title in titles]
+    rows: list[Row] = []
+    if display is not None:
+        with _interruptible():
+            warm_up(model.clone(), until_interrupt(stream))
+        try:
+            with display:
+                for n_samples in display.run(until_interrupt(stream)):
+                    rows.append({"n_samples": n_samples, **loop.figures()})
+        finally:
+            for cells in [titles, *map(_cells, rows)]:
+                print(tables.line(cells, widths, left=()), flush=True)
+        return rows[-1] if rows else {}
     print(tables.line(titles, widths, left=()), flush=True)
-    row: Row = {}
     with progress_bar(stream.n_samples, until_interrupt(stream)) as bar:
         with _interruptible():
             warm_up(model.clone(), until_interrupt(stream))
         bar.reset()  # start its clock after the warm-up
         for n_samples in loop.run(bar, even_checkpoints(stream.n_samples)):
-            row = {"n_samples": n_samples, **loop.figures()}
-            tqdm.write(tables.line(_cells(row), widths, left=()), file=sys.stdout)
+            rows.append({"n_samples": n_samples, **loop.figures()})
+            tqdm.write(tables.line(_cells(rows[-1]), widths, left=()), file=sys.stdout)
             sys.stdout.flush()
-    return row
+    return rows[-1] if rows else {}
 
 
 def _print_summary(names: Sequence[str], rows: Sequence[Row]) -> None:

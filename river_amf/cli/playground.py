@@ -15,9 +15,9 @@ from river_amf.cli.options import (
     names,
     told_if_slow,
 )
+from river_amf.cli.pages import check_pages
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.tasks import CLASSIFICATION
-from river_amf.pages.document import check_plotly
 from river_amf.playground import playground
 from river_amf.playground.samples import LEAST_SAMPLES, MOST_SAMPLES, check_name
 from river_amf.toys import TOYS
@@ -70,10 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the page, say where it is, and return the exit status."""
-    try:
-        check_plotly()
-    except ImportError as error:
-        raise EvaluationError(f"--html: {error}") from error
+    check_pages()
     check_output(arguments.html, arguments.stream, "the page")
     samples = _samples(arguments)
     with told_if_slow("growing the forests, which takes about ten seconds"):

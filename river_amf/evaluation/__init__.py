@@ -6,6 +6,7 @@ from river_amf.evaluation.history import DriftHistory, depth_history, drift_hist
 from river_amf.evaluation.importance import importance_history
 from river_amf.evaluation.intervals import interval_history
 from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
+from river_amf.evaluation.report import Report, report
 from river_amf.evaluation.streams import Stream, load_stream
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, TRACKS, DriftStream, load_track
 
@@ -17,6 +18,7 @@ __all__ = [
     "DriftHistory",
     "DriftStream",
     "EvaluationError",
+    "Report",
     "Stream",
     "compare",
     "depth_history",
@@ -27,4 +29,5 @@ __all__ = [
     "load_stream",
     "load_track",
     "progressive_val_score",
+    "report",
 ]

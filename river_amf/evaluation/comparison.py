@@ -6,33 +6,20 @@ its row of the table says so, and the other models still run.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Container, Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
-from river import base, compose
 
 from river_amf import tables
-from river_amf.evaluation import figures, targets, tasks
-from river_amf.evaluation.metrics import Metric, name_metrics
-from river_amf.evaluation.prequential import even_checkpoints, progress_bar
+from river_amf.evaluation import figures
+from river_amf.evaluation.metrics import Metric
+from river_amf.evaluation.running import Model, Ran, run_models
 from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Run
-from river_amf.evaluation.sources import Source, read_source
 from river_amf.evaluation.streams import Label
-from river_amf.evaluation.tasks import Maker, Task, positive_label
-from river_amf.kinds import shown
-from river_amf.parameters import flag, integer
-from river_amf.parameters import positive as positive_number
-
-Model = base.Classifier | base.Regressor | Maker | str
-
-_WINDOWS = 30  # by default, approximately
-_UNKNOWN = "-"
+from river_amf.evaluation.tasks import Task
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -62,6 +49,10 @@ class Comparison:
         window, NaN if there was nothing to score: `accuracy` and `log-loss`, or those that the
         table has for regressors. The last window of a run may be
         shorter than the others. The window in which a model fails is left out.
+    roles
+        What each model is, by name, for plots to tell which ones to show in color: `"amf"` or
+        `"adaptive"` for our forests, also at the end of a pipeline, `"last"` for the last label or
+        value, `"other"` for all else.
 
     Examples
     --------
@@ -82,6 +73,7 @@ class Comparison:
     name: str
     table: pd.DataFrame
     curves: pd.DataFrame
+    roles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def interrupted(self) -> bool:
@@ -155,16 +147,7 @@ class Comparison:
 
     def _cells(self) -> list[list[str]]:
         """Return the titles and the row of each model as displayed."""
-        rows = self.table.itertuples(name=None)
-        cells = ([str(model), *map(_cell, self.table.columns, row)] for model, *row in rows)
-        return [["model", *figures.titles(self.table.columns)], *cells]
-
-
-def _cell(column: Any, value: Any) -> str:
-    """Return a value or the status as displayed."""
-    if column == "status":
-        return str(value)
-    return _UNKNOWN if math.isnan(value) else figures.cell(column, value)
+        return figures.rows(self.table)
 
 
 def compare(
@@ -294,107 +277,34 @@ def compare(
     'cannot be created: ValueError: no such tree'
 
     """
-    integer(1, optional=True)("window", window)
-    integer(1, optional=True)("limit", limit)
-    positive_number(optional=True)("time_limit", time_limit)
-    flag("progress", progress)
-    targets.check_task(task)
-    chosen = None if task is None else tasks.TASKS[task]
-    given = None if models is None else _given(models)
-    of_models = None if given is None else tasks.of_models(given.values())
-    source = read_source(dataset, limit, chosen, of_models)
-    makers = _makers(given, source, seed)
-    named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
-    label = positive_label(source.task, source.samples, named.values(), source.name, positive)
-    window = window or even_checkpoints(source.n_samples, _WINDOWS).step
-    runs = {name: Run(named, int(window), label, source.task) for name in makers}
-    if time_limit is not None:
-        _compile_kernels(source.task)
-    with (
-        progress_bar(len(runs) * source.n_samples, is_shown=progress) as bar,
-        suppress(KeyboardInterrupt),  # the table reports it
-    ):
-        for done, (name, run) in enumerate(runs.items(), start=1):
-            bar.set_description(name)
-            run.go(makers[name], source.samples, time_limit, bar)
-            bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
-    return Comparison(source.name, _table(runs), _curves(runs, source.task))
+    ran = run_models(
+        dataset,
+        models,
+        metrics,
+        positive=positive,
+        window=window,
+        time_limit=time_limit,
+        limit=limit,
+        seed=seed,
+        progress=progress,
+        task=task,
+    )
+    return comparison_of(ran)
 
 
-def _compile_kernels(task: Task) -> None:
-    """Compile our kernels now: it takes long, and must not count toward the time limit."""
-    forest = task.forest(n_estimators=1)
-    for target in (False, True):
-        forest.learn_one({"a": 0.0}, target)
-        forest.predict_one({"a": 0.0})
+def comparison_of(ran: Ran) -> Comparison:
+    """Return the results of models that have run."""
+    curves = _curves(ran.runs, ran.source.task)
+    return Comparison(ran.source.name, table_of(ran.runs), curves, roles_of(ran.runs))
 
 
-def _given(models: Any) -> dict[str, Any]:
-    """Return the models by the names that they have in the table, or raise."""
-    if isinstance(models, Mapping):
-        _check_names(list(models))
-        named = {str(name): model for name, model in models.items()}
-    elif isinstance(models, Iterable) and not isinstance(models, str | base.Base):
-        named = {}
-        for model in models:
-            named[_new_name(_name(model), named)] = model
-    else:
-        raise TypeError(f"models must be a dict or list of models, or None, got {shown(models)}")
-    if not named:
-        raise ValueError("models is empty; pass None to run all baselines")
-    for name, model in named.items():
-        if isinstance(model, str):
-            tasks.check_name(model)
-        elif tasks.of_model(model) is None and not callable(model):
-            raise TypeError(
-                f"model {name!r} must be a river classifier or regressor, or a function that"
-                f" returns one, or the name of a baseline, got {shown(model)}"
-            )
-    return named
+def roles_of(runs: Mapping[str, Run]) -> dict[str, str]:
+    """Return what each model is, by name."""
+    return {name: run.role for name, run in runs.items()}
 
 
-def _makers(models: Mapping[str, Any] | None, source: Source, seed: int | None) -> dict[str, Maker]:
-    """Return a function that makes each model, by name; raise for one that is for another task."""
-    task = source.task
-    if models is None:
-        return dict(task.models(seed))
-    makers: dict[str, Maker] = {}
-    for name, model in models.items():
-        if isinstance(model, str):
-            makers[name] = task.maker(model, seed, source.reason)
-        else:
-            task.check(name, model, source.reason)
-            makers[name] = cast(Maker, model.clone if isinstance(model, base.Base) else model)
-    return makers
-
-
-def _check_names(names: list[Any]) -> None:
-    """Raise ValueError if two names are the same text in the table."""
-    for place, name in enumerate(names):
-        for other in names[:place]:
-            if str(other) == str(name):
-                raise ValueError(
-                    f"models {other!r} and {name!r} would both be named {str(name)!r} in the"
-                    " table; give each model its own name"
-                )
-
-
-def _name(model: Any) -> str:
-    """Return the name of a model in a list: its class, function, or the steps of a pipeline."""
-    if isinstance(model, str):
-        return model.lower()
-    if isinstance(model, compose.Pipeline):
-        return str(model)
-    return str(getattr(model, "__name__", type(model).__name__))
-
-
-def _new_name(name: str, known: Container[str]) -> str:
-    """Return the name, with a number from 2 on if it is taken."""
-    numbered = (f"{name} {number}" for number in itertools.count(2))
-    return next(new for new in itertools.chain([name], numbered) if new not in known)
-
-
-def _table(runs: Mapping[str, Run]) -> pd.DataFrame:
+def table_of(runs: Mapping[str, Run]) -> pd.DataFrame:
+    """Return the results of each model over the whole stream."""
     rows = [
         {"n_samples": run.n_samples, **run.figures, "status": run.status} for run in runs.values()
     ]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from typing import Any
 
+import pandas as pd
 from river.utils.pretty import humanize_bytes
 
 _IN_UNITS = ("MAE", "RMSE", "MSE", "width")  # of the target, and of any size
+_UNKNOWN = "-"
 _TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 
 
@@ -24,3 +28,17 @@ def cell(column: str, value: float) -> str:
     if column in _IN_UNITS:
         return f"{value:.5g}"
     return f"{value:.1f}" if column == "us_per_sample" else f"{value:.4f}"
+
+
+def rows(table: pd.DataFrame) -> list[list[str]]:
+    """Return the titles and the row of each model of a comparison as displayed."""
+    lines = table.itertuples(name=None)
+    cells = ([str(model), *map(_known, table.columns, row)] for model, *row in lines)
+    return [["model", *titles(table.columns)], *cells]
+
+
+def _known(column: Any, value: Any) -> str:
+    """Return a value or the status as displayed."""
+    if column == "status":
+        return str(value)
+    return _UNKNOWN if math.isnan(value) else cell(column, value)

@@ -121,7 +121,7 @@ def drift_history(samples: Any, model: base.Estimator, every: int = 200) -> Drif
     index = pd.Index(places, dtype=np.int64, name="n_samples")
     columns = [measure, "fading_share"]
     return DriftHistory(
-        pd.DataFrame(curve, index, columns, dtype=np.float64), _relevance_table(index, relevance)
+        pd.DataFrame(curve, index, columns, dtype=np.float64), relevance_table(index, relevance)
     )
 
 
@@ -211,7 +211,7 @@ def _last_forest(model: Any) -> AMFClassifier | AMFRegressor:
     return last
 
 
-def _relevance_table(index: pd.Index, relevance: Sequence[pd.Series]) -> pd.DataFrame:
+def relevance_table(index: pd.Index, relevance: Sequence[pd.Series]) -> pd.DataFrame:
     """Return the relevances as rows, NaN for features that appear only later."""
     names = relevance[-1].index if relevance else pd.Index([], dtype=object)
     table = np.full((len(index), len(names)), math.nan)

@@ -36,17 +36,23 @@ class TestThenTrain:
     # A sample counts once it is learned: if the loop is interrupted, the results are those of the
     # n_samples before. As in river, a sample without a prediction, such as the first, is not
     # scored. on_prediction is called before each sample is learned, with its number from 1, its
-    # features and target, and the answer.
+    # features and target, and the answer; on_learned is called once the sample counts.
     def __init__(
-        self, model: base.Estimator, scores: Scores, on_prediction: OnPrediction | None = None
+        self,
+        model: base.Estimator,
+        scores: Scores,
+        on_prediction: OnPrediction | None = None,
+        on_learned: OnPrediction | None = None,
     ) -> None:
         self.n_samples = 0
         self.scores = scores
         self._seconds = 0.0
         self._model: Any = model
-        with_intervals = scores.need_intervals or on_prediction is not None
+        is_watched = on_prediction is not None or on_learned is not None
+        with_intervals = scores.need_intervals or is_watched
         self._predict = predictor_of(model, with_intervals=with_intervals)
         self._on_prediction = on_prediction
+        self._on_learned = on_learned
 
     def run(self, samples: Iterable[Sample], checkpoints: Container[int] = ()) -> Iterator[int]:
         """Predict, learn and score each sample; yield their number at checkpoints and the end."""
@@ -75,6 +81,8 @@ class TestThenTrain:
         self.scores.update(y, answer.prediction, answer.beside)
         self._seconds += answer.seconds + learning
         self.n_samples = n
+        if self._on_learned is not None:
+            self._on_learned(n, x, y, answer)
 
 
 def warm_up(model: base.Estimator, samples: Iterable[Sample]) -> None:

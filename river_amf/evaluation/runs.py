@@ -12,8 +12,12 @@ from typing import Any
 from river import base
 from tqdm import tqdm
 
+from river_amf.emphasis import OTHER, role_of
 from river_amf.evaluation.errors import EvaluationError, StreamFailure, described
+from river_amf.evaluation.label_recording import LabelRecorder
+from river_amf.evaluation.number_recording import NumberRecorder
 from river_amf.evaluation.prequential import TestThenTrain, every, warm_up
+from river_amf.evaluation.recording import Recorder, Steps
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.streams import Label, Sample, read_pairs
 from river_amf.evaluation.tasks import CLASSIFICATION, Maker, Task
@@ -31,23 +35,29 @@ class Run:
     """The run of one model over a stream, and its results."""
 
     # status: "ok", or why the run is incomplete.
+    # role: what the model is to a comparison.
     # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
     #     and all NaN if the model failed.
     # rows: for each window, the number of samples at its end, and its metrics.
+    # recorder: what is recorded in these steps, None without, and before there is a model.
     def __init__(
         self,
         metrics: Metrics,
         window: int,
         positive: Label | None = None,
         task: Task = CLASSIFICATION,
+        steps: Steps | None = None,
     ) -> None:
         windowed = {name: make() for name, make in task.windowed.items()}
         self._task = task
         self._scores = Scores(metrics, windowed, positive)
         self._window = window
+        self._steps = steps
+        self.recorder: Recorder | None = None
         self._loop: TestThenTrain | None = None
         self.rows: list[tuple[float, ...]] = []
         self.status = NOT_RUN
+        self.role = OTHER
         names = (*metrics, "us_per_sample", "memory")
         self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
 
@@ -69,7 +79,7 @@ class Run:
         watched = _Watched(samples, time_limit, bar)
         try:
             _try_to_warm_up(make, _Watched(samples, time_limit), self._task)
-            self._loop = TestThenTrain(_make(make, self._task), self._scores)
+            self._loop = self._begin(_make(make, self._task))
             for _ in self._loop.run(watched, every(self._window)):
                 self._close_window()
             self._keep_figures()
@@ -89,6 +99,17 @@ class Run:
                 self.status = (
                     f"{OUT_OF_TIME} of {time_limit:g} s reached after {self.n_samples} samples"
                 )
+        finally:
+            if self.recorder is not None:
+                self.recorder.close()
+
+    def _begin(self, model: base.Estimator) -> TestThenTrain:
+        """Return the loop of the model, recorded if there are steps."""
+        self.role = role_of(model)
+        if self._steps is None:
+            return TestThenTrain(model, self._scores)
+        self.recorder = recorder_of(model, self._steps)
+        return TestThenTrain(model, self._scores, self.recorder.asked, self.recorder.learned)
 
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
@@ -99,6 +120,12 @@ class Run:
         """Store the results over the samples learned, if there are any."""
         if self._loop is not None and self.n_samples:
             self.figures = self._loop.figures()
+
+
+def recorder_of(model: base.Estimator, steps: Steps) -> Recorder:
+    """Return the recorder for a classifier or regressor."""
+    kind = NumberRecorder if isinstance(model, base.Regressor) else LabelRecorder
+    return kind(model, steps)
 
 
 def has_failed(status: str) -> bool:

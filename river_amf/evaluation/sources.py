@@ -22,7 +22,7 @@ from river_amf.evaluation.streams import (
     task_of_dataset,
 )
 from river_amf.evaluation.tasks import CLASSIFICATION, REGRESSION, Task
-from river_amf.evaluation.tracks import DriftStream
+from river_amf.evaluation.tracks import STREAMS, DriftStream
 from river_amf.kinds import shown
 
 
@@ -34,6 +34,7 @@ class Source(NamedTuple):
     samples: Iterable[Sample]
     task: Task
     reason: str  # for this task, after a comma
+    drifts: tuple[int, ...]  # where it is known to drift
 
 
 def read_source(
@@ -62,7 +63,15 @@ def read_source(
     if task is None and of_models is REGRESSION:
         _check_numbers(samples, name)
     chosen = task or of_models or _suggested(dataset, samples)
-    return Source(name, n_samples, samples, chosen, reason)
+    drifts = tuple(place for place in drifts_of(dataset) if place < n_samples)
+    return Source(name, n_samples, samples, chosen, reason, drifts)
+
+
+def drifts_of(dataset: Any) -> tuple[int, ...]:
+    """Return where a stream is known to drift: only those of `STREAMS` and their like tell."""
+    if isinstance(dataset, Stream) and dataset.target is None:
+        dataset = STREAMS.get(dataset.name)
+    return dataset.drifts if isinstance(dataset, DriftStream) else ()
 
 
 def iter_source(dataset: Any, model: base.Estimator | None = None) -> Iterator[Sample]:

@@ -11,11 +11,12 @@ from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 from river.metrics.base import Metric
 
 from river_amf import baselines
+from river_amf.baselines.classification import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import targets
 from river_amf.evaluation.errors import EvaluationError, suggest
 from river_amf.evaluation.interval_metrics import Coverage, Width
-from river_amf.evaluation.metrics import Kinds, LogLoss, check_labels
+from river_amf.evaluation.metrics import Kinds, LogLoss, check_labels, known_metrics
 from river_amf.evaluation.streams import Label, Sample
 from river_amf.regressor import AMFRegressor
 
@@ -36,6 +37,7 @@ class Task:
     table: Kinds  # the metrics of a comparison, by column
     brief: Kinds  # those of `river-amf evaluate`
     windowed: Kinds  # those of curves along a stream
+    floors: tuple[str, ...]  # baselines that need no features, which others should beat
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
         """Raise TypeError if a model is for the other task; the reason says why it is this one."""
@@ -53,7 +55,7 @@ class Task:
                 raise EvaluationError(
                     f"{self._refusal(name, other, reason)} ({suggest(name, list(known))})"
                 )
-        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(known))})")
+        raise _unknown(name, list(known))
 
     def _refusal(self, name: str, other: Task, reason: str) -> str:
         return (
@@ -73,6 +75,7 @@ CLASSIFICATION = Task(
     table={"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
     brief={"accuracy": Accuracy, "log-loss": LogLoss},
     windowed={"accuracy": Accuracy, "log-loss": LogLoss},
+    floors=("last-class", "majority"),
 )
 _OF_NUMBERS: Kinds = {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width}
 
@@ -87,8 +90,10 @@ REGRESSION = Task(
     table=_OF_NUMBERS,
     brief=_OF_NUMBERS,
     windowed=_OF_NUMBERS,
+    floors=("last-value", "mean"),
 )
 
+FORESTS = ("amf", "adaptive")  # baselines of every task that are ours
 TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
 
 
@@ -119,11 +124,32 @@ def of_models(models: Iterable[Any]) -> Task | None:
     return TASKS[of_classes.pop()] if len(of_classes) == 1 else None
 
 
+def smaller_is_better(column: str) -> bool:
+    """Whether a column of a table, such as a metric of river, is an error or a cost.
+
+    >>> [smaller_is_better(column) for column in ("accuracy", "log-loss", "MAE", "R2", "memory")]
+    [False, True, True, False, True]
+    """
+    if column in ("us_per_sample", "memory"):
+        return True
+    known: dict[str, Any] = {}
+    for task in TASKS.values():
+        known |= {**known_metrics(task.name), **task.table}
+    return column in known and not known[column]().bigger_is_better
+
+
 def check_name(name: str) -> None:
     """Raise EvaluationError if no task has a baseline of this name, ignoring case."""
     known = dict.fromkeys(name for task in TASKS.values() for name in task.descriptions)
     if name.lower() not in known:
-        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(known))})")
+        raise _unknown(name, list(known))
+
+
+def _unknown(name: str, known: list[str]) -> EvaluationError:
+    """Return the error for a name that is none of those known."""
+    if name.lower() in MISSING:
+        return EvaluationError(f"model {name!r} {MISSING[name.lower()]}")
+    return EvaluationError(f"unknown model {name!r} ({suggest(name, known)})")
 
 
 def positive_label(

@@ -56,7 +56,8 @@ class Figure:
     Parameters
     ----------
     drawing
-        A figure of plotly. Its size is that of the page, but for the height in its layout.
+        A figure of plotly. Its width is that of the page, its height 320 pixels or that in its
+        layout.
     title
         A line above it.
     text
@@ -187,7 +188,6 @@ TEMPLATE: dict[str, Any] = {
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": "var(--ink)"},
         "margin": {"l": 48, "r": 12, "t": 12, "b": 40},
-        "height": 320,
         "showlegend": False,
         "hoverlabel": {
             "bgcolor": "var(--paper)",
@@ -257,20 +257,13 @@ def _file(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def check_plotly() -> None:
-    """Raise ImportError, with what to do, if plotly is missing."""
+def _plotly() -> str:
+    """Return the script of plotly."""
     try:
-        import plotly  # noqa: F401
+        from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise ImportError(
             'pages need plotly (the extra html): pip install "plotly>=6"', name="plotly"
         ) from error
-
-
-def _plotly() -> str:
-    """Return the script of plotly."""
-    check_plotly()
-    from plotly.offline import get_plotlyjs
-
     script: str = get_plotlyjs()
     return script.replace("</script", "<\\/script")

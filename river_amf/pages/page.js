@@ -18,29 +18,31 @@ const figures = (() => {
       const named = /^var\((--[\w-]+)\)$/.exec(value);
       return named ? style.getPropertyValue(named[1]).trim() : value;
     }
-    if (Array.isArray(value)) {
-      return typeof value[0] === "number" ? value : value.map((each) => colored(each, style));
-    }
-    if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
+    if (Array.isArray(value)) return value.map((each) => colored(each, style));
+    if (value === null || typeof value !== "object") return value;
     return Object.fromEntries(
       Object.entries(value).map(([key, each]) => [key, colored(each, style)]),
     );
   }
 
   function draw(figure) {
-    if (!figure.frame.offsetWidth) return; // hidden: drawn when it is shown
+    const width = figure.place.offsetWidth;
+    if (!width) return; // hidden: drawn when it is shown
     const style = getComputedStyle(document.documentElement);
     const data = colored(figure.source.data, style);
     for (const trace of data) {
       if (trace.legendgroup) trace.visible = !hidden.has(trace.legendgroup);
     }
-    const layout = colored({ ...figure.source.layout, template: page.template }, style);
+    const layout = colored({ height: 320, ...figure.source.layout, template: page.template }, style);
     if (touch) layout.dragmode = false; // or figures would keep a finger from scrolling
     Plotly.react(figure.place, data, layout, {
       responsive: true,
       displaylogo: false,
       modeBarButtonsToRemove: ["lasso2d", "select2d"],
     });
+    // a figure that was hidden does not hear of a new width of the window
+    if (figure.width !== undefined && figure.width !== width) Plotly.Plots.resize(figure.place);
+    figure.width = width;
   }
 
   function drawAll() {

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.emphasis import COLORS
-from river_amf.pages.document import Figure, Page, Part, check_plotly
+from river_amf.pages.document import Figure, Page, Part
 
 MOST_LABELS = 6  # for each of which there is a color that is seen on light and dark
 
@@ -168,10 +168,9 @@ def paint(proba: NDArray[Any]) -> NDArray[np.uint8]:
 
 def figures(scene: Scene) -> list[Figure]:
     """Return the figures without data, but with all that does not change."""
-    check_plotly()
-    from plotly import graph_objects as go
+    from river_amf.pages.canvas import go, plain  # which need plotly
 
-    names = [html.escape(name) for name in scene.features]  # plotly reads a few tags of HTML
+    names = [plain(name) for name in scene.features]
     across, up = (
         {"title": {"text": name}, "range": ends, "zeroline": False, "showgrid": False}
         for name, ends in zip(names, scene.view.reshape(2, 2).tolist(), strict=True)
@@ -195,7 +194,7 @@ def figures(scene: Scene) -> list[Figure]:
     for label, color in zip(scene.labels, COLORS, strict=False):
         marker = {"color": color, "line": {"color": "#ffffff", "width": 0.6}}
         surface.add_scatter(
-            mode="markers", name=html.escape(label), marker=marker, hoverinfo="skip", x=[], y=[]
+            mode="markers", name=plain(label), marker=marker, hoverinfo="skip", x=[], y=[]
         )
     mass = go.Figure(
         layout={

@@ -1,4 +1,4 @@
-"""What all plots share: matplotlib, colors and axes."""
+"""What all plots share: matplotlib, axes, and the colors of labels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf.emphasis import COLORS
 from river_amf.encoding import column_order
 from river_amf.wording import name
 
@@ -22,7 +23,6 @@ except ImportError as error:
     ) from error
 
 __all__ = [
-    "COLORS",
     "Axes",
     "LinearSegmentedColormap",
     "Rectangle",
@@ -35,10 +35,6 @@ __all__ = [
     "plt",
     "to_rgb",
 ]
-
-# A palette that is safe for color-blind readers: Okabe, M., & Ito, K. (2008). Color universal
-# design. Their yellow is left out because it is too light for lines.
-COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
+from river_amf.emphasis import COLORS
 from river_amf.evaluation.history import DriftHistory
 from river_amf.parameters import integer
-from river_amf.plot.canvas import COLORS, Axes, check_axes, given_axes, new_axes, new_column
+from river_amf.plot.canvas import Axes, check_axes, given_axes, new_axes, new_column
 from river_amf.plot.lines import OTHERS, ROOM, draw_features, draw_line, mark_drifts
 
 

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 from river import base
 
+from river_amf.emphasis import COLORS
 from river_amf.inspection import feature_importance
 from river_amf.parameters import integer
-from river_amf.plot.canvas import COLORS, Axes, new_axes
+from river_amf.plot.canvas import Axes, new_axes
 from river_amf.plot.lines import draw_features
 from river_amf.wording import name
 

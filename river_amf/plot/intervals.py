@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from river_amf.emphasis import COLORS
 from river_amf.evaluation.intervals import COLUMNS
-from river_amf.plot.canvas import COLORS, Axes, new_axes, to_rgb
+from river_amf.plot.canvas import Axes, new_axes, to_rgb
 from river_amf.plot.lines import draw_line, mark_drifts
 
 _PREDICTION, _MISSED, _TARGET = COLORS[0], COLORS[1], "#333333"

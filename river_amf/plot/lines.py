@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.plot.canvas import COLORS, Axes, plt
+from river_amf.emphasis import COLORS, GREY, Look
+from river_amf.plot.canvas import Axes, plt
 
 ROOM = 0.03  # below 0 and above 1, as a fraction of the axes, to show lines there in full width
 _MARK: dict[str, Any] = {
@@ -17,7 +18,8 @@ _MARK: dict[str, Any] = {
     "linestyle": (0, (4, 3)),
     "zorder": 0,
 }
-OTHERS = {"color": "#d0d0d0", "linewidth": 0.8, "zorder": 1}  # style of lines without a name
+OTHERS = {"color": GREY, "linewidth": 0.8, "zorder": 1}  # style of lines without a name
+_NAME_OF_OTHERS = "#808080"  # darker than their lines, to be read
 _DASHES = ["-", "--", ":", "-."]  # the next one is used once all colors are taken
 
 
@@ -66,22 +68,45 @@ def line_style(place: int) -> dict[str, str]:
     return {"color": COLORS[color], "linestyle": _DASHES[cycle % len(_DASHES)]}
 
 
+def style_of(look: Look) -> dict[str, Any]:
+    """Return the style of the line of a model; those without a name are behind."""
+    return {
+        "color": look.color,
+        "linewidth": look.width,
+        "linestyle": "--" if look.is_dashed else "-",
+        "zorder": 2 if look.is_named else 1,
+    }
+
+
 def height_for(n_names: int) -> float:
     """Return a height for axes, in inches, that leaves room for the names beside them."""
     return max(3.0, 0.6 + 0.2 * n_names)
 
 
-def name_at_the_end(ax: Axes, lines: Sequence[Any], *, led: bool = False) -> None:
-    """Write the label of each line at its end; if led, a connector in its style leads there."""
+def name_at_the_end(
+    ax: Axes, lines: Sequence[Any], *, led: bool = False, others: Sequence[Any] = ()
+) -> None:
+    """Write the label of each line at its end; if led, a connector in its style leads there.
+
+    The others get one name together, where the middle one of them ends.
+    """
     ax.autoscale_view()  # otherwise it would wait until the figure is drawn
     to_axes = ax.transData + ax.transAxes.inverted()
-    ends = [to_axes.transform(line.get_xydata()[-1])[1] for line in lines]
+
+    def end(line: Any) -> float:
+        return float(to_axes.transform(line.get_xydata()[-1])[1])
+
+    names = [str(line.get_label()) for line in lines]
+    if others:
+        lines = [*lines, sorted(others, key=end)[len(others) // 2]]
+        names.append(f"{len(others)} others" if len(others) > 1 else str(others[0].get_label()))
+    ends = [end(line) for line in lines]
     order = np.argsort(ends, kind="stable")
     height = 72 * ax.bbox.height / ax.figure.dpi  # height of the axes, in points
     places = _spread([ends[k] for k in order], _label_height() / height)
     for k, place in zip(order, places, strict=True):
         start, offset = (ends[k], (24, (place - ends[k]) * height)) if led else (place, (4, 0))
-        _name(ax, lines[k], (1.0, start), offset, led=led, xycoords="axes fraction")
+        _name(ax, names[k], lines[k], (1.0, start), offset, led=led, xycoords="axes fraction")
 
 
 def name_points(ax: Axes, points: Sequence[Any]) -> None:
@@ -97,11 +122,13 @@ def name_points(ax: Axes, points: Sequence[Any]) -> None:
             if left < other_right and other_left < right and height < other + _label_height():
                 height = max(height, other + _label_height())
         written.append((left, right, height))
-        _name(ax, point, point.get_xydata()[0], (8, height - y), led=height > y)
+        name = str(point.get_label())
+        _name(ax, name, point, point.get_xydata()[0], (8, height - y), led=height > y)
 
 
 def _name(
     ax: Axes,
+    name: str,
     line: Any,
     end: Any,
     offset: tuple[float, float],
@@ -109,18 +136,19 @@ def _name(
     led: bool,
     xycoords: str = "data",
 ) -> None:
-    """Write the label of a line at an offset from its end, in points."""
-    style = {"color": line.get_color(), "linestyle": line.get_linestyle()}
+    """Write the name of a line at an offset from its end, in points."""
+    color = line.get_color()
+    style = {"color": color, "linestyle": line.get_linestyle()}
     if style["linestyle"] == "None":  # a point
         style |= {"linestyle": "-", "linewidth": 0.5}
     ax.annotate(
-        line.get_label(),
+        name,
         end,
         offset,
         xycoords=xycoords,
         textcoords="offset points",
         va="center",
-        color=line.get_color(),
+        color=_NAME_OF_OTHERS if color == GREY else color,
         parse_math=False,
         arrowprops={"arrowstyle": "-", "relpos": (0, 0.5), **style} if led else None,
     )

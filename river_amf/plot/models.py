@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 from river import metrics
 from river.metrics.base import RegressionMetric
 
+from river_amf.emphasis import Look, looks
 from river_amf.evaluation.comparison import Comparison
 from river_amf.evaluation.errors import suggest
+from river_amf.evaluation.tasks import smaller_is_better
 from river_amf.plot.canvas import Axes, check_axes, given_axes, new_axes, new_column
-from river_amf.plot.lines import draw_line, height_for, line_style, name_at_the_end, name_points
+from river_amf.plot.lines import draw_line, height_for, name_at_the_end, name_points, style_of
 
 
 def learning_curves(
@@ -23,8 +26,9 @@ def learning_curves(
 ) -> Axes:
     """Draw a metric along a stream, with one line per model and its name where the line ends.
 
-    Models for which the metric is unknown, such as the log-loss of a classifier without
-    probabilities, are left out.
+    Of more models than there are colors, our forests, the best three others and the last label (or
+    value) are in color, and the rest in grey, without their names. Models for which the metric is
+    unknown, such as the log-loss of a classifier without probabilities, are left out.
 
     Parameters
     ----------
@@ -67,16 +71,23 @@ def learning_curves(
     """
     if metric is None:
         metric = next(filter(None, map(_first_metric, runs)), "accuracy")
-    curves = [curve for run in runs for curve in _iter_curves(run, metric)]
-    known = [place for place, (_, values) in enumerate(curves) if values.notna().any()]
-    if not known:
+    curves = [
+        ((number, name), values.dropna())
+        for number, run in enumerate(runs)
+        for name, values in _iter_curves(run, metric)
+        if values.notna().any()
+    ]
+    if not curves:
         raise ValueError(f"runs have no {metric} to draw")
-    ax = new_axes(ax, (8.0, height_for(len(known))))
-    for place in known:
-        name, values = curves[place]
-        draw_line(ax, values.dropna(), label=name, **line_style(place))
+    look = _looks(runs, metric)
+    ax = new_axes(ax, (8.0, height_for(sum(look[key].is_named for key, _ in curves))))
+    for key, values in curves:
+        draw_line(ax, values, label=key[1], **style_of(look[key]))
     ax.set_ylabel(_axis_name(metric), parse_math=False)
-    name_at_the_end(ax, ax.lines[-len(known) :], led=True)
+    lines: dict[bool, list[Any]] = {True: [], False: []}
+    for (key, _), line in zip(curves, ax.lines[-len(curves) :], strict=True):
+        lines[look[key].is_named].append(line)
+    name_at_the_end(ax, lines[True], led=True, others=lines[False])
     return ax
 
 
@@ -86,7 +97,8 @@ def accuracy_and_time(
     """Draw the accuracy of each model, or another metric, against the time it takes per sample.
 
     The time axis, in microseconds, is logarithmic; the best models are at the upper left, or the
-    lower left if the metric is an error. Models without results are left out.
+    lower left if the metric is an error. Models without results are left out. The colors are those
+    of `learning_curves`.
 
     Parameters
     ----------
@@ -129,13 +141,14 @@ def accuracy_and_time(
     places = [place for place, known in enumerate(table.notna().all(axis="columns")) if known]
     if not places:
         raise ValueError(f"comparison has no {metric} to draw")
+    look = _looks([comparison], metric)
     ax = new_axes(ax, (8.0, height_for(len(places))))
     points = [
         ax.plot(
             table.iloc[place, :1],
             table.iloc[place, 1:],
             label=str(table.index[place]),
-            color=line_style(place)["color"],
+            color=look[0, str(table.index[place])].color,
             marker="o",
             linestyle="",
         )[0]
@@ -153,7 +166,8 @@ def accuracy_and_time(
 def comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> NDArray[Any]:
     """Draw a comparison: the main metric along the stream and, below, against time.
 
-    That is the accuracy of classifiers, and the mean absolute error of regressors.
+    That is the accuracy of classifiers, and the mean absolute error of regressors. Both panels have
+    the colors of `learning_curves`.
 
     Parameters
     ----------
@@ -220,6 +234,34 @@ def _first_metric(run: object) -> str:
         tables = [*run.values()]
     columns = [column for table in tables if isinstance(table, pd.DataFrame) for column in table]
     return next((str(name) for name in columns if name not in ("model", "n_samples")), "")
+
+
+def _looks(runs: Sequence[object], metric: str) -> dict[tuple[int, str], Look]:
+    """Return how to draw each model by the number of its run and its name."""
+    scores: dict[tuple[int, str], float] = {}
+    roles: dict[tuple[int, str], str] = {}
+    for number, run in enumerate(runs):
+        scores |= {(number, name): score for name, score in _iter_scores(run, metric)}
+        if isinstance(run, Comparison):
+            roles |= {(number, name): role for name, role in run.roles.items()}
+    return looks(scores, roles, smaller_is_better=smaller_is_better(metric))
+
+
+def _iter_scores(run: object, metric: str) -> Iterator[tuple[str, float]]:
+    """Yield the name of each model that there is anything to draw of, and its final metric.
+
+    That of curves alone is their mean. In a comparison it is NaN for a model that failed.
+    """
+    means: dict[str, float] = {}
+    if not isinstance(run, Comparison) or metric in run.curves:
+        means = {name: float(values.mean()) for name, values in _iter_curves(run, metric)}
+    final = means
+    if isinstance(run, Comparison) and metric in run.table:
+        final = {str(name): float(score) for name, score in run.table[metric].items()}
+    for name in {**final, **means}:
+        score = final.get(name, math.nan)
+        if not (math.isnan(score) and math.isnan(means.get(name, math.nan))):
+            yield name, score
 
 
 def _axis_name(metric: str) -> str:

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from river_amf import inspection
+from river_amf.emphasis import COLORS
 from river_amf.forest import forest_of
 from river_amf.parameters import integer
 from river_amf.plot.canvas import (
-    COLORS,
     Axes,
     Rectangle,
     add_legend,

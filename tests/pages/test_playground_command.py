@@ -1,5 +1,5 @@
-import builtins
 import re
+import sys
 
 import pytest
 from playgrounds import Packed
@@ -95,14 +95,7 @@ def test_a_page_needs_a_file_of_its_own(capsys, tmp_path, table):
 
 
 def test_without_plotly_the_command_says_what_to_install(capsys, tmp_path, monkeypatch):
-    usual = builtins.__import__
-
-    def without(name, *arguments, **options):
-        if name.partition(".")[0] == "plotly":
-            raise ImportError(f"No module named {name!r}", name=name)
-        return usual(name, *arguments, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.setitem(sys.modules, "plotly", None)
     status, _, err = run(capsys, "moons", "--html", str(tmp_path / "page.html"))
     assert (status, 'pip install "plotly>=6"' in err) == (2, True)
     assert not (tmp_path / "page.html").exists()

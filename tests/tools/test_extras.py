@@ -60,28 +60,30 @@ def test_what_is_not_installed_is_not_tested_and_the_last_line_says_how(project)
     assert run(project, "-m", "soak") == ({"test_soak"}, [hint], "")
 
 
+def of_conftest(pytestconfig, name):
+    """Return something of our conftest.py."""
+    return next(
+        getattr(p, name) for p in pytestconfig.pluginmanager.get_plugins() if hasattr(p, name)
+    )
+
+
 @pytest.mark.skipif(os.name != "posix", reason="a program is made of a shell script")
-def test_an_extra_may_need_a_program_too(project, monkeypatch):
-    conftest = project / "tests" / "conftest.py"
-    table = TABLE.replace('"ray")', '"ray", ("browse", "surf"))')
-    conftest.write_text(conftest.read_text().replace(TABLE, table))
-    hint = (
-        "river_amf.ray was not tested, as heavy and browse are not installed: "
-        'pip install -e ".[ray]" && apt-get install browse && python -m pytest -m ray'
-    )
-    assert run(project) == ({"test_light"}, [hint], "")
-    install(project)
-    hint = (
-        "river_amf.ray was not tested, as browse is not installed: "
-        "apt-get install browse && python -m pytest -m ray"
-    )
-    assert run(project, "-m", "ray") == (set(), [hint], "")
-    program = project / "surf"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(project), prepend=os.pathsep)
-    ran, _, errors = run(project, "-m", "ray")
-    assert (ran, errors) == ({"test_heavy"}, "")
+def test_an_extra_may_need_a_program_too(pytestconfig, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    def hint(module):
+        extra = of_conftest(pytestconfig, "Heavy")("x", module, "It", "x", ("browse", "surf"))
+        return extra.is_installed, extra.hint()
+
+    both = "It was not tested, as heavy and browse are not installed: "
+    both += 'pip install -e ".[x]" && apt-get install browse && python -m pytest -m x'
+    assert hint("heavy") == (False, both)
+    browse = "It was not tested, as browse is not installed: "
+    browse += "apt-get install browse && python -m pytest -m x"
+    assert hint("json") == (False, browse)
+    (tmp_path / "surf").write_text("#!/bin/sh\n")
+    (tmp_path / "surf").chmod(0o755)
+    assert hint("json") == (True, "It was not tested: run python -m pytest -m x")
 
 
 @pytest.mark.parametrize("expression", ["", "not slow", "not ray"])
@@ -120,8 +122,7 @@ def test_every_heavy_extra_is_an_extra_with_a_marker_that_ci_installs_and_tests(
     extras = project["project"]["optional-dependencies"]
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     installed = re.search(r'-e "\.\[([\w,]+)\]"\n(?:.*\n)*.*-m pytest -m', ci)[1].split(",")
-    plugin = next(p for p in pytestconfig.pluginmanager.get_plugins() if hasattr(p, "HEAVY"))
-    for extra in plugin.HEAVY:
+    for extra in of_conftest(pytestconfig, "HEAVY"):
         assert extra.name in extras
         assert f"river-amf[{extra.name}" not in "".join(extras["test"])
         assert any(line.startswith(f"{extra.name}: ") for line in pytestconfig.getini("markers"))

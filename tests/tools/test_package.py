@@ -31,7 +31,8 @@ LAYERS = [
     {"__main__"},
     {"cli"},
     {"cli.evaluate", "cli.compare", "cli.inspect", "cli.playground", "cli.warm_up"},
-    {"cli.options"},
+    {"cli.live"},
+    {"cli.options", "cli.pages", "cli.screen"},
     {"__init__"},
     {"plot", "ray", "sklearn"},
     {"playground"},
@@ -60,8 +61,13 @@ LAYERS = [
     {"plot.grids", "plot.lines"},
     {"plot.canvas"},
     {"evaluation"},
+    {"evaluation.report"},
     {"evaluation.comparison", "evaluation.intervals"},
-    {"evaluation.history", "evaluation.importance", "evaluation.progressive", "evaluation.runs"},
+    {"evaluation.running"},
+    {"evaluation.runs"},
+    {"evaluation.label_recording", "evaluation.number_recording"},
+    {"evaluation.recording"},
+    {"evaluation.history", "evaluation.importance", "evaluation.progressive"},
     {"evaluation.sources"},
     {"evaluation.prequential", "inspection"},
     {"evaluation.blocks", "evaluation.delays", "evaluation.predictors", "evaluation.rows"},
@@ -73,8 +79,11 @@ LAYERS = [
     {"evaluation.files", "evaluation.tracks"},
     {"evaluation.errors", "evaluation.figures", "evaluation.interval_metrics"},
     {"pages"},
-    {"pages.playground"},
-    {"pages.document"},
+    {"pages.playground", "pages.report"},
+    {"pages.labels", "pages.numbers"},
+    {"pages.along"},
+    {"pages.canvas"},
+    {"pages.document", "pages.records"},
     {"keyed"},
     {"keyed.classifier", "keyed.regressor"},
     {"keyed.models"},
@@ -84,7 +93,7 @@ LAYERS = [
     {"keyed.keys"},
     {"baselines", "emphasis", "permutation"},
     {"baselines.classification", "baselines.regression"},
-    {"baselines.preparation"},
+    {"baselines.preparation", "baselines.recurrent"},
     {"importance", "linear"},
     {"shards"},
     {"hub"},
@@ -200,15 +209,17 @@ def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
-NAMED = ("html", "parquet", "plot", "ray", "sklearn")  # extras, for users
+NAMED = ("html", "live", "parquet", "plot", "ray", "rnn", "sklearn")  # extras, for users
 
 
 def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
     code = "\n".join(path.read_text().replace('\\"', '"') for path in FILES.values())
-    hints = set(re.findall(r'pip install ("[^"]+"|\S+)', code))
+    hints = re.findall(r'pip install ((?:"[^" ]+" ?)+)', code)
+    assert len(hints) == code.count("pip install")
     extras = project["optional-dependencies"]
-    assert hints == {f'"{needed}"' for extra in NAMED for needed in extras[extra]}
+    packages = {package for hint in hints for package in hint.split()}
+    assert packages == {f'"{needed}"' for extra in NAMED for needed in extras[extra]}
 
 
 def public_objects():

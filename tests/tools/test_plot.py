@@ -9,7 +9,15 @@ import pandas as pd
 import pytest
 from river.preprocessing import StandardScaler
 
-from river_amf import AdaptiveAMFRegressor, AMFClassifier, evaluation, inspection, plot
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    emphasis,
+    evaluation,
+    inspection,
+    plot,
+)
 from river_amf.evaluation import Comparison, DriftHistory
 from river_amf.plot import canvas, lines
 
@@ -258,7 +266,7 @@ def test_the_history_of_a_regressor_is_drawn():
 
 @pytest.mark.parametrize("end", [0.0, 0.2])
 def test_a_line_leads_from_the_end_of_each_curve_to_its_name(end):
-    curves = {f"m{k}": pd.Series([0.5, end + 0.001 * k], [1, 2]) for k in range(9)}
+    curves = {f"m{k}": pd.Series([0.5, end + 0.001 * k], [1, 2]) for k in range(6)}
     ax = plot.learning_curves(curves)
     ax.figure.canvas.draw()
     middles = []
@@ -295,16 +303,92 @@ def test_names_of_points_that_coincide_stand_apart():
         assert not any(box.overlaps(other) for other in boxes[:k])
 
 
-def test_a_model_has_one_colour_in_both_panels():
-    comparison = make_comparison([f"model {k}" for k in range(20)])
+ROLES = {"model 2": emphasis.AMF, "model 5": emphasis.ADAPTIVE, "model 9": emphasis.LAST}
+
+
+def colored(lines):
+    """Return the colors of lines or points that are not grey, by their labels."""
+    colors = {line.get_label(): line.get_color() for line in lines}
+    return {label: color for label, color in colors.items() if color != emphasis.GREY}
+
+
+@pytest.mark.parametrize(("n_models", "n_colored"), [(2, 2), (6, 6), (19, 6)])
+def test_a_model_has_one_colour_in_both_panels(n_models, n_colored):
+    comparison = make_comparison([f"model {k}" for k in range(n_models + 1)])
+    comparison = dataclasses.replace(comparison, roles=ROLES)
     curves, times = plot.comparison(comparison)
-    assert (len(curves.lines), len(times.lines)) == (19, 19)
+    assert (len(curves.lines), len(times.lines)) == (n_models, n_models)
     for line, point in zip(curves.lines, times.lines, strict=True):
         assert line.get_label() == point.get_label()
         assert line.get_color() == point.get_color()
-    assert len({(line.get_color(), line.get_linestyle()) for line in curves.lines}) == 19
+    assert len({*colored(curves.lines).values()}) == n_colored
     assert curves.get_title(loc="left") == "toy"
     assert curves.figure is times.figure
+
+
+def test_of_nineteen_models_ours_the_best_three_and_the_last_label_are_named():
+    comparison = make_comparison([f"model {k}" for k in range(20)])
+    comparison.table.loc["model 0", "accuracy"] = 2.0  # although its curve is the lowest
+    curves, times = plot.comparison(dataclasses.replace(comparison, roles=ROLES))
+    best = ["model 0", "model 17", "model 18"]
+    assert colored(curves.lines).keys() == {*ROLES, *best}
+    assert sorted(names(curves)) == ["13 others", *sorted([*ROLES, *best])]
+    assert sorted(names(times)) == sorted(f"model {k}" for k in range(19))
+    for line in curves.lines:
+        is_named = line.get_label() in {*ROLES, *best}
+        assert line.get_zorder() == (2 if is_named else 1)
+        assert (line.get_linestyle() == "--") == (line.get_label() == "model 9")
+    for text in curves.texts:
+        if text.get_text() == "13 others":
+            assert text.get_color() != emphasis.GREY  # which is too light to be read
+            assert text.arrow_patch.get_edgecolor()[:3] == canvas.to_rgb(emphasis.GREY)
+
+
+def test_of_errors_the_smallest_are_the_best():
+    comparison = make_comparison([f"model {k}" for k in range(20)])
+    table = comparison.table.rename(columns={"accuracy": "MAE"})
+    curves = comparison.curves.rename(columns={"accuracy": "MAE"})
+    axes = plot.comparison(Comparison("toy", table, curves))
+    for ax in axes:
+        assert [*colored(ax.lines)] == ["model 0", "model 1", "model 2"]
+
+
+def test_a_model_that_failed_on_the_way_is_drawn_but_not_among_the_best():
+    comparison = make_comparison([f"model {k}" for k in range(20)])
+    comparison.table.loc["model 18", "accuracy"] = np.nan
+    curves, times = plot.comparison(comparison)
+    assert (len(curves.lines), len(times.lines)) == (19, 18)
+    best = ["model 15", "model 16", "model 17"]
+    assert [*colored(curves.lines)] == [*colored(times.lines)] == best
+
+
+def test_one_that_is_grey_alone_has_its_name():
+    comparison = make_comparison([f"model {k}" for k in range(8)])
+    roles = {f"model {k}": emphasis.AMF for k in range(4)}
+    ax = plot.learning_curves(dataclasses.replace(comparison, roles=roles))
+    assert len(colored(ax.lines)) == 6
+    assert sorted(names(ax)) == [f"model {k}" for k in range(7)]
+
+
+def test_the_best_of_curves_alone_have_the_best_means():
+    curves = {f"m{k}": pd.Series([0.1 * k, 0.9 - 0.01 * k], [1, 2]) for k in range(9)}
+    assert [*colored(plot.learning_curves(curves).lines)] == ["m6", "m7", "m8"]
+
+
+def test_models_of_one_name_in_two_runs_have_colours_of_their_own():
+    curves = {"amf": pd.Series([0.5, 0.6], [1, 2])}
+    ax = plot.learning_curves(curves, curves)
+    assert [line.get_label() for line in ax.lines] == ["amf", "amf"]
+    assert len({line.get_color() for line in ax.lines}) == 2
+
+
+def test_the_forests_of_a_comparison_have_their_colours():
+    models = {"a": AdaptiveAMFClassifier(seed=1), "b": StandardScaler() | AMFClassifier(seed=1)}
+    comparison = evaluation.compare("Bananas", models, limit=60, window=20)
+    assert comparison.roles == {"a": emphasis.ADAPTIVE, "b": emphasis.AMF}
+    blue, vermilion, *_ = emphasis.COLORS
+    for ax in plot.comparison(comparison):
+        assert colored(ax.lines) == {"a": vermilion, "b": blue}
 
 
 def test_comparison_draws_on_the_axes_that_are_given():

@@ -1,0 +1,229 @@
+"""A report of models along one stream: a page to look at, and the tables that it draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from river_amf.evaluation import figures
+from river_amf.evaluation.comparison import roles_of, table_of
+from river_amf.evaluation.label_recording import LabelRecorder
+from river_amf.evaluation.metrics import Metric
+from river_amf.evaluation.number_recording import NumberRecorder
+from river_amf.evaluation.recording import Recorder, Steps
+from river_amf.evaluation.running import Model, Ran, run_models
+from river_amf.evaluation.streams import Label
+from river_amf.pages.records import Records
+
+if TYPE_CHECKING:
+    from river_amf.pages.document import Page
+
+
+class Report(Records):
+    """A report of models along one stream, from `report`: a page, and its tables.
+
+    Attributes
+    ----------
+    name : str
+        Name of the stream.
+    task : str
+        `"classification"` or `"regression"`.
+    window : int
+        Number of samples in the windows of `curves`.
+    drifts : sequence of int
+        Where the stream is known to drift, as numbers of samples.
+    table : DataFrame
+        One row per model, as that of `Comparison`.
+    curves : DataFrame
+        One row per model and step of the stream, of which there are about 300. Columns `model` and
+        `n_samples`, the number of samples learned at the end of the step. For classifiers
+        `accuracy` and `log-loss`, for regressors `MAE`, `RMSE`, `coverage` and `width`, each over
+        the window that ends with the step, and as `cumulative ...` over all samples so far, NaN
+        where nothing was scored; for regressors the quantiles of the residuals in the window, such
+        as `residual 0.5`. `drifts`, how often ADWIN found in the step that errors had grown;
+        `restarts`, how many trees started afresh; `n_nodes` and `memory` (bytes) of the model, and
+        of forests `fading_share` and `depth`, the mean weighted depth (`inspection.weighted_depth`)
+        of a few predictions. NaN where a model has no such thing.
+    relevance : dict of DataFrame
+        By name of the model, `inspection.feature_relevance` at the end of each step, for forests.
+    reliability : dict of DataFrame
+        By name of the model, for classifiers: the samples in twenty bins of the probability of the
+        predicted label. Columns `n_samples`, `confidence`, the mean of that probability, and
+        `accuracy`; empty without probabilities.
+    confusion : dict of DataFrame
+        By name of the model, for classifiers: how often labels, in the rows, were predicted as
+        those in the columns. Labels beyond a hundred share the last row and column, `others`.
+    points, latest : dict of DataFrame
+        By name of the model, for regressors: 600 samples drawn at random, and the last 200. Columns
+        `sample`, its number from 1, `target`, `prediction`, and the ends of the interval, `lower`
+        and `upper`.
+    roles, floors
+        What models are to the page: for its colors.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier, evaluation
+    >>> report = evaluation.report("Bananas", {"forest": AMFClassifier(seed=1)}, limit=900)
+    >>> report.table.index.tolist()
+    ['forest', 'last-class', 'majority']
+    >>> len(report.curves), report.window
+    (900, 51)
+    >>> report.confusion["forest"]
+    prediction  False  True
+    label
+    False         ...   ...
+    True          ...   ...
+    """
+
+    @property
+    def page(self) -> Page:
+        """The page, before it is written.
+
+        Raises
+        ------
+        ImportError
+            If plotly is not installed.
+
+        """
+        from river_amf.pages.report import page_of
+
+        return page_of(self, figures.rows(self.table))
+
+    @property
+    def html(self) -> str:
+        """The page as text: one HTML file with all that it needs."""
+        return self.page.html
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to an HTML file, which opens from disk and needs no network.
+
+        Parameters
+        ----------
+        path
+            Path of the file, which is overwritten if it exists.
+
+        Raises
+        ------
+        ImportError
+            If plotly is not installed.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from river_amf import AMFClassifier, evaluation
+        >>> report = evaluation.report("Bananas", [AMFClassifier(seed=1)], limit=300)
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "bananas.html")
+        >>> report.save(path)
+        >>> path.stat().st_size < 6_000_000
+        True
+        """
+        self.page.save(path)
+
+
+def report(
+    samples: Any,
+    models: Mapping[str, Model] | Iterable[Model] | None = None,
+    metrics: Iterable[Metric] | None = None,
+    *,
+    positive: Label | None = None,
+    window: int | None = None,
+    time_limit: float | None = None,
+    limit: int | None = None,
+    seed: int | None = None,
+    progress: bool = False,
+    task: str | None = None,
+) -> Report:
+    """Run models over one stream, test-then-train, and report what happened along it.
+
+    This is `compare`, with more that is recorded on the way: about 300 points of each curve,
+    whatever the length of the stream, and no predictions beyond those of a point.
+
+    Parameters
+    ----------
+    samples
+        A stream as in `compare`: a `Stream`, its name, the path of a file, a dataframe, a tuple
+        `(X, y)`, a river dataset, or any iterable of pairs (features, label).
+    models
+        Models as in `compare`. By default our plain and our adaptive forest. The last label and the
+        most frequent one, or for numbers the last value and the mean, are always run beside them.
+    metrics, positive, time_limit, limit, seed, progress, task
+        As in `compare`.
+    window
+        Number of samples over which each point of the curves is taken, rounded up to whole steps.
+        By default about 500; of a shorter stream a thirtieth, but at least about 50.
+
+    Returns
+    -------
+    Report
+        The tables. Its `save` writes the page, which needs the extra `html`.
+
+    Raises
+    ------
+    TypeError, ValueError, EvaluationError
+        As in `compare`.
+
+    Examples
+    --------
+    >>> from river_amf import evaluation
+    >>> report = evaluation.report("stagger_abrupt", ["adaptive"], limit=6000, seed=1)
+    >>> report.drifts, report.window
+    ((5000,), 200)
+    >>> curve = report.curve("adaptive", "fading_share")
+    >>> bool(curve[5000] < 0.1 < curve[5400])
+    True
+    """
+    ran = run_models(
+        samples,
+        models,
+        metrics,
+        positive=positive,
+        window=window,
+        time_limit=time_limit,
+        limit=limit,
+        seed=seed,
+        progress=progress,
+        task=task,
+        is_report=True,
+    )
+    return report_of(ran)
+
+
+def report_of(ran: Ran) -> Report:
+    """Return the report of models that have run."""
+    source, runs, steps = ran
+    assert steps is not None  # or nothing was recorded
+    recorders = {name: run.recorder for name, run in runs.items() if run.recorder is not None}
+    return Report(
+        name=source.name,
+        task=source.task.name,
+        drifts=source.drifts,
+        table=table_of(runs),
+        roles=roles_of(runs),
+        floors=source.task.floors,
+        **recorded(recorders, steps),
+    )
+
+
+def recorded(recorders: Mapping[str, Recorder], steps: Steps) -> dict[str, Any]:
+    """Return what has been recorded, by the names that a report has for it."""
+    ran = {name: recorder for name, recorder in recorders.items() if recorder.rows}
+    of_labels = {n: r for n, r in ran.items() if isinstance(r, LabelRecorder)}
+    of_numbers = {n: r for n, r in ran.items() if isinstance(r, NumberRecorder)}
+    curves = [recorder.curves().assign(model=name) for name, recorder in ran.items()]
+    table = pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=_KEYS)
+    relevance = {name: recorder.relevance for name, recorder in ran.items()}
+    return {
+        "window": steps.window,
+        "curves": table[[*_KEYS, *table.columns.difference(_KEYS, sort=False)]],
+        "relevance": {name: table for name, table in relevance.items() if table.size},
+        "reliability": {name: recorder.reliability() for name, recorder in of_labels.items()},
+        "confusion": {name: recorder.confusion() for name, recorder in of_labels.items()},
+        "points": {name: recorder.points() for name, recorder in of_numbers.items()},
+        "latest": {name: recorder.latest() for name, recorder in of_numbers.items()},
+    }
+
+
+_KEYS = ["model", "n_samples"]

@@ -1,0 +1,194 @@
+"""Reports in a browser: what is drawn, the legend, hovering, light and dark, both widths."""
+
+import re
+
+import numpy as np
+import pytest
+from river import dummy
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation
+
+MARKUP = "<b>&</script>"
+
+
+@pytest.fixture(scope="module")
+def labels(tmp_path_factory):
+    """Return the page of two forests on a stream that drifts."""
+    path = tmp_path_factory.mktemp("pages") / "labels.html"
+    report = evaluation.report("stagger_abrupt", limit=6000, seed=1)
+    report.save(path)
+    return path, report
+
+
+@pytest.fixture(scope="module")
+def numbers(tmp_path_factory):
+    """Return the page of regressors."""
+    path = tmp_path_factory.mktemp("pages") / "numbers.html"
+    report = evaluation.report("friedman_abrupt", ["adaptive", "linear"], limit=1500, seed=1)
+    report.save(path)
+    return path, report
+
+
+INK = "getComputedStyle(document.querySelector('#accuracy .xtick text')).fill"
+WIDTH = "document.querySelector('#{} .main-svg').clientWidth"
+
+
+def wait_until(visit, condition):
+    """Wait until an expression is true; the page's policy forbids Playwright's way, by eval."""
+    for _ in range(100):
+        if visit.page.evaluate(condition):
+            return
+        visit.page.wait_for_timeout(50)
+    raise AssertionError(f"in vain: {condition}")
+
+
+def lines(visit, figure):
+    """Return how many curves of a figure are seen."""
+    return visit.page.locator(f"#{figure} .scatterlayer .trace").count()
+
+
+def hover(visit, figure, x=0.5, y=0.5):
+    """Point into a figure, and return the text of the labels that appear."""
+    visit.page.locator(f"#{figure}").scroll_into_view_if_needed()
+    box = visit.page.locator(f"#{figure} .nsewdrag").first.bounding_box()
+    visit.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=3)
+    label = visit.page.locator(f"#{figure} .hoverlayer text").first
+    label.wait_for(state="attached")
+    return " ".join(visit.page.locator(f"#{figure} .hoverlayer text").all_text_contents())
+
+
+@pytest.mark.parametrize(("width", "is_dark"), [(400, True), (1600, False)])
+@pytest.mark.parametrize("name", ["labels", "numbers"])
+def test_a_page_is_drawn_at_any_width(open_page, request, name, width, is_dark):
+    path, report = request.getfixturevalue(name)
+    visit = open_page(path, width=width, is_dark=is_dark)
+    visit.picture(f"report-{name}-{width}-{'dark' if is_dark else 'light'}")
+    assert visit.overflow() == 0
+    plots = visit.page.locator(".plot")
+    assert plots.count() == sum(len(part.figures) for part in report.page.parts)
+    assert visit.page.locator(".plot .main-svg").count() >= plots.count()
+    for box in (plots.nth(k).bounding_box() for k in range(plots.count())):
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["height"] >= 120
+    figure = visit.pixels(".plot")[..., :3]
+    darkest, lightest = figure.min(), figure.max()
+    assert np.median(figure) == pytest.approx(0.08 if is_dark else 1.0, abs=0.03)
+    assert lightest - darkest > 0.6  # ink can be told from paper
+
+
+def test_the_legend_hides_curves_in_all_figures(open_page, labels):
+    visit = open_page(labels[0])
+    button = visit.page.locator("#legend button", has_text="adaptive")
+    figures = ["accuracy", "cumulative-accuracy", "log-loss", "reliability", "memory"]
+    before = {figure: lines(visit, figure) for figure in figures}
+    assert before["accuracy"] == 4
+    pixels = visit.pixels("#accuracy")
+    assert button.get_attribute("aria-pressed") == "true"
+    assert visit.page.locator("#relevance-adaptive").is_visible()
+    button.click()
+    visit.page.mouse.move(0, 0)
+    assert button.get_attribute("aria-pressed") == "false"
+    assert {figure: lines(visit, figure) for figure in figures} == {
+        figure: n - 1 for figure, n in before.items()
+    }
+    assert not visit.page.locator("#relevance-adaptive").is_visible()
+    assert visit.page.locator("#confusion-amf").is_visible()
+    assert (visit.pixels("#accuracy") != pixels).any()
+    button.click()
+    visit.page.mouse.move(0, 0)
+    assert lines(visit, "accuracy") == 4
+    assert visit.page.locator("#relevance-adaptive .heatmaplayer image").count() == 1
+    np.testing.assert_array_equal(visit.pixels("#accuracy"), pixels)
+
+
+def test_a_double_click_shows_one_model_alone(open_page, labels):
+    visit = open_page(labels[0])
+    button = visit.page.locator("#legend button", has_text="amf")
+    button.dblclick()
+    pressed = visit.page.locator("#legend button[aria-pressed=true]")
+    assert pressed.all_text_contents() == ["amf"]
+    assert lines(visit, "accuracy") == 1
+    button.dblclick()
+    assert pressed.count() == 4
+
+
+def test_hovering_tells_the_numbers(open_page, labels, numbers):
+    path, report = labels
+    visit = open_page(path)
+    told = hover(visit, "cumulative-accuracy")
+    values = {name: report.curve(name, "cumulative accuracy") for name in report.models}
+    found = re.findall(r"(?<![\d.])0\.\d{4}|(?<![\d.])1\.0000", told)
+    assert len(found) == 4
+    for name, curve in values.items():
+        middle = {f"{value:.4f}" for value in curve.loc[2800:3200]}
+        assert middle & {*found}, name
+    assert "color" in hover(visit, "relevance-adaptive", x=0.3, y=0.9) + hover(
+        visit, "relevance-adaptive", x=0.3, y=0.1
+    )
+    visit = open_page(numbers[0], width=400)
+    assert re.search(r"linear : \d\.\d+|\d\.\d+", hover(visit, "MAE"))
+
+
+def test_marks_of_known_drifts_are_in_all_curves(open_page, labels):
+    visit = open_page(labels[0])
+    for figure in ("accuracy", "fading_share", "memory", "drifts"):
+        assert visit.page.locator(f"#{figure} .shapelayer path").count() >= 1
+
+
+def test_colors_follow_when_the_scheme_changes(open_page, labels):
+    visit = open_page(labels[0])
+    light = visit.pixels("#accuracy")[..., :3]
+    visit.set_dark()
+    wait_until(visit, f"{INK} === 'rgb(231, 233, 236)'")
+    dark = visit.pixels("#accuracy")[..., :3]
+    assert np.median(light) == 1.0
+    assert np.median(dark) < 0.1
+    visit.set_dark(False)
+    wait_until(visit, f"{INK} === 'rgb(28, 31, 35)'")
+    visit.page.mouse.move(0, 0)
+    np.testing.assert_array_equal(visit.pixels("#accuracy")[..., :3], light)
+
+
+def test_figures_fit_when_the_window_changes(open_page, labels):
+    visit = open_page(labels[0])
+    visit.page.locator("#legend button", has_text="adaptive").click()
+    visit.resize(400)
+    wait_until(visit, f"{WIDTH.format('accuracy')} < 400")
+    visit.page.locator("#legend button", has_text="adaptive").click()
+    wait_until(visit, f"{WIDTH.format('relevance-adaptive')} < 400")
+    assert visit.overflow() == 0
+
+
+def test_names_with_markup_are_shown_as_they_are(open_page, tmp_path):
+    samples = [({MARKUP: n % 7}, MARKUP if n % 7 > 3 else "%{x} $a$") for n in range(300)]
+    path = tmp_path / "page.html"
+    evaluation.report(samples, {MARKUP: "adaptive"}, seed=1).save(path)
+    visit = open_page(path)
+    assert visit.page.locator("#legend button").first.text_content() == MARKUP
+    ticks = visit.page.locator(f'[id="confusion-{MARKUP}"] .ytick text')
+    assert sorted(ticks.all_text_contents()) == sorted([MARKUP, "%{x} $a$"])
+    feature = visit.page.locator(f'[id="relevance-{MARKUP}"] .ytick text')
+    assert feature.all_text_contents() == [MARKUP]
+    visit.page.locator("#legend button").first.click()
+    assert lines(visit, "accuracy") == 2
+
+
+def test_many_models_are_told_apart(open_page, tmp_path):
+    path = tmp_path / "page.html"
+    others = {f"model {k}": dummy.PriorClassifier() for k in range(15)}
+    ours = {"amf": AMFClassifier(seed=1), "adaptive": AdaptiveAMFClassifier(seed=1)}
+    evaluation.report("Bananas", others | ours, limit=300).save(path)
+    visit = open_page(path)
+    visit.picture("report-many")
+    assert lines(visit, "accuracy") == 19
+    strokes = visit.page.eval_on_selector_all(
+        "#accuracy .scatterlayer .js-line",
+        "lines => lines.map(line => line.style.stroke)",
+    )
+    assert (
+        strokes.count("rgb(180, 186, 194)") == 12
+    )  # but three, ours, and what looks at no features
+    visit.resize(400)
+    visit.picture("report-many-400")
+    assert visit.overflow() == 0

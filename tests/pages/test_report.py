@@ -1,0 +1,380 @@
+"""Reports: each number against the same one computed from all predictions of a plain loop."""
+
+import datetime as dt
+import itertools
+import json
+import math
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import compose, dummy, forest, linear_model, metrics, naive_bayes, preprocessing, tree
+
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    evaluation,
+)
+from river_amf.evaluation.metrics import LogLoss
+from river_amf.evaluation.predictors import most_probable
+from river_amf.evaluation.recording import Steps
+
+
+def labelled(n_samples, labels=("a", 1, (2, "b")), seed=0):
+    """Return samples of which the last label comes late."""
+    rng = random.Random(seed)
+    for n in range(n_samples):
+        x = {"u": rng.random(), "v": rng.random(), "w": rng.random()}
+        k = int(x["u"] * 2 + (rng.random() < 0.1)) if n < n_samples / 2 else int(x["v"] * 3)
+        yield x, labels[min(k, len(labels) - 1)]
+
+
+def numbered(n_samples, seed=0):
+    rng = random.Random(seed)
+    for n in range(n_samples):
+        x = {"u": rng.random(), "v": rng.random()}
+        yield x, 10 * x["u"] + (5 * x["v"] if n > n_samples / 2 else 0) + rng.gauss(0, 0.3)
+
+
+class Plain:
+    """The predictions of a model in a plain loop."""
+
+    def __init__(self, model, samples):
+        self.model, self.rows = model.clone(), []
+        for x, y in samples:
+            self.rows.append((y, *self.ask(x)))
+            self.model.learn_one(x, y)
+
+    def ask(self, x):
+        if hasattr(self.model, "predict_proba_one"):
+            try:
+                proba = self.model.predict_proba_one(x)
+            except NotImplementedError:
+                return self.model.predict_one(x), None
+            return most_probable(proba), proba
+        interval = None
+        if isinstance(self.model, AMFRegressor):
+            interval = self.model.predict_one(x, with_interval=True)
+        return self.model.predict_one(x), interval
+
+    def score(self, metric, start, end):
+        """Return a metric over rows from start on and before end."""
+        seen = {y for y, *_ in self.rows[:start]}
+        n_scored = 0
+        for y, prediction, beside in self.rows[start:end]:
+            said = prediction if metric.requires_labels else beside
+            is_new = y not in seen and isinstance(metric, LogLoss)
+            seen.add(y)
+            if said is None or said == {} or (is_new and y not in said):
+                continue
+            metric.update(y, said)
+            n_scored += 1
+        return metric.get() if n_scored else math.nan
+
+
+MODELS = {
+    "forest": AMFClassifier(n_estimators=2, seed=1),
+    "bayes": naive_bayes.GaussianNB(),
+    "no probabilities": linear_model.PAClassifier(),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_samples", "window"), [(700, None), (1003, 100), (12, None)])
+def test_curves_are_those_of_all_predictions(n_samples, window):
+    labels = (False, True)  # which the linear model needs
+    samples = list(labelled(n_samples, labels))
+    report = evaluation.report(samples, MODELS, window=window)
+    steps = Steps(n_samples, window)
+    assert report.window == steps.window
+    for name, model in MODELS.items():
+        plain = Plain(model, samples)
+        curve = report.curves[report.curves["model"] == name].set_index("n_samples")
+        ends = [*range(steps.length, n_samples, steps.length), n_samples]
+        assert curve.index.tolist() == ends
+        for k, end in enumerate(ends):
+            start = max(k + 1 - steps.n_in_window, 0) * steps.length
+            for column, metric in (("accuracy", metrics.Accuracy), ("log-loss", LogLoss)):
+                of_window = plain.score(metric(), start, end)
+                so_far = plain.score(metric(), 0, end)
+                np.testing.assert_allclose(curve[column][end], of_window, rtol=1e-9)
+                np.testing.assert_allclose(curve[f"cumulative {column}"][end], so_far, rtol=1e-9)
+    row = report.table.loc["forest"]
+    last = report.curves[report.curves["model"] == "forest"].iloc[-1]
+    np.testing.assert_allclose(row["accuracy"], last["cumulative accuracy"])
+    np.testing.assert_allclose(row["log-loss"], last["cumulative log-loss"])
+
+
+@pytest.mark.slow
+def test_confusion_and_reliability_are_those_of_all_predictions():
+    samples = list(labelled(900))
+    report = evaluation.report(samples, {"forest": MODELS["forest"]})
+    plain = Plain(MODELS["forest"], samples)
+    scored = [row for row in plain.rows if row[1] is not None]
+    confusion = report.confusion["forest"]
+    assert {*confusion.index} == {y for y, *_ in plain.rows}
+    for y in confusion.index:
+        for label in confusion.columns:
+            n = sum(row[0] == y and row[1] == label for row in scored)
+            assert (
+                confusion.to_numpy()[confusion.index.get_loc(y), confusion.columns.get_loc(label)]
+                == n
+            )
+    bins = {}
+    for y, label, proba in scored:
+        bins.setdefault(min(int(proba[label] * 20), 19), []).append((proba[label], label == y))
+    expected = [(len(bins[k]), *np.mean(bins[k], axis=0)) for k in sorted(bins)]
+    np.testing.assert_allclose(report.reliability["forest"].to_numpy(), expected)
+    assert report.confusion["majority"].to_numpy().sum() == len(samples) - 1
+
+
+@pytest.mark.slow
+def test_numbers_of_a_regressor_are_those_of_all_predictions():
+    samples = list(numbered(1000))
+    models = {"forest": AMFRegressor(n_estimators=2, seed=1), "tree": tree.HoeffdingTreeRegressor()}
+    report = evaluation.report(samples, models, window=100)
+    steps = Steps(1000, 100)
+    for name, model in models.items():
+        plain = Plain(model, samples)
+        curve = report.curves[report.curves["model"] == name].set_index("n_samples")
+        for k, end in enumerate(curve.index):
+            rows = plain.rows[max(k + 1 - steps.n_in_window, 0) * steps.length : end]
+            residual = np.array([y - said for y, said, _ in rows])
+            so_far = np.array([y - said for y, said, _ in plain.rows[:end]])
+            np.testing.assert_allclose(curve["MAE"][end], abs(residual).mean())
+            np.testing.assert_allclose(curve["RMSE"][end], (residual**2).mean() ** 0.5)
+            np.testing.assert_allclose(curve["cumulative RMSE"][end], (so_far**2).mean() ** 0.5)
+            np.testing.assert_allclose(
+                curve["residual 0.25"][end], np.quantile(residual, 0.25), atol=1e-12
+            )
+            if name == "forest":
+                held = [said.lower <= y <= said.upper for y, _, said in rows]
+                width = [said.upper - said.lower for _, _, said in rows]
+                np.testing.assert_allclose(curve["coverage"][end], np.mean(held))
+                np.testing.assert_allclose(curve["width"][end], np.mean(width))
+            else:
+                assert math.isnan(curve["coverage"][end])
+        for table in (report.points[name], report.latest[name]):
+            for n, y, said, *ends in table.itertuples(index=False, name=None):
+                row = plain.rows[n - 1]
+                assert (y, said) == row[:2]
+                if name == "forest":
+                    assert ends == [row[2].lower, row[2].upper]
+        assert report.latest[name]["sample"].tolist() == list(range(801, 1001))
+        assert len(report.points[name]) == 600
+        assert report.points[name]["sample"].is_monotonic_increasing
+    assert report.points["forest"]["sample"].equals(report.points["tree"]["sample"])
+
+
+@pytest.mark.slow
+def test_what_forests_tell_of_themselves_is_recorded_also_in_pipelines():
+    samples = list(labelled(600, (False, True)))
+    forest = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+    piped = preprocessing.StandardScaler() | forest
+    report = evaluation.report(samples, {"plain": forest, "piped": piped}, window=60)
+    history = evaluation.drift_history(samples, forest.clone(), every=2)
+    depths = evaluation.depth_history(samples, forest.clone(), every=1).mean(axis=1)
+    curve = report.curves[report.curves["model"] == "plain"].set_index("n_samples")
+    np.testing.assert_array_equal(curve["fading_share"], history.curve["fading_share"])
+    np.testing.assert_array_equal(report.relevance["plain"], history.relevance)
+    assert report.relevance["plain"].columns.tolist() == ["u", "v", "w"]
+    # steps of two samples, each measured: windows of sixty
+    for end in (60, 302, 600):
+        np.testing.assert_allclose(curve["depth"][end], depths.loc[end - 59 : end].mean())
+    trained = forest.clone()
+    for x, y in samples:
+        trained.learn_one(x, y)
+    assert curve["n_nodes"][600] == trained.n_nodes
+    assert curve["memory"][600] == trained.memory_usage
+    assert curve["restarts"].sum() == trained.n_drifts_detected()
+    assert report.roles["piped"] == report.roles["plain"] == "adaptive"
+    piped = report.curves[report.curves["model"] == "piped"]
+    assert piped[["n_nodes", "memory", "fading_share", "depth"]].iloc[-1].notna().all()
+    assert "piped" in report.relevance
+
+
+@pytest.mark.slow
+def test_other_models_get_what_they_have():
+    models = {"tree": tree.HoeffdingTreeClassifier(), "arf": forest.ARFClassifier(2, seed=1)}
+    report = evaluation.report(list(labelled(300, (False, True))), models)
+    curves = report.curves.set_index("model")
+    assert curves.loc["tree", "n_nodes"].iloc[-1] >= 1
+    assert curves.loc["arf", "n_nodes"].isna().all()
+    assert curves.loc["arf", "restarts"].notna().all()
+    assert curves.loc["tree", "memory"].notna().sum() == 12
+    assert "fading_share" not in curves
+    assert report.relevance == {}
+
+
+@pytest.mark.slow
+def test_drift_is_found_where_errors_grow():
+    report = evaluation.report("stagger_abrupt", ["amf"], limit=6000, seed=1)
+    assert report.drifts == (5000,)
+    found = report.curve("amf", "drifts")
+    assert found.loc[:5000].sum() == 0
+    assert found.loc[5001:5600].sum() >= 1
+    numbers = [(x, y if n < 2000 else -y) for n, (x, y) in enumerate(numbered(3000))]
+    report = evaluation.report(numbers, [AMFRegressor(n_estimators=2, seed=1)])
+    found = report.curve("AMFRegressor", "drifts")
+    assert found.loc[2001:2400].sum() >= 1
+
+
+@pytest.mark.parametrize("n_samples", [1, 2, 299, 300, 449, 451, 100_000, 1_000_003])
+def test_a_stream_of_any_length_has_about_three_hundred_steps(n_samples):
+    steps = Steps(n_samples)
+    n_steps = math.ceil(n_samples / steps.length)
+    assert n_steps == n_samples if n_samples < 450 else 200 <= n_steps <= 450
+    assert steps.window >= min(500, n_samples / 45)
+
+
+def test_models_that_look_at_no_features_are_always_there_once():
+    samples = list(labelled(60))
+    report = evaluation.report(samples, ["majority", "amf"], seed=1)
+    assert report.table.index.tolist() == ["majority", "amf", "last-class"]
+    assert evaluation.report(samples, seed=1).table.index.tolist() == [
+        "amf",
+        "adaptive",
+        "last-class",
+        "majority",
+    ]
+    numbers = list(numbered(60))
+    assert evaluation.report(numbers, seed=1).table.index.tolist() == [
+        "amf",
+        "adaptive",
+        "last-value",
+        "mean",
+    ]
+    table = evaluation.compare(samples, ["majority", "amf"], seed=1).table
+    pd.testing.assert_frame_equal(
+        table.drop(columns="us_per_sample"),
+        report.table.drop(columns="us_per_sample").loc[["majority", "amf"]],
+    )
+
+
+LABELS = {
+    "one": ("only",),
+    "markup": ("<script>alert(1)</script>", "</script>", "<b>&amp;"),
+    "of many types": (None.__class__, 1, "1"),
+    "numpy": (np.str_("a"), np.str_("b"), np.str_("c")),
+    "dates": (dt.date(2020, 1, 1), dt.date(2020, 1, 2), dt.date(2020, 1, 3)),
+}
+
+
+@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+def test_labels_of_any_kind_are_reported(labels):
+    report = evaluation.report(list(labelled(200, labels)), ["amf"], seed=1)
+    assert report.table["status"].tolist() == ["ok"] * 3
+    assert "<script>alert" not in report.html
+    assert report.confusion["amf"].to_numpy().sum() == 199
+
+
+@pytest.mark.slow
+def test_labels_beyond_a_hundred_are_one():
+    samples = [({"a": n % 150}, f"label {n % 150}") for n in range(600)]
+    report = evaluation.report(samples, ["amf"], seed=1)
+    confusion = report.confusion["amf"]
+    assert confusion.shape == (101, 101)
+    assert repr(confusion.index[-1]) == "others"
+    assert confusion.to_numpy().sum() == 599
+    drawn = json.loads(report.page.parts[-2].figures[0].drawing.to_json())["data"][0]
+    assert drawn["x"][-1] == "others"
+    assert np.sum(drawn["customdata"]) == 599
+
+
+def test_rows_without_a_label_are_skipped(tmp_path):
+    path = tmp_path / "gaps.csv"
+    rows = [f"{n},{'' if n % 5 == 0 else n % 2}" for n in range(200)]
+    path.write_text("a,target\n" + "\n".join(rows) + "\n")
+    report = evaluation.report(path, ["amf"], seed=1)
+    assert report.table["n_samples"].tolist() == [160] * 3
+
+
+def test_what_cannot_be_reported_is_told():
+    with pytest.raises(evaluation.EvaluationError, match="has no samples"):
+        evaluation.report([])
+    with pytest.raises(ValueError, match="window must be"):
+        evaluation.report("Bananas", window=0)
+    with pytest.raises(evaluation.EvaluationError, match="unknown model"):
+        evaluation.report("Bananas", ["nobody"])
+
+
+class Failing(AMFClassifier):
+    def learn_one(self, x, y, *, w=1.0):
+        if self.n_samples > 50:
+            raise ValueError("enough")
+        super().learn_one(x, y, w=w)
+
+
+def test_a_model_that_fails_is_shown_until_then():
+    def impossible():
+        raise ValueError("never")
+
+    models = {"failing": Failing(n_estimators=1, seed=1), "impossible": impossible}
+    report = evaluation.report(list(labelled(90)), models)
+    assert report.table["status"]["failing"] == "sample 52: ValueError: enough"
+    assert report.curves.query("model == 'failing'")["n_samples"].max() == 51
+    assert report.models == ["failing", "last-class", "majority"]
+    assert "sample 52: ValueError: enough" in report.html
+
+
+@pytest.mark.slow
+def test_a_page_has_its_parts():
+    numbers = AdaptiveAMFRegressor(n_estimators=2, seed=1)
+    report = evaluation.report(
+        list(numbered(300)), {"ours": numbers, "line": linear_model.LinearRegression()}
+    )
+    assert [part.title for part in report.page.parts] == [
+        "Results",
+        "Error along the stream",
+        "Drift",
+        "Which features matter",
+        "Intervals",
+        "The last samples",
+        "Residuals",
+        "Size",
+    ]
+    steady = list(labelled(600))[:300]
+    report = evaluation.report(steady, {"ours": AMFClassifier(seed=1)})
+    assert [part.title for part in report.page.parts] == [
+        "Results",
+        "Accuracy along the stream",
+        "Whether probabilities hold",
+        "Which labels are confused",
+        "Size",
+    ]
+    legend = [(entry.name, entry.color, entry.dash) for entry in report.page.legend]
+    assert legend == [
+        ("ours", "#0072b2", "solid"),
+        ("last-class", "var(--ink)", "dash"),
+        ("majority", "var(--ink)", "dot"),
+    ]
+
+
+@pytest.mark.slow
+def test_pages_of_long_streams_and_many_models_are_small():
+    rng = np.random.default_rng(0)
+    features = pd.DataFrame(rng.random((2000, 40))).add_prefix("feature ")
+    labels = (features["feature 0"] + rng.normal(0, 0.1, 2000) > 0.5).astype(str)
+    models = {f"model {k}": dummy.PriorClassifier() for k in range(17)}
+    report = evaluation.report((features, labels), models | {"ours": "adaptive"}, seed=1)
+    assert report.curves["model"].nunique() == 20
+    assert report.relevance["ours"].shape == (286, 40)
+    assert len(report.html) < 6_000_000
+    long = ((features, n % 7 < 3) for n, features in enumerate(itertools.repeat({}, 20_000)))
+    report = evaluation.report(long, {"prior": dummy.PriorClassifier()})
+    assert report.curves.query("model == 'prior'").shape[0] == 299
+    assert len(report.html) < 6_000_000
+
+
+def test_pipelines_of_text_and_transformers_are_reported():
+    from river.feature_extraction import BagOfWords
+
+    words = ["good", "bad", "fine", "poor"]
+    samples = [(f"{words[n % 4]} news {n % 7}", n % 2 == 0) for n in range(120)]
+    model = compose.Pipeline(BagOfWords(), AMFClassifier(absent="zero", seed=1))
+    report = evaluation.report(samples, {"words": model})
+    assert report.table["status"]["words"] == "ok"
+    assert report.curve("words", "depth") is not None

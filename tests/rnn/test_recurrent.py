@@ -1,0 +1,362 @@
+"""The baseline `rnn`: a recurrent network of Keras that remembers, for any stream."""
+
+import copy
+import doctest
+import math
+import os
+import pickle
+import random
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from mixed_streams import LABELS, check_answer, mixed_stream, walk
+from river import checks
+
+from river_amf import baselines, cli, evaluation
+from river_amf.baselines import recurrent
+from river_amf.baselines.preparation import scaled
+from river_amf.baselines.recurrent import RecurrentClassifier
+
+pytestmark = pytest.mark.slow
+
+
+def make(seed=1):
+    return baselines.classifiers(seed)["rnn"]()
+
+
+def shape_of(answers):
+    """Return the labels of the answers, and their probabilities."""
+    return [*map(list, answers)], [p for answer in answers for p in answer.values()]
+
+
+# Memory
+
+
+def echoes(n_samples, lag=1, seed=1):
+    """Yield samples whose label is the color of an earlier one; the rest is noise."""
+    rng = random.Random(seed)
+    colors = ["red"] * lag
+    for _ in range(n_samples):
+        colors.append(rng.choice(["red", "green", "blue"]))
+        yield {"color": colors[-1], "noise": rng.gauss(0.0, 1.0)}, colors[-1 - lag]
+
+
+def alternation(n_samples, seed=1):
+    """Yield samples whose label is the one before, or its opposite: `flip` says which."""
+    rng, label = random.Random(seed), False
+    for _ in range(n_samples):
+        x = {"flip": rng.random() < 0.5, "noise": rng.gauss(0.0, 1.0)}
+        label ^= x["flip"]
+        yield x, label
+
+
+def accuracy(model, samples, last):
+    """Return the share of the last samples that are predicted right before they are learned."""
+    answers = walk(model, samples)[-last:]
+    labels = [y for _, y in samples[-last:]]
+    return np.mean([max(p, key=p.get) == y for p, y in zip(answers, labels, strict=True)])
+
+
+def test_it_beats_all_models_without_memory_where_labels_depend_on_the_sample_before():
+    samples = [*echoes(1200)]
+    comparison = evaluation.compare(samples, ["rnn", *(n for n in NAMES if n != "mlp")], seed=1)
+    accuracies = comparison.table["accuracy"].astype(float)
+    assert accuracies.pop("rnn") > 0.8
+    assert accuracies.max() < 0.45
+    assert accuracy(make(), samples, 300) > 0.95
+
+
+@pytest.mark.parametrize("lag", [2, 4])
+def test_it_hears_more_than_the_last_sample(lag):
+    assert accuracy(make(), [*echoes(3000, lag)], 300) > 0.9
+
+
+def test_it_hears_the_labels_too():
+    assert accuracy(make(), [*alternation(1000)], 300) > 0.95
+
+
+def test_its_memory_has_the_length_that_is_chosen():
+    samples = [*echoes(1000, lag=2)]
+    assert accuracy(scaled() | RecurrentClassifier(length=3, seed=1), samples, 300) > 0.9
+    assert accuracy(scaled() | RecurrentClassifier(length=2, seed=1), samples, 300) < 0.5
+
+
+def test_what_is_only_predicted_leaves_no_trace():
+    samples = [*echoes(60)]
+    model, twin = make(), make()
+    for x, y in samples:
+        for other, _ in samples[:5]:
+            twin.predict_one(other)
+        assert model.predict_proba_one(x) == twin.predict_proba_one(x)
+        model.learn_one(x, y)
+        twin.learn_one(x, y)
+
+
+# Among the baselines
+
+
+NAMES = [name for name in baselines.DESCRIPTIONS if name != "rnn"]
+
+
+def test_it_stands_behind_the_other_network():
+    assert list(baselines.classifiers()) == list(baselines.DESCRIPTIONS)
+    assert ("mlp", "rnn") in pairwise(baselines.DESCRIPTIONS)
+    assert 0 < len(baselines.DESCRIPTIONS["rnn"]) <= 60
+
+
+def test_it_answers_after_six_mails():
+    model = make()
+    for mail, label in baselines.SIX_MAILS:
+        model.learn_one(mail, label)
+    check_answer(model, baselines.QUESTION, {"yes", "no"})
+    for _ in range(20):
+        for mail, label in baselines.SIX_MAILS:
+            model.learn_one(mail, label)
+    answers = walk(model, baselines.SIX_MAILS)
+    assert [max(p, key=p.get) for p in answers] == [label for _, label in baselines.SIX_MAILS]
+
+
+def test_the_command_runs_it(capsys):
+    assert cli.main(["evaluate", "phishing", "--model", "rnn", "--seed", "1"]) == 0
+    assert "GRU" in capsys.readouterr().out
+
+
+PROGRAM = """
+import sys
+{before}
+from river_amf import baselines
+assert not {{"keras", "jax"}} & {{name for name, module in sys.modules.items() if module}}
+{after}
+"""
+
+
+def run(after, before="", **environment):
+    """Run statements before and after the import of the baselines, and return what is said."""
+    inherited = {name: value for name, value in os.environ.items() if name != "KERAS_BACKEND"}
+    command = [sys.executable, "-c", PROGRAM.format(before=before, after=after)]
+    done = subprocess.run(command, capture_output=True, text=True, env=inherited | environment)
+    return done.stdout + done.stderr
+
+
+WITHOUT_KERAS = """
+from river_amf import cli, evaluation
+print("rnn" in baselines.classifiers(), "rnn" in baselines.DESCRIPTIONS)
+try:
+    evaluation.compare([({}, 1)], ["RNN"])
+except ValueError as error:
+    print(error)
+cli.main(["evaluate", "bananas", "--model", "rnn"])
+"""
+NEEDED = 'needs Keras and JAX: pip install "keras>=3.8" "jax>=0.5"'
+
+
+def test_without_keras_it_is_not_there_and_all_say_what_it_needs():
+    listed, of_compare, of_command = run(WITHOUT_KERAS, "sys.modules['keras'] = None").splitlines()
+    assert listed == "False False"
+    assert of_compare == f"model 'RNN' {NEEDED}"
+    assert of_command == f"river-amf: error: argument --model: 'rnn' {NEEDED}"
+
+
+@pytest.mark.parametrize("name", ["keras", "jax"])
+def test_it_needs_keras_and_jax(name, monkeypatch):
+    assert recurrent.is_installed()
+    monkeypatch.setitem(sys.modules, name, None)
+    assert not recurrent.is_installed()
+    with pytest.raises(ImportError, match=f"model 'rnn' {NEEDED}"):
+        RecurrentClassifier()
+
+
+def test_another_backend_of_keras_is_refused(monkeypatch):
+    import keras
+
+    monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
+    with pytest.raises(RuntimeError, match="on JAX, but Keras runs on 'torch' in this"):
+        make()
+
+
+def test_the_user_s_choice_of_a_backend_stays_what_it_is():
+    build = """
+import os
+try:
+    baselines.classifiers()["rnn"]()
+except RuntimeError as error:
+    print(error)
+import keras
+print(keras.backend.backend(), os.environ["KERAS_BACKEND"])
+"""
+    said, chosen = run(build, KERAS_BACKEND="numpy").splitlines()
+    assert "Keras runs on 'numpy'" in said
+    assert chosen == "numpy numpy"
+
+
+# Any input
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_mixed_streams_are_learnt(kind):
+    model, seen = make(), set()
+    for x, y in mixed_stream(400, LABELS[kind]):
+        if seen:
+            check_answer(model, x, seen)
+        else:
+            assert model.predict_proba_one(x) == {}
+        model.learn_one(x, y)
+        seen.add(y)
+    assert seen == set(LABELS[kind])
+
+
+def test_what_has_met_nothing_but_gaps_answers():
+    model = make()
+    for x, y in [({}, "a"), ({"length": None}, "b"), ({"length": math.nan}, 1)]:
+        model.learn_one(x, y)
+    for x in [{}, {"length": 1.0, "color": "red"}, {"color": None}]:
+        check_answer(model, x, {"a", "b", 1})
+
+
+def test_an_infinite_number_or_a_list_as_label_is_refused_and_nothing_learnt():
+    samples = list(mixed_stream(60, LABELS["strings"]))
+    model, twin = make(), make()
+    walk(model, samples[:30])
+    walk(twin, samples[:30])
+    for call in (model.predict_one, lambda x: model.learn_one(x, "no")):
+        with pytest.raises(ValueError, match=r"'length'.* infinite"):
+            call({7: 1, "length": math.inf})
+    with pytest.raises(TypeError, match="unhashable"):
+        model[-1].learn_one({}, ["no"])
+    assert walk(model, samples[30:]) == walk(twin, samples[30:])
+
+
+def test_huge_numbers_do_no_lasting_harm():
+    samples = [*echoes(600)]
+    for number, (x, _) in enumerate(samples):
+        if number % 10 == 0:
+            x["noise"] = 1e300
+    assert accuracy(make(), samples, 200) > 0.9
+
+
+def test_room_for_labels_grows_and_what_was_learnt_is_kept():
+    model, rng = make(), random.Random(1)
+    for n_labels in (8, 12):
+        for _ in range(100 * n_labels):
+            label = rng.randrange(n_labels)
+            model.learn_one({"number": f"n{label}"}, label)
+        answers = [model.predict_proba_one({"number": f"n{label}"}) for label in range(n_labels)]
+        assert {*map(len, answers)} == {n_labels}
+        assert [max(p, key=p.get) for p in answers] == [*range(n_labels)]
+    twin = make()
+    for label in range(8):
+        twin.learn_one({"number": f"n{label}"}, label)
+    before = twin.predict_proba_one({"number": "n3"})
+    twin[-1]._make_room()
+    assert twin.predict_proba_one({"number": "n3"}) == pytest.approx(before, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["length", "n_units"])
+def test_parameters_are_checked(name):
+    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
+        RecurrentClassifier(**{name: 0})
+
+
+# Copies
+
+
+def test_models_of_one_seed_are_the_same_copies_go_on_as_they_would_and_clones_begin_anew():
+    samples = list(mixed_stream(300, LABELS["strings"]))
+    model, twin = make(), make()
+    answers = walk(model, samples[:250])
+    assert walk(twin, samples[:250]) == answers  # they share nothing
+    assert walk(model.clone(), samples[:100]) == answers[:100]
+    assert walk(make(2), samples[:100]) != answers[:100]
+    assert walk(make(None), samples[:100]) != walk(make(None), samples[:100])
+    copies = [twin, copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
+    expected = walk(model, samples[250:])
+    assert all(walk(other, samples[250:]) == expected for other in copies)
+
+
+def test_a_pickle_goes_on_in_another_process(tmp_path):
+    samples = list(mixed_stream(120, LABELS["strings"]))
+    model = make()
+    walk(model, samples[:100])
+    path = tmp_path / "model"
+    path.write_bytes(pickle.dumps((model, samples[100:])))
+    after = f"""
+import pickle
+model, samples = pickle.loads(open({str(path)!r}, "rb").read())
+for x, y in samples:
+    print([*model.predict_proba_one(x).values()])
+    model.learn_one(x, y)
+"""
+    said = [[*map(float, line[1:-1].split(", "))] for line in run(after).splitlines()]
+    assert said == [[*answer.values()] for answer in walk(model, samples[100:])]
+
+
+def test_the_user_s_random_numbers_are_untouched():
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    expected = random.random(), np.random.random()  # noqa: NPY002
+    random.seed(1)
+    np.random.seed(1)  # noqa: NPY002
+    # its network has not been built before
+    walk(scaled() | RecurrentClassifier(1, 5, seed=1), [*echoes(3)])
+    assert (random.random(), np.random.random()) == expected  # noqa: NPY002
+
+
+def test_all_models_of_one_shape_share_what_is_compiled():
+    length, n_units = 3, 32
+    for seed in (1, 2):
+        samples = [({f"feature {n}": 1.0 for n in range(number)}, number) for number in range(8)]
+        model = RecurrentClassifier(length, n_units, seed)
+        walk(model, samples)
+        walk(pickle.loads(pickle.dumps(model)), samples)
+    network = recurrent._network(length, n_units, recurrent._FEWEST_LABELS)
+    # JAX has seen a state as arrays of NumPy, as in a new model, and of its own
+    assert network.learn._cache_size() <= 2
+    assert network.predict._cache_size() <= 2
+
+
+def wide(n_samples, n_features):
+    """Yield samples of so many features, three at a time, the first of which tells the label."""
+    rng = random.Random(1)
+    for _ in range(n_samples):
+        label = rng.random() < 0.5
+        names = [label, *rng.sample(range(2, n_features), 2)]
+        yield dict.fromkeys(map(str, names), 1.0), label
+
+
+def test_features_beyond_the_inputs_share_them():
+    samples = [*wide(1500, 2000)]
+    model = RecurrentClassifier(seed=1)
+    assert accuracy(model, samples, 300) > 0.95
+    assert len(model._inputs) == 256
+    noise = [(x | {f"first {n}": 1.0 for n in range(300)}, y) for x, y in samples[:1]]
+    late = RecurrentClassifier(seed=1)
+    assert accuracy(late, [*noise, *samples], 300) > 0.9  # "0" and "1" are among the later ones
+
+
+# River's checks
+
+
+MODELS = {"baseline": make, "alone": RecurrentClassifier}
+ALL_CHECKS = [
+    pytest.param(new, check, id=f"{name}: {check.__name__} {number}")
+    for name, new in MODELS.items()
+    for number, check in enumerate(checks.yield_checks(new()))
+]
+
+
+@pytest.mark.parametrize(("new", "check"), ALL_CHECKS)
+def test_river_check(new, check):
+    check(new())
+
+
+def test_no_check_is_skipped():
+    assert [name for name, new in MODELS.items() if new()._unit_test_skips()] == []
+
+
+def test_doctests():
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    failed, attempted = doctest.testmod(recurrent, optionflags=flags)
+    assert (failed, attempted > 5) == (0, True)
