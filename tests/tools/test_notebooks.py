@@ -50,6 +50,23 @@ assert comparison.table["log-loss"].idxmin() == "amf"
 assert forest.score(X[4000:], y[4000:]) > 0.88
 """,
     ),
+    "classics": Promise(
+        11,
+        """
+assert gains.loc["attachment=yes", ["gini", "entropy"]].min() > 0.1
+assert (gains["error"].abs() > 1e-12).sum() == 2
+assert splits["by the tree"].to_dict() == {"gini": 800, "entropy": 200, "error": 400}
+assert curves.drop(columns="rnn", errors="ignore").mean().between(0.4, 0.6).all()
+assert set(comparison.table.index) == set(make)
+assert (comparison.table["status"] == "ok").all()
+accuracy = comparison.table["accuracy"]
+blind, ours = ["majority", "last-class", "dummy"], ["amf", "adaptive"]
+assert accuracy[blind].max() < 0.6 < 0.75 < accuracy.drop(blind).min()
+assert accuracy["categorical-nb"] > accuracy["multinomial-nb"] + 0.1
+assert accuracy["hoeffding-gain"] == accuracy["hoeffding-gini"]
+assert accuracy[ours].min() > accuracy.drop([*ours, "rnn"], errors="ignore").max()
+""",
+    ),
     "drift": Promise(
         2,
         """
