@@ -28,8 +28,14 @@ _FINE = 65535  # parts of the view, and of a mass of 1
 _DEEPEST = 20  # the depth from which on all nodes are counted together
 _STRONGEST = 0.75  # opacity of the surface's colors, so that points of the same color stand out
 
-
-_ABOVE = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"}
+_SHARE = {"range": [0, 1.02], "tickformat": ".0%", "fixedrange": True}  # an axis of percentages
+_ABOVE = {
+    "orientation": "h",
+    "x": 0,
+    "y": 1.02,
+    "yanchor": "bottom",
+    "itemsizing": "constant",
+}  # legends
 
 _OF_SURFACE = (
     "Each place has the color of the most probable label there, and is fainter the less probable"
@@ -121,8 +127,6 @@ class Pool:
 
 def playground_page(title: str, text: str, scene: Scene) -> Page:
     """Return the page of a playground."""
-    if len(scene.labels) > MOST_LABELS:
-        raise ValueError(f"there are colors for {MOST_LABELS} labels, not for {len(scene.labels)}")
     controls = "\n".join(
         [
             f"<style>{_file('playground.css')}</style>",
@@ -168,23 +172,40 @@ def paint(proba: NDArray[Any]) -> NDArray[np.uint8]:
 
 def figures(scene: Scene) -> list[Figure]:
     """Return the figures without data, but with all that does not change."""
-    from river_amf.pages.canvas import go, plain  # which need plotly
+    from river_amf.pages.canvas import figure  # which needs plotly
 
-    names = [plain(name) for name in scene.features]
+    return [
+        Figure(_surface(scene), "What the forest predicts", _OF_SURFACE, id="surface"),
+        Figure(figure([], **_plane(scene)), "The cells of its first tree", _OF_CELLS, id="cells"),
+        Figure(_mass(), "Which depth of the trees answers", _OF_MASS, id="mass"),
+        Figure(
+            _accuracy(scene),
+            f"Accuracy of the last {scene.window} predictions",
+            _OF_ACCURACY,
+            id="accuracy",
+        ),
+    ]
+
+
+def _plane(scene: Scene) -> dict[str, Any]:
+    """Return the layout of a figure over both features."""
+    from river_amf.pages.canvas import plain
+
+    names, ends = map(plain, scene.features), scene.view.reshape(2, 2).tolist()
     across, up = (
-        {"title": {"text": name}, "range": ends, "zeroline": False, "showgrid": False}
-        for name, ends in zip(names, scene.view.reshape(2, 2).tolist(), strict=True)
+        {"title": {"text": name}, "range": end, "zeroline": False, "showgrid": False}
+        for name, end in zip(names, ends, strict=True)
     )
-    plane = {
-        "height": 400,
-        "margin": {"t": 46},
-        "uirevision": "kept",  # a view that was zoomed in, from step to step
-        "xaxis": across,
-        "yaxis": up,
-    }
-    percent = {"range": [0, 1.02], "tickformat": ".0%", "fixedrange": True}
-    surface = go.Figure(layout={**plane, "showlegend": True, "legend": _ABOVE})
-    surface.add_heatmap(
+    kept = {"uirevision": "kept"}  # a view that was zoomed in, from step to step
+    return {"height": 400, "margin": {"t": 46}, "xaxis": across, "yaxis": up, **kept}
+
+
+def _surface(scene: Scene) -> Any:
+    """Return the figure of the predictions, with the points of each label."""
+    from river_amf.pages.canvas import go, plain
+
+    drawn = go.Figure(layout={**_plane(scene), "showlegend": True, "legend": _ABOVE})
+    drawn.add_heatmap(
         showscale=False,
         colorscale=_colorscale(len(scene.labels)),
         zmin=0,
@@ -193,72 +214,47 @@ def figures(scene: Scene) -> list[Figure]:
     )
     for label, color in zip(scene.labels, COLORS, strict=False):
         marker = {"color": color, "line": {"color": "#ffffff", "width": 0.6}}
-        surface.add_scatter(
-            mode="markers", name=plain(label), marker=marker, hoverinfo="skip", x=[], y=[]
-        )
-    mass = go.Figure(
-        layout={
-            "height": 300,
-            "bargap": 0.15,
-            "xaxis": {
-                "title": {"text": "splits above the node"},
-                "type": "category",
-                "tickangle": 0,
-                "fixedrange": True,
-            },
-            "yaxis": percent,
-        }
-    )
-    mass.add_bar(
+        drawn.add_scatter(mode="markers", name=plain(label), marker=marker, hoverinfo="skip")
+    return drawn
+
+
+def _mass() -> Any:
+    """Return the figure of the mass at each depth."""
+    from river_amf.pages.canvas import go
+
+    depths = {"type": "category", "tickangle": 0, "fixedrange": True}
+    drawn = go.Figure(layout={"height": 300, "bargap": 0.15, "xaxis": depths, "yaxis": _SHARE})
+    drawn.update_xaxes(title_text="splits above the node")
+    drawn.add_bar(
         x=[*map(str, range(_DEEPEST)), f"{_DEEPEST}+"],
-        y=[],
         marker={"color": "var(--soft)"},
         hovertemplate="%{y:.1%} at depth %{x}<extra></extra>",
     )
-    accuracy = go.Figure(
-        layout={
-            "height": 300,
-            "showlegend": True,
-            "legend": {**_ABOVE, "traceorder": "reversed"},
-            "xaxis": {
-                "title": {"text": "samples"},
-                "range": [0, 1.02 * scene.steps[-1]],
-                "fixedrange": True,
-            },
-            "yaxis": percent,
-        }
-    )
-    accuracy.add_scatter(
+    return drawn
+
+
+def _accuracy(scene: Scene) -> Any:
+    """Return the figure of the accuracy: the drift, both kinds of forest, and the step."""
+    from river_amf.pages.canvas import go
+
+    samples = {"range": [0, 1.02 * scene.steps[-1]], "fixedrange": True}
+    drawn = go.Figure(layout={"height": 300, "xaxis": samples, "yaxis": _SHARE})
+    drawn.update_layout(showlegend=True, legend={**_ABOVE, "traceorder": "reversed"})
+    drawn.update_xaxes(title_text="samples")
+    drawn.add_scatter(
         mode="lines+text",
         line={"color": "var(--soft)", "width": 1, "dash": "dot"},
         text=["drift"],
         textposition="top right",
         textfont={"color": "var(--soft)"},
-        hoverinfo="skip",
-        showlegend=False,
     )
-    hover = "%{y:.1%} after %{x} samples"
     for color, width in (("var(--faint)", 2.0), ("var(--ink)", 2.5)):
-        line = {"color": color, "width": width}
-        accuracy.add_scatter(mode="lines", line=line, hovertemplate=hover)
-    accuracy.add_scatter(
-        mode="markers",
-        marker={"color": "var(--ink)", "size": 11},
-        cliponaxis=False,
-        hoverinfo="skip",
-        showlegend=False,
-    )
-    return [
-        Figure(surface, "What the forest predicts", _OF_SURFACE, id="surface"),
-        Figure(go.Figure(layout=plane), "The cells of its first tree", _OF_CELLS, id="cells"),
-        Figure(mass, "Which depth of the trees answers", _OF_MASS, id="mass"),
-        Figure(
-            accuracy,
-            f"Accuracy of the last {scene.window} predictions",
-            _OF_ACCURACY,
-            id="accuracy",
-        ),
-    ]
+        drawn.add_scatter(mode="lines", line={"color": color, "width": width})
+    drawn.add_scatter(mode="markers", marker={"color": "var(--ink)", "size": 11}, cliponaxis=False)
+    drawn.update_traces(hovertemplate="%{y:.1%} after %{x} samples")
+    for trace in (drawn.data[0], drawn.data[-1]):
+        trace.update(hoverinfo="skip", hovertemplate=None, showlegend=False)
+    return drawn
 
 
 def _colorscale(n_labels: int) -> list[list[Any]]:
@@ -332,16 +328,15 @@ def _packed(scene: Scene) -> str:
 
 def _packed_run(scene: Scene, run: Run, pool: Pool) -> dict[str, Any]:
     """Return where in the pool the arrays of a run begin, with its plain numbers."""
-    points = _fine(run.points - scene.view[[0, 2]], scene.view)
+    left, right, bottom, top = scene.view
+    low, high = np.array([left, bottom]), np.array([right, top])
+    lows, highs = np.repeat(low, 2), np.repeat(high, 2)  # of both ends of a box
     return {
-        "points": pool.add(points),
+        "points": pool.add(_fine(run.points, low, high)),
         "codes": pool.add(run.codes.astype(np.uint8)),
         "start": run.start,
         "surface": [pool.add(paint(each.surface)) for each in run.snapshots],
-        "boxes": [
-            pool.add(_fine((each.boxes - scene.view[[0, 0, 2, 2]]).reshape(-1, 2, 2), scene.view))
-            for each in run.snapshots
-        ],
+        "boxes": [pool.add(_fine(each.boxes, lows, highs)) for each in run.snapshots],
         "paints": [pool.add(paint(each.proba)) for each in run.snapshots],
         "cells": [len(each.boxes) for each in run.snapshots],
         "mass": [pool.add(_by_depth(each.mass)) for each in run.snapshots],
@@ -350,12 +345,11 @@ def _packed_run(scene: Scene, run: Run, pool: Pool) -> dict[str, Any]:
     }
 
 
-def _fine(places: NDArray[np.float64], view: NDArray[np.float64]) -> NDArray[np.uint16]:
-    """Return places, measured from the lower left corner of the view, as fine parts of it."""
-    size = view[[1, 3]] - view[[0, 2]]
-    if places.ndim == 3:  # both ends of each axis
-        size = size[:, None]
-    return np.asarray(np.rint((places / size).clip(0.0, 1.0) * _FINE), "<u2")
+def _fine(
+    places: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.uint16]:
+    """Return places between the ends of the view as fine parts of it."""
+    return np.asarray(np.rint(((places - low) / (high - low)).clip(0.0, 1.0) * _FINE), "<u2")
 
 
 def _by_depth(mass: NDArray[np.float64]) -> NDArray[np.uint16]:

@@ -208,7 +208,7 @@ def playground(
         Number of samples, from 20 to 3000; of a longer stream, the first ones are taken.
     features
         Names of the features for the horizontal and the vertical axis, for streams that have more
-        than two. Samples that lack one of them are left out.
+        than two. Samples that lack one of them, or their label, are left out.
     n_steps
         Number of positions of the slider, from 2 to 100. They are closer together at first and
         after a drift.

@@ -96,11 +96,11 @@ def read_samples(
     rows = [
         (_numbers(x, chosen), y)
         for x, y in pairs
-        if not any(is_missing(x.get(name)) for name in chosen)
+        if not any(is_missing(value) for value in (y, *map(x.get, chosen)))
     ]
     if len(rows) < LEAST_SAMPLES:
         raise EvaluationError(
-            f"a playground needs at least {LEAST_SAMPLES} samples with both features, "
+            f"a playground needs at least {LEAST_SAMPLES} samples with both features and a label, "
             f"{read.name} has {len(rows)}"
         )
     labels = _in_order(y for _, y in rows)

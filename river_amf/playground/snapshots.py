@@ -44,7 +44,7 @@ class Variant(NamedTuple):
 
 
 @dataclass
-class Recorder:
+class Learner:
     """A forest that learns samples, and what it has got right."""
 
     forest: AMFClassifier
@@ -82,9 +82,9 @@ class Recorder:
         sides = np.meshgrid(
             np.linspace(left, right, self.resolution), np.linspace(bottom, top, self.resolution)
         )
-        return pd.DataFrame(
-            {name: side.ravel() for name, side in zip(self.samples.features, sides, strict=True)}
-        )
+        names = np.array([*self.samples.features, None], object)[:-1]  # tuples stay names
+        columns = pd.Index(names, tupleize_cols=False)
+        return pd.DataFrame(np.column_stack([side.ravel() for side in sides]), columns=columns)
 
     def _in_order(self, proba: NDArray[np.float64]) -> NDArray[np.float32]:
         """Return probabilities in the order of all labels, from that in which they were met."""
@@ -118,7 +118,7 @@ def run_all(
     runs = {}
     for kind, n_trees, aggregation in itertools.product(_CLASSES, N_TREES, (WITH, WITHOUT)):
         forest = Variant(kind, n_trees, aggregation, NO_DRIFT).forest(seed)
-        before = Recorder(forest, samples, resolution)
+        before = Learner(forest, samples, resolution)
         early = [*before.learn([*samples.rows()][:middle], steps)]
         for drift in samples.drifts():  # all of them go on from what was learned before
             drifted = samples.after(drift)

@@ -275,6 +275,28 @@ def test_two_features_are_chosen_from_a_file(tmp_path):
         assert [y for _, y in samples.rows()] == expected["kind"].tolist()
 
 
+def test_samples_without_a_label_are_left_out():
+    pairs = [({("a", 1): k % 7, ("a", 2): k % 5}, [True, False, None][k % 3]) for k in range(40)]
+    drawn = plot.playground(pairs, **{**SMALL, "n_steps": 2, "resolution": 3})
+    assert len(drawn.samples.codes) == sum(y is not None for _, y in pairs)
+    assert drawn.samples.labels == [False, True]
+    assert drawn.samples.features == (("a", 1), ("a", 2))
+    model = AMFClassifier(10, seed=SMALL["seed"])
+    for x, y in drawn.samples.rows():
+        model.learn_one(x, y)
+    left, _, bottom, _ = drawn.samples.view
+    corner = drawn.runs["plain", 10, "with", "none"].snapshots[-1].surface[0, 0, 1]
+    proba = model.predict_proba_one({("a", 1): left, ("a", 2): bottom})
+    assert corner == pytest.approx(proba[True], abs=1e-6)
+
+
+@pytest.mark.slow
+def test_a_page_of_the_usual_size_is_below_seven_megabytes(tmp_path):
+    path = tmp_path / "spiral.html"
+    plot.playground("spiral", seed=1).save(path)
+    assert 4e6 < path.stat().st_size < 7e6
+
+
 @pytest.mark.parametrize(
     ("samples", "options", "message"),
     [
@@ -287,7 +309,11 @@ def test_two_features_are_chosen_from_a_file(tmp_path):
         (table(), {"features": ["a", "a"]}, "two different names"),
         (table(), {"features": ["a"]}, "two different names"),
         (table(), {"features": ["a", "b", "c"]}, "two different names"),
-        (table(19)[["a", "b", "kind"]], {}, "at least 20 samples with both features, .* has 19"),
+        (
+            table(19)[["a", "b", "kind"]],
+            {},
+            "at least 20 samples with both features and a label, .* has 19",
+        ),
         (table()[["a", "b", "word"]], {}, "2 to 6 labels, .* has 1"),
         (table().assign(y=range(60))[["a", "b", "y"]], {}, "2 to 6 labels, .* has 60"),
         (table()[["a", "b", "kind"]][:0], {}, "no samples"),
