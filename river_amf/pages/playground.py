@@ -172,11 +172,13 @@ def paint(proba: NDArray[Any]) -> NDArray[np.uint8]:
 
 def figures(scene: Scene) -> list[Figure]:
     """Return the figures without data, but with all that does not change."""
-    from river_amf.pages.canvas import figure  # which needs plotly
+    from river_amf.pages.canvas import go  # which needs plotly
 
     return [
         Figure(_surface(scene), "What the forest predicts", _OF_SURFACE, id="surface"),
-        Figure(figure([], **_plane(scene)), "The cells of its first tree", _OF_CELLS, id="cells"),
+        Figure(
+            go.Figure(layout=_plane(scene)), "The cells of its first tree", _OF_CELLS, id="cells"
+        ),
         Figure(_mass(), "Which depth of the trees answers", _OF_MASS, id="mass"),
         Figure(
             _accuracy(scene),
