@@ -121,6 +121,8 @@ def pytest_configure(config):
 
 def pytest_ignore_collect(collection_path, config):
     """Import nothing of a heavy extra that is not to be tested, or that is not installed."""
+    if collection_path.name == "conftest.py":
+        return True  # doctests of modules cannot be of two files of one name, and here are none
     for extra in HEAVY:
         if extra.holds(collection_path):
             return None if extra.is_installed and is_named(config, extra.name) else True

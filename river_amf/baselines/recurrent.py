@@ -32,7 +32,10 @@ Arrays = list[Any]
 
 def is_installed() -> bool:
     """Tell whether Keras and JAX can be imported, without doing so."""
-    found = map(importlib.util.find_spec, ("keras", "jax"))
+    try:
+        found = [importlib.util.find_spec(name) for name in ("keras", "jax")]
+    except ValueError:  # something else has been put in the place of one of them
+        return False
     return all(spec is not None and spec.origin is not None for spec in found)
 
 
@@ -194,6 +197,12 @@ class RecurrentClassifier(base.Classifier):
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_state": [np.asarray(array) for array in self._state]}
+
+    def __sizeof__(self) -> int:
+        # River adds up what objects say of themselves, and arrays of JAX do not say how large they
+        # are; those of NumPy it knows.
+        of_jax = [int(array.nbytes) for array in self._state if not isinstance(array, np.ndarray)]
+        return super().__sizeof__() + sum(of_jax)
 
     @property
     def _multiclass(self) -> bool:

@@ -46,7 +46,8 @@ class Steps:
         self.length = max(round(n_samples / N_STEPS), 1)
         if window is None:
             window = min(_WINDOW, max(_MOST_STEPS * self.length, _LEAST_WINDOW))
-        self.n_in_window = math.ceil(window / self.length)
+        window = min(window, n_samples)
+        self.n_in_window = max(math.ceil(window / self.length), 1)
 
     @property
     def window(self) -> int:

@@ -40,8 +40,8 @@ def curves(
 ) -> Figure | None:
     """Return the curves of a column, a line for each model, or None if no model has it.
 
-    `level` is a line across, and `is_bounded` draws no further up than models need that look at
-    features: the loss of others may be of another order.
+    `level` is a line across. With `is_bounded` a curve far above those of models that look at
+    features is left out of sight: the loss of the last label is of another order.
     """
     found = {name: records.curve(name, column) for name in styles}
     lines = {name: curve for name, curve in found.items() if curve is not None}
@@ -79,13 +79,14 @@ def _line(name: str, curve: pd.Series, style: Style, digits: str) -> Any:
 
 
 def _bounds(records: Records, lines: Mapping[str, pd.Series]) -> dict[str, Any]:
-    """Return the range of an axis in which the curves of models that look at features lie."""
-    judged = [curve for name, curve in lines.items() if name not in records.floors]
-    tops = [np.quantile(curve.iloc[len(curve) // 20 :], 0.99) for curve in judged or lines.values()]
-    top = float(max(tops))
-    highest = max(float(curve.max()) for curve in lines.values())
-    is_far = highest > _FAR * top > 0.0
-    return {"range": [0.0, _MARGIN * top]} if is_far else {"rangemode": "tozero"}
+    """Return the range of an axis, without curves that are far above those that matter."""
+    tops = {name: float(np.quantile(c.iloc[len(c) // 20 :], 0.99)) for name, c in lines.items()}
+    judged = [top for name, top in tops.items() if name not in records.floors]
+    limit = _FAR * max(judged or tops.values())
+    near = [top for top in tops.values() if top <= limit]
+    if len(near) == len(tops) or max(near) <= 0.0:
+        return {"rangemode": "tozero"}
+    return {"range": [0.0, _MARGIN * max(near)]}
 
 
 def _marks(records: Records, level: float | None = None) -> list[dict[str, Any]]:

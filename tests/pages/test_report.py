@@ -228,6 +228,8 @@ def test_a_stream_of_any_length_has_about_three_hundred_steps(n_samples):
     n_steps = math.ceil(n_samples / steps.length)
     assert n_steps == n_samples if n_samples < 450 else 200 <= n_steps <= 450
     assert steps.window >= min(500, n_samples / 45)
+    whole = Steps(n_samples, window=10**9)
+    assert n_samples <= whole.window < n_samples + whole.length
 
 
 def test_models_that_look_at_no_features_are_always_there_once():

@@ -8,6 +8,7 @@ import pickle
 import random
 import subprocess
 import sys
+import types
 from itertools import pairwise
 
 import numpy as np
@@ -167,6 +168,8 @@ def test_it_needs_keras_and_jax(name, monkeypatch):
     assert not recurrent.is_installed()
     with pytest.raises(ImportError, match=f"model 'rnn' {NEEDED}"):
         RecurrentClassifier()
+    monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    assert not recurrent.is_installed()
 
 
 def test_another_backend_of_keras_is_refused(monkeypatch):
@@ -334,6 +337,14 @@ def test_features_beyond_the_inputs_share_them():
     noise = [(x | {f"first {n}": 1.0 for n in range(300)}, y) for x, y in samples[:1]]
     late = RecurrentClassifier(seed=1)
     assert accuracy(late, [*noise, *samples], 300) > 0.9  # "0" and "1" are among the later ones
+
+
+def test_its_weights_count_as_memory():
+    model = make()
+    before = model._raw_memory_usage
+    walk(model, [*echoes(3)])
+    n_weights = (256 + 8) * 96 + 32 * 96 + 2 * 96 + (32 + 1) * 8
+    assert model._raw_memory_usage - before > 3 * 4 * n_weights  # float32; Adam has two of each
 
 
 # River's checks
