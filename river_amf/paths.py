@@ -109,14 +109,14 @@ def predict(arena: state.Arena, tree: int, values: Array) -> NDArray[np.float64]
     trace = _trace(arena, tree, values)
     if not len(trace):
         return np.full(n_classes, 1.0 / n_classes)
-    proba: NDArray[np.float64] = trace["mass"] @ _own_predictions(arena, tree, trace["node"])
+    proba: NDArray[np.float64] = trace["mass"] @ own_predictions(arena, tree, trace["node"])
     return proba
 
 
 def _of_labels(arena: state.Arena, tree: int, numbers: Array) -> list[Counts]:
     """Return what nodes of a classifier keep and predict."""
     counts = arena.counts[tree, numbers, : int(arena.settings["n_classes"][0])]
-    return [*map(Counts, counts, _own_predictions(arena, tree, numbers))]
+    return [*map(Counts, counts, own_predictions(arena, tree, numbers))]
 
 
 def _of_targets(arena: state.Arena, tree: int, numbers: Array) -> list[Moments]:
@@ -154,7 +154,7 @@ def _trace(arena: state.Arena, tree: int, values: Array) -> Array:
     return steps[: kernels.trace_sample(arena.address, tree, *addresses)]
 
 
-def _own_predictions(arena: state.Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
+def own_predictions(arena: state.Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
     """Return the predictions of the nodes themselves, of shape (n_nodes, n_classes)."""
     settings = arena.settings[0]
     n_classes = int(settings["n_classes"])

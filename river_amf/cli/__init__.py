@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 import river_amf
 from river_amf import _startup, evaluation
-from river_amf.cli import compare, evaluate, inspect, warm_up
+from river_amf.cli import compare, evaluate, inspect, playground, warm_up
 from river_amf.cli.options import say_interrupted
 from river_amf.evaluation import DriftStream, EvaluationError
 from river_amf.evaluation.errors import described, text_of
@@ -159,6 +159,13 @@ def _make_parser() -> _Parser:
     )
     of_inspect.set_defaults(run=inspect.run)
     inspect.add_arguments(of_inspect)
+    of_playground = commands.add_parser(
+        "playground",
+        help="write a page on which a forest learns two features, step by step",
+        description=playground.DESCRIPTION,
+    )
+    of_playground.set_defaults(run=playground.run)
+    playground.add_arguments(of_playground)
     of_warm_up = commands.add_parser(
         "warm-up", help="compile all kernels beforehand", description=warm_up.DESCRIPTION
     )

@@ -59,6 +59,26 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="columns of numbers to treat as categories; text columns always are",
     )
+    add_file_arguments(parser)
+    add("--seed", type=at_least(0, None), metavar="N", help="seed for reproducible results")
+    add("--limit", type=at_least(1), metavar="N", help="use only the first N samples")
+    add(
+        "--metrics",
+        type=names,
+        default=[],
+        metavar="A,B",
+        help="additional river metrics for the task, such as MacroF1,CohenKappa or MAPE,SMAPE",
+    )
+    add(
+        "--positive",
+        metavar="LABEL",
+        help="label that counts as True for binary metrics such as F1,ROCAUC (default: True or 1)",
+    )
+
+
+def add_file_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say how to read a file."""
+    add = parser.add_argument
     add(
         "--missing",
         type=names,
@@ -78,20 +98,6 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         "--no-header",
         action="store_true",
         help="the first row is a sample, and the columns are named 0, 1, 2 and so on",
-    )
-    add("--seed", type=at_least(0, None), metavar="N", help="seed for reproducible results")
-    add("--limit", type=at_least(1), metavar="N", help="use only the first N samples")
-    add(
-        "--metrics",
-        type=names,
-        default=[],
-        metavar="A,B",
-        help="additional river metrics for the task, such as MacroF1,CohenKappa or MAPE,SMAPE",
-    )
-    add(
-        "--positive",
-        metavar="LABEL",
-        help="label that counts as True for binary metrics such as F1,ROCAUC (default: True or 1)",
     )
 
 

@@ -1,8 +1,10 @@
-"""Plots with matplotlib 3.8 or later.
+"""Plots with matplotlib 3.8 or later, and a page.
 
-Every function draws on the axes it is given, or on those of a new figure, and returns the axes.
+Every function draws on the axes it is given, or on those of a new figure, and returns the axes; but
+`playground` returns a page with a slider, which takes plotly.
 """
 
+from river_amf.playground import playground
 from river_amf.plot.histories import drift, fading_share, relevance, weighted_depth
 from river_amf.plot.importances import importance, importance_history
 from river_amf.plot.intervals import intervals
@@ -21,6 +23,7 @@ __all__ = [
     "importance_history",
     "intervals",
     "learning_curves",
+    "playground",
     "regression_surface",
     "relevance",
     "tree",
