@@ -111,7 +111,13 @@ def read_samples(
         )
     places = {label: code for code, label in enumerate(labels)}
     points = np.array([point for point, _ in rows])
-    return Samples(read.name, chosen, labels, points, np.array([places[y] for _, y in rows]))
+    samples = Samples(read.name, chosen, labels, points, np.array([places[y] for _, y in rows]))
+    with np.errstate(over="ignore"):
+        is_drawable = np.isfinite(samples.view).reshape(2, 2).all(axis=1)
+    for feature, is_good in zip(chosen, is_drawable.tolist(), strict=True):
+        if not is_good:
+            raise EvaluationError(f"the range of feature {shown(feature)} is too large to draw")
+    return samples
 
 
 def check_name(source: Any) -> None:

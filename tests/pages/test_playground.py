@@ -297,6 +297,11 @@ def test_a_page_of_the_usual_size_is_below_seven_megabytes(tmp_path):
     assert 4e6 < path.stat().st_size < 7e6
 
 
+def far():
+    """Return samples that no axis holds."""
+    return [({"a": n, "b": 1e308 * (-1) ** n}, n % 2) for n in range(30)]
+
+
 @pytest.mark.parametrize(
     ("samples", "options", "message"),
     [
@@ -304,6 +309,7 @@ def test_a_page_of_the_usual_size_is_below_seven_megabytes(tmp_path):
         ("moons", {"features": ["x", "y"]}, "features can only be chosen for a stream, not for m"),
         (table()[["a", "kind"]], {}, r"needs two features, .* has \['a'\]"),
         (table()[["a", "b", "c", "kind"]], {}, r"3 features; choose two of \['a', 'b', 'c'\]"),
+        (far(), {}, "the range of feature 'b' is too large to draw"),
         (table(), {"features": ["a", "word"]}, "'word' must be numeric, but has the value 'red'"),
         (table(), {"features": ["a", "d"]}, "'d' is not one of"),
         (table(), {"features": ["a", "a"]}, "two different names"),
