@@ -9,7 +9,7 @@
   all rows in turn with the others, each in new processes, and a ratio is the median over the runs.
   "Ray" is the share of the time with two workers, one block at a time, in which neither the hub nor
   the slower worker is busy.
-- `sweeps`: the same two workers by the number of trees and the size of blocks.
+- `sweeps`: the same of `AMFClassifier`, by the number of trees and the size of blocks.
 - `kills`: ten times, at random moments, a worker is killed, and the gathered model is compared with
   that of one process.
 """
@@ -318,11 +318,9 @@ def main(argv: list[str] | None = None) -> int:
         print(HEAD)
         for name in (each for each in STREAMS_OF[part] if each in there):
             frame = frame_of(name, arguments.data, arguments.rows)
-            for forest in FORESTS:
-                if part == "figures":
-                    row(forest, N_TREES, name, frame, BLOCK, arguments.repeats)
-                    continue
-                for n_trees, size in SWEEPS:
+            sizes = {"figures": ((N_TREES, BLOCK),), "sweeps": SWEEPS}[part]
+            for forest in FORESTS if part == "figures" else ("AMFClassifier",):
+                for n_trees, size in sizes:
                     row(forest, n_trees, name, frame, size, arguments.repeats)
         print(flush=True)
     return command.verdict(missed)
