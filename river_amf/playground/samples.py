@@ -113,9 +113,9 @@ def read_samples(
     points = np.array([point for point, _ in rows])
     samples = Samples(read.name, chosen, labels, points, np.array([places[y] for _, y in rows]))
     with np.errstate(over="ignore"):
-        is_drawable = np.isfinite(samples.view).reshape(2, 2).all(axis=1)
-    for feature, is_good in zip(chosen, is_drawable.tolist(), strict=True):
-        if not is_good:
+        ends = samples.view.reshape(2, 2)
+    for feature, own in zip(chosen, ends, strict=True):
+        if not np.isfinite(own).all():
             raise EvaluationError(f"the range of feature {shown(feature)} is too large to draw")
     return samples
 
