@@ -510,7 +510,7 @@ def is_whole(process):
 
 @pytest.mark.slow
 def test_the_window_changes_its_size_and_ctrl_c_leaves_a_sane_terminal(on_terminal, long_stream):
-    process = on_terminal("evaluate", long_stream, "--model", "dummy", "--live")
+    process = on_terminal("evaluate", long_stream, "--model", "adaptive", "--live")
     process.read(shows("a second", "accuracy along the stream"))
     assert process.screen.display[0].startswith("long.csv   ")
     for columns, lines in [(40, 12), (120, 40), (30, 8)]:
@@ -532,7 +532,7 @@ def test_the_window_changes_its_size_and_ctrl_c_leaves_a_sane_terminal(on_termin
 
 @pytest.mark.slow
 def test_a_process_that_is_ended_leaves_the_terminal(on_terminal, long_stream):
-    process = on_terminal("evaluate", long_stream, "--model", "dummy", "--live")
+    process = on_terminal("evaluate", long_stream, "--model", "adaptive", "--live")
     process.read(shows("a second"))
     process.process.terminate()
     process.read(lambda process: process.process.poll() is not None)
