@@ -54,7 +54,12 @@ def hover(visit, figure, x=0.5, y=0.5):
     visit.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=3)
     label = visit.page.locator(f"#{figure} .hoverlayer text").first
     label.wait_for(state="attached")
-    return " ".join(visit.page.locator(f"#{figure} .hoverlayer text").all_text_contents())
+    told, before = "", None
+    while told != before:  # at first, labels of places on the way
+        before = told
+        visit.page.wait_for_timeout(200)
+        told = " ".join(visit.page.locator(f"#{figure} .hoverlayer text").all_text_contents())
+    return told
 
 
 @pytest.mark.parametrize(("width", "is_dark"), [(400, True), (1600, False)])
@@ -123,9 +128,12 @@ def test_hovering_tells_the_numbers(open_page, labels, numbers):
     for name, curve in values.items():
         middle = {f"{value:.4f}" for value in curve.loc[2800:3200]}
         assert middle & {*found}, name
-    assert "color" in hover(visit, "relevance-adaptive", x=0.3, y=0.9) + hover(
-        visit, "relevance-adaptive", x=0.3, y=0.1
-    )
+    ranked = report.relevance["adaptive"].mean().sort_values(ascending=False)
+    for name, y in zip(ranked.index, (0.15, 0.5, 0.85), strict=True):  # the highest on top
+        told = hover(visit, "relevance-adaptive", x=0.3, y=y)
+        curve = report.relevance["adaptive"].loc[1500:2100, name]
+        number = re.fullmatch(rf"{name}after \d+: (0(?:\.\d+)?)", told)[1]
+        assert number in {f"{value:.3f}" for value in curve}
     visit = open_page(numbers[0], width=400)
     assert re.search(r"linear : \d\.\d+|\d\.\d+", hover(visit, "MAE"))
 
