@@ -17,8 +17,8 @@ MADE = {
 }
 
 
-@pytest.fixture(params=MADE)
-def model(request):
+@pytest.fixture(scope="module", params=MADE)
+def model(request, one_ray):
     with MADE[request.param]() as model:
         model.learn_many(X, Y)
         model.predict_many(X)
@@ -28,21 +28,6 @@ def model(request):
 
 def team_of(model):
     return model._engine._team if isinstance(model, DistributedForest) else model._team
-
-
-@pytest.mark.parametrize("fails", ["tell", "result"])
-def test_a_block_that_is_lost_ends_it(model, fails, monkeypatch):
-    def fail(*_, **__):
-        raise MemoryError("too little")
-
-    monkeypatch.setattr(team_of(model).workers[0], fails, fail)
-    with pytest.raises(MemoryError, match="too little"):
-        for _ in range(4):  # blocks are learned while others wait
-            model.learn_many(X, Y)
-    monkeypatch.undo()
-    for call in (lambda: model.learn_many(X, Y), lambda: model.predict_many(X)):
-        with pytest.raises(RuntimeError, match=r"is of no use any more; .*: too little"):
-            call()
 
 
 def test_a_question_that_fails_changes_nothing(model, monkeypatch):
@@ -65,3 +50,25 @@ def test_parameters_that_workers_have_are_read_only(model):
         with pytest.raises(AttributeError, match=f"{name} is read-only"):
             setattr(model, name, 3)
         assert getattr(model, name) == before
+
+
+@pytest.mark.parametrize(
+    ("kind", "fails"),
+    [("forest", "tell"), ("forest", "result"), ("partitions", "tell"), ("keys", "result")],
+)
+def test_a_block_that_is_lost_ends_it(kind, fails, monkeypatch):
+    model = MADE[kind]()
+    model.predict_many(X)  # workers start
+
+    def fail(*_, **__):
+        raise MemoryError("too little")
+
+    monkeypatch.setattr(team_of(model).workers[0], fails, fail)
+    with pytest.raises(MemoryError, match="too little"):
+        for _ in range(4):  # blocks are learned while others wait
+            model.learn_many(X, Y)
+    monkeypatch.undo()
+    for call in (lambda: model.learn_many(X, Y), lambda: model.predict_many(X)):
+        with pytest.raises(RuntimeError, match=r"is of no use any more; .*: too little"):
+            call()
+    model.close()
