@@ -3,23 +3,30 @@
 `AMFClassifier` is the forest of the paper, and `AMFRegressor` the same forest for numbers, with
 prediction intervals. `AdaptiveAMFClassifier` and `AdaptiveAMFRegressor` are the same with defaults
 for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a baseline. `save`
-and `load` write models to files and read them back, `inspection` shows the inside of a forest as
-tables, `warm_up` compiles everything beforehand, and a `PackedSample` waits for its label or target
-in little memory. `MismatchWarning` is the warning that forests give of values of the wrong kind.
+and `load` write models to files and read them back, and `warm_up` compiles everything beforehand.
+`MismatchWarning` is the warning that forests give of values of the wrong kind.
+
+Submodules are loaded when they are first asked for: `inspection` shows the inside of a forest as
+tables, `evaluation`, `baselines` and `plot` compare models, `sklearn` has the estimators for
+scikit-learn, and `keyed` and `ray` are about many models and many machines.
 """
 
 from river_amf import _startup as _startup  # isort: skip  # before the imports that take long
-import logging
+import importlib as _importlib
+import logging as _logging
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
-from river_amf import inspection
 from river_amf._version import __version__
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
+from river_amf.inputs.mismatch import MismatchWarning
 from river_amf.kernels import warm_up
-from river_amf.mismatch import MismatchWarning
 from river_amf.persistence import load, save
 from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
-from river_amf.waiting import PackedSample
+
+if _TYPE_CHECKING:
+    from river_amf import inspection
 
 __all__ = [
     "AMFClassifier",
@@ -28,13 +35,25 @@ __all__ = [
     "AdaptiveAMFRegressor",
     "MismatchWarning",
     "OnlineDummyClassifier",
-    "PackedSample",
     "__version__",
     "inspection",
     "load",
     "save",
     "warm_up",
 ]
+_SUBMODULES = ("baselines", "evaluation", "inspection", "keyed", "plot", "ray", "sklearn")
 
 # Silent unless the program sets logging up.
-logging.getLogger(__name__).addHandler(logging.NullHandler())
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())
+
+
+def __getattr__(name: str) -> _Any:
+    """Load a submodule when it is first asked for."""
+    if name in _SUBMODULES:
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the public names and submodules."""
+    return sorted({*__all__, *_SUBMODULES})

@@ -1,4 +1,4 @@
-"""What the command does before its imports, which take a second in which much can go wrong.
+"""Prepare the command before its imports, which take a second in which much can go wrong.
 
 `river_amf/__init__.py` imports this module before all others. It changes nothing unless the process
 is the command itself, `river-amf` or `python -m river_amf`.
@@ -41,17 +41,17 @@ def prepare() -> None:
             reconfigure(errors="backslashreplace")
     sys.stderr = _Unfailing(sys.stderr)
     if not sys.flags.dev_mode:  # python -X dev -m river_amf shows tracebacks
-        sys.excepthook = _say
+        sys.excepthook = _print_uncaught
         sys.unraisablehook = _ignore
 
 
 def exit_at_once(signal_number: int, frame: object) -> NoReturn:
     """Handle Ctrl-C where an exception could end in a traceback, or in nothing."""
-    tell("interrupted")
+    print_line("interrupted")
     os._exit(INTERRUPTED)
 
 
-def tell(text: str) -> None:
+def print_line(text: str) -> None:
     """Print a line on stderr, if there is anybody to read it."""
     try:
         print(text, file=sys.stderr, flush=True)
@@ -93,16 +93,18 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
-def _say(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+def _print_uncaught(
+    kind: type[BaseException], error: BaseException, traceback: TracebackType | None
+) -> None:
     """Print an error that nobody has caught, such as a failed import, in one line."""
     text = " ".join(f"{kind.__name__}: {error}".split()).removesuffix(":")
-    tell(f"river-amf: error: {text}")
+    print_line(f"river-amf: error: {text}")
 
 
 def _ignore(unraisable: Any) -> None:
     """Keep quiet about errors that no code can catch, but not about Ctrl-C."""
     if unraisable.exc_type is KeyboardInterrupt:
-        tell("")  # the end of the line that a progress bar may be on
+        print_line("")  # the end of the line that a progress bar may be on
         exit_at_once(signal.SIGINT, None)
 
 

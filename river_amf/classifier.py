@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 
-from river_amf import explanation, frames, paths
-from river_amf.engine import BlockAnswers, Engine
+from river_amf.engine.forest_engine import BlockAnswers, Engine
+from river_amf.explain import label_text, paths
 from river_amf.forest import Forest
-from river_amf.layout import CLASSIFICATION
-from river_amf.parameters import (
-    LEAST_DIRICHLET,
-    MOST_CLASSES,
-    MOST_TREES,
-    Check,
-    cores,
-    flag,
-    integer,
-    one_of,
-    positive,
-)
-from river_amf.settings import check_together
+from river_amf.inputs import frames
+from river_amf.parameters import adaptive
+from river_amf.state.layout import CLASSIFICATION
 
 
 class AMFClassifier(Forest, base.MiniBatchClassifier):
@@ -44,7 +33,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     such as members of a `StrEnum`, count as what they hold.
 
     For text as a bag of words use `AdaptiveAMFClassifier(absent="zero")`: an absent word is not
-    unknown, it is 0, and a linear model hears all words of which the trees see the best.
+    unknown, it is 0, and a linear model uses all words, of which the trees see the best.
 
     Parameters
     ----------
@@ -64,14 +53,13 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         distribution of the trees is the same, but they need far fewer nodes.
     max_nodes
         Maximum number of nodes per tree. Once a tree has reached it, no cell is split any more, but
-        the existing nodes keep learning. `None` means no limit.
+        the existing nodes keep learning. A node takes 64 bytes, 8 for each label, 16 for each
+        feature, and with fading 16 and another 8 for each label. `None` means no limit.
     seed
         Seed of the random numbers, for reproducible results.
     n_classes
         Number of classes that the prior counts from the start; any further label raises
         `ValueError`. With `None`, the prior counts the classes seen so far.
-    loss
-        Loss that the aggregation weights are based on. Only `"log"` is available.
     split_prior
         Prior probability b that a node is split, in (0, 1). The paper uses 0.5; values of 0.8 to
         0.9 often lower the log-loss.
@@ -79,22 +67,14 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Maximum number of categories that the forest remembers of each feature. When one more
         arrives, the rarer half is forgotten (in a tie, those that came first), and the rest predict
         as before. A forgotten category that returns counts as new. `None` means no limit.
-    max_bytes
-        Maximum of `memory_usage`, in bytes. Besides `max_nodes`, it limits the nodes per tree, the
-        samples that pure cells keep, and the categories of each feature, to one per 4096 bytes (but
-        at least 16); with `absent="zero"` words take up to a quarter of it. When new features,
-        labels or categories leave less room, trees lose the nodes with the fewest samples. The
-        results are the same for single samples and blocks. The limit is exceeded only if trees of a
-        single node and the linear models, with all these features, labels and categories, need
-        more; if not even an empty forest fits, `ValueError` is raised. `None` means no limit.
     absent
         What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
         as bags of words. With `"zero"`, an absent number is 0, and a 0 is the same as an absent
         one; None and NaN are missing; an absent category is missing too. A sample takes time by the
         features that it has. Each numeric feature is a word in a vocabulary. The trees see it once
-        it tells of the label, or is in half of the samples: it gets a column, for ever, while there
-        are fewer than `max_columns`. With `linear`, a logistic regression hears all words. Blocks
-        are learned and predicted row by row, without threads.
+        it tells of the label, or is in half of the samples: it gets a permanent column while there
+        are fewer than `max_columns`. With `linear`, a logistic regression uses all words.
+        Blocks are learned and predicted row by row, without threads.
     max_columns
         Maximum number of features that the trees see with `absent="zero"`; time and memory grow
         with it. A word gets a column after a sample with which it has been in at least 5, and
@@ -127,12 +107,18 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         probabilities: a logarithmic opinion pool[^5], whose weights for trees and labels follow the
         gradient of the log-loss, one step per sample.
     linear
-        Linear models that a learned vote hears beside the trees, each with a weight of its own.
+        Linear models that a learned vote combines with the trees, each with a weight of its own.
         `"logistic"` is a logistic regression on the standardised features and the categories[^6].
         `"cosines"` adds two on 100 random cosines of the features each[^7], one of them compared
         with the recent past. With `absent="zero"`, a logistic regression on all words joins them.
         `"auto"` means `"cosines"` with `vote="learned"` (but `"logistic"` with `absent="zero"`, as
         cosines tell nothing of words), else `None`: none.
+    max_pending
+        Maximum number of predictions that wait for their labels, at most 16 MB of them; the oldest
+        go first. A label that comes late then judges what was predicted at the time, which matters
+        to a learned vote and to restarts. A row finds its prediction by its values, so nothing may
+        change them between predicting and learning. 0 means that late labels are taken as if they
+        came at once.
     on_mismatch
         What to do with a value of the wrong kind, a number for a categorical feature or the
         reverse: `"raise"` an error, or take it as `"missing"` and give one `MismatchWarning` for
@@ -154,11 +140,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     a categorical feature or the reverse (unless `on_mismatch="missing"`), a date or an unhashable
     value, a missing label, and a negative or infinite weight.
 
-    Any thread may make any call at any time. Calls that only read run beside each other, such as
-    predictions for blocks, `save`, `pickle` and the functions of `inspection`; a call that learns
-    waits for them, and has the model to itself. Copies and files hold the model as it is between
-    two calls. A call in the middle of another call of the same model and thread raises
-    `RuntimeError`; that happens in signal handlers, and in methods of values such as `__eq__`.
+    Any thread may make any call at any time; a call has the model to itself, and others wait.
+    Copies and files hold the model as it is between two calls. In a process that was forked while
+    another thread was in a call of a model, its calls raise `RuntimeError`. So does a call in the
+    middle of another one of the same thread, as in a signal handler or in the `__eq__` of a value.
 
     If Ctrl-C, another exception from a signal handler or a lack of memory ends a call, the model
     has learned all of a sample or nothing of it, and of a block all rows up to one. What such a
@@ -224,32 +209,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     """
 
     task = CLASSIFICATION
-    trend: str | None = None  # which regressors have
     _file_kind = "AMFClassifier"
-    _checks: ClassVar[dict[str, Check]] = {
-        "n_classes": integer(1, MOST_CLASSES, optional=True),
-        "n_estimators": integer(1, MOST_TREES),
-        "step": positive(),
-        "loss": one_of("log"),
-        "split_prior": positive(below=1),
-        "use_aggregation": flag,
-        "dirichlet": positive(least=LEAST_DIRICHLET, optional=True),
-        "split_pure": flag,
-        "max_nodes": integer(1, optional=True),
-        "max_categories": integer(1, optional=True),
-        "max_bytes": integer(1, optional=True),
-        "absent": one_of("missing", "zero"),
-        "max_columns": integer(1),
-        "max_vocabulary": integer(2, optional=True),
-        "split_intensity": one_of("range", "relevance", "unit"),
-        "fading_factor": positive(below=1, optional=True),
-        "restart_threshold": positive(optional=True),
-        "vote": one_of("mean", "learned"),
-        "linear": one_of(None, "logistic", "cosines", "auto"),
-        "on_mismatch": one_of("raise", "missing"),
-        "n_jobs": cores,
-        "seed": integer(0, math.inf, optional=True),
-    }
 
     def __init__(
         self,
@@ -262,10 +222,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         seed: int | None = None,
         *,
         n_classes: int | None = None,
-        loss: str = "log",
         split_prior: float = 0.5,
         max_categories: int | None = None,
-        max_bytes: int | None = None,
         absent: str = "missing",
         max_columns: int = 30,
         max_vocabulary: int | None = None,
@@ -274,39 +232,36 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         restart_threshold: float | None = None,
         vote: str = "mean",
         linear: str | None = None,
+        max_pending: int = 10_000,
         on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.step = step
-        self.use_aggregation = use_aggregation
-        self.dirichlet = dirichlet
-        self.split_pure = split_pure
-        self.max_nodes = max_nodes
-        self.seed = seed
-        self.n_classes = n_classes
-        self.loss = loss
-        self.split_prior = split_prior
-        self.max_categories = max_categories
-        self.max_bytes = max_bytes
-        self.absent = absent
-        self.max_columns = max_columns
-        self.max_vocabulary = max_vocabulary
-        self.split_intensity = split_intensity
-        self.fading_factor = fading_factor
-        self.restart_threshold = restart_threshold
-        self.vote = vote
-        self.linear = linear
-        self.on_mismatch = on_mismatch
-        self.n_jobs = n_jobs
-        check_together(self)
+        self._set_parameters(locals())
         self._engine = Engine()
 
     @property
     def _multiclass(self) -> bool:
         return True
 
-    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
+    def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]  # no keywords
+        """Predict the most probable label: in a tie the one seen first, None if there is none.
+
+        It is that of `predict_proba_one`, which has the errors.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier()
+        >>> model.learn_one({"length": 2.5}, "short")
+        >>> model.predict_one({"length": 2.0})
+        'short'
+        """
+        proba = self.predict_proba_one(x)
+        return max(proba, key=proba.__getitem__) if proba else None
+
+    def predict_proba_one(  # type: ignore[override]  # no keywords
+        self, x: dict[Any, Any]
+    ) -> dict[Any, float]:
         """Predict the probability of each label seen so far.
 
         Parameters
@@ -314,8 +269,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         x
             Features, as in `learn_one`. Unknown features are ignored, and absent ones count as
             missing, but see `absent`.
-        kwargs
-            Ignored; accepted for compatibility with river.
 
         Returns
         -------
@@ -335,72 +288,15 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        return self._answer(x)  # type: ignore[no-any-return]
-
-    def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
-        """Explain the prediction for one sample as text.
-
-        The text shows the probabilities predicted by the forest and by each tree, and the path of
-        the sample down a tree. For each node on the path it lists the share that the node takes of
-        the remaining mass, the resulting mass in the tree's prediction, the node's own probability
-        of the predicted label, its samples and label counts, and the condition at its split that
-        the sample meets. For linear models, it lists their predictions and the inputs that tell the
-        two most probable labels apart.
-
-        Parameters
-        ----------
-        x
-            Features, as in `predict_proba_one`.
-        tree
-            Index of the tree whose path is shown, from 0. With `None`, all paths are shown if there
-            are at most three trees, otherwise only that of tree 0.
-
-        Returns
-        -------
-        str
-            The explanation. `inspection.path` returns the path as a table, and
-            `inspection.linear_weights` the weights of linear models.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `x` is invalid, as in `learn_one`, or `tree` is not an integer.
-        IndexError
-            If there is no such tree.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> model = AMFClassifier(n_estimators=2, seed=1)
-        >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long"), (4.5, "long")]:
-        ...     model.learn_one({"length": length}, label)
-        >>> print(model.debug_one({"length": 1.2}, tree=0))
-        Prediction: 'short'
-          'short'  0.7857
-          'long'   0.2143
-        <BLANKLINE>
-        Trees (the forest predicts their mean)
-          tree  'short'  'long'  depth
-             0   0.7857  0.2143   0.86
-             1   0.7857  0.2143   0.86
-        <BLANKLINE>
-        Path in tree 0, of 3 nodes
-          node   share    mass  p('short')  samples  counts               split
-             0  0.1429  0.1429      0.5000        4  'short' 2, 'long' 2  length <= 3.52
-             1  1.0000  0.8571      0.8333        2  'short' 2            leaf
-        <BLANKLINE>
-        For the path in another tree: debug_one(x, tree=...), with tree from 0 to 1
-        """
-        return self._read(self._explain, x, tree)
+        return self._engine.predict(x)  # type: ignore[no-any-return]
 
     def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
-        proba = self.predict_proba_one(x)
         if tree is not None:
             tree = paths.check_tree(self.n_estimators, tree)
-        heard = self._engine.lock.run(self._engine.listen, x)
-        if self._arena is None or heard is None:
+        outputs = self._settled.expert_outputs(x)
+        if self._arena is None or outputs is None:
             return "No sample has been learned yet, so there is no prediction to explain."
-        return explanation.explain(self._arena, self._features, self._labels, heard, proba, tree)
+        return label_text.explain(self._arena, self._features, self._labels, outputs, tree)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row.
@@ -519,6 +415,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         return self._learn_block(X, y, w, predicts=True)
 
 
+@adaptive
 class AdaptiveAMFClassifier(AMFClassifier):
     """Aggregated Mondrian Forest classifier for streams that drift.
 
@@ -527,20 +424,12 @@ class AdaptiveAMFClassifier(AMFClassifier):
     concept drifts: the nodes forget old labels (`fading_factor`), uninformative features are hardly
     ever split (`split_intensity`), trees are weighted by their performance (`vote`), and half of
     them start afresh if all that is not enough (`restart_threshold`). Memory and time are bounded
-    (`max_nodes`, and for sparse samples `max_vocabulary`).
-
-    Parameters
-    ----------
-    n_estimators, step, use_aggregation, dirichlet, split_pure, seed, n_classes, loss, max_bytes,
-    absent, max_columns, on_mismatch, n_jobs
-        As in `AMFClassifier`.
-    max_nodes, split_prior, max_categories, max_vocabulary, split_intensity, fading_factor,
-    restart_threshold, vote, linear
-        As in `AMFClassifier`, with other defaults.
+    (`max_nodes`, and for sparse samples `max_vocabulary`). What each parameter means in full stands
+    in `AMFClassifier`.
 
     Notes
     -----
-    What each default gains and costs on the twelve real streams of `tests/benchmarks/defaults.py`.
+    What each default gains and costs on the twelve real streams of `tests/benchmarks/drift.py`.
     Gains are in percentage points of mean accuracy, compared with the same model without the
     default in question.
 
@@ -576,54 +465,3 @@ class AdaptiveAMFClassifier(AMFClassifier):
     """
 
     _file_kind = "AdaptiveAMFClassifier"
-
-    def __init__(
-        self,
-        n_estimators: int = 10,
-        step: float = 1.0,
-        use_aggregation: bool = True,
-        dirichlet: float | None = None,
-        split_pure: bool = False,
-        max_nodes: int | None = 5000,
-        seed: int | None = None,
-        *,
-        n_classes: int | None = None,
-        loss: str = "log",
-        split_prior: float = 0.7,
-        max_categories: int | None = 5000,
-        max_bytes: int | None = None,
-        absent: str = "missing",
-        max_columns: int = 30,
-        max_vocabulary: int | None = 100_000,
-        split_intensity: str = "relevance",
-        fading_factor: float | None = 0.45,
-        restart_threshold: float | None = 4.0,
-        vote: str = "learned",
-        linear: str | None = "auto",
-        on_mismatch: str = "raise",
-        n_jobs: int = 1,
-    ) -> None:
-        super().__init__(
-            n_estimators=n_estimators,
-            step=step,
-            use_aggregation=use_aggregation,
-            dirichlet=dirichlet,
-            split_pure=split_pure,
-            max_nodes=max_nodes,
-            seed=seed,
-            n_classes=n_classes,
-            loss=loss,
-            split_prior=split_prior,
-            max_categories=max_categories,
-            max_bytes=max_bytes,
-            absent=absent,
-            max_columns=max_columns,
-            max_vocabulary=max_vocabulary,
-            split_intensity=split_intensity,
-            fading_factor=fading_factor,
-            restart_threshold=restart_threshold,
-            vote=vote,
-            linear=linear,
-            on_mismatch=on_mismatch,
-            n_jobs=n_jobs,
-        )

@@ -1,66 +1,46 @@
-"""What all forests have in common: their engine, locks, copies, files, and how they learn."""
+"""The base of all forests: engine, locks, copies, files, and learning."""
 
 from __future__ import annotations
 
 import copy
 import math
 import sys
-from _thread import get_ident
 from collections.abc import Callable, Hashable
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import frames, sparse_rows, state
-from river_amf.encoding import Features
-from river_amf.engine import Answers, BlockAnswers, Engine
-from river_amf.kinds import shown
-from river_amf.labels import Labels
-from river_amf.parameters import CheckedParameters
-from river_amf.persistence import Saved, soundness, values
+from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine
+from river_amf.engine.settings import bound_of, check_together, has_words, most_columns
+from river_amf.explain.trees import Ensemble
+from river_amf.inputs import frames, sparse_rows
+from river_amf.inputs.encoding import Features
+from river_amf.inputs.kinds import check_weight, shown
+from river_amf.inputs.labels import Labels
+from river_amf.inputs.sparse_features import SparseFeatures
+from river_amf.inputs.targets import Targets
+from river_amf.inputs.vocabulary import Vocabulary
+from river_amf.parameters import Parameters
+from river_amf.persistence import Saved, validation, values
 from river_amf.persistence.container import take
-from river_amf.settings import bound_of, has_words, most_columns
-from river_amf.sparse import SparseFeatures
-from river_amf.targets import Targets
-from river_amf.trees import Ensemble
-from river_amf.weights import check_weight
+from river_amf.state import arena
 
 _Result = TypeVar("_Result")
 
 _ONE = 1.0  # the default weight, recognized by identity, so that it needs no check
 
 
-class Forest(Ensemble, Saved, CheckedParameters):
+class Forest(Ensemble, Saved, Parameters):
     """Base of the forests; each class has one task, and the parameters that its engine reads."""
 
-    task: ClassVar[int]
-    _always_writable: ClassVar[frozenset[str]] = frozenset({"n_jobs"})
-
     _engine: Engine
-    # those of both tasks; a class that lacks one has a constant
-    n_estimators: int
-    n_classes: int | None
-    step: float
-    split_prior: float
-    use_aggregation: bool
-    dirichlet: float | None
-    split_pure: bool
-    max_nodes: int | None
-    max_categories: int | None
-    max_bytes: int | None
-    absent: str
-    max_columns: int
-    max_vocabulary: int | None
-    split_intensity: str
-    fading_factor: float | None
-    restart_threshold: float | None
-    vote: str
-    linear: str | None
-    trend: str | None
-    on_mismatch: str
-    n_jobs: int
-    seed: int | None
+
+    def _set_parameters(self, given: dict[str, Any]) -> None:
+        """Set the parameters of the class, given the local variables of its `__init__`."""
+        for name in self._checks:
+            setattr(self, name, given[name])
+        check_together(self)
 
     @property
     def _has_learnt(self) -> bool:
@@ -68,26 +48,36 @@ class Forest(Ensemble, Saved, CheckedParameters):
 
     @property
     def _features(self) -> Features:
-        return self._settled.features
+        return self._settled.known.features
 
     @property
     def _labels(self) -> Any:
-        return self._settled.labels
+        return self._settled.known.labels
 
     @property
-    def _arena(self) -> state.Arena | None:
-        return self._settled.arena
+    def _arena(self) -> arena.Arena | None:
+        return self._settled.known.arena
 
     @property
     def _settled(self) -> Engine:
         """The engine, after finishing what an interrupted call has left."""
-        if self._engine.unfinished is not None:
-            self._engine.lock.run_alone(self._engine.settle)
+        if self._engine.pending is not None:
+            self._engine.run(int)
         return self._engine
 
     def _read(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function that reads the forest, while no other thread changes it."""
-        return self._engine.lock.read(self._engine.settle, call, *arguments)
+        return self._engine.run(call, *arguments)
+
+    def _without_trace(self, method: str, *arguments: Any) -> Any:
+        """Call a method that predicts, without leaving predictions that wait for their labels."""
+
+        def call() -> Any:
+            reader = object.__new__(type(self))
+            reader.__dict__.update(self.__dict__, _engine=self._engine.reader())
+            return getattr(reader, method)(*arguments)
+
+        return self._read(call)
 
     @property
     def fading_share(self) -> float:
@@ -112,11 +102,11 @@ class Forest(Ensemble, Saved, CheckedParameters):
         """
         if self.fading_factor is None:
             return math.nan
-        return self._engine.lock.run(self._engine.faded_share)
+        return self._read(self._engine.faded_share)
 
     @property
     def memory_usage(self) -> int:
-        """Memory used by the model, in bytes, including room to grow.
+        """Memory used by the model, in bytes, including spare capacity.
 
         It covers the arrays of the trees and the feature names, labels, categories and words seen
         so far.
@@ -129,7 +119,7 @@ class Forest(Ensemble, Saved, CheckedParameters):
         >>> 10_000 < model.memory_usage < 200_000
         True
         """
-        return self._engine.lock.run(self._engine.nbytes)
+        return self._read(self._engine.nbytes)
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -150,7 +140,7 @@ class Forest(Ensemble, Saved, CheckedParameters):
 
     def _labels_to_json(self) -> dict[str, Any]:
         """Return the entries of a file that tell the labels, or what takes their place."""
-        return {"labels": values.labels_to_json(self._labels)}
+        return {"labels": [values.to_json(label, "label") for label in self._labels.index]}
 
     @classmethod
     def _labels_from_json(cls, header: dict[str, Any]) -> Labels | Targets:
@@ -169,14 +159,22 @@ class Forest(Ensemble, Saved, CheckedParameters):
         if self._features.all_undecided:
             header["undecided"] = values.undecided_to_json(self._features)
         if self._features.vocabulary is not None:
-            header["words"] = values.words_to_json(self._features.vocabulary)
+            words = self._features.vocabulary.slots
+            header["words"] = [values.to_json(word, "feature name") for word in words]
         if self._arena is not None:
             arrays = self._arena.used_arrays()
             del arrays["settings"], arrays["is_categorical"]
+            pending = self._engine.predictions  # the last one, too: `close_gaps` was before this
+            arrays |= pending.arrays() if pending.keys else {}
         return header, arrays
 
     def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        return self._engine.lock.read(self._engine.close_gaps, call, *arguments, is_alone=True)
+        result: _Result = self._read(self._without_gaps, call, *arguments)
+        return result
+
+    def _without_gaps(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        self._engine.close_gaps()
+        return call(*arguments)
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
@@ -187,9 +185,9 @@ class Forest(Ensemble, Saved, CheckedParameters):
             undecided = take(header, "undecided", [])
         features = values.features_from_json(items, bound_of(model), undecided)
         if has_words(model) and arrays:
-            vocabulary = values.words_from_json(take(header, "words", []))
+            vocabulary = Vocabulary(values.distinct_from_json(take(header, "words", []), "feature"))
             features = SparseFeatures.of_file(features, vocabulary, most_columns(model))
-        soundness.demand(not header, f"entries {shown([*header])}")
+        validation.require(not header, f"entries {shown([*header])}")
         model._engine = Engine.of(model, features, labels, arrays)
         return model
 
@@ -231,44 +229,72 @@ class Forest(Ensemble, Saved, CheckedParameters):
         'short'
         """
         weight = w if w is _ONE else check_weight(w)
-        engine = self._engine
-        lock, thread = engine.lock, get_ident()
-        if not lock.waiting:
-            try:
-                del lock.token  # see `locks`
-            except AttributeError:
-                pass
-            else:
-                lock.owner = thread
-                try:
-                    if not lock.readers:
-                        return engine.learn(x, y, weight, self)
-                finally:
-                    lock.owner = None
-                    lock.token = None
-        return lock.run_alone(engine.learn, x, y, weight, self)
+        self._engine.learn(x, y, weight, self)
 
-    def _answer(self, x: dict[Any, Any]) -> Any:
-        """Return the prediction for a sample."""
-        engine = self._engine
-        lock, thread = engine.lock, get_ident()
-        if not lock.waiting:
-            try:
-                del lock.token  # see `locks`
-            except AttributeError:
-                pass
-            else:
-                lock.owner = thread
-                try:
-                    return engine.predict(x)
-                finally:
-                    lock.owner = None
-                    lock.token = None
-        return lock.run(engine.predict, x)
+    def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
+        """Explain the prediction for one sample as text.
+
+        The text shows what the forest and each tree predict, and the path of the sample down a
+        tree. For each node on the path it lists the share that the node takes of the remaining
+        mass, the resulting mass in the tree's prediction, the node's own probability of the
+        predicted label, its samples and label counts, and the condition at its split that the
+        sample meets. For linear models, it lists their predictions and the inputs that tell the two
+        most probable labels apart. A regressor shows intervals, scales of errors, and means and
+        deviations of targets instead; with a learned vote and a trend, also how voters meet, and
+        which inputs tell the trend most.
+
+        Parameters
+        ----------
+        x
+            Features, as in `predict_one`.
+        tree
+            Index of the tree whose path is shown, from 0. With `None`, all paths are shown if there
+            are at most three trees, otherwise only that of tree 0.
+
+        Returns
+        -------
+        str
+            The explanation. `inspection.path` returns the path as a table, and
+            `inspection.linear_weights` the weights of linear models and of trends.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` is invalid, as in `learn_one`, or `tree` is not an integer.
+        IndexError
+            If there is no such tree.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(n_estimators=2, seed=1)
+        >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long"), (4.5, "long")]:
+        ...     model.learn_one({"length": length}, label)
+        >>> print(model.debug_one({"length": 1.2}, tree=0))
+        Prediction: 'short'
+          'short'  0.7857
+          'long'   0.2143
+        <BLANKLINE>
+        Trees (the forest predicts their mean)
+          tree  'short'  'long'  depth
+             0   0.7857  0.2143   0.86
+             1   0.7857  0.2143   0.86
+        <BLANKLINE>
+        Path in tree 0, of 3 nodes
+          node   share    mass  p('short')  samples  counts               split
+             0  0.1429  0.1429      0.5000        4  'short' 2, 'long' 2  length <= 3.52
+             1  1.0000  0.8571      0.8333        2  'short' 2            leaf
+        <BLANKLINE>
+        For the path in another tree: debug_one(x, tree=...), with tree from 0 to 1
+        """
+        return self._read(self._explain, x, tree)
+
+    def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
+        raise NotImplementedError
 
     def _encode(self, x: dict[Any, Any]) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""
-        return self._engine.lock.run(self._engine.encode, x)
+        return self._engine.encode(x)
 
     def _read_labels(self, y: Any, n_rows: int) -> frames.Column:
         """Return the labels of a block as a column, or raise TypeError or ValueError."""
@@ -323,14 +349,14 @@ class Forest(Ensemble, Saved, CheckedParameters):
         """Return the predictions for a block, as in `BlockAnswers`, with intervals of a level."""
         frame = self._frame_of(X)
         if self.absent == "zero":
-            return self._read(self._engine.predict_rows, sparse_rows.read_rows(X))
+            return self._engine.predict_rows(sparse_rows.read_rows(X))
         return self._predict_table(frames.read_columns(frame), len(frame), level)
 
     def _predict_table(
         self, table: list[frames.Column], n_rows: int, level: float = 0.0
     ) -> Answers:
         """Return the predictions for a block that has been read."""
-        return self._read(self._engine.predict_block, table, n_rows, self.n_jobs, level)
+        return self._engine.predict_block(table, n_rows, self.n_jobs, level)
 
     def _learn_block(
         self, X: Any, y: Any, w: Any, *, predicts: bool, level: float = 0.0
@@ -341,8 +367,7 @@ class Forest(Ensemble, Saved, CheckedParameters):
         labels = self._read_labels(y, len(frame))
         if self.absent == "zero":
             rest = labels, weights, self, predicts
-            engine = self._engine
-            return engine.lock.run_alone(engine.learn_rows, sparse_rows.read_rows(X), *rest)
+            return self._engine.learn_rows(sparse_rows.read_rows(X), *rest)
         table = frames.read_columns(frame)
         return self._learn_table(table, labels, weights, predicts=predicts, level=level)
 
@@ -356,15 +381,13 @@ class Forest(Ensemble, Saved, CheckedParameters):
         level: float = 0.0,
     ) -> BlockAnswers:
         """Learn a block that has been read; if `predicts`, predict each row before that."""
-        engine, rest = self._engine, (labels, weights, self, predicts, level)
-        return engine.lock.run_alone(engine.learn_block, table, *rest)
+        return self._engine.learn_block(table, labels, weights, self, predicts, level)
 
     def _check_table(
         self, table: list[frames.Column], labels: frames.Column, weights: NDArray[np.float64]
     ) -> None:
         """Raise the error that learning a block would raise, and learn nothing."""
-        engine = self._engine
-        engine.lock.run_alone(engine.check_block, table, labels, weights, self)
+        self._engine.check_block(table, labels, weights, self)
 
 
 def river_model(model: Any) -> Any:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar, Literal, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from river import base
 from river.conf import Interval
 
-from river_amf import frames, paths, target_explanation
-from river_amf.engine import Answers, Engine
+from river_amf.engine.forest_engine import Answers, Engine
+from river_amf.explain import paths, target_text
 from river_amf.forest import Forest
-from river_amf.layout import LOCATION, LOWER, REGRESSION, UPPER
-from river_amf.parameters import MOST_TREES, Check, cores, flag, integer, one_of, positive
+from river_amf.inputs import frames
+from river_amf.inputs.targets import Targets
+from river_amf.parameters import adaptive, positive
 from river_amf.persistence import values
 from river_amf.persistence.container import take
-from river_amf.settings import check_together
-from river_amf.targets import Targets
+from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
 _LEVEL = 0.9  # of an interval, unless another one is asked for
 
@@ -71,7 +70,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Seed of the random numbers, for reproducible results.
     split_prior
         Prior probability b that a node is split, in (0, 1). The paper uses 0.5.
-    max_categories, max_bytes, on_mismatch, n_jobs
+    max_categories, max_pending, on_mismatch, n_jobs
         As in `AMFClassifier`.
     split_intensity
         How readily each feature is split, as in `AMFClassifier`: by its `"range"`, by its
@@ -89,8 +88,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         its errors on the last few samples, and the ridge regressions of a trend.
     trend
         `"ridge"` adds two ridge regressions, which follow slopes and smooth functions as trees
-        cannot. One hears the features, and for each of them the mean target at such values; it
-        looks back about a hundred samples. The other hears the features and 200 random cosines of
+        cannot. One takes the features, and for each of them the mean target at such values; it
+        looks back about a hundred samples. The other takes the features and 200 random cosines of
         them[^4]; it looks back about five thousand. A stack of both is the trend, and every second
         tree learns what remains of the target when the trend is subtracted. `None` means trees
         alone.
@@ -105,7 +104,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     there, too.
 
     With a trend, an outlier among the targets does little harm: if it is further from the trend
-    than ten times the root mean square of about a hundred recent errors, it is drawn in to that
+    than ten times the root mean square of about a hundred recent errors, it is clipped to that
     distance before trees and trends learn it.
 
     Examples
@@ -134,32 +133,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 
     task = REGRESSION
     _file_kind = "AMFRegressor"
-    _checks: ClassVar[dict[str, Check]] = {
-        "n_estimators": integer(1, MOST_TREES),
-        "step": positive(),
-        "split_prior": positive(below=1),
-        "use_aggregation": flag,
-        "max_nodes": integer(1, optional=True),
-        "max_categories": integer(1, optional=True),
-        "max_bytes": integer(1, optional=True),
-        "split_intensity": one_of("range", "relevance", "unit"),
-        "fading_factor": positive(below=1, optional=True),
-        "vote": one_of("mean", "learned"),
-        "trend": one_of(None, "ridge"),
-        "on_mismatch": one_of("raise", "missing"),
-        "n_jobs": cores,
-        "seed": integer(0, math.inf, optional=True),
-    }
-
-    # What the engine asks of classifiers: there are no labels, so no cell is pure.
-    n_classes: int | None = None
-    dirichlet: float | None = None
-    split_pure = True
-    restart_threshold: float | None = None
-    absent = "missing"
-    max_columns = 0
-    max_vocabulary: int | None = None
-    linear: str | None = None
 
     def __init__(
         self,
@@ -171,43 +144,29 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         *,
         split_prior: float = 0.5,
         max_categories: int | None = None,
-        max_bytes: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
         vote: str = "mean",
         trend: str | None = None,
+        max_pending: int = 10_000,
         on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.step = step
-        self.use_aggregation = use_aggregation
-        self.max_nodes = max_nodes
-        self.seed = seed
-        self.split_prior = split_prior
-        self.max_categories = max_categories
-        self.max_bytes = max_bytes
-        self.split_intensity = split_intensity
-        self.fading_factor = fading_factor
-        self.vote = vote
-        self.trend = trend
-        self.on_mismatch = on_mismatch
-        self.n_jobs = n_jobs
-        check_together(self)
+        self._set_parameters(locals())
         self._engine = Engine(Targets())
 
     @overload
     def predict_one(
-        self, x: dict[Any, Any], with_interval: Literal[False] = False, **kwargs: Any
+        self, x: dict[Any, Any], with_interval: Literal[False] = False, level: float = _LEVEL
     ) -> float: ...
 
     @overload
     def predict_one(
-        self, x: dict[Any, Any], with_interval: Literal[True], **kwargs: Any
+        self, x: dict[Any, Any], with_interval: Literal[True], level: float = _LEVEL
     ) -> Interval: ...
 
     def predict_one(
-        self, x: dict[Any, Any], with_interval: bool = False, **kwargs: Any
+        self, x: dict[Any, Any], with_interval: bool = False, level: float = _LEVEL
     ) -> float | Interval:
         """Predict the target.
 
@@ -218,9 +177,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             missing.
         with_interval
             Whether to return an interval instead, as `predict_interval_one` does: the convention of
-            `river.conf`.
-        kwargs
-            Ignored; accepted for compatibility with river.
+            `river.conf`, by which pipelines pass intervals on.
+        level
+            Probability that the target is in the interval, if there is one.
 
         Returns
         -------
@@ -230,21 +189,24 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Raises
         ------
         TypeError, ValueError
-            If `x` is invalid, as in `learn_one`.
+            If `x` is invalid, as in `learn_one`, or if `level` is.
 
         Examples
         --------
+        >>> from river import preprocessing
         >>> from river_amf import AMFRegressor
-        >>> model = AMFRegressor(seed=1)
+        >>> model = preprocessing.StandardScaler() | AMFRegressor(seed=1)
         >>> model.predict_one({"length": 2.0})
         0.0
         >>> model.learn_one({"length": 2.5}, 10)
-        >>> model.predict_one({"length": 2.0})
+        >>> model.predict_one({"length": 2.5})
         10.0
+        >>> 10.0 in model.predict_one({"length": 2.5}, with_interval=True, level=0.5)
+        True
         """
         if with_interval:
-            return self.predict_interval_one(x)
-        prediction: float = self._answer(x)
+            return self.predict_interval_one(x, level)
+        prediction: float = self._engine.predict(x)
         return prediction
 
     def predict_interval_one(self, x: dict[Any, Any], level: float = _LEVEL) -> Interval:
@@ -286,75 +248,17 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         True
         """
         check_level("level", level)
-        return Interval(*self._engine.lock.run(self._engine.predict_interval, x, float(level)))
-
-    def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
-        """Explain the prediction for one sample as text.
-
-        The text shows the prediction of the forest and its interval, that of each tree and the
-        scale of its error, and the path of the sample down a tree. For each node on the path it
-        lists the share that the node takes of the remaining mass, the resulting mass in the tree's
-        prediction, the node's own estimate, the samples in its cell with the mean and standard
-        deviation of their targets, and the condition at its split that the sample meets. With a
-        learned vote and a trend, it also shows how voters meet, and which inputs tell the trend
-        most.
-
-        Parameters
-        ----------
-        x
-            Features, as in `predict_one`.
-        tree
-            Index of the tree whose path is shown, from 0. With `None`, all paths are shown if there
-            are at most three trees, otherwise only that of tree 0.
-
-        Returns
-        -------
-        str
-            The explanation. `inspection.path` returns the path as a table, and
-            `inspection.linear_weights` the weights of the trend.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `x` is invalid, as in `learn_one`, or `tree` is not an integer.
-        IndexError
-            If there is no such tree.
-
-        Examples
-        --------
-        >>> from river_amf import AMFRegressor
-        >>> model = AMFRegressor(n_estimators=2, seed=1)
-        >>> for length, price in [(1.0, 10.0), (4.0, 29.0), (1.5, 11.0), (4.5, 30.0)]:
-        ...     model.learn_one({"length": length}, price)
-        >>> print(model.debug_one({"length": 1.2}, tree=0))
-        Prediction: 15.60
-          90 % interval from 0.41 to 30.78
-        <BLANKLINE>
-        Trees (the forest predicts their mean)
-          tree  prediction  scale  depth
-             0       15.53   9.81   0.89
-             1       15.66   9.73   0.89
-        <BLANKLINE>
-        Path in tree 0, of 7 nodes
-          node   share    mass  estimate  samples   mean   std  split
-             1  0.3691  0.3691     20.00        4  20.00  9.51  length <= 3.52
-             3  0.5908  0.3728     13.67        2  10.50  0.50  length <= 1.33
-             0  1.0000  0.2582     11.83        1  10.00  0.00  leaf
-        <BLANKLINE>
-        For the path in another tree: debug_one(x, tree=...), with tree from 0 to 1
-        """
-        return self._read(self._explain, x, tree)
+        return Interval(*self._engine.predict_interval(x, float(level)))
 
     def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
-        prediction, interval = self.predict_one(x), self.predict_interval_one(x)
         if tree is not None:
             tree = paths.check_tree(self.n_estimators, tree)
-        heard = self._engine.lock.run(self._engine.listen, x)
-        if self._arena is None or heard is None:
+        outputs = self._settled.expert_outputs(x)
+        if self._arena is None or outputs is None:
             return "No sample has been learned yet, so there is no prediction to explain."
-        ends, origin = (interval.lower, interval.upper), self._labels.origin
-        known = self._arena, self._features, origin
-        return target_explanation.explain(*known, heard, prediction, ends, tree)
+        ends = self._settled.interval(x, _LEVEL)
+        known = self._arena, self._features, self._labels.origin
+        return target_text.explain(*known, outputs, ends, tree)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row.
@@ -483,7 +387,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         return Predictions(*columns, *[None] * (3 - len(columns)))
 
     def _labels_to_json(self) -> dict[str, Any]:
-        return {"origin": values.targets_to_json(self._labels)}
+        return {"origin": self._labels.origin}
 
     @classmethod
     def _labels_from_json(cls, header: dict[str, Any]) -> Targets:
@@ -493,25 +397,20 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         return frames.read_targets(y, n_rows)
 
 
+@adaptive
 class AdaptiveAMFRegressor(AMFRegressor):
     """Aggregated Mondrian Forest regressor for streams that drift, and for smooth targets.
 
     This is `AMFRegressor` with other defaults, and the recommended choice for a real stream: nodes
     forget (`fading_factor`), uninformative features are hardly ever split (`split_intensity`),
     ridge regressions beside the trees follow slopes and smooth functions (`trend`), and a stack
-    learns which of them to trust (`vote`). Memory and time are bounded (`max_nodes`).
-
-    Parameters
-    ----------
-    n_estimators, step, use_aggregation, seed, max_bytes, on_mismatch, n_jobs
-        As in `AMFRegressor`.
-    max_nodes, split_prior, max_categories, split_intensity, fading_factor, vote, trend
-        As in `AMFRegressor`, with other defaults.
+    learns which of them to trust (`vote`). Memory and time are bounded (`max_nodes`). What each
+    parameter means in full stands in `AMFRegressor`.
 
     Notes
     -----
     What each default gains and costs, in R^2 on the thirteen streams of
-    `tests/benchmarks/regression_defaults.py`: the first 10 000 rows of each, with one seed,
+    `tests/benchmarks/regression.py`: the first 10 000 rows of each, with one seed,
     compared with the same model without the default in question. As it is, the mean is 0.694; that
     of `AMFRegressor` is 0.472.
 
@@ -545,38 +444,3 @@ class AdaptiveAMFRegressor(AMFRegressor):
     """
 
     _file_kind = "AdaptiveAMFRegressor"
-
-    def __init__(
-        self,
-        n_estimators: int = 10,
-        step: float = 1.0,
-        use_aggregation: bool = True,
-        max_nodes: int | None = 5000,
-        seed: int | None = None,
-        *,
-        split_prior: float = 0.7,
-        max_categories: int | None = 5000,
-        max_bytes: int | None = None,
-        split_intensity: str = "relevance",
-        fading_factor: float | None = 0.5,
-        vote: str = "learned",
-        trend: str | None = "ridge",
-        on_mismatch: str = "raise",
-        n_jobs: int = 1,
-    ) -> None:
-        super().__init__(
-            n_estimators=n_estimators,
-            step=step,
-            use_aggregation=use_aggregation,
-            max_nodes=max_nodes,
-            seed=seed,
-            split_prior=split_prior,
-            max_categories=max_categories,
-            max_bytes=max_bytes,
-            split_intensity=split_intensity,
-            fading_factor=fading_factor,
-            vote=vote,
-            trend=trend,
-            on_mismatch=on_mismatch,
-            n_jobs=n_jobs,
-        )

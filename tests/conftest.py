@@ -2,7 +2,7 @@
 
 A heavy extra is one that takes hundreds of megabytes or processes of its own. It is not part of
 `test`, so that the command of the README stays light; the last lines of a run say what that left
-untested. `.ci/run` installs every heavy extra and runs its tests.
+untested. `.ci/heavy` installs every heavy extra and runs its tests.
 """
 
 import importlib.util
@@ -19,11 +19,14 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 # No deadline, because the first example compiles. Derandomized, so a failing test fails again.
 settings.register_profile("river_amf", deadline=None, derandomize=True)
 settings.load_profile("river_amf")
+# For mutants: the first example that fails is enough.
+unshrunk = {"phases": (Phase.explicit, Phase.generate), "report_multiple_bugs": False}
+settings.register_profile("unshrunk", settings.get_profile("river_amf"), **unshrunk)
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots without a display
 
@@ -143,6 +146,16 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+@pytest.fixture
+def no_figures():
+    """Close all figures of matplotlib, before a test and after it."""
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+    yield
+    pyplot.close("all")
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,4 +1,4 @@
-"""A forest cut into a hub and shards, all in this process, and what the whole one does instead."""
+"""A forest split into a coordinator and shards in this process, and what the whole one does."""
 
 import copy
 import itertools
@@ -7,11 +7,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from river_amf import cutting, frames, sparse_rows
-from river_amf.hub import Hub
-from river_amf.shards import Shard, gathered
+from river_amf.engine import sharding
+from river_amf.engine.coordinator import Coordinator
+from river_amf.engine.shard_messages import Message
+from river_amf.engine.shards import Shard
+from river_amf.inputs import frames, sparse_rows
 
 
 def never() -> bool:
@@ -27,19 +30,18 @@ def taking_turns(turns: Sequence[bool]) -> Callable[[], bool]:
 class CutForest:
     """A forest cut into shards, which learns blocks as the whole one would.
 
-    The hub may hear some blocks before it takes the vote on the first; shards learn a block when
-    the vote on it is due. Whenever `moves` says so, a shard goes through a pickle.
+    The coordinator may take some blocks before it combines the votes on the first; shards learn a
+    block when the vote on it is due. Whenever `moves` says so, a shard goes through a pickle.
     """
 
     def __init__(
         self, model: Any, n_shards: int, n_waiting: int = 0, moves: Callable[[], bool] = never
     ) -> None:
-        cutting.check_can_be_cut(model)
         whole = copy.deepcopy(model._engine)
         self.model = model.clone()
-        self.ends = cutting.bounds(model.n_estimators, n_shards)
-        self.shards = [Shard.of_whole(whole, first, end) for first, end in self.ends]
-        self.hub = Hub.of_whole(whole)
+        self.ends = sharding.bounds(model.n_estimators, n_shards)
+        self.shards = [Shard.of_whole(whole, self.model, *ends) for ends in self.ends]
+        self.coordinator = Coordinator.of_whole(whole, self.model)
         self.n_waiting = 0 if model.absent == "zero" else n_waiting
         self.moves = moves
         self._waiting: deque[tuple[Any, ...]] = deque()
@@ -49,10 +51,9 @@ class CutForest:
     ) -> list[Any]:
         """Learn a block; returns the answers on the blocks that do not have to wait any more."""
         labels, weights = self.model._read_labels(y, len(X)), frames.read_weights(w, len(X))
-        block = self._read(X), labels, weights
-        heard = self.hub.hear(*block, self.model, predicts, level)
-        sent = pickle.dumps((*block, self.model, predicts, heard.aims))
-        self._waiting.append((heard, sent))
+        message = Message(self._read(X), labels, weights, predicts)
+        pending = self.coordinator.take(message, level)
+        self._waiting.append((pending, pickle.dumps(pending.message)))
         answers = []
         while len(self._waiting) > self.n_waiting:
             answers.append(self._vote())
@@ -66,22 +67,21 @@ class CutForest:
         return answers
 
     def _vote(self) -> Any:
-        heard, sent = self._waiting.popleft()
+        pending, sent = self._waiting.popleft()
         votes = []
         for k, shard in enumerate(self.shards):
-            *block, predicts, aims = pickle.loads(sent)
-            votes.append(shard.learn_heard(*block, predicts=predicts, aims=aims))
+            votes.append(shard.votes(pickle.loads(sent)))
             if self.moves():
                 self.shards[k] = pickle.loads(pickle.dumps(shard))
-        return self.hub.vote(heard, votes)
+        return self.coordinator.vote(pending, votes)
 
     def predict(self, X: Any, level: float = 0.0) -> Any:
         """Return the predictions for a block, as `Forest._predict_block` does."""
         self.finish()
-        rest = len(X), self.model
-        heard = self.hub.hear_to_predict(self._read(X), *rest, level)
-        votes = [shard.predict_heard(self._read(X), *rest) for shard in self.shards]
-        return self.hub.vote(heard, votes).answers
+        messages = [Message(self._read(X), None, np.zeros(len(X))) for _ in (0, *self.shards)]
+        pending = self.coordinator.take(messages.pop(), level)
+        votes = [shard.votes(each) for shard, each in zip(self.shards, messages, strict=True)]
+        return self.coordinator.vote(pending, votes).answers
 
     def _read(self, X: Any) -> Any:
         if self.model.absent == "zero":
@@ -92,12 +92,12 @@ class CutForest:
         """Return the whole forest."""
         self.finish()
         model = self.model.clone()
-        model._engine = gathered(self.hub, self.shards, model)
+        model._engine = self.coordinator.gathered(self.shards)
         return model
 
     def bytes(self) -> list[bytes]:
         """Return the bytes of all parts."""
-        return [pickle.dumps(part) for part in (self.hub, *self.shards)]
+        return [pickle.dumps(part) for part in (self.coordinator, *self.shards)]
 
 
 def same(answers: Any, others: Any) -> bool:

@@ -1,5 +1,7 @@
 """Forests of all kinds, and the streams that they learn: what copies and files have to keep."""
 
+import copy
+import pickle
 import random
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -24,12 +26,19 @@ VARIANTS = {
     "restarts": {"restart_threshold": 0.01},
     "adaptive": {"kind": AdaptiveAMFClassifier},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
-    "few bytes": {"max_bytes": 250_000},
-    "adaptive, few bytes": {"kind": AdaptiveAMFClassifier, "max_bytes": 1_000_000},
     "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
     "words": {"kind": AdaptiveAMFClassifier, "absent": "zero"},
     "few words": {"absent": "zero", "max_vocabulary": 4, "split_intensity": "relevance"},
 }
+
+
+def pickled(model: Any) -> bytes:
+    """Return the pickle of a model, without the predictions that wait for their labels."""
+    twin = copy.deepcopy(model)
+    twin._engine.predictions.clear()
+    return pickle.dumps(twin)
+
+
 variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
 
 

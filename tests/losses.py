@@ -3,10 +3,10 @@
 import math
 
 
-def losses(said):
+def losses(predictions):
     """Return the losses of (label, probabilities, whether the label is new), where they count."""
     clamped = []
-    for y, proba, is_new in said:
+    for y, proba, is_new in predictions:
         if proba and (y in proba or not is_new):
             clamped.append(-math.log(min(max(proba.get(y, 0.0), 1e-15), 1 - 1e-15)))
     return clamped
@@ -19,9 +19,9 @@ def mean(values):
 
 def log_loss(model, samples):
     """Test and train a model on each sample, and return its mean loss."""
-    said, seen = [], set()
+    predictions, seen = [], set()
     for x, y in samples:
-        said.append((y, dict(model.predict_proba_one(x) or {}), y not in seen))
+        predictions.append((y, dict(model.predict_proba_one(x) or {}), y not in seen))
         seen.add(y)
         model.learn_one(x, y)
-    return mean(losses(said))
+    return mean(losses(predictions))

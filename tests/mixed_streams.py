@@ -14,10 +14,10 @@ LABELS = {
 }
 
 
-def mixed_stream(n_samples, labels, seed=1):
+def mixed_stream(n_samples, labels=None, seed=1):
     """Numbers, booleans, categories and gaps; halfway, features change and a new label appears.
 
-    The feature names are of two types.
+    The feature names are of two types. Without labels the targets are numbers.
     """
     rng = random.Random(seed)
     for number in range(n_samples):
@@ -28,7 +28,9 @@ def mixed_stream(n_samples, labels, seed=1):
             "color": rng.choice(["red", "green", ("a", "tuple"), *["late"] * is_late]),
             ("new",) if is_late else "flag": rng.random() * 1e6 if is_late else rng.random() < 0.5,
         }
-        y = labels[(x["length"] > 0) + (is_late and x["color"] == "red")]
+        y = 1000.0 + 50.0 * x["length"] + 20.0 * (x["color"] == "red")
+        if labels is not None:
+            y = labels[(x["length"] > 0) + (is_late and x["color"] == "red")]
         for feature in list(x):
             fate = rng.random()
             if fate < 0.05:
@@ -36,6 +38,14 @@ def mixed_stream(n_samples, labels, seed=1):
             elif fate < 0.15:
                 x[feature] = rng.choice([None, math.nan])
         yield ({} if rng.random() < 0.02 else x), y
+
+
+def costly_are_slow(names, costly):
+    """Parametrize a test with a long stream by the name; that of an ensemble takes a while."""
+    slow = pytest.mark.slow
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=slow) if name in costly else name for name in names]
+    )
 
 
 def check_answer(model, x, seen):

@@ -5,12 +5,12 @@ Three independent parts:
 - `Cell` and the functions on it: the average over prunings (DESIGN.md: aggregation) of any tree
   given as nested counts, by the recursion of context-tree weighting and by brute force;
 - `NaiveForest`: the online forest with an object per node. A node keeps every sample that ever went
-  through it, and everything else is recomputed from that list. Only what is defined step by step
-  is updated in place: with fading, the share and the log-odds of a node; the range of a feature;
-  the weights of the learned vote and its linear voices (`naive_voices.py`). Given the same random
-  states, it draws the same numbers as the compiled forest, so trees can be compared node by node.
-  Its features are in `naive_features.py`, the growth of its trees in `naive_growth.py`: the forest
-  of `naive_regression.py` shares both;
+  through it, and everything else is recomputed from that list. Only what is defined step by step is
+  updated in place: with fading, the share and the log-odds of a node; the range of a feature; the
+  weights of the learned vote and its linear experts (`naive_linear_models.py`). Given the same
+  random states, it draws the same numbers as the compiled forest, so trees can be compared node by
+  node. Its features are in `naive_features.py`, the growth of its trees in `naive_growth.py`: the
+  forest of `naive_regression.py` shares both;
 - `sample_mondrian`: Mondrian trees drawn all at once on given rows, to compare distributions.
 """
 
@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 from naive_features import is_missing
 from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample, add_up
-from naive_voices import VOICE_RATE, Row, Voices
+from naive_linear_models import LEAST_LOG_P, LINEAR_RATE, LinearModels, Row
+from naive_pending import Pending, row_of
 
 # -------------------------------------------------------------------------------------------------
 # Constants, which might still be tuned
@@ -39,12 +40,13 @@ ONE_CLASS = 1e-12  # if G is this close to 1, there is nothing to explain
 # learned vote
 RECENT_RATE = 0.02  # of the mean of a tree's recent losses
 USUAL_RATE = 0.001
-LEAST_HEARD = 300  # number of losses before a tree may restart
+LEAST_LOSSES = 300  # number of losses before a tree may restart
 LEAST_VARIANCE = 0.001  # of a loss
 LEAST_SURPLUS = 0.05
 VOTE_FLOOR = 1e-3  # FLOOR, added to each probability of a tree
 VOTE_RATE = 0.002  # RATE_V
 BIAS_RATE = 0.02  # RATE_B
+DELAY_SCALE = 5.0  # a delay of so many samples halves these rates
 
 # -------------------------------------------------------------------------------------------------
 # Aggregation on plain cells
@@ -378,6 +380,7 @@ class NaiveTree(GrowingTree):
         self.fading_share = 0.5
         self.losses: list[tuple[float, float]] = []
         self.n_restarts = 0
+        self.restarted_at = 0  # how many samples the forest had learned
         self.log_growth: dict[Node, float] = {}
 
     def predict(self, values: dict[int, float]) -> list[float]:
@@ -413,9 +416,10 @@ class NaiveTree(GrowingTree):
         usual = running_mean(self.losses, USUAL_RATE)
         variance = max(usual * (1 - usual), LEAST_VARIANCE) * RECENT_RATE / (2 - RECENT_RATE)
         surplus = max(self.forest.restart_threshold * math.sqrt(variance), LEAST_SURPLUS)
-        if len(self.losses) > LEAST_HEARD and recent - usual > surplus:
+        if len(self.losses) > LEAST_LOSSES and recent - usual > surplus:
             self.root, self.losses = None, []
             self.n_restarts += 1
+            self.restarted_at = self.forest.n_learnt + 1
 
     def _predict_fading(self, path: Sequence[Node]) -> list[float]:
         """Mix the path's predictions: each node takes its own share of what remains."""
@@ -491,8 +495,8 @@ class NaiveForest(GrowingForest):
     """The Aggregated Mondrian Forest of DESIGN.md, with next to nothing incremental in it.
 
     One tree for each entry of `random_states` (64-bit integers) and `tree_keys` (32-bit integers);
-    `voice_keys` (64-bit integers) are those of the linear voices. The other parameters are those of
-    `AMFClassifier`.
+    `linear_keys` (64-bit integers) are those of the linear experts. The other parameters are those
+    of `AMFClassifier`.
     """
 
     tree_kind = NaiveTree
@@ -516,7 +520,8 @@ class NaiveForest(GrowingForest):
         vote: str = "mean",
         linear: str | None = None,
         on_mismatch: str = "raise",
-        voice_keys: Sequence[int] = (),
+        linear_keys: Sequence[int] = (),
+        max_pending: int = 10_000,
     ) -> None:
         if vote not in ("mean", "learned"):
             raise ValueError(f"vote is {vote!r}, not 'mean' or 'learned'")
@@ -542,8 +547,10 @@ class NaiveForest(GrowingForest):
         self.restart_threshold = restart_threshold
         self.vote = vote
         self.labels: list[Hashable] = []
+        judges = vote == "learned" or restart_threshold is not None
+        self.pending = Pending(max_pending if judges else 0)
         self.vote_weights = [1 / len(self.trees)] * len(self.trees)
-        self.voices = Voices(linear, voice_keys)
+        self.linear_models = LinearModels(linear, linear_keys)
         self.biases: list[float] = []
 
     def n_classes(self) -> int:
@@ -572,10 +579,12 @@ class NaiveForest(GrowingForest):
     def learn_one(self, x: dict[Hashable, Any], y: Hashable, w: float = 1.0) -> None:
         """Learn one sample of weight w; a weight of zero changes nothing."""
         if w == 0:
+            self.pending.take_back(row_of(self, x), self.n_learnt)
             return
         if not w > 0:
             raise ValueError(f"the weight is {w!r}, it must not be negative")
         self._check_label(y)
+        at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
         x = self.without_mismatches(x, learns=True)
         self.check_features(x)
         if y not in self.labels:
@@ -585,21 +594,34 @@ class NaiveForest(GrowingForest):
         of_trees = []
         if self.vote == "learned":
             of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        tame = self.draw_in(x)
+        tame = self.winsorize(x)
         dropped = self.add_values(x)
+        late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
+        old = [
+            t for t, tree in enumerate(self.trees) if late and late.n_learned < tree.restarted_at
+        ]
+        delay = self.n_learnt - late.n_learned if late else 0
+        if late:
+            n_new = len(self.labels) - len(late.votes[0][0])
+            of_trees = [[*vote, *[0.0] * n_new] for vote in late.votes[0]]
         if self.vote == "learned":
-            # voices hear a new feature at once, but standardise by what was before the sample
+            # a new feature is used at once, but standardised by what was before the sample
             row = self._row(tame)
-            self._learn_vote(of_trees, self.voices.log_votes(row, len(self.labels)), label, w)
-            self.voices.learn(row, label, float(w), len(self.labels))
+            log_votes = self.linear_models.log_votes(row, len(self.labels))
+            if late:
+                log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
+            trust = min(float(w), 1.0) / (1 + delay / DELAY_SCALE)
+            self._learn_vote(of_trees, log_votes, label, trust, old)
+            self.linear_models.learn(row, label, float(w), len(self.labels))
             for column in dropped:
-                self.voices.forget_feature(column)
+                self.linear_models.forget_feature(column)
         intensities = self.split_intensities()
         for t, tree in enumerate(self.trees):
             values = self.encode_known(tame, tree.tree_key)
             proba = tree.predict(values) if self.restart_threshold else []
+            proba = of_trees[t] if late else proba
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
-            if self.restart_threshold and t % 2 == 1:
+            if self.restart_threshold and t % 2 == 1 and t not in old:
                 tree.judge(1.0 - proba[label], float(w))
         self.observe(x, (y,), float(w))
 
@@ -625,10 +647,12 @@ class NaiveForest(GrowingForest):
         if not self.labels:
             return {}
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        row = self._row(self.winsorize(self.without_mismatches(x, learns=False)))
+        of_linear_models = self.linear_models.log_votes(row, len(self.labels))
+        votes = [vote[: len(self.labels)] for vote in of_trees], of_linear_models
+        self.pending.note(row_of(self, x), self.n_learnt, votes)
         if self.vote == "learned":
-            row = self._row(self.draw_in(self.without_mismatches(x, learns=False)))
-            of_voices = self.voices.log_votes(row, len(self.labels))
-            pooled = self._pool([*self._log_votes(of_trees), *of_voices])
+            pooled = self._pool([*self._log_votes(of_trees), *of_linear_models])
             return dict(zip(self.labels, pooled, strict=True))
         of_classes = [math.fsum(p) / len(self.trees) for p in zip(*of_trees, strict=True)]
         seen = of_classes[: len(self.labels)]
@@ -640,8 +664,10 @@ class NaiveForest(GrowingForest):
         return [[math.log(p + VOTE_FLOOR) for p in of_tree[:n_seen]] for of_tree in of_trees]
 
     def _pool(self, votes: Sequence[Sequence[float]]) -> list[float]:
-        """Pool the votes of trees and voices i: softmax of z_c = beta_c + sum_i v_i l_i(c)."""
-        weights = self.vote_weights + [voice.vote_weight for voice in self.voices.voices]
+        """Pool the votes of experts i: softmax of z_c = beta_c + sum_i v_i l_i(c)."""
+        weights = self.vote_weights + [
+            linear_model.vote_weight for linear_model in self.linear_models.linear_models
+        ]
         by_class = zip(*votes, strict=True)
         z = [
             bias + math.fsum(v * vote for v, vote in zip(weights, of_class, strict=True))
@@ -653,28 +679,33 @@ class NaiveForest(GrowingForest):
     def _learn_vote(
         self,
         of_trees: Sequence[Sequence[float]],
-        of_voices: Sequence[Sequence[float]],
+        of_linear_models: Sequence[Sequence[float]],
         label: int,
-        w: float,
+        trust: float,
+        old: Sequence[int],
     ) -> None:
-        """Move the vote's weights along the gradient of the log-probability of the label."""
-        weight = min(float(w), 1.0)
+        """Move the weights along the gradient of the log-probability of the label.
+
+        Those of trees that have started afresh since they predicted, `old`, stay as they are.
+        """
         of_trees = self._log_votes(of_trees)
-        pooled = self._pool([*of_trees, *of_voices])
+        pooled = self._pool([*of_trees, *of_linear_models])
 
         def gradient(votes: Sequence[float]) -> float:
             expected = math.fsum(p * vote for p, vote in zip(pooled, votes, strict=True))
-            return weight * (votes[label] - expected)
+            return trust * (votes[label] - expected)
 
         for t, votes in enumerate(of_trees):
-            self.vote_weights[t] += VOTE_RATE * gradient(votes)
-        for voice, votes in zip(self.voices.voices, of_voices, strict=True):
-            voice.vote_weight += VOICE_RATE * gradient(votes)
+            self.vote_weights[t] += VOTE_RATE * gradient(votes) * (t not in old)
+        for linear_model, votes in zip(
+            self.linear_models.linear_models, of_linear_models, strict=True
+        ):
+            linear_model.vote_weight += LINEAR_RATE * gradient(votes)
         for c, p in enumerate(pooled):
-            self.biases[c] += BIAS_RATE * weight * ((c == label) - p)
+            self.biases[c] += BIAS_RATE * trust * ((c == label) - p)
 
     def _row(self, x: dict[Hashable, Any]) -> Row:
-        """Make what voices hear of a sample without outliers."""
+        """Return a sample without outliers, as linear experts take it."""
         numbers: dict[int, float | None] = {}
         categories: dict[int, int] = {}
         for name, column in self.columns.items():

@@ -87,7 +87,7 @@ class ObservedRange:
         outside = max(self.low - value, value - self.high)
         return self.is_settled and outside > FAR * self.width()
 
-    def draw_in(self, value: float) -> float:
+    def winsorize(self, value: float) -> float:
         """Winsorize: move a far value to the end of the range."""
         return min(max(value, self.low), self.high) if self.is_far(value) else value
 
@@ -232,11 +232,11 @@ class Column:
             code += 1
         return code
 
-    def draw_in(self, value: Any, kind: str) -> Any:
+    def winsorize(self, value: Any, kind: str) -> Any:
         """Move an outlier to the end of the range, unless the intensity is "unit"."""
         if self.is_categorical or kind == "unit":
             return value
-        return self.range.draw_in(float(value))
+        return self.range.winsorize(float(value))
 
     def encode(self, value: Any, tree_key: int) -> float:
         """Turn a value into a tree's number; an unseen category gets the next free code."""
@@ -331,7 +331,7 @@ class Columns:
         """Map the column of each known feature that is present in x to a tree's number."""
         x = self.without_mismatches(x, learns=False)
         self.check_features(x)
-        return self.encode_known(self.draw_in(x), tree_key)
+        return self.encode_known(self.winsorize(x), tree_key)
 
     def encode_known(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
         """Map the columns of a sample that has no outliers and no values of the wrong kind."""
@@ -341,10 +341,10 @@ class Columns:
             if not is_missing(x.get(name))
         }
 
-    def draw_in(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
+    def winsorize(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Move the outliers of a sample to the ends of the ranges."""
         return {
-            name: self.columns[name].draw_in(value, self.split_intensity)
+            name: self.columns[name].winsorize(value, self.split_intensity)
             if name in self.columns and not is_missing(value)
             else value
             for name, value in x.items()

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from naive import log_add, sigma
 from naive_features import is_missing, is_number
 from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample
+from naive_pending import Pending, row_of
 from naive_trends import TrendRow, Trends, Vote, place_in_range
 
 KAPPA = 1.0  # weight of the parent's estimate
@@ -329,7 +330,7 @@ class RegressionTree(GrowingTree):
             node.samples.append(sample)
         if self.learnt:
             error = (sample.target - prediction) ** 2
-            if noise is not None and self.heard() > ENOUGH:
+            if noise is not None and self.n_errors() > ENOUGH:
                 error = min(error, FARTHEST**2 * noise)
             self.errors.append((error, sample.weight))
         self.learnt.append((sample.target, sample.weight))
@@ -360,7 +361,7 @@ class RegressionTree(GrowingTree):
             remaining *= 1 - share
         self.fading_share += min(weight, 1.0) * (part - self.fading_share) / SHARE_MEMORY
 
-    def heard(self) -> float:
+    def n_errors(self) -> float:
         """Weight of the squared errors, faded."""
         return math.fsum(w for _, w in fade(self.errors, KEPT))
 
@@ -369,7 +370,7 @@ class RegressionTree(GrowingTree):
         variance = self.variance()
         if variance == 0:
             return None
-        if not self.heard() > ENOUGH:
+        if not self.n_errors() > ENOUGH:
             return variance
         return max(weighted_mean(fade(self.errors, KEPT)), LEAST_NOISE * variance)
 
@@ -377,9 +378,9 @@ class RegressionTree(GrowingTree):
 def with_trends(
     of_trees: Sequence[float], of_trends: Sequence[float]
 ) -> tuple[list[float], Sequence[float]]:
-    """Add T to the odd trees; return what all trees say, and what the two ridges say."""
+    """Add T to the odd trees; return the predictions of all trees, and of the two ridges."""
     trend = of_trends[2] if of_trends else 0.0
-    return [said + trend * (t % 2) for t, said in enumerate(of_trees)], of_trends[:2]
+    return [votes + trend * (t % 2) for t, votes in enumerate(of_trees)], of_trends[:2]
 
 
 class NaiveRegressor(GrowingForest):
@@ -410,6 +411,7 @@ class NaiveRegressor(GrowingForest):
         trend: str | None = None,
         on_mismatch: str = "raise",
         trend_key: int = 0,
+        max_pending: int = 10_000,
     ) -> None:
         super().__init__(
             random_states,
@@ -428,6 +430,7 @@ class NaiveRegressor(GrowingForest):
         self.first_target: float | None = None  # y_0
         self.trends = None if trend is None else Trends(trend_key)
         self.vote = Vote(is_learned=vote == "learned", has_trend=trend is not None)
+        self.pending = Pending(max_pending)
 
     def measure(
         self,
@@ -449,8 +452,10 @@ class NaiveRegressor(GrowingForest):
         """Predict the mean of the trees; 0 before the first sample."""
         if self.first_target is None:
             return 0.0
-        of_trees, _ = self._heard(x)
+        of_trees, variances = self._pending_outputs(x)
         of_trends = self._trends(self._row(x, self.ranges()))
+        votes = of_trees, variances, of_trends, self.vote.corrections()
+        self.pending.note(row_of(self, x), self.n_learnt, votes)
         return self.first_target + self.vote.predict(*with_trends(of_trees, of_trends))
 
     def predict_interval_one(
@@ -459,10 +464,10 @@ class NaiveRegressor(GrowingForest):
         """Predict an interval that holds the target with a given probability."""
         if self.first_target is None:
             return 0.0, 0.0
-        of_trees, variances = self._heard(x)
-        said = with_trends(of_trees, self._trends(self._row(x, self.ranges())))
-        prediction = self.vote.predict(*said)
-        scale = self.vote.scale(said[0], variances, prediction)
+        of_trees, variances = self._pending_outputs(x)
+        votes = with_trends(of_trees, self._trends(self._row(x, self.ranges())))
+        prediction = self.vote.predict(*votes)
+        scale = self.vote.scale(votes[0], variances, prediction)
         low, high = self.vote.interval(prediction, scale, level)
         return self.first_target + low, self.first_target + high
 
@@ -475,8 +480,8 @@ class NaiveRegressor(GrowingForest):
         }
 
     def _row(self, x: dict[Hashable, Any], ranges: Mapping[int, tuple[float, float]]) -> TrendRow:
-        """Make what trends hear of a sample, given the ranges of its columns."""
-        x = self.draw_in(self.without_mismatches(x, learns=False))
+        """Return a sample as trends take it, given the ranges of its columns."""
+        x = self.winsorize(self.without_mismatches(x, learns=False))
         numbers: dict[int, float | None] = {}
         categories, places = {}, {}
         for name, column in self.columns.items():
@@ -489,10 +494,10 @@ class NaiveRegressor(GrowingForest):
                 categories[j] = column.code(value)
         return TrendRow(len(self.columns), numbers, categories, places)
 
-    def _heard(self, x: dict[Hashable, Any]) -> tuple[list[float], list[float]]:
-        """Return what the trees say of a sample, without trends: locations and variances."""
-        said = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        return [of_tree for of_tree, _ in said], [variance for _, variance in said]
+    def _pending_outputs(self, x: dict[Hashable, Any]) -> tuple[list[float], list[float]]:
+        """Return what the trees predict, without trends: locations and variances."""
+        votes = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        return [of_tree for of_tree, _ in votes], [variance for _, variance in votes]
 
     def _trends(self, row: TrendRow) -> tuple[float, ...]:
         """Return P_1, P_2 and T, or nothing without trends."""
@@ -501,29 +506,37 @@ class NaiveRegressor(GrowingForest):
     def learn_one(self, x: dict[Hashable, Any], y: Any, w: float = 1.0) -> None:
         """Learn one sample of weight w; a weight of zero changes nothing."""
         if w == 0:
+            self.pending.take_back(row_of(self, x), self.n_learnt)
             return
         if not w > 0:
             raise ValueError(f"the weight is {w!r}, it must not be negative")
         self._check_target(y)
+        at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
         x = self.without_mismatches(x, learns=True)
         self.check_features(x)
-        of_trees, variances = self._heard(x)
+        of_trees, variances = self._pending_outputs(x)
         is_first = self.first_target is None
         if is_first:
             self.first_target = float(y)
         target, weight = float(y) - self.first_target, float(w)
-        tame, ranges = self.draw_in(x), self.ranges()
+        tame, ranges = self.winsorize(x), self.ranges()
         dropped = self.add_values(x)
-        # a new feature is heard at once, but all is judged by what was before the sample
+        # a new feature is used at once, but all is judged by what was before the sample
         row = self._row(tame, ranges)
         of_trends = self._trends(row)
         near, trend = target, 0.0  # the target, or what is learned of one too far from the trend
         if self.trends:
             near, trend = self.trends.winsorized(row, target), of_trends[2]
         parts = near, near - trend
+        late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
+        corrections = None
+        if late:  # whatever is judged is what was predicted then
+            of_trees, variances, of_trends, corrections = late.votes
         if not is_first:
-            said = with_trends(of_trees, of_trends)
-            self.vote.learn(said[0], variances, said[1], target, weight)
+            votes = with_trends(of_trees, of_trends)
+            self.vote.learn(votes[0], variances, votes[1], target, weight, corrections)
+        if late and of_trends:  # the trees will be compared with the residual of now
+            of_trees = [p + (of_trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]
         if self.trends:
             self.trends.learn(row, near, weight, is_first=is_first)
             for column in dropped:

@@ -1,4 +1,4 @@
-"""The slow, obvious reference of what a forest for numbers hears beside its trees.
+"""The slow, obvious reference of what a forest for numbers has beside its trees.
 
 Trends are ridge regressions, solved by Gauss-Seidel with a few coordinates a sample; a stack lets
 voters meet; errors of late give intervals. All sums are updated sample by sample, in plain numpy.
@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from naive_voices import FEW_FEATURES, SLOW, CosineStandard, NumberStandard, clipped
+from naive_linear_models import FEW_FEATURES, SLOW, CosineStandard, NumberStandard, clipped
 
-from river_amf.draws import draw_directions, draw_phases
+from river_amf.state.arena import draw_directions, draw_phases
 
 # inputs
 N_COSINES = 200
@@ -78,7 +78,7 @@ class FadedMean:
 
 @dataclass(frozen=True)
 class TrendRow:
-    """A sample without outliers, as trends hear it.
+    """A sample without outliers, as trends take it.
 
     `numbers` has all numeric columns, with None where the sample has no value; `categories` the
     codes of the categorical columns that are present. `places` has the place in [0, 16] of each
@@ -158,7 +158,7 @@ class Ridge:
         self.low = self.high = 0.0
 
     def predict(self, inputs: np.ndarray) -> float:
-        """Predict, within the range of the targets so far; inputs not heard before count for 0."""
+        """Predict, within the range of the targets so far; new inputs count for 0."""
         prediction = float(self.weights @ inputs[: len(self.weights)])
         return min(max(prediction, self.low), self.high)
 
@@ -267,9 +267,9 @@ class Trends:
 
     def predict(self, row: TrendRow) -> tuple[float, float, float]:
         """Return P_1, P_2 and T."""
-        return self._say(*self.inputs(row))
+        return self._predictions(*self.inputs(row))
 
-    def _say(self, first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
+    def _predictions(self, first: np.ndarray, second: np.ndarray) -> tuple[float, float, float]:
         p1, p2 = self.first.predict(first), self.second.predict(second)
         return p1, p2, self.stack.say((p1 + p2) / 2, [p1, p2, self.profiles.mean])
 
@@ -281,7 +281,7 @@ class Trends:
     def learn(self, row: TrendRow, target: float, w: float, *, is_first: bool) -> None:
         """Learn a winsorized target; the stack does not learn the first one."""
         inputs = self.inputs(row)
-        p1, p2, trend = self._say(*inputs)
+        p1, p2, trend = self._predictions(*inputs)
         base, voters = (p1 + p2) / 2, [p1, p2, self.profiles.mean]
         cosines = self.cosines(row)
         if not is_first:
@@ -321,17 +321,32 @@ class Vote:
         mean = math.fsum(even) / len(even)
         return [mean, math.fsum(odd) / len(odd) if odd else mean]
 
-    def voters(self, of_trees: Sequence[float], of_trends: Sequence[float]) -> list[float]:
-        """List what the voters say."""
-        recent = [self.base(of_trees) + errors.mean() for errors in self.recent]
+    def corrections(self) -> list[float]:
+        """Return the means of recent errors."""
+        return [errors.mean() for errors in self.recent]
+
+    def voters(
+        self,
+        of_trees: Sequence[float],
+        of_trends: Sequence[float],
+        corrections: Sequence[float] | None = None,
+    ) -> list[float]:
+        """List the voters' predictions, with corrections of now or of another time."""
+        corrections = self.corrections() if corrections is None else corrections
+        recent = [self.base(of_trees) + correction for correction in corrections]
         return [*self._groups(of_trees), *recent, *of_trends]
 
-    def predict(self, of_trees: Sequence[float], of_trends: Sequence[float]) -> float:
-        """Predict, given what trees (with T) and trends say."""
+    def predict(
+        self,
+        of_trees: Sequence[float],
+        of_trends: Sequence[float],
+        corrections: Sequence[float] | None = None,
+    ) -> float:
+        """Predict, given the predictions of trees (with T) and trends."""
         base = self.base(of_trees)
         if not self.is_learned:
             return base
-        return self.stack.say(base, self.voters(of_trees, of_trends))
+        return self.stack.say(base, self.voters(of_trees, of_trends, corrections))
 
     def scale(
         self, of_trees: Sequence[float], variances: Sequence[float], prediction: float
@@ -360,9 +375,10 @@ class Vote:
         of_trends: Sequence[float],
         target: float,
         w: float,
+        corrections: Sequence[float] | None = None,
     ) -> None:
         """Learn a target that was predicted."""
-        prediction = self.predict(of_trees, of_trends)
+        prediction = self.predict(of_trees, of_trends, corrections)
         scale = self.scale(of_trees, variances, prediction)
         off = target - prediction
         if scale > 0 or off == 0:  # an error without a scale tells nothing
@@ -371,7 +387,7 @@ class Vote:
             kept, added = fading(BIN_DECAY, w)
             self.bins = kept * self.bins
             self.bins[min(math.floor(N_BINS // 2 * (s + 1)), N_BINS - 1)] += added
-        base, voters = self.base(of_trees), self.voters(of_trees, of_trends)
+        base, voters = self.base(of_trees), self.voters(of_trees, of_trends, corrections)
         error = self.stack.squares.winsorized(target - base)
         if self.is_learned:
             self.stack.learn(base, voters, error, error, w)

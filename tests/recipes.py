@@ -99,9 +99,9 @@ def start(recipe, folder, deadly=0):
 def finish(recipe, folder):
     """Run a recipe to its end; return the pickled model and the number of operations on files."""
     with start(recipe, folder) as child:
-        said = child.communicate(timeout=300)[0].split()
+        printed = child.communicate(timeout=300)[0].split()
     assert child.returncode == 0
-    return (folder / "model.pickle").read_bytes(), int(said[-1])
+    return (folder / "model.pickle").read_bytes(), int(printed[-1])
 
 
 def kill_at_random(recipe, folder, draw, longest):

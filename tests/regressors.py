@@ -20,7 +20,6 @@ REGRESSORS = {
     "fading": {"fading_factor": 0.7},
     "relevance": {"split_intensity": "relevance"},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
-    "few bytes": {"max_bytes": 250_000},
     "learned vote": {"vote": "learned"},
     "trend": {"trend": "ridge", "max_nodes": 101},
     "adaptive": {"kind": AdaptiveAMFRegressor},

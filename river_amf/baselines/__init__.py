@@ -24,17 +24,10 @@ hoeffding-gini: yes
 amf: yes
 
 They take bags of words as well, from `BagOfWords`, `TFIDF` or `FeatureHasher`, alone or in a union
-with other features. What is scaled is scaled by kind (`river_amf.scaling.Scaler`): numbers that
+with other features. What is scaled is scaled by kind (`baselines.preparation.Scaler`): numbers that
 more than half of the samples have are standardised, and the mean stands for those that are missing;
 of all others, such as words, the absent ones are zeros. To `"amf"` and `"adaptive"` with their
 default parameters an absent word is missing.
-
->>> from river.feature_extraction import BagOfWords
->>> model = BagOfWords() | baselines.classifiers()["logistic"]()
->>> for text, label in [("good news", True), ("bad news", False), ("good", True), ("bad", False)]:
-...     model.learn_one(text, label)
->>> model.predict_one("good idea"), model.predict_one("bad idea")
-(True, False)
 
 River's trees and their ensembles sort the labels, so for them strings and numbers cannot both be
 labels of one stream. An infinite number raises `ValueError` in all models that look at features.
@@ -43,9 +36,13 @@ What regressors learn is scaled too, in most of them: the target is standardised
 standard deviation so far, as the linear models that they are or consist of cannot do without.
 """
 
-from river_amf.baselines.classification import DESCRIPTIONS, classifiers
-from river_amf.baselines.preparation import Features
-from river_amf.baselines.regression import REGRESSOR_DESCRIPTIONS, regressors
+from river_amf.baselines.preparation import Features as _Features
+from river_amf.baselines.river_models import (
+    DESCRIPTIONS,
+    REGRESSOR_DESCRIPTIONS,
+    classifiers,
+    regressors,
+)
 
 __all__ = [
     "DESCRIPTIONS",
@@ -57,11 +54,11 @@ __all__ = [
 ]
 
 
-def _mail(money: str, domain: str, attachment: str, time: str) -> Features:
+def _mail(money: str, domain: str, attachment: str, time: str) -> _Features:
     return {"money": money, "domain": domain, "attachment": attachment, "time": time}
 
 
-SIX_MAILS: tuple[tuple[Features, str], ...] = (
+SIX_MAILS: tuple[tuple[_Features, str], ...] = (
     (_mail("yes", "com", "yes", "night"), "yes"),
     (_mail("yes", "edu", "no", "night"), "yes"),
     (_mail("no", "com", "yes", "night"), "yes"),
@@ -69,4 +66,4 @@ SIX_MAILS: tuple[tuple[Features, str], ...] = (
     (_mail("no", "com", "no", "day"), "no"),
     (_mail("yes", "cat", "no", "day"), "yes"),
 )
-QUESTION: Features = _mail("yes", "edu", "yes", "day")
+QUESTION: _Features = _mail("yes", "edu", "yes", "day")

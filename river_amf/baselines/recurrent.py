@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, preprocessing
 
-from river_amf.encoding import column_order
+from river_amf.inputs.encoding import column_order
 
 _N_INPUTS = 256  # for features
 _FEWEST_LABELS = 8  # that there is room for; it doubles whenever it is used up
@@ -128,9 +128,9 @@ class RecurrentClassifier(base.Classifier):
     """A GRU over the last samples, with a softmax over the labels seen so far.
 
     Each sample is one step of gradient descent, by Adam, on the log-loss of its label. The network
-    hears the features of the last `length` samples, that sample being the last of them, and with
-    each the label that came before it. It hears samples when they are learned: those that are only
-    predicted leave no trace.
+    takes the features of the last `length` samples, that sample being the last of them, and with
+    each the label that came before it. It remembers samples when they are learned:
+    those that are only predicted leave no trace.
 
     New features may come at any time. The first 256 have an input each; later ones share these, by
     a hash of their names. What is absent is 0. New labels may come at any time, too. There is room
@@ -141,23 +141,18 @@ class RecurrentClassifier(base.Classifier):
     Parameters
     ----------
     length
-        How many samples the network hears, at least 1.
+        How many samples the network takes, at least 1.
     n_units
         Units of the GRU, at least 1.
     seed
         Seed of the first weights. With the same seed the same samples give the same predictions;
         with `None`, they do not.
 
-    Raises
-    ------
-    ImportError
-        If Keras or JAX is not installed.
-    RuntimeError
-        If Keras runs on another backend than JAX. Where Keras has not been imported and
-        `KERAS_BACKEND` is not set, it is set to `"jax"`.
-
     Notes
     -----
+    Without Keras on JAX, ImportError or RuntimeError is raised. Where Keras has not been imported
+    and `KERAS_BACKEND` is not set, it is set to `"jax"`.
+
     Features must be finite numbers of a size of about 1. `baselines.classifiers()["rnn"]` has what
     scales numbers, encodes categories and fills gaps before it.
 
@@ -247,21 +242,7 @@ class RecurrentClassifier(base.Classifier):
         return window
 
     def learn_one(self, x: Features, y: Hashable) -> None:
-        """Learn one sample.
-
-        Parameters
-        ----------
-        x
-            Features, as a dict of numbers.
-        y
-            Label: any hashable.
-
-        Examples
-        --------
-        >>> from river_amf.baselines.recurrent import RecurrentClassifier
-        >>> model = RecurrentClassifier(seed=1)
-        >>> model.learn_one({"money": 1.0}, "spam")
-        """
+        """Learn one sample: a dict of numbers, and any hashable as its label."""
         if y not in self._labels:
             if len(self._labels) == self._n_labels:
                 self._make_room()
@@ -272,26 +253,7 @@ class RecurrentClassifier(base.Classifier):
         self._window, self._last = window, label
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
-        """Predict the probability of each label seen so far.
-
-        Parameters
-        ----------
-        x
-            Features, as a dict of numbers.
-        kwargs
-            Ignored; accepted for compatibility with river.
-
-        Returns
-        -------
-        dict
-            Probability of each label; they sum to 1. Empty before the first sample.
-
-        Examples
-        --------
-        >>> from river_amf.baselines.recurrent import RecurrentClassifier
-        >>> RecurrentClassifier(seed=1).predict_proba_one({"money": 1.0})
-        {}
-        """
+        """Predict the probability of each label seen so far; empty before the first sample."""
         n_seen = len(self._labels)
         if not n_seen:
             return {}

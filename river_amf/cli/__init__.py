@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib.metadata
 import logging
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
@@ -16,10 +16,11 @@ from tqdm import tqdm
 
 import river_amf
 from river_amf import _startup, evaluation
-from river_amf.cli import compare, evaluate, inspect, playground, warm_up
-from river_amf.cli.options import say_interrupted
+from river_amf.cli import compare, evaluate, inspect, playground_command
+from river_amf.cli.options import report_interrupt
 from river_amf.evaluation import DriftStream, EvaluationError
-from river_amf.evaluation.errors import described, text_of
+from river_amf.evaluation.usage_errors import error_line, error_text
+from river_amf.kernels.numba_tools.compilation import CACHE_FOLDERS
 
 __all__ = ["main"]
 
@@ -37,22 +38,10 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command `river-amf`.
 
-    Parameters
-    ----------
-    argv
-        Command-line arguments, without the name of the command. By default those of the process.
-
-    Returns
-    -------
-    int
-        The exit status: 0 on success, 1 if every model of a comparison failed, 2 without a
-        subcommand, 130 after Ctrl-C, and 141 if the reader of the output closed the pipe.
-
-    Raises
-    ------
-    SystemExit
-        With status 2 after an error, which is reported in one line on stderr; with status 0 after
-        `--help` or `--version`.
+    `argv` are the arguments, by default those of the process. The exit status is 0 on success, 1 if
+    every model of a comparison failed, 2 without a subcommand, 130 after Ctrl-C, and 141 if the
+    reader of the output closed the pipe. An error is reported in one line on stderr, and raises
+    SystemExit with status 2.
 
     Examples
     --------
@@ -60,19 +49,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     Bananas: 20 samples; features: 2 numeric; AMFClassifier(n_estimators=10, seed=1)
     ...
     0
-
     """
     parser = _make_parser()
     try:
         try:
-            with _told_of_compiling():
-                return _run(parser, argv)
+            with _announce_compiling():
+                return _run_command(parser, argv)
         finally:
             sys.stdout.flush()  # here, where an error has a line of its own
     except BrokenPipeError:
         return _BROKEN_PIPE
     except KeyboardInterrupt:
-        return say_interrupted()
+        return report_interrupt()
     except EvaluationError as error:
         advice = f"; {_LESS_MEMORY}" if isinstance(error.__cause__, MemoryError) else ""
         parser.error(f"{error}{advice}")
@@ -80,17 +68,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(str(error) if error.filename else f"cannot write the output: {error.strerror}")
     except MemoryError as error:
         parser.error(
-            ": ".join(filter(None, ["out of memory", text_of(error)])) + f"; {_LESS_MEMORY}"
+            ": ".join(filter(None, ["out of memory", error_text(error)])) + f"; {_LESS_MEMORY}"
         )
     except Exception as error:
         if sys.flags.dev_mode:
             raise
-        parser.error(f"{described(error)}; this is a bug: python -X dev -m river_amf shows where")
+        parser.error(f"{error_line(error)}; this is a bug: python -X dev -m river_amf shows where")
     finally:
         _drop_unwritten()
 
 
-def _run(parser: _Parser, argv: Sequence[str] | None) -> int:
+def _run_command(parser: _Parser, argv: Sequence[str] | None) -> int:
     """Run the subcommand and return its exit status."""
     arguments = parser.parse_args(argv)
     if arguments.command is None:
@@ -101,7 +89,7 @@ def _run(parser: _Parser, argv: Sequence[str] | None) -> int:
 
 
 @contextmanager
-def _told_of_compiling() -> Iterator[None]:
+def _announce_compiling() -> Iterator[None]:
     """Print a line on stderr if kernels are compiled, which takes a while."""
     logger, handler = logging.getLogger("river_amf.kernels"), _OnStderr()
     level = logger.level
@@ -118,7 +106,7 @@ class _OnStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print a message as a line of the command, above a progress bar."""
         with tqdm.external_write_mode(file=sys.stderr):
-            _startup.tell(f"river-amf: {record.getMessage()}")
+            _startup.print_line(f"river-amf: {record.getMessage()}")
 
 
 def _drop_unwritten() -> None:
@@ -134,42 +122,39 @@ def _drop_unwritten() -> None:
 
 def _make_parser() -> _Parser:
     parser = _Parser(prog="river-amf", description="Aggregated Mondrian Forests for data streams.")
-    parser.add_argument("--version", action="version", version=f"river-amf {_version()}")
+    parser.add_argument("--version", action="version", version=f"river-amf {river_amf.__version__}")
     commands = parser.add_subparsers(dest="command", title="commands")
-    of_evaluate = commands.add_parser(
-        "evaluate",
-        help="run one model over a stream and print its metrics along the way",
-        description=(
-            "Run one model over a stream or a track of streams: it predicts each sample and then"
-            " learns it (test-then-train). Metrics, time and memory are printed along the way."
+    for name, module, summary in (
+        ("evaluate", evaluate, "run one model over a stream and print its metrics along the way"),
+        (
+            "compare",
+            compare,
+            "run several models over one stream and print a table of their metrics",
         ),
-    )
-    of_evaluate.set_defaults(run=evaluate.run)
-    evaluate.add_arguments(of_evaluate)
-    of_compare = commands.add_parser(
-        "compare",
-        help="run several models over one stream and print a table of their metrics",
-        description=compare.DESCRIPTION,
-        epilog=compare.EPILOG,
-    )
-    of_compare.set_defaults(run=compare.run)
-    compare.add_arguments(of_compare)
-    of_inspect = commands.add_parser(
-        "inspect", help="tell what is in a saved model", description=inspect.DESCRIPTION
-    )
-    of_inspect.set_defaults(run=inspect.run)
-    inspect.add_arguments(of_inspect)
-    of_playground = commands.add_parser(
-        "playground",
-        help="write a page on which a forest learns two features, step by step",
-        description=playground.DESCRIPTION,
-    )
-    of_playground.set_defaults(run=playground.run)
-    playground.add_arguments(of_playground)
-    of_warm_up = commands.add_parser(
-        "warm-up", help="compile all kernels beforehand", description=warm_up.DESCRIPTION
-    )
-    of_warm_up.set_defaults(run=warm_up.run)
+        ("inspect", inspect, "show what is in a saved model"),
+        (
+            "playground",
+            playground_command,
+            "write a page on which a forest learns two features, step by step",
+        ),
+    ):
+        subcommand = commands.add_parser(
+            name,
+            help=summary,
+            description=module.DESCRIPTION,
+            epilog=getattr(module, "EPILOG", None),
+        )
+        subcommand.set_defaults(run=module.run)
+        module.add_arguments(subcommand)
+    commands.add_parser(
+        "warm-up",
+        help="compile all kernels beforehand",
+        description=(
+            "Compile all kernels now, instead of each when it is first needed. They are kept on"
+            " disk, so this is done once for each release, machine and user, such as when an image"
+            " is built. NUMBA_CACHE_DIR says where they are kept."
+        ),
+    ).set_defaults(run=_warm_up)
     tracks = commands.add_parser(
         "tracks",
         help="list the tracks, their streams and where the streams drift",
@@ -182,11 +167,13 @@ def _make_parser() -> _Parser:
     return parser
 
 
-def _version() -> str:
-    try:
-        return importlib.metadata.version("river-amf")
-    except importlib.metadata.PackageNotFoundError:  # running from a checkout
-        return river_amf.__version__
+def _warm_up(arguments: argparse.Namespace) -> int:
+    """Compile, print how long it took, and return the exit status."""
+    start = time.perf_counter()
+    river_amf.warm_up()
+    where = f"in {CACHE_FOLDERS[-1]}" if CACHE_FOLDERS else "nowhere, as no folder can be written"
+    print(f"all kernels are compiled, after {time.perf_counter() - start:.1f} s; kept {where}")
+    return 0
 
 
 def _list_tracks(arguments: argparse.Namespace) -> int:

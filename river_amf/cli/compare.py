@@ -13,23 +13,22 @@ from river_amf.cli.options import (
     at_least,
     check_metrics,
     check_output,
+    check_pages,
     chosen_metrics,
     chosen_stream,
+    comma_separated,
     load_chosen,
-    names,
-    say_interrupted,
+    report_interrupt,
     seconds,
-    size,
-    told_task,
+    size_text,
+    task_lines,
 )
-from river_amf.cli.pages import check_pages
 from river_amf.evaluation import EvaluationError, tasks
 from river_amf.evaluation.comparison import comparison_of
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.running import Ran, run_models
-from river_amf.evaluation.runs import has_failed
+from river_amf.evaluation.runs import Ran, has_failed, run_models
 from river_amf.evaluation.sources import reason_of
-from river_amf.evaluation.tasks import TASKS, Maker, Task
+from river_amf.evaluation.tasks import TASKS
 
 Writer = Callable[[Ran, str], object]
 
@@ -63,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--models",
-        type=names,
+        type=comma_separated,
         metavar="A,B",
         help="models to run (default: all for the task); "
         + "; ".join(f"{name}: {', '.join(task.descriptions)}" for name, task in TASKS.items()),
@@ -99,12 +98,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     source = chosen_stream(arguments)
-    _check_names(arguments)
+    _check_models(arguments)
     check_metrics(arguments)
     writers = _writers(arguments, source)
     stream = load_chosen(arguments)
     task = TASKS[stream.task]
-    makers = _choose(arguments, task, reason_of(stream))
+    chosen = task.descriptions if arguments.models is None else arguments.models
+    makers = {name.lower(): task.maker(name, arguments.seed, reason_of(stream)) for name in chosen}
     metrics = chosen_metrics(arguments, task)
     ran = run_models(
         stream,
@@ -118,33 +118,28 @@ def run(arguments: argparse.Namespace) -> int:
         progress=True,
         task=task.name,
         is_report=arguments.html is not None,
+        delay=arguments.delay,
     )
     comparison = comparison_of(ran)
     try:
-        lines = [*told_task(stream, arguments), size(stream), comparison]
+        lines = [*task_lines(stream, arguments), size_text(stream), comparison]
         print(*lines, sep="\n", flush=True)
     finally:  # even if nobody reads the table
-        _write(ran, writers)
+        _write_files(ran, writers)
     if comparison.interrupted:
-        return say_interrupted()
+        return report_interrupt()
     return _ALL_FAILED if all(map(has_failed, comparison.table["status"][[*makers]])) else 0
 
 
-def _check_names(arguments: argparse.Namespace) -> None:
+def _check_models(arguments: argparse.Namespace) -> None:
     """Raise if no models are named, or one that there is not."""
     if arguments.models is not None and not arguments.models:
         raise EvaluationError("--models must name at least one model")
     for name in arguments.models or ():
         if arguments.task is None:
-            tasks.check_name(name)
+            tasks.check_baseline_name(name)
         else:
             TASKS[arguments.task].maker(name, arguments.seed)
-
-
-def _choose(arguments: argparse.Namespace, task: Task, reason: str) -> dict[str, Maker]:
-    """Return the chosen models in the order given, or all of them."""
-    chosen = task.descriptions if arguments.models is None else arguments.models
-    return {name.lower(): task.maker(name, arguments.seed, reason) for name in chosen}
 
 
 def _writers(arguments: argparse.Namespace, source: str) -> dict[str, tuple[Writer, str]]:
@@ -159,7 +154,9 @@ def _writers(arguments: argparse.Namespace, source: str) -> dict[str, tuple[Writ
     write: dict[str, Writer] = {
         "csv": lambda ran, path: comparison_of(ran).to_csv(path),
         "markdown": lambda ran, path: comparison_of(ran).to_markdown(path),
-        "curves": _write_curves,
+        "curves": lambda ran, path: comparison_of(ran).curves.to_csv(
+            path, index=False, lineterminator="\n"
+        ),
         "html": lambda ran, path: report_of(ran).save(path),
     }
     if "html" in paths:
@@ -169,7 +166,7 @@ def _writers(arguments: argparse.Namespace, source: str) -> dict[str, tuple[Writ
     return {option: (write[option], path) for option, path in paths.items()}
 
 
-def _write(ran: Ran, writers: dict[str, tuple[Writer, str]]) -> None:
+def _write_files(ran: Ran, writers: dict[str, tuple[Writer, str]]) -> None:
     """Write every file that can be written, then raise for those that cannot."""
     errors = []
     for option, (write, path) in writers.items():
@@ -179,10 +176,6 @@ def _write(ran: Ran, writers: dict[str, tuple[Writer, str]]) -> None:
             errors.append(f"cannot write {_FILES[option]} to {path}: {error.strerror or error}")
     if errors:
         raise EvaluationError("; ".join(errors))
-
-
-def _write_curves(ran: Ran, path: str) -> None:
-    comparison_of(ran).curves.to_csv(path, index=False, lineterminator="\n")
 
 
 def _picture_writer() -> Writer:

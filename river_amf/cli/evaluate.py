@@ -6,61 +6,67 @@ import argparse
 import csv
 import inspect
 import itertools
-import os
 import signal
 import statistics
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from river import base, compose
 from tqdm import tqdm
 
-from river_amf import evaluation, tables
-from river_amf.baselines.classification import MISSING
+from river_amf import evaluation
+from river_amf.baselines.river_models import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
     add_stream_arguments,
     at_least,
     check_metrics,
     check_output,
+    check_pages,
     chosen_metrics,
     chosen_stream,
     file_options,
     load_chosen,
-    say_interrupted,
-    size,
-    told_task,
+    report_interrupt,
+    size_text,
+    task_lines,
 )
-from river_amf.cli.pages import Evaluated, check_pages, report_of
-from river_amf.evaluation import EvaluationError, Stream, figures
-from river_amf.evaluation.interval_metrics import has_intervals, is_of_intervals
-from river_amf.evaluation.metrics import name_metrics
-from river_amf.evaluation.predictors import Answer, columns_beside
+from river_amf.evaluation import EvaluationError, Report, Stream
+from river_amf.evaluation.comparison import cell_text, column_titles
+from river_amf.evaluation.metrics import check_positive, is_of_intervals, name_metrics
 from river_amf.evaluation.prequential import (
+    Answer,
     OnPrediction,
     TestThenTrain,
     even_checkpoints,
+    has_intervals,
     progress_bar,
-    warm_up,
+    warm_up_model,
 )
 from river_amf.evaluation.recording import Recorder, Steps
-from river_amf.evaluation.runs import recorder_of
+from river_amf.evaluation.report import report_of
+from river_amf.evaluation.runs import INTERRUPTED, OK, Ran, Run
 from river_amf.evaluation.scores import Metrics, Scores
-from river_amf.evaluation.sources import reason_of
+from river_amf.evaluation.sources import read_source, reason_of
 from river_amf.evaluation.streams import Features, Label, Sample, Target
-from river_amf.evaluation.tasks import CLASSIFICATION, TASKS, Task, positive_label
+from river_amf.evaluation.tasks import CLASSIFICATION, TASKS, Task
+from river_amf.explain import text_tables
 from river_amf.regressor import AMFRegressor
-
-if TYPE_CHECKING:
-    from river_amf.cli.live import Display
 
 Row = Mapping[str, float]
 
 _DESCRIPTIONS = {name: text for task in TASKS.values() for name, text in task.descriptions.items()}
+_N_MOMENTS = 100  # about as often the metric beside the progress bar changes
 _MIN_WIDTH = 10  # characters; sizes below one gibibyte are no longer than "976.56 KiB"
+
+
+DESCRIPTION = (
+    "Run one model over a stream or a track of streams: it predicts each sample and then learns it"
+    " (test-then-train). Metrics, time and memory are printed along the way."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -97,13 +103,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write a page with figures of the model along the stream, beside those of models that"
         " look at no features (needs the extra `html`)",
     )
-    add(
-        "--live",
-        action="store_true",
-        help="show the run as it goes on, the curve of its main metric and the relevance of the"
-        " features, and the table at the end (needs the extra `live`; where the output is no"
-        " terminal, the table is printed as without)",
-    )
 
 
 def _model(name: str) -> str:
@@ -117,38 +116,40 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     check_metrics(arguments)
     _check_page(arguments)
-    display = _display(arguments)
     streams = _load_streams(arguments)
     task = _task_of(streams)
     arguments.model = arguments.model or task.default
-    metrics = name_metrics(task.brief, chosen_metrics(arguments, task), task.name)
+    metrics = name_metrics(task.windowed, chosen_metrics(arguments, task), task.name)
     positives = [
-        positive_label(task, stream, metrics.values(), stream.name, arguments.positive)
+        check_positive(stream, metrics.values(), stream.name, arguments.positive)
         for stream in streams
     ]
     model = _make_model(arguments, task, reason_of(streams[0]))
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
-    measure, windowed = next(iter(task.windowed.items()))
     results = []
     with _prediction_file(arguments, model) as writer, _until_interrupt() as until_interrupt:
         for stream, positive in zip(streams, positives, strict=True):
-            described = _describe(stream, model, task, arguments.model)
-            print(*told_task(stream, arguments), described, sep="\n")
+            described = _describe_run(stream, model, task, arguments.model)
+            print(*task_lines(stream, arguments), described, sep="\n")
             clone = model.clone()
-            scores = Scores(metrics, {measure: windowed()} if display else {}, positive)
+            scores = Scores(metrics, positive=positive)
             recorder = None
             if arguments.html is not None:
-                recorder = recorder_of(clone, Steps(stream.n_samples))
-            loop = TestThenTrain(clone, scores, *_watching(writer(stream), recorder))
-            shown = None if display is None else display(stream, clone, loop, measure)
-            last = _print_table(stream, until_interrupt, model, metrics, loop, shown)
-            if recorder is not None:
-                ran = Evaluated(arguments.model, clone, loop, recorder)
-                _write_page(arguments.html, ran, stream, task, metrics, positive)
+                recorder = Recorder(clone, Steps(stream.n_samples))
+            watching = _watching(writer(stream), recorder)
+            loop = TestThenTrain(clone, scores, *watching, delay=arguments.delay)
+            last = _print_table(stream, until_interrupt, model, metrics, loop)
+            if recorder is not None and loop.n_samples:
+                ran = arguments.model, clone, loop, recorder, arguments.delay
+                with _interruptible():
+                    _report_beside_floors(*ran, stream, metrics, positive).save(arguments.html)
+            elif recorder is not None:
+                path = arguments.html
+                print(f"no page, {path} was not written: no sample was learned", file=sys.stderr)
             if loop.n_samples < stream.n_samples:
                 of = f" of {stream.name}" if arguments.track else ""
-                return say_interrupted(f"interrupted after {loop.n_samples} samples{of}")
+                return report_interrupt(f"interrupted after {loop.n_samples} samples{of}")
             results.append(last)
             if arguments.track:
                 print()
@@ -178,29 +179,13 @@ def _watching(
     if recorder is None:
         return write, None
     if write is None:
-        return recorder.asked, recorder.learned
+        return recorder.predicted, recorder.learned
 
     def both(n: int, x: Features, y: Target, answer: Answer) -> None:
         write(n, x, y, answer)
-        recorder.asked(n, x, y, answer)
+        recorder.predicted(n, x, y, answer)
 
     return both, recorder.learned
-
-
-def _write_page(
-    path: str,
-    ran: Evaluated,
-    stream: Stream,
-    task: Task,
-    metrics: Metrics,
-    positive: Label | None,
-) -> None:
-    """Write the page; if there is nothing to show, say so."""
-    if ran.loop.n_samples:
-        with _interruptible():
-            report_of(ran, stream, task, metrics, positive).save(path)
-    else:
-        print(f"no page, {path} was not written: no sample was learned", file=sys.stderr)
 
 
 def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
@@ -235,19 +220,6 @@ def _task_of(streams: Sequence[Stream]) -> Task:
     return TASKS[first.task]
 
 
-def _display(arguments: argparse.Namespace) -> type[Display] | None:
-    """Return what shows a run as it goes on, None without `--live` and where no terminal is."""
-    if not (arguments.live and sys.stdout.isatty()):
-        return None
-    if os.environ.get("TERM", "").lower() in ("dumb", "unknown"):  # it cannot draw over lines
-        return None
-    try:
-        from river_amf.cli.live import Display
-    except ImportError as error:
-        raise EvaluationError(str(error)) from error
-    return Display
-
-
 def _make_model(arguments: argparse.Namespace, task: Task, reason: str) -> base.Estimator:
     """Return the chosen model with the given options."""
     name = arguments.model
@@ -278,7 +250,8 @@ def _prediction_file(
     check_output(path, source, "the predictions")
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        beside = columns_beside(model)
+        ends = ["lower", "upper"] * has_intervals(model)
+        beside = ends if isinstance(model, base.Regressor) else ["probability"]
         columns = ["sample", "target", "prediction", *beside]
         writer.writerow(["stream", *columns] if arguments.track else columns)
 
@@ -299,48 +272,43 @@ def _print_table(
     model: base.Estimator,
     metrics: Metrics,
     loop: TestThenTrain,
-    display: Display | None,
 ) -> Row:
-    """Run, print a row for each checkpoint, and return the last row, or an empty one.
-
-    Rows are printed as they come, or after what a display has shown meanwhile.
-    """
-    titles = figures.titles(["n_samples", *metrics, "us_per_sample", "memory"])
+    """Run, print a row for each checkpoint, and return the last row, or an empty one."""
+    titles = column_titles(["n_samples", *metrics, "us_per_sample", "memory"])
     widths = [max(len(title), _MIN_WIDTH) for title in titles]
     rows: list[Row] = []
-    if display is not None:
-        with _interruptible():
-            warm_up(model.clone(), until_interrupt(stream))
-        try:
-            with display:
-                for n_samples in display.run(until_interrupt(stream)):
-                    rows.append({"n_samples": n_samples, **loop.figures()})
-        finally:
-            for cells in [titles, *map(_cells, rows)]:
-                print(tables.line(cells, widths, left=()), flush=True)
-        return rows[-1] if rows else {}
-    print(tables.line(titles, widths, left=()), flush=True)
+    print(text_tables.line(titles, widths, left=()), flush=True)
     with progress_bar(stream.n_samples, until_interrupt(stream)) as bar:
         with _interruptible():
-            warm_up(model.clone(), until_interrupt(stream))
+            warm_up_model(model.clone(), until_interrupt(stream))
         bar.reset()  # start its clock after the warm-up
-        for n_samples in loop.run(bar, even_checkpoints(stream.n_samples)):
+        samples = _with_metric(bar, loop, even_checkpoints(stream.n_samples, _N_MOMENTS))
+        for n_samples in loop.run(samples, even_checkpoints(stream.n_samples)):
             rows.append({"n_samples": n_samples, **loop.figures()})
-            tqdm.write(tables.line(_cells(rows[-1]), widths, left=()), file=sys.stdout)
+            tqdm.write(text_tables.line(_cells(rows[-1]), widths, left=()), file=sys.stdout)
             sys.stdout.flush()
     return rows[-1] if rows else {}
+
+
+def _with_metric(bar: tqdm[Any], loop: TestThenTrain, moments: Container[int]) -> Iterator[Sample]:
+    """Yield the samples of a progress bar, with the first metric so far beside it."""
+    for sample in bar:
+        if loop.n_samples in moments:
+            name, value = next(iter(loop.scores.total().items()))
+            bar.set_postfix_str(f"{name} {cell_text(name, value)}", refresh=False)
+        yield sample
 
 
 def _print_summary(names: Sequence[str], rows: Sequence[Row]) -> None:
     """Print the last row of each stream, and the mean of each column."""
     mean = {column: statistics.fmean(row[column] for row in rows) for column in rows[0]}
-    cells = [figures.titles(mean), *map(_cells, [*rows, mean])]
+    cells = [column_titles(mean), *map(_cells, [*rows, mean])]
     table = [[name, *row] for name, row in zip(["stream", *names, "mean"], cells, strict=True)]
-    print(tables.align(table, left=(0,), least=_MIN_WIDTH))
+    print(text_tables.align(table, left=(0,), least=_MIN_WIDTH))
 
 
 def _cells(row: Row) -> list[str]:
-    return [figures.cell(column, value) for column, value in row.items()]
+    return [cell_text(column, value) for column, value in row.items()]
 
 
 @contextmanager
@@ -370,7 +338,7 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _describe(stream: Stream, model: base.Estimator, task: Task, name: str) -> str:
+def _describe_run(stream: Stream, model: base.Estimator, task: Task, name: str) -> str:
     kinds = {"numeric": stream.n_numeric, "categorical": stream.n_categorical}
     features = " and ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
     described = f"{type(model).__name__}()"
@@ -378,4 +346,29 @@ def _describe(stream: Stream, model: base.Estimator, task: Task, name: str) -> s
         described = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
     elif isinstance(model, compose.Pipeline) or task is not CLASSIFICATION:
         described = task.descriptions[name]  # a repr takes several lines
-    return f"{size(stream)}; features: {features}; {described}"
+    return f"{size_text(stream)}; features: {features}; {described}"
+
+
+def _report_beside_floors(
+    name: str,
+    model: base.Estimator,
+    loop: TestThenTrain,
+    recorder: Recorder,
+    delay: int,
+    stream: Stream,
+    metrics: Metrics,
+    positive: Label | None,
+) -> Report:
+    """Return the report of a model, beside those that look at no features, which are run here."""
+    source, n_samples = read_source(stream, None), loop.n_samples
+    task, is_complete = source.task, n_samples == stream.n_samples
+    samples = stream if is_complete else list(itertools.islice(stream, n_samples))
+    names = dict.fromkeys([name, *task.floors])
+    runs = {each: Run(metrics, n_samples, positive, task, recorder.steps, delay) for each in names}
+    for each, run in runs.items():
+        if each == name:
+            run.take_over(model, loop, recorder)
+            run.status = OK if is_complete else f"{INTERRUPTED} after {n_samples} samples"
+        else:
+            run.go(task.maker(each, None), samples)
+    return report_of(Ran(source, runs, task.floors, recorder.steps))

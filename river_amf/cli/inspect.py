@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 from river.utils.pretty import humanize_bytes
 
-from river_amf import kernels, paths, persistence, tables, voices
+from river_amf import kernels, persistence
 from river_amf.classifier import AMFClassifier
-from river_amf.dummy import OnlineDummyClassifier
 from river_amf.evaluation import EvaluationError
-from river_amf.kinds import shown
+from river_amf.explain import linear_experts, paths, text_tables
+from river_amf.inputs.kinds import shown
 from river_amf.persistence import FileError
 from river_amf.regressor import AMFRegressor
-from river_amf.state import Arena
+from river_amf.state.arena import Arena
 
 DESCRIPTION = (
     "Tell what is in a file that a model was saved to: its class, parameters, labels or error,"
@@ -65,36 +65,35 @@ def describe(contents: persistence.Contents, most: int | None = _MOST) -> _Lines
     """Yield lines about a model from a file, listing at most so many labels, features and trees.
 
     >>> import io
-    >>> from river_amf import OnlineDummyClassifier
-    >>> model, file = OnlineDummyClassifier(n_classes=3), io.BytesIO()
+    >>> from river_amf import AMFClassifier
+    >>> model, file = AMFClassifier(n_classes=3), io.BytesIO()
     >>> for label in ("ham", "spam", "ham"):
     ...     model.learn_one({}, label)
     >>> model.save(file)
     >>> _ = file.seek(0)
     >>> for line in describe(persistence.contents(file)):
     ...     print(line)  # doctest: +ELLIPSIS
-    file        ... B, format ..., written by river_amf ...
+    file        ... KiB, format ..., written by river_amf ...
     parameters  n_classes=3
-    defaults    dirichlet=None
+    defaults    n_estimators=10, ...
     learned     3 samples
     labels      2: 'ham' 2, 'spam' 1
+    ...
     """
     model = contents.model
     size = humanize_bytes(contents.size)
-    yield _line(
+    yield _titled_line(
         "file", f"{size}, format {contents.format}, written by river_amf {contents.release}"
     )
     yield from _parameters(model)
     inner = getattr(model, "model_", model)  # of a scikit-learn estimator, once it is fitted
     if isinstance(inner, AMFClassifier | AMFRegressor):
         yield from inner._read(_forest, inner, most)
-    elif isinstance(inner, OnlineDummyClassifier):
-        yield from _counted(dict(inner._counts), most)
     else:
-        yield _line("learned", "nothing: it is not fitted")
+        yield _titled_line("learned", "nothing: it is not fitted")
 
 
-def _line(title: str, text: str) -> str:
+def _titled_line(title: str, text: str) -> str:
     return f"{title:<{_TITLE}}{text}"
 
 
@@ -108,7 +107,7 @@ def _parameters(model: Any) -> _Lines:
         text = ", ".join(named) or "none"
         wrapped = textwrap.wrap(text, _WIDTH - _TITLE, break_long_words=False) or [text]
         for line in wrapped:
-            yield _line(title, line)
+            yield _titled_line(title, line)
             title = ""
 
 
@@ -120,21 +119,23 @@ def _learned(model: AMFClassifier | AMFRegressor, arena: Arena, most: int | None
         weights = arena.counts[0, root, : len(labels)].tolist()
         yield from _counted(dict(zip(labels, weights, strict=True)), most)
         return
-    yield _line("learned", f"{_number(_weight(arena, 0))} samples")
+    yield _titled_line("learned", f"{_weight_text(_root_weight(arena, 0))} samples")
     error = math.sqrt(np.mean(arena.trees["variance"]))
-    yield _line("error", f"{error:.5g} (recent root mean square error of a tree)")
+    yield _titled_line("error", f"{error:.5g} (recent root mean square error of a tree)")
 
 
 def _counted(counts: dict[Any, float], most: int | None) -> _Lines:
     """Yield the weight of all samples and of each label, the most frequent ones first."""
-    yield _line("learned", f"{_number(sum(counts.values()))} samples")
+    yield _titled_line("learned", f"{_weight_text(sum(counts.values()))} samples")
     frequent = sorted(counts, key=counts.__getitem__, reverse=True)
-    named = [f"{shown(label)} {_number(counts[label])}" for label in frequent[:most]]
-    yield _line("labels", f"{len(counts)}: {_listed(named, len(counts))}" if counts else "none")
+    named = [f"{shown(label)} {_weight_text(counts[label])}" for label in frequent[:most]]
+    yield _titled_line(
+        "labels", f"{len(counts)}: {_listed(named, len(counts))}" if counts else "none"
+    )
 
 
-def _number(value: float) -> str:
-    """Return a sum of weights, without digits that say nothing."""
+def _weight_text(value: float) -> str:
+    """Return a sum of weights, without needless digits."""
     return f"{value:.0f}" if value == round(value) else f"{value:.6g}"
 
 
@@ -148,18 +149,16 @@ def _forest(model: AMFClassifier | AMFRegressor, most: int | None) -> list[str]:
     """Return the lines about a forest."""
     arena = model._arena
     if arena is None:
-        return [_line("learned", "nothing")]
+        return [_titled_line("learned", "nothing")]
     lines = [*_learned(model, arena, most)]
-    memory = humanize_bytes(model.memory_usage)
-    if model.max_bytes is not None:
-        memory += f" of at most {humanize_bytes(model.max_bytes)}"
-    lines.append(_line("memory", memory))
+    lines.append(_titled_line("memory", humanize_bytes(model._engine.nbytes())))
     if model.fading_factor is not None:
-        lines.append(_line("fading", f"share {model.fading_share:.2f} of recent predictions"))
-    if voices.names(arena):
-        pairs = zip(voices.names(arena), voices.vote_weights(arena), strict=True)
+        share = model._engine.faded_share()
+        lines.append(_titled_line("fading", f"share {share:.2f} of recent predictions"))
+    if linear_experts.names(arena):
+        pairs = zip(linear_experts.names(arena), linear_experts.vote_weights(arena), strict=True)
         text = ", ".join(f"{name} {weight:.3f}" for name, weight in pairs)
-        lines.append(_line("linear", f"{text} (weights in the vote)"))
+        lines.append(_titled_line("linear", f"{text} (weights in the vote)"))
     return [*lines, *_features(model, arena, most), *_trees(model, arena, most)]
 
 
@@ -182,9 +181,9 @@ def _features(model: AMFClassifier | AMFRegressor, arena: Arena, most: int | Non
     kinds = f"{len(settled) - n_categorical} numeric, {n_categorical} categorical"
     if n_open:
         kinds += f", {n_open} whose kind is open"
-    yield _line("features", f"{len(names)}: {kinds}" if names else "none")
+    yield _titled_line("features", f"{len(names)}: {kinds}" if names else "none")
     if names:
-        yield from _table(rows, (0, 1), len(names) + 1 - len(rows))
+        yield from _table_lines(rows, (0, 1), len(names) + 1 - len(rows))
 
 
 def _trees(model: AMFClassifier | AMFRegressor, arena: Arena, most: int | None) -> _Lines:
@@ -194,7 +193,7 @@ def _trees(model: AMFClassifier | AMFRegressor, arena: Arena, most: int | None) 
         nodes, root = arena.nodes[t, : trees["n_nodes"][t]], int(trees["root"][t])
         n_leaves = int((nodes["left"] == kernels.NONE).sum())
         depth = str(len(paths.levels(nodes, root)) - 1) if len(nodes) else ""
-        learned = _number(_weight(arena, t)) if len(nodes) else "0"
+        learned = _weight_text(_root_weight(arena, t)) if len(nodes) else "0"
         n_restarts = str(trees["n_restarts"][t])
         rows.append([str(t), str(len(nodes)), str(n_leaves), depth, learned, n_restarts])
     full = int((trees["n_nodes"] + 2 > arena.settings["max_nodes"][0]).sum())
@@ -203,18 +202,18 @@ def _trees(model: AMFClassifier | AMFRegressor, arena: Arena, most: int | None) 
         remarks.append(f"{trees['n_restarts'].sum()} restarts after a drift")
     if full:
         remarks.append(f"{full} at their limit of {arena.settings['max_nodes'][0]} nodes")
-    yield _line("trees", "; ".join(remarks))
-    yield from _table(rows, (), len(trees) + 1 - len(rows))
+    yield _titled_line("trees", "; ".join(remarks))
+    yield from _table_lines(rows, (), len(trees) + 1 - len(rows))
 
 
-def _weight(arena: Arena, t: int) -> float:
+def _root_weight(arena: Arena, t: int) -> float:
     """Return the weight of the samples that a tree has learned since it last began."""
     return float(arena.nodes["n_samples"][t, arena.trees["root"][t]])
 
 
-def _table(rows: list[list[str]], left: Iterable[int], n_more: int) -> _Lines:
+def _table_lines(rows: list[list[str]], left: Iterable[int], n_more: int) -> _Lines:
     """Yield the lines of a table, indented, and how many rows it leaves out."""
-    for line in tables.align(rows, left).splitlines():
+    for line in text_tables.align(rows, left).splitlines():
         yield f"{_INDENT}{line}"
     if n_more:
         yield f"{_INDENT}and {n_more} more (--all lists them)"

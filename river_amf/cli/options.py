@@ -1,8 +1,9 @@
-"""What the subcommands share: the arguments that choose a stream, and argument parsing."""
+"""Arguments that subcommands share: those that choose a stream, and their parsing."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import itertools
 import math
 import os
@@ -13,15 +14,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from river_amf import _startup, evaluation
-from river_amf.evaluation import EvaluationError, Stream, metrics, targets, tasks
+from river_amf.evaluation import EvaluationError, Stream, column_types, metrics, tasks
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.sources import reason_of
 from river_amf.evaluation.tasks import Task
-from river_amf.kinds import is_real
+from river_amf.inputs.kinds import is_real
 
 _DEFAULT_STREAM = "Bananas"
 
-_OF_FILES = ("missing", "separator", "encoding", "no_header")
+_OF_FILES = ("missing", "separator", "encoding", "no_header", "decimal")
 _MOST_WARNINGS = 5
 _FEW_LABELS = 3  # distinct ones, of which fewer can hardly be a quantity
 _PATIENCE = 3.0  # seconds without a sign of life
@@ -54,17 +55,24 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--categorical",
-        type=names,
+        type=comma_separated,
         default=[],
         metavar="A,B",
         help="columns of numbers to treat as categories; text columns always are",
     )
     add_file_arguments(parser)
     add("--seed", type=at_least(0, None), metavar="N", help="seed for reproducible results")
+    add(
+        "--delay",
+        type=at_least(0),
+        default=0,
+        metavar="N",
+        help="number of predictions until the label of a sample comes (default: it comes at once)",
+    )
     add("--limit", type=at_least(1), metavar="N", help="use only the first N samples")
     add(
         "--metrics",
-        type=names,
+        type=comma_separated,
         default=[],
         metavar="A,B",
         help="additional river metrics for the task, such as MacroF1,CohenKappa or MAPE,SMAPE",
@@ -77,11 +85,11 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_file_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that say how to read a file."""
+    """Add the arguments for reading a file."""
     add = parser.add_argument
     add(
         "--missing",
-        type=names,
+        type=comma_separated,
         metavar="A,B",
         help="texts that stand for a missing value in columns of numbers (default: those of pandas,"
         " such as NA, nan and null, and ?); an empty field always does; --missing=-9,-99 if the"
@@ -89,9 +97,14 @@ def add_file_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--separator",
-        type=_character,
+        type=lambda text: {"\\t": "\t", "tab": "\t"}.get(text, text),  # a tab is hard to type
         metavar="CHAR",
         help="character between fields (default: a comma, semicolon or tab, whichever fits)",
+    )
+    add(
+        "--decimal",
+        metavar="CHAR",
+        help="character before the fraction of a number, a point or a comma (default: a point)",
     )
     add("--encoding", metavar="NAME", help="encoding of the file (default: utf-8)")
     add(
@@ -113,18 +126,18 @@ def file_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def load_chosen(arguments: argparse.Namespace) -> Stream:
-    """Return the chosen stream; tell on stderr what is odd about it, or that reading takes long."""
+    """Return the chosen stream; print warnings about it, and a line if reading takes long."""
     source = chosen_stream(arguments)
     chosen = arguments.target, arguments.categorical, arguments.limit
     options = {"task": arguments.task, **file_options(arguments)}
     title = "standard input" if source == "-" else source
-    with told_if_slow(f"reading {title}"), warnings.catch_warnings(record=True) as odd:
+    with announce_if_slow(f"reading {title}"), warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always")
         stream = evaluation.load_stream(source, *chosen, **options)
     for warning in odd[:_MOST_WARNINGS]:
-        _startup.tell(f"river-amf: {' '.join(str(warning.message).split())}")
+        _startup.print_line(f"river-amf: {' '.join(str(warning.message).split())}")
     if len(odd) > _MOST_WARNINGS:
-        _startup.tell(f"river-amf: and {len(odd) - _MOST_WARNINGS} more such columns")
+        _startup.print_line(f"river-amf: and {len(odd) - _MOST_WARNINGS} more such columns")
     return stream
 
 
@@ -140,12 +153,12 @@ def chosen_metrics(arguments: argparse.Namespace, task: Task) -> list[Metric]:
     return list(dict.fromkeys(found))
 
 
-def told_task(stream: Stream, arguments: argparse.Namespace) -> list[str]:
-    """Return a line that says for which task a file is, where that was not chosen or is clear."""
+def task_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
+    """Return a line about the task that a file is for, unless it was chosen or is clear."""
     if arguments.task or stream.target is None:
         return []
     if stream.task != tasks.REGRESSION.name:
-        first = {y for _, y in itertools.islice(stream, targets.ROWS)}
+        first = {y for _, y in itertools.islice(stream, column_types.ROWS)}
         if len(first) < _FEW_LABELS or not all(map(is_real, first)):
             return []
         return [
@@ -158,7 +171,7 @@ def told_task(stream: Stream, arguments: argparse.Namespace) -> list[str]:
     ]
 
 
-def size(stream: Stream) -> str:
+def size_text(stream: Stream) -> str:
     """Return the name and the number of samples of a stream, and what has been skipped."""
     n = stream.n_unlabeled
     what = "target" if stream.task == tasks.REGRESSION.name else "label"
@@ -166,12 +179,7 @@ def size(stream: Stream) -> str:
     return f"{stream.name}: {stream.n_samples} samples{skipped}"
 
 
-def _character(text: str) -> str:
-    r"""Return a separator; a tab is hard to type, so `\t` and `tab` stand for one."""
-    return "\t" if text in ("\\t", "tab") else text
-
-
-def names(text: str) -> list[str]:
+def comma_separated(text: str) -> list[str]:
     """Return the names in a comma-separated list."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
@@ -219,10 +227,16 @@ def check_output(path: str, source: str, what: str) -> None:
         raise EvaluationError(f"cannot write {what} to {path}: {error.strerror}") from error
 
 
+def check_pages() -> None:
+    """Raise EvaluationError if plotly is missing."""
+    if importlib.util.find_spec("plotly") is None:
+        raise EvaluationError('--html needs plotly (the extra html): pip install "plotly>=6"')
+
+
 @contextmanager
-def told_if_slow(text: str) -> Iterator[None]:
+def announce_if_slow(text: str) -> Iterator[None]:
     """Print a line on stderr if the block takes more than a few seconds."""
-    timer = threading.Timer(_PATIENCE, _startup.tell, [text])
+    timer = threading.Timer(_PATIENCE, _startup.print_line, [text])
     timer.daemon = True
     timer.start()
     try:
@@ -231,7 +245,7 @@ def told_if_slow(text: str) -> Iterator[None]:
         timer.cancel()
 
 
-def say_interrupted(text: str = "interrupted") -> int:
+def report_interrupt(text: str = "interrupted") -> int:
     """Report on stderr that Ctrl-C ended the command, and return its exit status."""
-    _startup.tell(text)
+    _startup.print_line(text)
     return _startup.INTERRUPTED

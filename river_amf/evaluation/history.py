@@ -1,27 +1,29 @@
-"""How a forest changes along a stream: accuracy or error, drift indicators and depth."""
+"""Histories along a stream: of accuracy and drift, of the depth of trees, and of intervals."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from river import base, compose
+from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import prequential
-from river_amf.evaluation.interval_metrics import last_step
-from river_amf.evaluation.prequential import TestThenTrain
+from river_amf.evaluation.prequential import OnPrediction, TestThenTrain, has_intervals, last_step
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.sources import iter_source
 from river_amf.evaluation.tasks import CLASSIFICATION, of_model
+from river_amf.inputs.kinds import shown
 from river_amf.inspection import feature_relevance, weighted_depth
-from river_amf.kinds import shown
 from river_amf.parameters import integer
-from river_amf.regressor import AMFRegressor
+from river_amf.regressor import AMFRegressor, check_level
+
+COLUMNS = ("target", "prediction", "lower", "upper")  # of a history of intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +35,9 @@ class DriftHistory:
     Parameters
     ----------
     curve
-        DataFrame of shape (n_checkpoints, 2). Column `accuracy` is the accuracy, from 0 to 1, over
-        the samples since the previous checkpoint; of a regressor it is `MAE`, the mean absolute
-        error. Column `fading_share` is the model's
-        `fading_share` at the checkpoint, NaN if the model does not fade.
+        DataFrame of shape (n_checkpoints, 2). Column `accuracy`, or of a regressor `MAE`, is over
+        the samples since the previous checkpoint; `fading_share` is the model's at the checkpoint,
+        NaN if it does not fade.
     relevance
         DataFrame of shape (n_checkpoints, n_features), with the features in order of first
         appearance: `inspection.feature_relevance` at the checkpoint, NaN for features that had not
@@ -49,7 +50,6 @@ class DriftHistory:
     >>> history = evaluation.drift_history(stream, AdaptiveAMFClassifier(seed=1), every=200)
     >>> history.curve.shape, history.relevance.shape
     ((2, 2), (2, 9))
-
     """
 
     curve: pd.DataFrame
@@ -59,32 +59,18 @@ class DriftHistory:
 def drift_history(samples: Any, model: base.Estimator, every: int = 200) -> DriftHistory:
     """Run a forest over a stream, test-then-train, and record how it responds to drift.
 
+    `plot.drift` draws the result.
+
     Parameters
     ----------
     samples
-        A stream as in `compare`: a `Stream`, its name, the path of a file, a dataframe, a tuple
-        `(X, y)`, a river dataset, or any iterable of pairs (features, label). It must be finite;
-        take as many samples as you need from an endless river generator, as in
-        `SEA().take(10_000)`.
+        A stream as in `compare`. It must be finite; take as many samples as you need from an
+        endless river generator, as in `SEA().take(10_000)`.
     model
-        A forest, or a river pipeline that ends in one. It learns the stream.
+        A forest, or a river pipeline that ends in one (otherwise TypeError). It learns the stream;
+        a sample that it rejects raises EvaluationError.
     every
         Number of samples between checkpoints. The end of the stream is always a checkpoint.
-
-    Returns
-    -------
-    DriftHistory
-        The accuracy (or error), the fading share and the relevance of each feature at the
-        checkpoints. `plot.drift` draws them.
-
-    Raises
-    ------
-    TypeError
-        If the model is not a forest and does not end in one.
-    ValueError
-        If `every` is not an integer >= 1.
-    EvaluationError
-        If there is no such stream, a sample is not a pair, or the model rejects it.
 
     Examples
     --------
@@ -92,8 +78,6 @@ def drift_history(samples: Any, model: base.Estimator, every: int = 200) -> Drif
 
     >>> from river_amf import AdaptiveAMFClassifier, evaluation
     >>> stream = evaluation.STREAMS["stagger_abrupt"]
-    >>> stream.drifts
-    (5000, 10000)
     >>> model = AdaptiveAMFClassifier(n_estimators=3, seed=1)
     >>> history = evaluation.drift_history(stream.take(8000), model, every=1000)
     >>> bool(history.curve["fading_share"][5000] < 0.1 < history.curve["fading_share"][8000])
@@ -103,22 +87,19 @@ def drift_history(samples: Any, model: base.Estimator, every: int = 200) -> Drif
     n_samples
     5000        True  False   True
     8000        True   True  False
-
     """
-    integer(1)("every", every)
     forest = _last_forest(model)
     measure, metric = next(iter((of_model(model) or CLASSIFICATION).windowed.items()))
     scores = Scores({}, {measure: metric()})
-    loop = TestThenTrain(model, scores)
-    places: list[int] = []
     curve: list[tuple[float, float]] = []
     relevance: list[pd.Series] = []
-    for n_samples in loop.run(iter_source(samples, model), prequential.every(every)):
-        places.append(n_samples)
+
+    def take_stock() -> None:
         curve.append((scores.window()[measure], forest.fading_share))
         if forest.split_intensity == "relevance":
             relevance.append(feature_relevance(forest))
-    index = pd.Index(places, dtype=np.int64, name="n_samples")
+
+    index = _run(samples, model, every, take_stock, scores)
     columns = [measure, "fading_share"]
     return DriftHistory(
         pd.DataFrame(curve, index, columns, dtype=np.float64), relevance_table(index, relevance)
@@ -129,35 +110,19 @@ def depth_history(samples: Any, model: base.Estimator, every: int = 200) -> pd.D
     """Run a forest over a stream, test-then-train, and record how deep its trees predict.
 
     The weighted depth of a prediction is the mean depth of the nodes on its path, each weighted by
-    its mass in the prediction (`inspection.weighted_depth`). A tree that has grown deeper than its
-    samples justify predicts mostly with nodes near its root: aggregation finds the right depth by
-    itself.
+    its mass in the prediction (`inspection.weighted_depth`).
 
     Parameters
     ----------
-    samples
-        A finite stream, as in `drift_history`.
-    model
-        A forest, or a river pipeline that ends in one. It learns the stream.
-    every
-        Number of samples between checkpoints. The end of the stream is always a checkpoint.
+    samples, model, every
+        As in `drift_history`.
 
     Returns
     -------
     DataFrame
-        Of shape (n_checkpoints, n_estimators), indexed by `n_samples`, with one column per `tree`:
-        the mean weighted depth of its predictions for the samples since the previous checkpoint,
-        each made before the sample was learned. NaN if it made none. `plot.weighted_depth` draws
-        it.
-
-    Raises
-    ------
-    TypeError
-        If the model is not a forest and does not end in one.
-    ValueError
-        If `every` is not an integer >= 1.
-    EvaluationError
-        If there is no such stream, a sample is not a pair, or the model rejects it.
+        Indexed by `n_samples`, with one column per `tree`: the mean weighted depth of its
+        predictions for the samples since the previous checkpoint, each made before the sample was
+        learned. NaN if it made none. `plot.weighted_depth` draws it.
 
     Examples
     --------
@@ -168,29 +133,107 @@ def depth_history(samples: Any, model: base.Estimator, every: int = 200) -> pd.D
     ([500, 1000], [0, 1])
     >>> bool((history.loc[500] < history.loc[1000]).all())
     True
-
-    References
-    ----------
-    Mourtada, J., Gaïffas, S., & Scornet, E. (2021). AMF: Aggregated Mondrian Forests for online
-    learning. Journal of the Royal Statistical Society Series B, 83(3), 505-533.
     """
-    integer(1)("every", every)
     forest = _last_forest(model)
     depths: list[Any] = []
+    means: list[Any] = []
 
-    def measure(n: int, x: Any, *said: Any) -> None:
+    def measure(n: int, x: Any, *_: Any) -> None:
         depths.append(weighted_depth(forest, as_seen(model, x)))
 
-    loop = TestThenTrain(model, Scores({}), on_prediction=measure)
+    def take_stock() -> None:
+        means.append(pd.DataFrame(depths).mean().to_numpy())
+        depths.clear()
+
+    index = _run(samples, model, every, take_stock, Scores({}), measure)
+    columns = pd.RangeIndex(forest.n_estimators, name="tree")
+    return pd.DataFrame(np.reshape(means, (len(index), len(columns))), index, columns)
+
+
+def interval_history(
+    samples: Any, model: base.Regressor, level: float | None = None
+) -> pd.DataFrame:
+    """Run a regressor over a stream, test-then-train, and record its predictions and intervals.
+
+    Parameters
+    ----------
+    samples
+        A finite stream, as in `drift_history`.
+    model
+        A forest for regression, or a regressor of river that gives intervals if it is asked for a
+        prediction `with_interval=True`, such as `river.conf.RegressionJackknife`; or a pipeline
+        that ends in one. It learns the stream. TypeError if it gives no intervals.
+    level
+        Share of the targets that are to be in their intervals, strictly between 0 and 1. By default
+        that of the model itself, which is 0.9 for a forest. Only forests can be asked for another.
+
+    Returns
+    -------
+    DataFrame
+        A row for each sample, indexed by `sample`, its number from 1, with the `target`, the
+        `prediction` from before it was learned, and the ends of its interval, `lower` and `upper`.
+        The prediction is NaN where there was none. `plot.intervals` draws all rows or some of them.
+
+    Examples
+    --------
+    >>> from river import conf, linear_model, preprocessing
+    >>> from river_amf import evaluation
+    >>> line = preprocessing.StandardScaler() | linear_model.LinearRegression()
+    >>> model = conf.RegressionJackknife(line, confidence_level=0.9)
+    >>> history = evaluation.interval_history("TrumpApproval", model)
+    >>> late = history.loc[501:]
+    >>> bool(late["target"].between(late["lower"], late["upper"]).mean() > 0.8)
+    True
+    """
+    interval_of = intervals_of(model, level)
+    rows: list[tuple[Any, ...]] = []
+
+    def note(n: int, x: Any, y: Any, answer: prequential.Answer) -> None:
+        interval = answer.beside if level is None else prequential.timed(n, interval_of, x)[0]
+        number = math.nan if answer.prediction is None else answer.prediction
+        rows.append((y, number, interval.lower, interval.upper))
+
+    _run(samples, model, 1, lambda: None, Scores({}), note)
+    index = pd.RangeIndex(1, len(rows) + 1, name="sample")
+    return pd.DataFrame(rows, index, [*COLUMNS], dtype="float64")
+
+
+def intervals_of(model: Any, level: float | None) -> Callable[[Any], Interval]:
+    """Return a function from features to the model's interval, or raise."""
+    if not has_intervals(model):
+        raise TypeError(
+            "model must give intervals, as a forest for regression or river's"
+            f" conf.RegressionJackknife around a regressor, got {shown(model)}"
+        )
+    if level is None:
+        # river's pipelines pass the argument on
+        return lambda x: model.predict_one(x, with_interval=True)
+    last = last_step(model)
+    if not hasattr(last, "predict_interval_one"):
+        raise TypeError(
+            f"level must be None for {type(last).__name__}, which has a level of its own; only"
+            " forests give intervals of any level"
+        )
+    check_level("level", level)
+    return lambda x: last.predict_interval_one(as_seen(model, x), level)
+
+
+def _run(
+    samples: Any,
+    model: Any,
+    every: int,
+    take_stock: Callable[[], None],
+    scores: Scores,
+    on_prediction: OnPrediction | None = None,
+) -> pd.Index:
+    """Run a model, take stock at each checkpoint, and return where these were."""
+    integer(1)("every", every)
     places: list[int] = []
-    rows: list[Any] = []
+    loop = TestThenTrain(model, scores, on_prediction)
     for n_samples in loop.run(iter_source(samples, model), prequential.every(every)):
         places.append(n_samples)
-        rows.append(pd.DataFrame(depths).mean().to_numpy())
-        depths.clear()
-    index = pd.Index(places, dtype=np.int64, name="n_samples")
-    columns = pd.RangeIndex(forest.n_estimators, name="tree")
-    return pd.DataFrame(np.reshape(rows, (len(index), len(columns))), index, columns)
+        take_stock()
+    return pd.Index(places, dtype=np.int64, name="n_samples")
 
 
 def as_seen(model: Any, x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""River metrics: found by name, fresh for each run, and whether they suit what is predicted."""
+"""Metrics: river's by name, fresh for each run and checked, and those of prediction intervals."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from contextlib import suppress
 from typing import Any
 
 from river import metrics, utils
-from river.metrics.base import BinaryMetric, ClassificationMetric, RegressionMetric
+from river.conf import Interval
+from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, RegressionMetric
 
-from river_amf.evaluation.errors import EvaluationError, suggest
+from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
 from river_amf.evaluation.streams import Label, Sample
-from river_amf.evaluation.targets import CLASSIFICATION, REGRESSION, TASKS
-from river_amf.kinds import shown
+from river_amf.evaluation.usage_errors import EvaluationError, suggest
+from river_amf.inputs.kinds import shown
 
 Kinds = Mapping[str, type[metrics.base.Metric]]
 Metric = metrics.base.Metric | type[metrics.base.Metric] | str
@@ -36,6 +37,30 @@ class LogLoss(metrics.CrossEntropy):
         return loss
 
 
+class Coverage(MeanMetric, RegressionMetric):
+    """The share of targets that lie in their interval."""
+
+    @property
+    def bigger_is_better(self) -> bool:
+        """Whether more is better: not beyond the level of the intervals."""
+        return True
+
+    def _eval(self, y_true: float, y_pred: Interval) -> float:
+        return float(y_true in y_pred)
+
+
+class Width(MeanMetric, RegressionMetric):
+    """The mean width of the intervals, in the unit of the target."""
+
+    def _eval(self, y_true: float, y_pred: Interval) -> float:
+        return y_pred.width
+
+
+def is_of_intervals(metric: Any) -> bool:
+    """Whether a metric, which may roll, is about intervals."""
+    return isinstance(inner(metric), Coverage | Width)
+
+
 @functools.cache
 def known_metrics(task: str = CLASSIFICATION) -> dict[str, type[metrics.base.Metric]]:
     """Return river's metrics for a task that need no arguments and give one number, by name."""
@@ -53,14 +78,14 @@ def find_metric(name: str, task: str | None = CLASSIFICATION) -> type[metrics.ba
 
     Without a task it may be one for any.
     """
-    tasks = TASKS if task is None else (task,)
+    tasks = _KINDS if task is None else (task,)
     known = {name: metric for task in tasks for name, metric in known_metrics(task).items()}
     by_lower = {name.lower(): name for name in known}
     lower = name.strip().lower()
     if lower in by_lower:
         return known[by_lower[lower]]
     kind = "" if task is None else f"{task} "
-    others = (other for other in TASKS if lower in map(str.lower, known_metrics(other)))
+    others = (other for other in _KINDS if lower in map(str.lower, known_metrics(other)))
     but = "".join(f", but one for {other}" for other in others)
     raise EvaluationError(
         f"{name!r} is not a river {kind}metric that works without arguments{but}"
@@ -118,11 +143,8 @@ def fresh(metric: Any) -> Any:
     return rolling
 
 
-def check_labels(
-    samples: Iterable[Sample],
-    chosen: Iterable[metrics.base.Metric],
-    name: str,
-    positive: Label | None = None,
+def check_positive(
+    samples: Iterable[Sample], chosen: Iterable[metrics.base.Metric], name: str, positive: Any
 ) -> Label | None:
     """Return the label that is positive, given as itself or as text; None means True.
 
@@ -130,13 +152,20 @@ def check_labels(
     needs binary labels and the stream has others.
     """
     # The stream is read only if it has to be. A metric with its own pos_val takes any labels.
-    binary = next((metric for metric in chosen if asks_for_positive(metric)), None)
+    binary = next((metric for metric in chosen if needs_positive(metric)), None)
     if positive is not None:
         if binary is None:
             raise EvaluationError(
                 f"positive label {positive!r}: none of the metrics needs one, as F1 and ROCAUC do"
             )
-        return _find_label(samples, positive, name)
+        known: dict[Label, None] = {}
+        for _, y in samples:
+            if y == positive or str(y).strip() == str(positive).strip():
+                found: Label = y
+                return found
+            known[y] = None
+        hint = suggest(str(positive), [str(label) for label in known])
+        raise EvaluationError(f"no sample of {name} has the label {positive!r} ({hint})")
     odd = [] if binary is None else [y for _, y in samples if y not in (True, False)]
     if odd:
         metric = type(inner(binary)).__name__
@@ -149,7 +178,7 @@ def check_labels(
     return None
 
 
-def asks_for_positive(metric: Any) -> bool:
+def needs_positive(metric: Any) -> bool:
     """Whether a metric compares the label True with all others."""
     binary = inner(metric)
     # LogLoss has no pos_val
@@ -159,15 +188,3 @@ def asks_for_positive(metric: Any) -> bool:
 def inner(metric: Any) -> Any:
     """Return the metric inside of one that rolls."""
     return metric.obj if isinstance(metric, utils.Rolling) else metric
-
-
-def _find_label(samples: Iterable[Sample], positive: Label, name: str) -> Label:
-    """Return the label that is equal, or looks equal as text; raise if there is none."""
-    known: dict[Label, None] = {}
-    for _, y in samples:
-        if y == positive or str(y).strip() == str(positive).strip():
-            found: Label = y
-            return found
-        known[y] = None
-    hint = suggest(str(positive), [str(label) for label in known])
-    raise EvaluationError(f"no sample of {name} has the label {positive!r} ({hint})")

@@ -1,13 +1,16 @@
-"""What a page shows of a run, recorded along the stream without keeping its predictions.
+"""Record what a page shows of a run along the stream, without keeping its predictions.
 
-A stream is cut into about 300 *steps*. A step keeps its predictions until its end, and leaves sums
-and a few quantiles; whatever is drawn follows from these, and from counters and small samples.
+A stream is cut into about 300 *steps*. Each sample is measured, and each step leaves means over the
+window of steps that ends with it, and over all so far; counters and small samples stand beside.
 """
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Iterator, Mapping
+import random
+from collections import Counter, deque
+from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any
 
@@ -15,12 +18,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from river import base, drift
+from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.history import as_seen, relevance_table
-from river_amf.evaluation.interval_metrics import last_step
-from river_amf.evaluation.predictors import Answer
+from river_amf.evaluation.prequential import Answer, last_step
+from river_amf.inputs.encoding import ascending
 from river_amf.inspection import feature_relevance, weighted_depth
+from river_amf.inspection.importance import feature_index
+from river_amf.pages.records import OTHERS
 from river_amf.regressor import AMFRegressor
 
 N_STEPS = 300
@@ -30,11 +36,18 @@ _LEAST_WINDOW = 50  # unless that is fewer samples than these
 _N_DEPTHS = 4  # samples of each step whose depth is measured
 _N_SIZES = 12  # times that the size of a model of river, which takes long, is measured
 
-Sums = Mapping[str, float]
+_N_BINS = 20  # of confidence, from 0 to 1
+_MOST_LABELS = 100  # with rows of their own in the matrix of confusion
+_LEAST = 1e-15  # probability, as in the metric
+
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the residuals of a window
+_N_POINTS = 600  # drawn at random from the whole stream,
+_N_LATEST = 200  # and the last ones
+_COLUMNS = ("sample", "target", "prediction", "lower", "upper")
 
 
 class Steps:
-    """How a stream of a known length is cut into steps and windows.
+    """The steps and windows of a stream of a known length.
 
     >>> steps = Steps(45_312)
     >>> steps.length, steps.n_in_window
@@ -54,191 +67,222 @@ class Steps:
         """Number of samples in a window."""
         return self.length * self.n_in_window
 
-    def over_windows(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sums over the window that ends with each step, given those of the steps.
-
-        >>> Steps(600, window=4).over_windows(np.array([1.0, 2.0, 3.0])).tolist()
-        [1.0, 3.0, 5.0]
-        """
-        padded = np.concatenate([np.zeros(self.n_in_window - 1), sums])
-        return np.convolve(padded, np.ones(self.n_in_window), "valid")
-
 
 class Recorder:
-    """Records a model while it runs along a stream: what it says, and what becomes of it.
+    """Records a model while it runs along a stream: its predictions, and what becomes of it.
 
-    `asked` and `learned` are what `TestThenTrain` calls before and after a sample is learned.
+    `predicted` and `learned` are what `TestThenTrain` calls before and after a sample is learned.
     """
 
     def __init__(self, model: base.Estimator, steps: Steps) -> None:
         self.steps = steps
         self.n_samples = 0
-        self.rows: list[dict[str, float]] = []  # one for each step
-        self._state = _state_of(model, steps)
+        self.rows: list[dict[str, float]] = []  # the state of the model after each step
+        self._model = model
+        self._last = last_step(model)
+        self._is_forest = isinstance(self._last, AMFClassifier | AMFRegressor)
+        self._predictions = _Numbers() if isinstance(model, base.Regressor) else _Labels()
+        self._depth = math.nan  # at which the trees of a forest answer the sample
+        self._measured: list[tuple[float, ...]] = []  # in the step, of each sample
+        self._window: deque[NDArray[np.float64]] = deque(maxlen=steps.n_in_window)  # of steps
+        self._so_far: Any = 0.0  # sums of what was measured, and how often it was
+        self._relevance: list[pd.Series] = []
         self._detector: Any = drift.ADWIN()  # type: ignore[no-untyped-call]
         self._n_drifts = 0
+        self._n_restarts = 0.0
 
-    def asked(self, n: int, x: Any, y: Any, answer: Answer) -> None:
-        """Take note of a sample before it is learned."""
-        if -n % self.steps.length < _N_DEPTHS:
-            self._state.note_depth(x)
+    def predicted(self, n: int, x: Any, y: Any, answer: Answer) -> None:
+        """Take note of a sample before it is learned: how deep the trees of a forest answer."""
+        if self._is_forest and -n % self.steps.length < _N_DEPTHS:
+            with suppress(Exception):  # of a sample that the model is about to refuse
+                self._depth = weighted_depth(self._last, as_seen(self._model, x)).mean()
 
     def learned(self, n: int, x: Any, y: Any, answer: Answer) -> None:
         """Take note of a sample that has been learned, and of the answer from before."""
         self.n_samples = n
-        self._note(n, y, answer)
+        error, *measured = self._predictions.measure(n, y, answer)
+        self._measured.append((*measured, self._depth))
+        self._depth = math.nan
+        if not math.isnan(error):
+            before = self._detector.estimation
+            self._detector.update(error)
+            self._n_drifts += self._detector.drift_detected and self._detector.estimation > before
         if n % self.steps.length == 0:
             self._end_step()
 
     def close(self) -> None:
         """End the last step."""
-        if self.n_samples > (self.rows[-1]["n_samples"] if self.rows else 0):
+        if self._measured:
             self._end_step()
 
     @property
     def relevance(self) -> pd.DataFrame:
         """The relevance of each feature after each step, without columns if there is none."""
         index = pd.Index([int(row["n_samples"]) for row in self.rows], name="n_samples")
-        return self._state.relevance_table(index)
+        return relevance_table(index, self._relevance)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables of a classifier, or of a regressor, that a report has, by name."""
+        return self._predictions.tables()
 
     def curves(self) -> pd.DataFrame:
         """Return a row for each step: metrics over its window and all samples, and the state."""
-        table = pd.DataFrame(self.rows)
-        if table.empty:
-            return pd.DataFrame({"n_samples": pd.Series(dtype="int64")})
-        said = pd.DataFrame(dict(self._metrics(table)))
-        state = table[["drifts", *self._state.columns]]
-        if "depths" in table:
-            n = table["n_depths"].to_numpy(np.float64)
-            windows = self.steps.over_windows
-            depths = windows(table["depths"].to_numpy(np.float64))
-            state = state.assign(depth=_quotient(depths, windows(n)))
-        return pd.concat([table[["n_samples"]].astype("int64"), said, state], axis=1)
-
-    def _note(self, n: int, y: Any, answer: Answer) -> None:
-        raise NotImplementedError
-
-    def _sums(self) -> Sums:
-        """Return what the step leaves, and forget its predictions."""
-        raise NotImplementedError
-
-    def _metrics(self, table: pd.DataFrame) -> Iterator[tuple[str, NDArray[np.float64]]]:
-        """Yield the columns of `curves` that say how good the predictions are."""
-        raise NotImplementedError
-
-    def _means(
-        self, name: str, sums: pd.Series, counts: pd.Series
-    ) -> Iterator[tuple[str, NDArray[np.float64]]]:
-        """Yield a mean over windows, and one over all samples so far."""
-        total, n = sums.to_numpy(np.float64), counts.to_numpy(np.float64)
-        windows = self.steps.over_windows
-        yield name, _quotient(windows(total), windows(n))
-        yield f"cumulative {name}", _quotient(total.cumsum(), n.cumsum())
-
-    def _note_error(self, error: float) -> None:
-        """Give an error between 0 and 1 to the detector of drift, and count where errors grow."""
-        before = self._detector.estimation
-        self._detector.update(error)
-        self._n_drifts += self._detector.drift_detected and self._detector.estimation > before
+        return pd.DataFrame(self.rows, columns=None if self.rows else ["n_samples"])
 
     def _end_step(self) -> None:
-        state = self._state.now(len(self.rows))
-        self.rows.append(
-            {"n_samples": self.n_samples, "drifts": self._n_drifts, **self._sums(), **state}
-        )
+        step = np.array(self._measured, dtype=np.float64)
+        self._measured.clear()
+        self._window.append(step)
+        recent = np.concatenate(self._window)
+        self._so_far = self._so_far + _sums(step)
+        row: dict[str, float] = {"n_samples": self.n_samples, "drifts": self._n_drifts}
+        for prefix, (sums, counts) in (("", _sums(recent)), ("cumulative ", self._so_far)):
+            means = np.divide(sums, counts, out=np.full(len(sums), math.nan), where=counts > 0)
+            for name, mean in zip(self._predictions.measures, means, strict=False):
+                row[prefix + name] = math.sqrt(mean) if name == "RMSE" else mean
+            if self._is_forest and not prefix:
+                row["depth"] = means[-1]
+        self.rows.append({**row, **self._predictions.quantiles(recent), **self._state()})
         self._n_drifts = 0
 
-
-def _quotient(total: NDArray[np.float64], n: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return means, NaN where there is nothing to average."""
-    means: NDArray[np.float64] = np.full(len(n), math.nan)
-    np.divide(total, n, out=means, where=n > 0)
-    return means
-
-
-class _State:
-    """What any model of river may have: its size, nodes and restarts."""
-
-    columns: tuple[str, ...] = ("n_nodes", "memory", "restarts")
-
-    def __init__(self, model: Any, steps: Steps) -> None:
-        self._model = model
-        self._last = last_step(model)
-        self._n_restarts = 0.0
-
-    def note_depth(self, x: Any) -> None:
-        """Do nothing: only forests have a depth at which they answer."""
-
-    def now(self, step: int) -> dict[str, float]:
-        """Return the columns at the end of a step."""
-        n_restarts = self._number("n_drifts_detected")
-        restarts = n_restarts - self._n_restarts
-        self._n_restarts = n_restarts
-        return {
-            "n_nodes": self._number("n_nodes"),
-            "memory": self._memory_at(step),
-            "restarts": restarts,
+    def _state(self) -> dict[str, float]:
+        """Return the size, nodes and restarts of the model, and what else a forest of ours has."""
+        before, self._n_restarts = self._n_restarts, _number(self._last, "n_drifts_detected")
+        # of others it takes long
+        is_measured = self._is_forest or not len(self.rows) % (N_STEPS // _N_SIZES)
+        state = {
+            "n_nodes": _number(self._last, "n_nodes"),
+            "memory": _number(self._model, "_raw_memory_usage") if is_measured else math.nan,
+            "restarts": self._n_restarts - before,
         }
-
-    def relevance_table(self, index: pd.Index) -> pd.DataFrame:
-        """Return a table without columns."""
-        return pd.DataFrame(index=index)
-
-    def _memory_at(self, step: int) -> float:
-        """Return the size of the model at some of the steps, as it takes long to measure."""
-        return math.nan if step % (N_STEPS // _N_SIZES) else self._memory()
-
-    def _memory(self) -> float:
-        """Return the size of the model in bytes, NaN if it cannot be measured."""
-        with suppress(Exception):
-            return float(self._model._raw_memory_usage)
-        return math.nan
-
-    def _number(self, name: str) -> float:
-        """Return an attribute or the result of a method, NaN if there is no such number."""
-        with suppress(Exception):  # models of river are as they are
-            value = getattr(self._last, name)
-            return float(value() if callable(value) else value)
-        return math.nan
-
-
-class _ForestState(_State):
-    """What a forest of this package has."""
-
-    columns = (*_State.columns, "fading_share")
-
-    def __init__(self, model: Any, steps: Steps) -> None:
-        super().__init__(model, steps)
-        self._depths: list[float] = []
-        self._relevance: list[pd.Series] = []
-
-    def note_depth(self, x: Any) -> None:
-        """Take note of the depth at which the trees answer."""
-        with suppress(Exception):  # of a sample that the model is about to refuse
-            self._depths.append(float(weighted_depth(self._last, as_seen(self._model, x)).mean()))
-
-    def now(self, step: int) -> dict[str, float]:
-        """Return the columns at the end of a step."""
+        if not self._is_forest:
+            return state
         if self._last.split_intensity == "relevance":
             self._relevance.append(feature_relevance(self._last))
-        depths = [depth for depth in self._depths if not math.isnan(depth)]
-        self._depths.clear()
+        return {**state, "fading_share": self._last.fading_share}
+
+
+def _sums(measured: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums of columns, and of how many values, which are not NaN."""
+    return np.array([np.nansum(measured, axis=0), (~np.isnan(measured)).sum(axis=0)])
+
+
+class _Labels:
+    """The predictions of a classifier: hits, losses, confidences, confusion."""
+
+    # What counts is what `Scores` counts: a sample without a prediction is not scored, and one
+    # whose label is new to the stream has no loss unless the prediction names it.
+    measures = ("accuracy", "log-loss")
+
+    def __init__(self) -> None:
+        self._seen: set[Hashable] = set()
+        self._bins = [[0.0, 0.0, 0.0] for _ in range(_N_BINS)]  # samples, confidences, hits
+        self._kept: set[Hashable] = set()
+        self._confusion: Counter[tuple[Hashable, Hashable]] = Counter()
+
+    def measure(self, n: int, y: Any, answer: Answer) -> tuple[float, ...]:
+        """Return the error, hit and loss of a sample, NaN for what is not scored."""
+        label, proba = answer.prediction, answer.beside
+        hit = loss = math.nan
+        if label is not None:
+            hit = float(label == y)
+            self._confusion[self._named(y), self._named(label)] += 1
+            if proba and label in proba:
+                self._count(proba[label], hit)
+        if proba and (y in proba or y in self._seen):
+            loss = -math.log(min(max(proba.get(y, 0.0), _LEAST), 1.0 - _LEAST))
+        self._seen.add(y)
+        return 1.0 - hit, hit, loss
+
+    def _count(self, confidence: float, hit: float) -> None:
+        place = int(min(max(0.0, confidence), 1.0) * _N_BINS)
+        of_bin = self._bins[min(place, _N_BINS - 1)]
+        for k, value in enumerate((1.0, confidence, hit)):
+            of_bin[k] += value
+
+    def _named(self, label: Hashable) -> Hashable:
+        """Return a label that has a row, or `OTHERS`."""
+        if label not in self._kept and len(self._kept) < _MOST_LABELS:
+            self._kept.add(label)
+        return label if label in self._kept else OTHERS
+
+    def quantiles(self, measured: NDArray[np.float64]) -> dict[str, float]:
+        """Return nothing: labels have no residuals."""
+        return {}
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return how often predictions were right, by their probability, and what came instead."""
+        bins = np.array(self._bins)
+        n, confidence, hits = bins[bins[:, 0] > 0].T
+        columns = {"n_samples": n.astype(np.int64), "confidence": confidence / n}
+        labels = ascending(self._kept)
+        if any(OTHERS in pair for pair in self._confusion):
+            labels.append(OTHERS)
+        places = {label: k for k, label in enumerate(labels)}
+        counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
+        for (y, label), n_pairs in self._confusion.items():
+            counts[places[y], places[label]] = n_pairs
+        index = feature_index(labels)
         return {
-            **super().now(step),
-            "fading_share": self._last.fading_share,
-            "n_depths": len(depths),
-            "depths": sum(depths),
+            "reliability": pd.DataFrame({**columns, "accuracy": hits / n}),
+            "confusion": pd.DataFrame(counts, index.rename("label"), index.rename("prediction")),
         }
 
-    def _memory_at(self, step: int) -> float:
-        """Return the size of the model, which takes no time to measure."""
-        return self._memory()
 
-    def relevance_table(self, index: pd.Index) -> pd.DataFrame:
-        """Return the relevance at the end of each step, NaN for features that appear later."""
-        return relevance_table(index, self._relevance)
+class _Numbers:
+    """The predictions of a regressor: errors, residuals, and intervals where it has them."""
+
+    measures = ("MAE", "RMSE", "coverage", "width")  # the RMSE from squares; then residuals
+
+    def __init__(self) -> None:
+        self._n_errors, self._errors = 0, 0.0
+        self._latest: deque[tuple[float, ...]] = deque(maxlen=_N_LATEST)
+        self._points: list[tuple[float, tuple[float, ...]]] = []  # those that drew the least
+        self._generator = random.Random(0)  # every model draws the same samples
+
+    def measure(self, n: int, y: Any, answer: Answer) -> tuple[float, ...]:
+        """Return the errors of a sample, whether its interval holds and how wide it is, or NaN."""
+        target, lower, upper = float(y), math.nan, math.nan
+        prediction = math.nan if answer.prediction is None else float(answer.prediction)
+        if isinstance(answer.beside, Interval):
+            lower, upper = float(answer.beside.lower), float(answer.beside.upper)
+        row = (n, target, prediction, lower, upper)
+        self._latest.append(row)
+        keep = heapq.heappush if len(self._points) < _N_POINTS else heapq.heappushpop
+        keep(self._points, (-self._generator.random(), row))
+        residual = target - prediction
+        holds = math.nan if math.isnan(lower) else float(lower <= target <= upper)
+        error = abs(residual)
+        return self._relative(error), error, error * error, holds, upper - lower, residual
+
+    def _relative(self, error: float) -> float:
+        """Return an error for the detector of drift, compared with those so far; or NaN."""
+        if not math.isfinite(error):
+            return math.nan
+        self._n_errors += 1
+        self._errors += error
+        mean = self._errors / self._n_errors
+        return error / (error + mean) if error + mean > 0.0 else 0.0
+
+    def quantiles(self, measured: NDArray[np.float64]) -> dict[str, float]:
+        """Return the quantiles of the residuals among what was measured."""
+        residuals = measured[:, len(self.measures)]
+        known = residuals[~np.isnan(residuals)]
+        values = np.quantile(known, _QUANTILES) if len(known) else [math.nan] * len(_QUANTILES)
+        return {f"residual {q:g}": float(v) for q, v in zip(_QUANTILES, values, strict=True)}
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return samples drawn from the whole stream, and the last ones, with predictions."""
+        rows = {"points": sorted(row for _, row in self._points), "latest": [*self._latest]}
+        return {
+            name: pd.DataFrame(kept, columns=[*_COLUMNS], dtype=np.float64).astype({"sample": int})
+            for name, kept in rows.items()
+        }
 
 
-def _state_of(model: Any, steps: Steps) -> _State:
-    is_forest = isinstance(last_step(model), AMFClassifier | AMFRegressor)
-    return (_ForestState if is_forest else _State)(model, steps)
+def _number(model: Any, name: str) -> float:
+    """Return an attribute or the result of a method, NaN if there is no such number."""
+    with suppress(Exception):  # models of river are as they are
+        value = getattr(model, name)
+        return float(value() if callable(value) else value)
+    return math.nan

@@ -1,27 +1,40 @@
-"""The run of one model over a stream: its results, its windows and its status."""
+"""Several models over one stream: all see the same samples, and each predicts before it learns."""
 
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple, cast
 
-from river import base
+from river import base, compose
 from tqdm import tqdm
 
-from river_amf.emphasis import OTHER, role_of
-from river_amf.evaluation.errors import EvaluationError, StreamFailure, described
-from river_amf.evaluation.label_recording import LabelRecorder
-from river_amf.evaluation.number_recording import NumberRecorder
-from river_amf.evaluation.prequential import TestThenTrain, every, warm_up
+from river_amf.evaluation import tasks
+from river_amf.evaluation.column_types import check_task
+from river_amf.evaluation.metrics import Metric, check_positive, name_metrics
+from river_amf.evaluation.prequential import (
+    TestThenTrain,
+    even_checkpoints,
+    every,
+    progress_bar,
+    warm_up_model,
+)
 from river_amf.evaluation.recording import Recorder, Steps
 from river_amf.evaluation.scores import Metrics, Scores
+from river_amf.evaluation.sources import Source, read_source
 from river_amf.evaluation.streams import Label, Sample, read_pairs
 from river_amf.evaluation.tasks import CLASSIFICATION, Maker, Task
-from river_amf.kinds import shown
+from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
+from river_amf.inputs.kinds import shown
+from river_amf.pages.palette import OTHER, role_of
+from river_amf.parameters import flag, integer
+from river_amf.parameters import positive as positive_number
+
+Model = base.Classifier | base.Regressor | Maker | str
 
 OK = "ok"
 NOT_RUN = "not run"
@@ -29,6 +42,7 @@ INTERRUPTED = "interrupted"
 OUT_OF_TIME = "time limit"
 
 _LONGEST_STATUS = 200  # characters; some error messages run to pages
+_WINDOWS = 30  # by default, approximately
 
 
 class Run:
@@ -47,12 +61,13 @@ class Run:
         positive: Label | None = None,
         task: Task = CLASSIFICATION,
         steps: Steps | None = None,
+        delay: int = 0,
     ) -> None:
         windowed = {name: make() for name, make in task.windowed.items()}
         self._task = task
         self._scores = Scores(metrics, windowed, positive)
         self._window = window
-        self._steps = steps
+        self._steps, self._delay = steps, delay
         self.recorder: Recorder | None = None
         self._loop: TestThenTrain | None = None
         self.rows: list[tuple[float, ...]] = []
@@ -78,8 +93,14 @@ class Run:
         # to each of them and is checked between samples.
         watched = _Watched(samples, time_limit, bar)
         try:
-            _try_to_warm_up(make, _Watched(samples, time_limit), self._task)
-            self._loop = self._begin(_make(make, self._task))
+            self._warm_up(make, _Watched(samples, time_limit))
+            model = self._made(make)
+            self.role = role_of(model)
+            before = after = None
+            if self._steps is not None:
+                self.recorder = Recorder(model, self._steps)
+                before, after = self.recorder.predicted, self.recorder.learned
+            self._loop = TestThenTrain(model, self._scores, before, after, self._delay)
             for _ in self._loop.run(watched, every(self._window)):
                 self._close_window()
             self._keep_figures()
@@ -92,7 +113,7 @@ class Run:
         except StreamFailure:
             raise
         except BaseException as error:  # even SystemExit only fails this model
-            self.status = _describe(error, watched.n_begun)
+            self.status = _describe_failure(error, watched.n_begun)
         else:
             self.status = OK
             if watched.is_late:
@@ -103,13 +124,26 @@ class Run:
             if self.recorder is not None:
                 self.recorder.close()
 
-    def _begin(self, model: base.Estimator) -> TestThenTrain:
-        """Return the loop of the model, recorded if there are steps."""
-        self.role = role_of(model)
-        if self._steps is None:
-            return TestThenTrain(model, self._scores)
-        self.recorder = recorder_of(model, self._steps)
-        return TestThenTrain(model, self._scores, self.recorder.asked, self.recorder.learned)
+    def take_over(self, model: base.Estimator, loop: TestThenTrain, recorder: Recorder) -> None:
+        """Take the results of a loop that has run, and what was recorded on the way."""
+        self.role, self._loop, self.recorder = role_of(model), loop, recorder
+        self._keep_figures()
+        recorder.close()
+
+    def _warm_up(self, make: Maker, samples: Iterable[Sample]) -> None:
+        """Let a copy learn the first samples, ignoring errors that the run itself will hit."""
+        try:
+            warm_up_model(self._made(make), samples)
+        except (KeyboardInterrupt, StreamFailure):
+            raise
+        except BaseException:
+            return
+
+    def _made(self, make: Maker) -> base.Estimator:
+        model = make()
+        if not isinstance(model, self._task.kind):
+            raise TypeError(f"model must be a river {self._task.noun}, got {shown(model)}")
+        return model
 
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
@@ -120,12 +154,6 @@ class Run:
         """Store the results over the samples learned, if there are any."""
         if self._loop is not None and self.n_samples:
             self.figures = self._loop.figures()
-
-
-def recorder_of(model: base.Estimator, steps: Steps) -> Recorder:
-    """Return the recorder for a classifier or regressor."""
-    kind = NumberRecorder if isinstance(model, base.Regressor) else LabelRecorder
-    return kind(model, steps)
 
 
 def has_failed(status: str) -> bool:
@@ -158,26 +186,131 @@ class _Watched:
         self.is_late = time.perf_counter() - start > self._time_limit
 
 
-def _describe(error: BaseException, n: int) -> str:
+def _describe_failure(error: BaseException, n: int) -> str:
     """Return one line on what went wrong at sample n, where 0 means before the first sample."""
     cause = error.__cause__ if isinstance(error, EvaluationError) else None
     where = f"sample {n}" if n else "cannot be created"
-    text = " ".join(f"{where}: {described(error if cause is None else cause)}".split())
+    text = " ".join(f"{where}: {error_line(error if cause is None else cause)}".split())
     return text if len(text) <= _LONGEST_STATUS else f"{text[:_LONGEST_STATUS]}..."
 
 
-def _try_to_warm_up(make: Maker, samples: Iterable[Sample], task: Task) -> None:
-    """Let a copy learn the first samples, ignoring errors that the run itself will hit."""
-    try:
-        warm_up(_make(make, task), samples)
-    except (KeyboardInterrupt, StreamFailure):
-        raise
-    except BaseException:
-        return
+class Ran(NamedTuple):
+    """The stream and the runs of the models by name; for a report, more about them."""
+
+    source: Source
+    runs: dict[str, Run]
+    floors: tuple[str, ...]  # the names of those that look at no features, for a report
+    steps: Steps | None  # when they are recorded, for a report
 
 
-def _make(make: Maker, task: Task) -> base.Estimator:
-    model = make()
-    if not isinstance(model, task.kind):
-        raise TypeError(f"model must be a river {task.noun}, got {shown(model)}")
-    return model
+def run_models(
+    dataset: Any,
+    models: Mapping[str, Model] | Iterable[Model] | None,
+    metrics: Iterable[Metric] | None,
+    positive: Label | None,
+    window: int | None,
+    time_limit: float | None,
+    limit: int | None,
+    seed: int | None,
+    progress: bool,
+    task: str | None,
+    is_report: bool = False,
+    delay: int = 0,
+) -> Ran:
+    """Run models over one stream; the parameters are those of `compare`, or of `report`."""
+    integer(1, optional=True)("window", window)
+    integer(1, optional=True)("limit", limit)
+    integer(0)("delay", delay)
+    positive_number(optional=True)("time_limit", time_limit)
+    flag("progress", progress)
+    check_task(task)
+    chosen = None if task is None else tasks.TASKS[task]
+    given = None if models is None else _given(models)
+    of_models = None if given is None else tasks.of_models(given.values())
+    source = read_source(dataset, limit, chosen, of_models)
+    floors: tuple[str, ...] = ()
+    if is_report:  # by default our forests, and what any model should beat
+        given = {name: name for name in tasks.FORESTS} if given is None else given
+        given |= {name: name for name in source.task.floors if name not in given}
+        floors = tuple(name for name in source.task.floors if str(given[name]).lower() == name)
+    makers = _makers(given, source, seed)
+    named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
+    label = check_positive(source.samples, named.values(), source.name, positive)
+    steps = Steps(source.n_samples, window) if is_report else None
+    window = window or even_checkpoints(source.n_samples, _WINDOWS).step
+    runs = {name: Run(named, int(window), label, source.task, steps, delay) for name in makers}
+    if time_limit is not None:
+        _compile_kernels(source.task)
+    with (
+        progress_bar(len(runs) * source.n_samples, is_shown=progress) as bar,
+        suppress(KeyboardInterrupt),  # the table reports it
+    ):
+        for done, (name, run) in enumerate(runs.items(), start=1):
+            bar.set_description(name)
+            run.go(makers[name], source.samples, time_limit, bar)
+            bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
+    return Ran(source, runs, floors, steps)
+
+
+def _compile_kernels(task: Task) -> None:
+    """Compile our kernels now: it takes long, and must not count toward the time limit."""
+    forest = task.forest(n_estimators=1)
+    for target in (False, True):
+        forest.learn_one({"a": 0.0}, target)
+        forest.predict_one({"a": 0.0})
+
+
+def _given(models: Any) -> dict[str, Any]:
+    """Return the models by the names that they have in the table, or raise."""
+    named: dict[str, Any] = {}
+    if isinstance(models, Mapping):
+        for name, model in models.items():
+            if str(name) in named:
+                other = next(each for each in models if str(each) == str(name))
+                raise ValueError(
+                    f"models {other!r} and {name!r} would both be named {str(name)!r} in the"
+                    " table; give each model its own name"
+                )
+            named[str(name)] = model
+    elif isinstance(models, Iterable) and not isinstance(models, str | base.Base):
+        for model in models:
+            name = _model_name(model)
+            numbered = (f"{name} {number}" for number in itertools.count(2))
+            named[next(n for n in itertools.chain([name], numbered) if n not in named)] = model
+    else:
+        raise TypeError(f"models must be a dict or list of models, or None, got {shown(models)}")
+    if not named:
+        raise ValueError("models is empty; pass None to run all baselines")
+    for name, model in named.items():
+        if isinstance(model, str):
+            tasks.check_baseline_name(model)
+        elif tasks.of_model(model) is None and not callable(model):
+            raise TypeError(
+                f"model {name!r} must be a river classifier or regressor, or a function that"
+                f" returns one, or the name of a baseline, got {shown(model)}"
+            )
+    return named
+
+
+def _model_name(model: Any) -> str:
+    """Return the name of a model in a list: its class, function, or the steps of a pipeline."""
+    if isinstance(model, str):
+        return model.lower()
+    if isinstance(model, compose.Pipeline):
+        return str(model)
+    return str(getattr(model, "__name__", type(model).__name__))
+
+
+def _makers(models: Mapping[str, Any] | None, source: Source, seed: int | None) -> dict[str, Maker]:
+    """Return a function that makes each model, by name; raise for one that is for another task."""
+    task = source.task
+    if models is None:
+        return dict(task.models(seed))
+    makers: dict[str, Maker] = {}
+    for name, model in models.items():
+        if isinstance(model, str):
+            makers[name] = task.maker(model, seed, source.reason)
+        else:
+            task.check(name, model, source.reason)
+            makers[name] = cast(Maker, model.clone if isinstance(model, base.Base) else model)
+    return makers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import stat
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,11 +14,12 @@ import numpy as np
 import pandas as pd
 from river import base, datasets
 
-from river_amf.evaluation import kinds, targets
-from river_amf.evaluation.errors import EvaluationError, StreamFailure, described, suggest
-from river_amf.evaluation.files import STANDARD_INPUT, CsvTable, Layout, TypedTable, open_table
-from river_amf.evaluation.tracks import BUNDLED, STREAMS, is_regression, name_of, open_dataset
-from river_amf.kinds import shown
+from river_amf.evaluation import column_types
+from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
+from river_amf.evaluation.files import STANDARD_INPUT, Layout, read_file
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
+from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
+from river_amf.inputs.kinds import shown
 
 Label = base.typing.ClfTarget
 Target = Label | base.typing.RegTarget
@@ -54,7 +57,6 @@ class Stream:
     >>> stream = Stream("toy", 2, 1, 0, [({"a": 1.0}, "yes"), ({"a": 2.0}, "no")])
     >>> [y for x, y in stream]
     ['yes', 'no']
-
     """
 
     name: str
@@ -63,7 +65,7 @@ class Stream:
     n_categorical: int
     samples: Iterable[Sample] = field(repr=False)
     n_unlabeled: int = 0
-    task: str = targets.CLASSIFICATION
+    task: str = CLASSIFICATION
     target: str | None = None
 
     def __iter__(self) -> Iterator[Sample]:
@@ -81,6 +83,7 @@ def load_stream(
     separator: str | None = None,
     encoding: str | None = None,
     no_header: bool = False,
+    decimal: str = ".",
     task: str | None = None,
 ) -> Stream:
     r"""Open a stream by name, or read a file.
@@ -88,12 +91,15 @@ def load_stream(
     Columns of text are categorical. An empty field is a missing value, and left out of the feature
     dicts. In a column that otherwise holds numbers alone (or booleans), so is what commonly stands
     for a missing value: whatever `pandas.read_csv` takes for one, such as `NA`, `nan` and `null`,
-    and `?`. In columns of text, and in the target, these are values like any other. A column of
-    numbers with a few other texts is categorical too, which a warning tells.
+    and `?`. In columns of text, and in the target, these are values like any other.
 
     Numbers with fractions, or more than 200 distinct ones in the first 1000 rows, are a target for
     regression; anything else is labels. In regression, what stands for a missing value does so in
     the target too.
+
+    What cannot be used raises EvaluationError, such as a file of more than 100,000 columns. A
+    column of numbers in which a tenth or less is text, or of numbers with a decimal comma, gives a
+    UserWarning.
 
     Parameters
     ----------
@@ -108,46 +114,24 @@ def load_stream(
     categorical
         Columns to read as text, even if their values look like numbers (files only).
     limit
-        Maximum number of samples to read; `None` reads all of them.
+        Maximum number of samples; `None` reads all of them. Of a file it is the number of rows, of
+        which those without a label are left out.
     missing
         The texts that stand for missing values in columns of numbers, instead of the common ones
         (files only).
     separator
         The character between the fields of a CSV file. By default a comma, semicolon or tab,
-        whichever the first rows suggest; after the others, numbers may have a decimal comma.
+        whichever the first rows suggest.
     encoding
         Encoding of a file of text, by default UTF-8.
     no_header
         Whether the first row of a CSV file is a sample. The columns are then named `"0"`, `"1"` and
         so on.
+    decimal
+        The character before the fraction of a number in a CSV file, a point or a comma.
     task
         Whether the target is labels (`"classification"`) or a number (`"regression"`). By default
         its values tell, or the dataset does.
-
-    Returns
-    -------
-    Stream
-        The samples, which can be iterated over more than once.
-
-    Warns
-    -----
-    UserWarning
-        If a tenth of the values of a column, or fewer, are text, and all others are numbers; if all
-        values look like numbers, but are none to Python, such as "45%" and "1,234.5"; if the
-        header of a CSV file seems to be a sample, because there is a number with a fraction or one
-        of the labels in it; or if the first column has no name and numbers the rows.
-
-    Raises
-    ------
-    EvaluationError
-        If there is no such stream, file or column, if the file is not a table of features and
-        labels or has more than 100,000 columns, or if options of files are given for a stream that
-        is none. Also if a target for regression is not a number, or a named stream is for the other
-        task.
-    MemoryError
-        If the file does not fit into memory.
-    ValueError
-        If there is no such task.
 
     Examples
     --------
@@ -155,9 +139,6 @@ def load_stream(
     >>> stream = load_stream("bananas", limit=100)
     >>> stream.name, stream.n_samples, stream.n_numeric
     ('Bananas', 100, 2)
-    >>> x, y = next(iter(stream))
-    >>> sorted(x), type(y)
-    (['1', '2'], <class 'bool'>)
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "table.csv")
@@ -169,36 +150,28 @@ def load_stream(
     >>> stream = load_stream(path, "size")
     >>> stream.task, [y for x, y in stream]
     ('regression', [1.5, 2.5])
-
     """
-    targets.check_task(task)
+    column_types.check_task(task)
     if not str(source):  # which Path would take for the current folder
         raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
     dataset = open_dataset(str(source))
+    layout = Layout(separator, encoding, no_header, decimal)
     if dataset is None:
-        path, layout = Path(source), Layout(separator, encoding, no_header)
+        path = Path(source)
         stream, oddities = _load_file(path, target, categorical, limit, missing, layout, task)
         for oddity in oddities:
             warnings.warn(oddity, stacklevel=2)
         return stream
-    name = name_of(dataset)
-    for option, value in [
-        ("a target column", target),
-        ("categorical columns", categorical or None),
-        ("markers of missing values", missing),
-        ("a separator", separator),
-        ("an encoding", encoding),
-        ("no header", no_header or None),
-    ]:
-        if value is not None:
-            raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
+    name = dataset_name(dataset)
+    of_files = {"target": target, "categorical": categorical or None, "missing": missing}
+    for option in (*(name for name in of_files if of_files[name] is not None), *layout.chosen()):
+        raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
     own = task_of_dataset(dataset)
     if task not in (None, own):
         raise EvaluationError(f"{name} is a stream for {own}, not for {task}")
+    # bundled ones are read to the end, because only then does river close the file
+    samples = list(dataset)[:limit] if name in BUNDLED else _First(dataset, limit)
     n_samples = dataset.n_samples if limit is None else min(limit, dataset.n_samples)
-    samples: Iterable[Sample] = _First(dataset, n_samples)
-    if name in BUNDLED:  # read to the end, because only then does river close the file
-        samples = list(dataset)[:limit]
     first, _ = next(iter(samples))
     n_categorical = sum(isinstance(value, str) for value in first.values())
     n_numeric = len(first) - n_categorical
@@ -207,7 +180,7 @@ def load_stream(
 
 def task_of_dataset(dataset: datasets.base.Dataset) -> str:
     """Return the task of a dataset of river's."""
-    return targets.REGRESSION if is_regression(dataset) else targets.CLASSIFICATION
+    return REGRESSION if is_regression(dataset) else CLASSIFICATION
 
 
 @dataclass(frozen=True)
@@ -215,10 +188,10 @@ class _First:
     """The first samples of a dataset, generated again for each iteration."""
 
     dataset: datasets.base.Dataset
-    n_samples: int
+    limit: int | None
 
     def __iter__(self) -> Iterator[Sample]:
-        yield from self.dataset.take(self.n_samples)
+        return itertools.islice(self.dataset, self.limit)
 
 
 @dataclass(frozen=True)
@@ -249,77 +222,87 @@ def _load_file(
     task: str | None,
 ) -> tuple[Stream, list[str]]:
     """Return the samples in a file, and a line for whatever is odd about it."""
-    known = kinds.markers(missing)
-    _check_path(path)
-    table = open_table(path, layout)
-    name, columns = table.name, table.columns
-    chosen = targets.choose_target(columns, target, name)
-    features = [column for column in columns if column != chosen]
-    _check_categorical(features, categorical, chosen, name)
-    rows = table.read(chosen, categorical, limit)
+    known = column_types.texts_of(missing, layout.decimal)
+    if str(path) != STANDARD_INPUT:
+        _check_path(path)
+    n_rows = None if limit is None else max(limit, column_types.ROWS)
+    name, rows, is_typed = read_file(path, layout, categorical, n_rows)
+    chosen, features = _columns([*rows.columns], target, categorical, name)
     if task is None:
-        is_short = limit is not None and limit < targets.ROWS
-        first = table.labels(chosen, targets.ROWS) if is_short else rows[chosen]
-        task = targets.task_of(first.dropna(), known, table.decimal)
-    if task == targets.REGRESSION:
-        numbers = targets.as_numbers(rows[chosen], chosen, known, table.decimal, name)
-        if limit is not None and numbers.count() < limit:  # some are missing, as only now is known
-            rows = table.read(chosen, categorical, None)
-            numbers = targets.as_numbers(rows[chosen], chosen, known, table.decimal, name)
-        rows = rows.assign(**{chosen: numbers})
-    frame, n_unlabeled = _with_label(rows, chosen, limit, name)
-    if task == targets.CLASSIFICATION:
+        is_quantity = column_types.is_quantity(rows[chosen].dropna().infer_objects(), known)
+        task = REGRESSION if is_quantity else CLASSIFICATION
+    rows = rows[:limit]
+    if task == REGRESSION:
+        rows = rows.assign(**{chosen: column_types.as_numbers(rows[chosen], known, name)})
+    frame, n_unlabeled = _with_label(rows, chosen, name, limit)
+    if task == CLASSIFICATION:
         frame[chosen] = _labels(frame[chosen], is_complete=not n_unlabeled)
-    oddities = table.oddities(frame, is_last_target=target is None and chosen == columns[-1])
+    oddities = {chosen: None if is_typed else column_types.label_warning(frame[chosen], known)}
     for column in features:
-        before = frame[column]
-        after, mix = (before, None) if column in categorical else _settled(before, known, table)
-        if after is not before:  # because it takes long where there are thousands of columns
+        before = frame[column].infer_objects() if is_typed else frame[column]
+        # in quotes, so it is meant as text, whatever it looks like
+        is_meant = is_typed and pd.api.types.infer_dtype(before, skipna=True) == "string"
+        if column in categorical or is_meant:
+            continue
+        after, oddities[column] = column_types.settle(before, known)
+        if is_typed or after is not before:  # it takes long where there are thousands of columns
             frame[column] = after
-        if mix is not None:
-            oddities.append(mix.described(column, name))
     _check_finite(frame, name)
-    is_text = [
-        pd.api.types.infer_dtype(frame[column], skipna=True) == "string" for column in features
-    ]
-    n_categorical = sum(is_text)
+    kinds = [pd.api.types.infer_dtype(frame[column], skipna=True) for column in features]
+    n_categorical = kinds.count("string")
     n_numeric = len(features) - n_categorical
     title = name if str(path) == STANDARD_INPUT else path.name
     samples = _Rows(frame, chosen)
     stream = Stream(title, len(frame), n_numeric, n_categorical, samples, n_unlabeled, task, chosen)
-    return stream, oddities
+    return stream, [f"{name}: column {at!r}: {text}" for at, text in oddities.items() if text]
+
+
+def _columns(
+    names: Sequence[str], target: str | None, categorical: Sequence[str], name: str
+) -> tuple[str, list[str]]:
+    """Return the target (`target` if there is one, or the last) and the features, or raise."""
+    chosen = target
+    if chosen is None:
+        chosen = "target" if "target" in names else names[-1]
+    if chosen not in names:
+        raise EvaluationError(f"{name} has no target column {chosen!r} ({suggest(chosen, names)})")
+    features = [column for column in names if column != chosen]
+    for column in categorical:
+        if column == chosen:
+            raise EvaluationError(f"{column!r} is the target of {name}, not a categorical feature")
+        if column not in features:
+            raise EvaluationError(
+                f"{name} has no feature column {column!r} ({suggest(column, features)})"
+            )
+    return chosen, features
 
 
 def _check_path(path: Path) -> None:
-    if str(path) == STANDARD_INPUT:
-        return
     try:
-        is_there = path.exists()
+        kind = path.stat().st_mode
+    except (FileNotFoundError, ValueError) as error:  # the latter for a zero byte
+        hint = suggest(str(path), (*BUNDLED, *STREAMS))
+        raise EvaluationError(f"no stream or file {str(path)!r} ({hint})") from error
     except OSError as error:  # its name is too long, or its folder may not be read
         raise EvaluationError(f"cannot read {str(path)!r}: {error.strerror}") from error
-    if not is_there:
-        hint = suggest(str(path), (*BUNDLED, *STREAMS))
-        raise EvaluationError(f"no stream or file {str(path)!r} ({hint})")
-    if not path.is_file():
-        advice = "" if path.is_dir() else "; - reads standard input"
+    if not stat.S_ISREG(kind):
+        advice = "" if stat.S_ISDIR(kind) else "; - reads standard input"
         raise EvaluationError(f"{str(path)!r} is not a regular file{advice}")
 
 
 def _with_label(
-    frame: pd.DataFrame, target: str, limit: int | None, name: str
+    frame: pd.DataFrame, target: str, name: str, limit: int | None
 ) -> tuple[pd.DataFrame, int]:
-    """Return the first rows that have a label, and how many before the last of them have none."""
+    """Return the rows that have a label, and how many have none."""
     if frame.empty:
         raise EvaluationError(f"{name} has a header but no rows")
     is_labeled = frame[target].notna().to_numpy(dtype=bool)
     if not is_labeled.any():
+        where = "" if limit is None else f" in the first {limit} rows"
         raise EvaluationError(
-            f"no row of {name} has a label: its column {target!r} is empty; target (--target) names"
-            " another"
+            f"no row of {name} has a label: its column {target!r} is empty{where}; target"
+            " (--target) names another"
         )
-    if limit is not None:
-        is_labeled = is_labeled[: int(np.searchsorted(is_labeled.cumsum(), limit)) + 1]
-        frame = frame[: len(is_labeled)]
     n_unlabeled = int((~is_labeled).sum())
     return (frame[is_labeled] if n_unlabeled else frame).copy(deep=False), n_unlabeled
 
@@ -331,29 +314,6 @@ def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
     if not is_complete and pd.api.types.is_float_dtype(labels) and (labels % 1 == 0).all():
         return labels.astype("int64")
     return labels.infer_objects()
-
-
-def _settled(
-    column: pd.Series, known: kinds.Markers, table: TypedTable | CsvTable
-) -> tuple[pd.Series, kinds.Mix | kinds.Unread | None]:
-    """Return a feature as numbers, booleans or text, and what text there is among numbers."""
-    if table.is_typed:
-        column = column.infer_objects()
-        if pd.api.types.infer_dtype(column, skipna=True) == "string":
-            return column, None  # in quotes, so it is meant as text, whatever it looks like
-    return kinds.settle(column, known, table.decimal)
-
-
-def _check_categorical(
-    features: list[str], categorical: Sequence[str], target: str, name: str
-) -> None:
-    for column in categorical:
-        if column == target:
-            raise EvaluationError(f"{column!r} is the target of {name}, not a categorical feature")
-        if column not in features:
-            raise EvaluationError(
-                f"{name} has no feature column {column!r} ({suggest(column, features)})"
-            )
 
 
 def _check_finite(frame: pd.DataFrame, name: str) -> None:
@@ -386,4 +346,4 @@ def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
     except EvaluationError as error:
         raise StreamFailure(str(error)) from error
     except BaseException as error:
-        raise StreamFailure(f"the stream cannot be read: {described(error)}") from error
+        raise StreamFailure(f"the stream cannot be read: {error_line(error)}") from error

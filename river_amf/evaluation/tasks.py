@@ -8,16 +8,13 @@ from typing import Any
 
 from river import base
 from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
-from river.metrics.base import Metric
 
 from river_amf import baselines
-from river_amf.baselines.classification import MISSING
+from river_amf.baselines.river_models import MISSING
 from river_amf.classifier import AMFClassifier
-from river_amf.evaluation import targets
-from river_amf.evaluation.errors import EvaluationError, suggest
-from river_amf.evaluation.interval_metrics import Coverage, Width
-from river_amf.evaluation.metrics import Kinds, LogLoss, check_labels, known_metrics
-from river_amf.evaluation.streams import Label, Sample
+from river_amf.evaluation import column_types
+from river_amf.evaluation.metrics import Coverage, Kinds, LogLoss, Width, known_metrics
+from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.regressor import AMFRegressor
 
 Maker = Callable[[], base.Estimator]
@@ -25,7 +22,7 @@ Maker = Callable[[], base.Estimator]
 
 @dataclass(frozen=True)
 class Task:
-    """What classification or regression is."""
+    """Classification or regression."""
 
     name: str
     kind: type[base.Estimator]  # of its models
@@ -35,8 +32,7 @@ class Task:
     descriptions: Mapping[str, str]  # of the baselines
     default: str  # the baseline that `river-amf evaluate` runs
     table: Kinds  # the metrics of a comparison, by column
-    brief: Kinds  # those of `river-amf evaluate`
-    windowed: Kinds  # those of curves along a stream
+    windowed: Kinds  # those of `river-amf evaluate`, and of curves along a stream
     floors: tuple[str, ...]  # baselines that need no features, which others should beat
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
@@ -65,7 +61,7 @@ class Task:
 
 
 CLASSIFICATION = Task(
-    name=targets.CLASSIFICATION,
+    name=column_types.CLASSIFICATION,
     kind=base.Classifier,
     noun="classifier",
     forest=AMFClassifier,
@@ -73,14 +69,13 @@ CLASSIFICATION = Task(
     descriptions=baselines.DESCRIPTIONS,
     default="amf",
     table={"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
-    brief={"accuracy": Accuracy, "log-loss": LogLoss},
     windowed={"accuracy": Accuracy, "log-loss": LogLoss},
     floors=("last-class", "majority"),
 )
 _OF_NUMBERS: Kinds = {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width}
 
 REGRESSION = Task(
-    name=targets.REGRESSION,
+    name=column_types.REGRESSION,
     kind=base.Regressor,
     noun="regressor",
     forest=AMFRegressor,
@@ -88,7 +83,6 @@ REGRESSION = Task(
     descriptions=baselines.REGRESSOR_DESCRIPTIONS,
     default="adaptive",
     table=_OF_NUMBERS,
-    brief=_OF_NUMBERS,
     windowed=_OF_NUMBERS,
     floors=("last-value", "mean"),
 )
@@ -138,7 +132,7 @@ def smaller_is_better(column: str) -> bool:
     return column in known and not known[column]().bigger_is_better
 
 
-def check_name(name: str) -> None:
+def check_baseline_name(name: str) -> None:
     """Raise EvaluationError if no task has a baseline of this name, ignoring case."""
     known = dict.fromkeys(name for task in TASKS.values() for name in task.descriptions)
     if name.lower() not in known:
@@ -150,16 +144,3 @@ def _unknown(name: str, known: list[str]) -> EvaluationError:
     if name.lower() in MISSING:
         return EvaluationError(f"model {name!r} {MISSING[name.lower()]}")
     return EvaluationError(f"unknown model {name!r} ({suggest(name, known)})")
-
-
-def positive_label(
-    task: Task, samples: Iterable[Sample], chosen: Iterable[Metric], name: str, positive: Any
-) -> Label | None:
-    """Return the label that is positive; raise if there is none, or if metrics need one."""
-    if task is CLASSIFICATION:
-        return check_labels(samples, chosen, name, positive)
-    if positive is not None:
-        raise EvaluationError(
-            f"positive label {positive!r}: {name} has no labels, as the task is {task.name}"
-        )
-    return None

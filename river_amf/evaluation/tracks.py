@@ -32,22 +32,15 @@ instead: year and month, or day, weekday and hour.
 
 `TRACKS` lists the names of the streams in each track, and `load_track` returns the track itself.
 
-[^1]: Street, W. N., & Kim, Y. (2001). A streaming ensemble algorithm (SEA) for large-scale
-      classification. KDD.
-[^2]: Agrawal, R., Imielinski, T., & Swami, A. (1993). Database mining: a performance perspective.
-      IEEE Transactions on Knowledge and Data Engineering, 5(6).
-[^3]: Schlimmer, J. C., & Granger, R. H. (1986). Incremental learning from noisy data. Machine
-      Learning, 1(3).
-[^4]: Breiman, L., Friedman, J., Olshen, R., & Stone, C. (1984). Classification and regression
-      trees. Wadsworth.
-[^5]: Bifet, A., Holmes, G., Pfahringer, B., Kirkby, R., & Gavaldà, R. (2009). New ensemble methods
-      for evolving data streams. KDD.
-[^6]: Hulten, G., Spencer, L., & Domingos, P. (2001). Mining time-changing data streams. KDD.
-[^7]: Friedman, J. H. (1991). Multivariate adaptive regression splines. The Annals of Statistics,
-      19(1).
-[^8]: Ikonomovska, E., Gama, J., & Džeroski, S. (2011). Learning model trees from evolving data
-      streams. Data Mining and Knowledge Discovery, 23(1).
-[^9]: Torgo, L. (1999). Inductive learning of tree-based regression models. University of Porto.
+[^1]: Street & Kim (2001). A streaming ensemble algorithm (SEA) for large-scale classification.
+[^2]: Agrawal, Imielinski & Swami (1993). Database mining: a performance perspective.
+[^3]: Schlimmer & Granger (1986). Incremental learning from noisy data.
+[^4]: Breiman, Friedman, Olshen & Stone (1984). Classification and regression trees.
+[^5]: Bifet et al. (2009). New ensemble methods for evolving data streams.
+[^6]: Hulten, Spencer & Domingos (2001). Mining time-changing data streams.
+[^7]: Friedman (1991). Multivariate adaptive regression splines.
+[^8]: Ikonomovska, Gama & Džeroski (2011). Learning model trees from evolving data streams.
+[^9]: Torgo (1999). Inductive learning of tree-based regression models.
 """
 
 from __future__ import annotations
@@ -62,13 +55,14 @@ from river import datasets, evaluate, metrics
 from river.datasets import synth
 from river.datasets.base import BINARY_CLF, REG, Dataset, SyntheticDataset
 
-from river_amf.evaluation.errors import EvaluationError, suggest
+from river_amf.evaluation.usage_errors import EvaluationError, suggest
 
 _CLASSIFICATION = ("Bananas", "Phishing", "ImageSegments", "Shuttle")
 _REGRESSION = ("AirlinePassengers", "ChickWeights", "SP500Stocks", "TrumpApproval", "WaterFlow")
 BUNDLED = (*_CLASSIFICATION, *_REGRESSION)
 _PERIOD = 5_000  # samples
 _WIDTH = 1_000  # samples
+_MOVING: Any = {"n_drift_features": 10, "mag_change": 0.001, "sigma": 0.011}
 
 
 class DriftStream(SyntheticDataset):
@@ -77,8 +71,7 @@ class DriftStream(SyntheticDataset):
     Each concept lasts for `period` samples. If `width` is 0, the next concept takes over at once.
     Otherwise it takes over gradually, by means of river's `ConceptDriftStream`: near a drift at p,
     sample t (counted from 1) comes from the new concept with probability
-    1 / (1 + exp(-4 (t - p) / width)). That is 12 % half a width before p, 50 % at p, and 88 % half
-    a width after p. A stream with a single concept drifts if its generator changes over time.
+    1 / (1 + exp(-4 (t - p) / width)).
 
     Parameters
     ----------
@@ -89,7 +82,8 @@ class DriftStream(SyntheticDataset):
     period
         Number of samples from one drift to the next; of a single concept, the number of samples.
     width
-        Number of samples that a gradual drift takes; 0 for abrupt drifts.
+        Number of samples that a gradual drift takes, at least a hundredth of all, or
+        `ConceptDriftStream` would overflow; 0 for abrupt drifts.
     drifts
         Where a single generator drifts, of its own accord: an empty tuple if it does not, `None` if
         it does all the time. `None` for several concepts, whose drifts follow from the period.
@@ -97,38 +91,25 @@ class DriftStream(SyntheticDataset):
     Attributes
     ----------
     task : str
-        What the stream is for, in river's words: `"Regression"`, `"Binary classification"` or
-        `"Multi-class classification"`.
+        What the stream is for, in river's words.
     drifts : tuple of int
-        Number of samples at the end of each concept but the last. If the drifts are abrupt,
-        `take(drifts[0])` yields the whole first concept and no sample of the second. If they are
-        gradual, these are the midpoints of the drifts.
+        Number of samples at the end of each concept but the last, which are the midpoints of
+        gradual drifts.
     is_moving : bool
         Whether the stream drifts all the time.
     n_samples : int
         Number of samples: `period` times the number of concepts.
 
-    Raises
-    ------
-    ValueError
-        If `width` is neither 0 nor at least one hundredth of `n_samples`; `ConceptDriftStream`
-        would overflow. Also if `drifts` is given for several concepts.
-
     Examples
     --------
     >>> from river.datasets import synth
     >>> from river_amf.evaluation.tracks import DriftStream
-
     >>> concepts = [synth.SEA(variant=2, seed=1), synth.SEA(variant=3, seed=2)]
     >>> stream = DriftStream("thresholds 7 and 9.5", concepts, period=1000)
     >>> stream.n_samples, stream.drifts
     (2000, (1000,))
-    >>> samples = list(stream)
-    >>> all(y == (x[0] + x[1] > 7) for x, y in samples[:1000])
+    >>> all(y == (x[0] + x[1] > 7) for x, y in stream.take(1000))
     True
-    >>> all(y == (x[0] + x[1] > 9.5) for x, y in samples[1000:])
-    True
-
     """
 
     def __init__(
@@ -191,8 +172,8 @@ class DriftStream(SyntheticDataset):
 class _Linear(synth.Hyperplane):
     """A linear function that is 0 on a moving hyperplane, with Gaussian noise."""
 
-    def __init__(self, seed: int, noise: float, **options: Any) -> None:
-        super().__init__(seed, noise_percentage=0.0, **options)
+    def __init__(self, seed: int, noise: float) -> None:
+        super().__init__(seed, noise_percentage=0.0, **_MOVING)
         self.task = REG
         self.n_classes = None
         self.noise = noise
@@ -201,10 +182,6 @@ class _Linear(synth.Hyperplane):
         for x, _ in super().__iter__():  # type: ignore[no-untyped-call]
             y = sum(weight * (x[i] - 0.5) for i, weight in enumerate(self._weights))
             yield x, y + self._rng.gauss(0.0, self.noise)
-
-    def _get_params(self) -> dict[str, Any]:
-        names = ("seed", "noise", "n_drift_features", "mag_change", "sigma")
-        return {name: getattr(self, name) for name in names}
 
 
 class _Timed(Dataset):
@@ -261,8 +238,8 @@ def _concepts(
 
 
 _RBF = synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001)
-_HYPERPLANE = synth.Hyperplane(1, n_drift_features=10, mag_change=0.001, sigma=0.011)
-_LINEAR = _Linear(1, noise=0.1, n_drift_features=10, mag_change=0.001, sigma=0.011)
+_HYPERPLANE = synth.Hyperplane(1, **_MOVING)
+_LINEAR = _Linear(1, noise=0.1)
 _EXPANDING = synth.FriedmanDrift("lea", (_PERIOD, 2 * _PERIOD, 3 * _PERIOD), seed=1)
 _SWAPPED = synth.FriedmanDrift("gra", (_PERIOD, 2 * _PERIOD), seed=2)
 # for a width after each of these places, river takes samples of both concepts by halves
@@ -312,10 +289,10 @@ TRACKS = {
 def open_dataset(name: str) -> Dataset | None:
     """Return the generated stream or bundled river dataset of that name, or None."""
     known = {name.lower(): name for name in (*STREAMS, *BUNDLED)}.get(name.lower())
-    return None if known is None else _open(known)
+    return None if known is None else _known_dataset(known)
 
 
-def _open(name: str) -> Dataset:
+def _known_dataset(name: str) -> Dataset:
     """Return the stream or dataset of a name that is known."""
     if name in STREAMS:
         return STREAMS[name]
@@ -323,7 +300,7 @@ def _open(name: str) -> Dataset:
     return _Timed(dataset, _TIMED[name]) if name in _TIMED else dataset
 
 
-def name_of(dataset: Dataset) -> str:
+def dataset_name(dataset: Dataset) -> str:
     """Return the name under which `open_dataset` knows a dataset."""
     return dataset.name if isinstance(dataset, DriftStream | _Timed) else type(dataset).__name__
 
@@ -336,6 +313,9 @@ def is_regression(dataset: Dataset) -> bool:
 def load_track(name: str) -> evaluate.Track:
     """Return a river track: a set of streams on which models are compared by river's metrics.
 
+    These are `Accuracy`, or `MAE + RMSE + R2` for regression, as in river's tracks. An unknown name
+    raises EvaluationError.
+
     Parameters
     ----------
     name
@@ -344,35 +324,21 @@ def load_track(name: str) -> evaluate.Track:
         datasets that come with river. For regression: `"regression"` for the generated streams, or
         `"regression_bundled"`.
 
-    Returns
-    -------
-    river.evaluate.Track
-        The track, with `Accuracy` as its metric, or `MAE + RMSE + R2` for regression, as river's
-        tracks have it. Iterating over it yields its datasets.
-
-    Raises
-    ------
-    EvaluationError
-        If there is no track of that name.
-
     Examples
     --------
     >>> from river_amf import AMFClassifier
     >>> from river_amf.evaluation import load_track
     >>> track, model = load_track("recurring"), AMFClassifier(seed=1)
     >>> for dataset in track:
-    ...     for checkpoint in track.run(model, dataset, n_checkpoints=2):
-    ...         print(dataset.name, checkpoint["Step"], checkpoint["Accuracy"].get() > 0.55)
-    sea_recurring 10000 True
+    ...     *_, last = track.run(model, dataset, n_checkpoints=2)
+    ...     print(dataset.name, last["Step"], last["Accuracy"].get() > 0.55)
     sea_recurring 20000 True
-    stagger_recurring 10000 True
     stagger_recurring 20000 True
-
     """
     known = {track.lower(): track for track in TRACKS}.get(name.lower())
     if known is None:
         raise EvaluationError(f"unknown track {name!r} ({suggest(name, list(TRACKS))})")
-    streams = [_open(stream) for stream in TRACKS[known]]
+    streams = [_known_dataset(stream) for stream in TRACKS[known]]
     of_regression: list[Any] = [metrics.MAE, metrics.RMSE, metrics.R2]
     chosen = of_regression if all(map(is_regression, streams)) else [metrics.Accuracy]
     metric, *others = [kind() for kind in chosen]

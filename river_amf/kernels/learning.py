@@ -1,40 +1,71 @@
-"""The kernels that Python calls for one sample: to learn it in all trees, and to predict it."""
+"""The kernels that Python calls for one sample: to learn it, predict it, or trace its way."""
 
 from __future__ import annotations
 
 import math
 
-from river_amf.kernels.aggregation import aggregate_upwards
-from river_amf.kernels.answers import DONE, INFINITE, NOTHING, RELEASED, TOO_HEAVY, UNCOMPILED
-from river_amf.kernels.arrays import (
+import numpy as np
+
+from river_amf.kernels.classification.linear_models import run_linear_model, timescale_of
+from river_amf.kernels.classification.opinion_pool import (
+    copy_votes,
+    fill_unknown,
+    judge_tree,
+    learn_vote,
+    mean_votes,
+    pool_votes,
+    take_vote,
+)
+from river_amf.kernels.classification.sparse_model import (
+    count_words,
+    learn_sparse,
+    predict_sparse,
+    words_of,
+)
+from river_amf.kernels.features.intensity import clip_outliers, update_intensity
+from river_amf.kernels.features.standardisation import standardise
+from river_amf.kernels.numba_tools.arrays import (
+    DONE,
     FOREST,
+    INFINITE,
     NONE,
+    NOTHING,
+    OCCUPIED,
+    RELEASED,
+    TOO_HEAVY,
     TREE,
     Array,
     Forest,
     Record,
     Tree,
+    array_at,
     forest_of,
+    inputs_of,
     output_of,
     sample_of,
+    terms_of,
+    tree_of,
 )
-from river_amf.kernels.compilation import hot, quick_kernel, view
-from river_amf.kernels.expansion import expand_leaf
-from river_amf.kernels.growth import grow
-from river_amf.kernels.hearing import HEARD, LEARN, PREDICT, UNHEARD, use_voices
-from river_amf.kernels.intensity import clip_outliers, update_intensity
-from river_amf.kernels.parts import (
+from river_amf.kernels.numba_tools.compilation import hot, quick_kernel, view
+from river_amf.kernels.numba_tools.parts import (
     INTEGER,
-    LIST_ROW_AND_THIN,
+    NO_VALUE,
     NUMBER,
-    RELEASE_ROWS,
     ROW,
     part,
 )
-from river_amf.kernels.random_numbers import code_row
-from river_amf.kernels.room import count_ready, has_voices, hears_trees, lack_to_predict
-from river_amf.kernels.store import (
-    check_rows,
+from river_amf.kernels.regression.target_pool import recent_errors
+from river_amf.kernels.regression.trends import follow_trends
+from river_amf.kernels.tree.aggregation import aggregate_upwards
+from river_amf.kernels.tree.expansion import expand_leaf
+from river_amf.kernels.tree.growth import grow
+from river_amf.kernels.tree.random_numbers import category_as_number, code_row
+from river_amf.kernels.tree.readiness import (
+    count_ready,
+    has_experts,
+    needs_tree_votes,
+)
+from river_amf.kernels.tree.sample_store import (
     count_late,
     have_released,
     is_keeping_rows,
@@ -44,32 +75,120 @@ from river_amf.kernels.store import (
     release_rows,
     store_row,
 )
-from river_amf.kernels.structure import (
+from river_amf.kernels.tree.structure import (
+    hull_of_rows,
+    is_leaf,
     is_spent,
     keeps_samples,
     longest_list,
-    number_of,
-    splits_left,
+    next_node,
+    pass_on,
+    tree_number,
 )
-from river_amf.kernels.views import tree_of
-from river_amf.kernels.voting import (
-    copy_votes,
-    judge_tree,
-    learn_vote,
-    mean_votes,
-    pool_votes,
-    take_vote,
+from river_amf.state.layout import (
+    CLASSIFICATION,
+    COORDINATOR,
+    DELAY,
+    FAST_ERROR,
+    LOCATION,
+    N_KNOWN,
+    N_LEARNED,
+    N_MADE_BY,
+    N_TRENDS,
+    REGRESSION,
+    RESTARTED,
+    SAMPLE_NUMBER,
+    SHARD,
+    SLOW_ERROR,
+    TREND_THEN,
+    VERSION,
 )
-from river_amf.layout import CLASSIFICATION, HUB, SHARD
+
+PREDICT, UNPREDICTED, PREDICTED, LEARN = 0, 1, 2, 3  # what to do with a sample
+
+# One record per node on the path.
+VISIT = np.dtype(
+    [
+        ("node", "i8"),
+        ("value", "f8"),  # of the split feature, as the tree sees it; NaN if missing or a leaf
+        ("share", "f8"),  # of the remaining mass
+        ("mass", "f8"),
+    ],
+    align=True,
+)
+
+
+@part(NO_VALUE, FOREST, INTEGER, INTEGER, INTEGER, NUMBER, NUMBER, task=CLASSIFICATION)
+def run_experts(
+    forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
+) -> None:
+    """Predict a sample with all linear models, or learn it in two steps, before and after trees."""
+    # A prediction is written to `output`, a `PredictionBuffer`. To learn the sample, its inputs and
+    # votes are put into the forest's own arrays first. If it has been predicted, they are in the
+    # buffer, but for the vote on its words, which may be others.
+    settings = forest.settings[0]
+    n_features, n_linear_models = settings["n_features"], settings["n_linear_models"]
+    x, label = sample_of(sample, n_features)[1], int(target)
+    standardised, inputs, votes = forest.standardised, forest.inputs, forest.votes
+    if stage == PREDICT:
+        votes, (standardised, inputs) = output_of(output, forest)[1], inputs_of(output, forest)
+    elif stage == PREDICTED:
+        copy_inputs(inputs_of(output, forest)[1], inputs)
+    for timescale in range(len(standardised) if stage != LEARN else 0):
+        standardise(forest, timescale, x, stage != PREDICT, standardised[timescale])
+    for v in range(n_linear_models if stage != PREDICTED else 0):
+        z, vote = standardised[timescale_of(v)], votes[len(forest.trees) + v, 0]
+        own_label = label if stage == LEARN else NONE
+        run_linear_model(forest, v, x, z, inputs[v], vote, stage != LEARN, own_label, weight)
+    if settings["n_words"] > 0:
+        words = words_of(sample, n_features, True)
+        if settings["has_sparse_expert"]:
+            vote = votes[len(votes) - 1, 0]
+            if stage == LEARN:
+                learn_sparse(forest, words, vote, label, weight)
+            else:
+                predict_sparse(forest, words, vote)
+        if stage == LEARN:
+            count_words(forest, words, label, weight)
+
+
+@part(
+    *(NO_VALUE, FOREST, INTEGER, INTEGER, INTEGER, NUMBER, NUMBER),
+    task=REGRESSION,
+    name="run_experts",
+)
+def run_experts_on_target(
+    forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
+) -> None:
+    """Do the same with the trends of a regression, which learn a sample before the trees."""
+    if stage == LEARN:
+        return
+    x = sample_of(sample, forest.settings[0]["n_features"])[1]
+    standardised, terms = inputs_of(output, forest)[0], terms_of(output, forest)
+    votes = output_of(output, forest)[1] if stage == PREDICT else forest.votes
+    learns = stage != PREDICT
+    standardise(forest, 0, x, learns, standardised[0])
+    predicts = stage != PREDICTED
+    follow_trends(forest, x, standardised[0], terms, votes, 0, predicts, learns, target, weight)
+
+
+@hot
+def copy_inputs(inputs: Array, out: Array) -> None:
+    """Copy the inputs of all linear models."""
+    for v in range(len(inputs)):
+        for i in range(inputs.shape[2]):
+            out[v, 0, i] = inputs[v, 0, i]
+            out[v, 1, i] = inputs[v, 1, i]
 
 
 @hot
 def canonicalise(x: Array, n_features: int) -> bool:
-    """Replace -0.0 by 0.0 (equal, but with other bytes); return whether no value is infinite."""
+    """Give equal rows equal bytes (-0.0, NaN); return whether no value is infinite."""
     for j in range(n_features):
-        if math.isinf(x[j]):
+        value = x[j]
+        if math.isinf(value):
             return False
-        x[j] += 0.0
+        x[j] = value + 0.0 if value == value else math.nan
     return True
 
 
@@ -91,7 +210,7 @@ def total_weight(forest: Forest) -> float:
 
 @part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, INTEGER, task=CLASSIFICATION)
 def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: float, row: int) -> int:
-    """Learn a sample in one tree; return NOTHING, or which kind of room the tree has run out of."""
+    """Learn a sample in one tree; return NOTHING, or which capacity of the tree is used up."""
     # If it has, or if memory runs out here, the function can be called again: so far, only boxes
     # have been extended, so the next walk reaches the same leaf without drawing, and there draws
     # the same splits.
@@ -104,48 +223,68 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: floa
             if tree.counts[leaf, label] == node["n_samples"]:  # still pure
                 if node["n_rows"] < longest_list(settings):
                     list_row(tree, leaf, row)
-                elif forest.parts[LIST_ROW_AND_THIN] == 0:
-                    return UNCOMPILED - LIST_ROW_AND_THIN
                 else:
                     list_row_and_thin(forest, tree, leaf, row)
-            elif forest.parts[RELEASE_ROWS] == 0 and splits_left(settings, state) <= node["n_rows"]:
-                return UNCOMPILED - RELEASE_ROWS  # the budget may be spent
             else:
                 changed = leaf
-                lack, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
-                if lack != NOTHING:
-                    return lack
+                missing, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
+                if missing != NOTHING:
+                    return missing
         if is_spent(settings, state) and not spent:
             release_rows(forest, tree)
     aggregate_upwards(tree, leaf, int(target), weight, changed, log_growth)
     return NOTHING
 
 
+@hot
+def note_late(forest: Forest, votes: Array, made_by: Array) -> None:
+    """Put the votes of an earlier prediction into `late_votes`, and what made it into `context`."""
+    context, n_trees = forest.context, len(forest.trees)
+    context[DELAY] = context[SAMPLE_NUMBER] - made_by[N_LEARNED]
+    for k in range(N_KNOWN, N_MADE_BY):
+        context[k] = made_by[k]
+    if forest.settings[0]["n_trends"] > 0:
+        context[TREND_THEN] = votes[n_trees + N_TRENDS, 0, LOCATION]
+    for t in range(n_trees):
+        context[RESTARTED + t] = 0.0
+    copy_votes(votes, forest.late_votes)
+
+
 @quick_kernel
-def learn_sample(arena: int, sample: int, target: float, weight: float, output: int) -> int:
-    """Learn a sample in every tree; return one of `answers`, such as which room ran out."""
+def learn_sample(
+    arena: int, sample: int, target: float, weight: float, output: int, is_late: int
+) -> int:
+    """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
     # `target` is the index of the label, or a number. `arena` is the address of its handle, and
-    # `sample` that of (3, n_features) values: the encoded sample, room for it without outliers, and
-    # room for one tree's coding of it; and of its words, if there are any (`sparse.SparseSample`).
-    # `output` is that of predict_sample, which may have predicted this very sample. If room or
-    # memory runs out, the same call continues where this one stopped, once there is more
-    # (handle["next_tree"]).
+    # `sample` that of (3, n_features) values: the encoded sample, a buffer for it without outliers,
+    # and a buffer for one tree's coding of it; and of its words, if there are any (`SparseSample`).
+    # `output` is that of predict_sample, which may have predicted this very sample. With `is_late`,
+    # an older prediction of it is in `late_votes` and `context`. If capacity or memory runs out,
+    # the same call continues where this one stopped, once there is more (handle["next_tree"]).
     forest = forest_of(arena)
     handle = forest.handle
     settings = forest.settings[0]
     values = sample_of(sample, settings["n_features"])
-    _, votes, seen = output_of(output, forest)
+    _, votes, made_by, seen = output_of(output, forest)
     first_tree = handle["next_tree"]
-    has_votes = (
-        first_tree == NONE
-        and settings["learns_vote"]
-        and seen[0] == handle["version"]
-        and is_same(values[0], seen[1:])
-    )
+    has_votes = is_own = False
+    if first_tree == NONE:
+        context = forest.context
+        context[SAMPLE_NUMBER] = forest.counters[0]["n_learned"]
+        if not is_late:
+            context[DELAY] = 0.0
+            for t in range(len(forest.trees)):
+                context[RESTARTED + t] = 0.0
+            if made_by[VERSION] >= 0.0 and is_same(values[0], seen):
+                is_own = made_by[N_LEARNED] >= 0.0
+                if made_by[VERSION] == handle["version"]:
+                    has_votes = settings["learns_vote"]
+                elif is_own:
+                    note_late(forest, votes, made_by)
     if has_votes:
         copy_votes(votes, forest.votes)
     return learn_in_forest(
-        forest, handle, first_tree, sample, values, target, weight, output, has_votes
+        forest, handle, first_tree, sample, values, target, weight, output, has_votes, is_own
     )
 
 
@@ -160,8 +299,10 @@ def learn_in_forest(
     weight: float,
     output: int,
     has_votes: bool,
+    is_own: bool,
 ) -> int:
     """Do the work of learn_sample; `has_votes` says whether the trees' votes are known already."""
+    # `is_own` says whether the prediction in the output, of whatever version, is of this sample.
     settings, counters, trees = forest.settings[0], forest.counters[0], forest.trees
     n_features = settings["n_features"]
     if first_tree == NONE:
@@ -177,63 +318,75 @@ def learn_in_forest(
         if n_ready < 0:
             return n_ready
         clip_outliers(forest, sample[0], n_features, sample[1])
-        forest.aims[0] = target
-        if has_voices(settings):
-            stage = HEARD if has_votes else UNHEARD
-            use_voices(forest, address, output, stage, target, weight)
-        update_intensity(forest, sample[0], forest.aims[0], weight)
+        forest.tree_targets[0] = target
+        if has_experts(settings):
+            stage = PREDICTED if has_votes else UNPREDICTED
+            run_experts(forest, address, output, stage, target, weight)
+        update_intensity(forest, sample[0], forest.tree_targets[0], weight)
         if keeps_rows:
             store_row(forest, sample[1], int(target), weight)
+        if is_own:  # the label is here
+            output_of(output, forest)[2][N_LEARNED] = -1.0
+        if forest.context[DELAY] > 0.0:
+            fill_unknown(forest, forest.late_votes, 0, int(forest.context[N_KNOWN]))
         handle["version"] += 1
+        counters["n_learned"] += 1
         handle["target"], handle["weight"] = target, weight
-    n_aims = len(forest.aims)
+    context = forest.context
+    has_late_votes = context[DELAY] > 0.0
+    votes = forest.late_votes if has_late_votes else forest.votes
+    n_tree_targets = len(forest.tree_targets)
     row = counters["n_rows"] - 1
     x = sample[2] if settings["has_categories"] else sample[1]
-    for t in range(max(first_tree, 0), 0 if settings["role"] == HUB else len(trees)):
+    for t in range(max(first_tree, 0), 0 if settings["role"] == COORDINATOR else len(trees)):
         handle["next_tree"] = t
         if settings["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
-        if hears_trees(settings) and not has_votes:
+        if needs_tree_votes(settings) and not has_votes and not has_late_votes:
             take_vote(forest, t, x, forest.votes[t, 0])
-        aim = number_of(settings, t) % n_aims
-        own, tree = forest.aims[aim], tree_of(forest, t, forest.intensity[aim])
-        lack = learn_tree(forest, tree, x, own, weight, row)
-        if lack != NOTHING:
-            return lack
+        tree_target = tree_number(settings, t) % n_tree_targets
+        own, tree = (
+            forest.tree_targets[tree_target],
+            tree_of(forest, t, forest.intensity[tree_target]),
+        )
+        missing = learn_tree(forest, tree, x, own, weight, row)
+        if missing != NOTHING:
+            return missing
         if settings["judges_trees"]:
-            judge_tree(forest, t, forest.votes[t, 0], own, weight)
+            if has_late_votes and tree_target > 0:
+                own = forest.tree_targets[0] - context[TREND_THEN]
+            judge_tree(forest, t, votes[t, 0], own, weight, context)
     handle["next_tree"] = NONE
     if settings["learns_vote"] and settings["role"] != SHARD:
-        learn_vote(forest, forest.votes, 0, target, weight)
-    if has_voices(settings):
-        use_voices(forest, address, output, LEARN, target, weight)
+        learn_vote(forest, votes, 0, target, weight, context)
+    if has_experts(settings):
+        run_experts(forest, address, output, LEARN, target, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
-    check_rows(forest)
     return RELEASED if have_released(forest, n_late) else DONE
 
 
 @quick_kernel
 def predict_sample(arena: int, sample: int, output: int) -> int:
-    """Write the forest's prediction to the start of `output`; return DONE or INFINITE."""
+    """Write the forest's prediction to the start of `output`; return DONE, INFINITE or OCCUPIED."""
     # The arguments are addresses: of the arena's handle; of (3, n_features) values, as in
-    # learn_sample; and of a `state.Room`. A prediction is the probabilities of the labels seen so
-    # far, which sum to 1, or what `layout` says of real targets.
+    # learn_sample; and of a `state.arena.PredictionBuffer`. A prediction is the probabilities of
+    # the labels seen so far, which sum to 1, or what `layout` says of real targets.
     forest = forest_of(arena)
     settings = forest.settings[0]
     values = sample_of(sample, settings["n_features"])
-    proba, votes, seen = output_of(output, forest)
-    lack = lack_to_predict(forest)
-    if lack != NOTHING:
-        return lack
+    proba, votes, made_by, seen = output_of(output, forest)
     if not canonicalise(values[0], values.shape[1]):
         return INFINITE
-    seen[0] = -1.0
+    is_now = made_by[VERSION] == forest.handle["version"] and is_same(values[0], seen)
+    if made_by[N_LEARNED] >= 0.0 and not is_now:
+        return OCCUPIED
+    made_by[VERSION] = made_by[N_LEARNED] = -1.0
     clip_outliers(forest, values[0], values.shape[1], values[1])
     x = values[2] if settings["has_categories"] else values[1]
-    if settings["role"] == HUB:  # whose trees have voted elsewhere
+    if settings["role"] == COORDINATOR:  # whose trees have voted elsewhere
         copy_votes(forest.votes, votes)
-    for t in range(0 if settings["role"] == HUB else len(forest.trees)):
+    for t in range(0 if settings["role"] == COORDINATOR else len(forest.trees)):
         if settings["has_categories"]:
             key = forest.trees[t]["key"]
             code_row(forest.is_categorical, values.shape[1], key, values[1], x)
@@ -241,11 +394,71 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     if settings["role"] != SHARD:
         if not settings["learns_vote"]:
             mean_votes(settings, votes, 0, proba)
-            return DONE
-        if has_voices(settings):
-            use_voices(forest, sample, output, PREDICT, NONE, 0.0)
-        pool_votes(forest, votes, 0, proba)
+            if not settings["judges_trees"]:
+                return DONE
+        else:
+            if has_experts(settings):
+                run_experts(forest, sample, output, PREDICT, NONE, 0.0)
+            pool_votes(forest, votes, 0, proba)
     for j in range(values.shape[1]):
-        seen[1 + j] = values[0, j]
-    seen[0] = forest.handle["version"]
+        seen[j] = values[0, j]
+    made_by[VERSION] = forest.handle["version"]
+    if settings["max_pending"] > 0:
+        made_by[N_LEARNED] = forest.counters[0]["n_learned"]
+    made_by[N_KNOWN] = settings["n_labels"]
+    if settings["is_stacked"]:
+        made_by[FAST_ERROR], made_by[SLOW_ERROR] = recent_errors(forest)
     return DONE
+
+
+@quick_kernel
+def trace_sample(arena: int, t: int, sample: int, visits: int) -> int:
+    """Record the nodes that predict_tree visits in tree `t`, and return their number."""
+    # `arena` and `sample` are addresses, as in predict_sample. `visits` is the address of records
+    # of dtype VISIT, as many as the tree has nodes.
+    forest = forest_of(arena)
+    settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
+    n_features = settings["n_features"]
+    values = sample_of(sample, n_features)
+    x = values[2]
+    clip_outliers(forest, values[0], n_features, values[1])
+    code_row(forest.is_categorical, n_features, state["key"], values[1], x)
+    trace = array_at(visits, (state["n_nodes"],), VISIT)
+    remaining = 1.0
+    n_visits = 0
+    index = state["root"]
+    while index != NONE:
+        node, visit = nodes[index], trace[n_visits]
+        leaf = is_leaf(node)
+        visit["node"] = index
+        visit["value"] = math.nan if leaf else x[node["feature"]]
+        visit["share"] = pass_on(settings, node, 1.0)[0]
+        visit["mass"], remaining = pass_on(settings, node, remaining)
+        n_visits += 1
+        if leaf:
+            break
+        index = next_node(nodes, node, x)
+    return n_visits
+
+
+@quick_kernel
+def hull_of_leaf(arena: int, t: int, row: int, box: int) -> None:
+    """Write the hull of the samples that a leaf keeps, whose list starts at `row`."""
+    # `box` is the address of (2, n_features) values, filled with NaN.
+    forest = forest_of(arena)
+    n_features = forest.settings[0]["n_features"]
+    hull_of_rows(
+        forest.is_categorical,
+        n_features,
+        forest.trees[t]["key"],
+        forest.rows,
+        forest.links[t],
+        row,
+        array_at(box, (2, n_features), np.float64),
+    )
+
+
+@quick_kernel
+def category_number(key: int, feature: int, code: float) -> float:
+    """The number that a tree with this key gives to a category."""
+    return category_as_number(np.uint64(key), feature, code)

@@ -4,7 +4,6 @@
 sample or row to the model of its key, and keep the models that are rarely used in a folder.
 """
 
-from river_amf.keyed.classifier import KeyedClassifier
-from river_amf.keyed.regressor import KeyedRegressor
+from river_amf.keyed.models import KeyedClassifier, KeyedRegressor
 
 __all__ = ["KeyedClassifier", "KeyedRegressor"]

@@ -6,16 +6,19 @@ import inspect
 import json
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from inspect import Parameter
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar
 
 from river import base
 
-from river_amf.keyed.keys import key_of, text_of
+from river_amf.inputs.invalid import INVALID
+from river_amf.inputs.kinds import is_hashable, is_missing, shown
+from river_amf.keyed.keys import key_of, key_text
+from river_amf.keyed.model_store import Packed
 from river_amf.keyed.pool import Pool
-from river_amf.keyed.store import Packed
-from river_amf.kinds import is_missing, shown
 from river_amf.parameters import Check, CheckedParameters, integer
+from river_amf.persistence import comes_again
 
 _Result = TypeVar("_Result")
 
@@ -28,13 +31,9 @@ def _factory(name: str, value: Any) -> None:
         )
 
 
-def _column(name: str, value: Any) -> None:
+def _check_feature_name(name: str, value: Any) -> None:
     """Check for the name of a feature."""
-    try:
-        is_name = not is_missing(value) and hash(value) is not None
-    except TypeError:
-        is_name = False
-    if not is_name:
+    if not is_hashable(value) or is_missing(value):
         raise ValueError(
             f"{name} must be the name of a feature, such as 'user', got {shown(value)}"
         )
@@ -51,15 +50,15 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     _checks: ClassVar[dict[str, Check]] = {
         "factory": _factory,
-        "key": _column,
+        "key": _check_feature_name,
         "max_models": integer(1, optional=True),
-        "max_bytes": integer(1, optional=True),
         "folder": folder,
     }
-    _always_writable: ClassVar[frozenset[str]] = frozenset({"max_models", "max_bytes"})
+    _always_writable: ClassVar[frozenset[str]] = frozenset({"max_models"})
     _kind: ClassVar[type[base.Estimator]]  # what the factory has to make
 
     _pool: Pool
+    _position: Any  # what was noted with the last flush
 
     def __init__(
         self,
@@ -67,18 +66,33 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
         key: Hashable,
         *,
         max_models: int | None = None,
-        max_bytes: int | None = None,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self.factory = factory
         self.key = key
         self.max_models = max_models
-        self.max_bytes = max_bytes
         self.folder = folder
+        self._blank: Any = None  # the model that answers for new keys
         path = None if folder is None else os.path.abspath(folder)
         about = {"kind": type(self).__name__, "key": key if isinstance(key, str) else repr(key)}
+        self._open(path, about)
+
+    def _open(self, path: str | None, about: dict[str, Any]) -> None:
         self._pool = Pool(path, about)
-        self._blank: Any = None  # the model that answers for new keys
+        self._position = self._pool.store.position
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name in ("_pool", "max_models") and "_pool" in self.__dict__:
+            self._pool.max_models = self.max_models
+
+    @property
+    def _has_learnt(self) -> bool:
+        return "_pool" in self.__dict__ and len(self._pool.texts()) > 0
+
+    def _do(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Call a function while no other thread uses the models."""
+        return self._pool.run(call, *arguments)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -88,17 +102,6 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
         is_number = issubclass(cls._kind, base.Regressor)
         kind = linear_model.LinearRegression if is_number else linear_model.LogisticRegression
         yield {"factory": kind(), "key": "user"}
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if name in ("_pool", *self._always_writable) and "_pool" in self.__dict__:
-            self._pool.limit(self.max_models, self.max_bytes)
-
-    @property
-    def _has_learnt(self) -> bool:
-        return "_pool" in self.__dict__ and len(self._pool) > 0
-
-    # ------------------------------------------------------------------------------------- models
 
     def _made(self, text: str) -> Any:
         """Return a new model for a key, or raise TypeError if the factory makes something else."""
@@ -125,8 +128,16 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
     @property
     def _takes_key(self) -> bool:
         """Whether the factory has an argument that it cannot do without."""
-        factory = self.factory
-        return not isinstance(factory, base.Estimator) and _has_argument(factory)
+        factory, kinds = self.factory, (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+        if isinstance(factory, base.Estimator):
+            return False
+        try:
+            parameters = inspect.signature(factory).parameters.values()
+        except (TypeError, ValueError):  # of some functions in C
+            if not comes_again(inspect.signature, factory):
+                raise
+            return False
+        return any(p.kind in kinds and p.default is p.empty for p in parameters)
 
     @property
     def _multiclass(self) -> bool:
@@ -137,45 +148,61 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
         factory = self.factory
         return factory._tags if isinstance(factory, base.Estimator) else set()
 
-    def _alone(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Call a function while no other thread uses the models."""
-        return self._pool.lock.run_alone(call, *arguments)
+    # ------------------------------------------------------------------------------------- models
 
     def __getitem__(self, key: Any) -> Any:
-        """Return the model of a key, or raise KeyError if there is none."""
-        return self._alone(self._given, key)
-
-    def _given(self, key: Any) -> Any:
-        slot = self._pool.find(text_of(key))
-        if slot is None:
+        """Return the model of a key (over workers a copy), or raise KeyError if there is none."""
+        model = self._do(self._given, key_text(key))
+        if model is None:
             raise KeyError(key)
-        slot.is_changed = True  # perhaps, by whoever gets it
-        return slot.model
+        return model
 
     def __delitem__(self, key: Any) -> None:
         """Forget the model of a key, or raise KeyError if there is none."""
-        self._alone(self._forget, key)
-
-    def _forget(self, key: Any) -> None:
-        text = text_of(key)
-        if text not in self._pool:
+        if not self._do(self._forgotten, key_text(key)):
             raise KeyError(key)
-        self._pool.remove(text)
 
     def __contains__(self, key: object) -> bool:
         try:
-            text = text_of(key)
-        except (TypeError, ValueError):
+            text = key_text(key)
+        except INVALID:
             return False
-        return self._alone(self._pool.__contains__, text)
+        return bool(self._do(self._has, text))
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the keys that have a model, in no particular order."""
-        return map(key_of, self._alone(self._pool.texts))
+        return map(key_of, self._do(self._texts))
 
     def __len__(self) -> int:
         """Return the number of keys that have a model."""
-        return self._alone(self._pool.__len__)
+        return len(self._do(self._texts))
+
+    def _given(self, text: str) -> Any:
+        """Return the model of a key, or None if there is none."""
+        model = self._pool.find(text)
+        if model is not None:
+            self._pool.changed.add(text)  # perhaps, by whoever gets it
+        return model
+
+    def _forgotten(self, text: str) -> bool:
+        """Forget the model of a key, or return False if there is none."""
+        is_known = text in self._pool
+        if is_known:
+            self._pool.remove(text)
+        return is_known
+
+    def _has(self, text: str) -> bool:
+        return text in self._pool
+
+    def _texts(self) -> list[str]:
+        return self._pool.texts()
+
+    def _n_in_memory(self) -> int:
+        return len(self._pool.models)
+
+    def _n_bytes(self) -> int:
+        models = self._pool.models
+        return int(self._do(lambda: sum(model._raw_memory_usage for model in models.values())))
 
     def __bool__(self) -> bool:
         """Return True, as a model without keys is still a model."""
@@ -186,19 +213,8 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     @property
     def n_in_memory(self) -> int:
-        """Number of models in memory.
-
-        Examples
-        --------
-        >>> from river.linear_model import LogisticRegression
-        >>> from river_amf.keyed import KeyedClassifier
-        >>> model = KeyedClassifier(LogisticRegression(), "user", max_models=1)
-        >>> for user in ("ann", "bob"):
-        ...     model.learn_one({"user": user, "price": 3.0}, True)
-        >>> len(model), model.n_in_memory
-        (2, 1)
-        """
-        return self._pool.n_resident
+        """Number of models in memory."""
+        return self._n_in_memory()
 
     @property
     def memory_usage(self) -> int:
@@ -213,7 +229,7 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> 100 < model.memory_usage < 10_000
         True
         """
-        return self._alone(lambda: self._pool.n_bytes)
+        return self._n_bytes()
 
     @property
     def _raw_memory_usage(self) -> int:
@@ -223,18 +239,10 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     @property
     def position(self) -> Any:
-        """What was noted with the last `flush`, or None.
-
-        Examples
-        --------
-        >>> from river.linear_model import LogisticRegression
-        >>> from river_amf.keyed import KeyedClassifier
-        >>> model = KeyedClassifier(LogisticRegression(), "user")
-        >>> model.flush(position={"offset": 17})
-        >>> model.position
-        {'offset': 17}
-        """
-        return self._pool.position
+        """The position noted with the last `flush`, or None."""
+        if self.folder is not None and not self._pool.store.is_closed:
+            self._position = self._pool.run(lambda: self._pool.store.position)
+        return self._position
 
     def flush(self, position: Any = None) -> None:
         """Write all models that have changed to the folder, to be found there by the next process.
@@ -268,14 +276,12 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
         ...         list(model), model.position
         (['ann'], 1)
         """
-        self._alone(self._flush, position)
+        self._do(self._flush, position)
 
     def _flush(self, position: Any) -> None:
-        if self._pool.store.folder is None:  # nobody would find it there
-            json.dumps(position, allow_nan=False)
-            self._pool.position = position
-        else:
-            self._pool.flush(position)
+        json.dumps(position, allow_nan=False)  # raises
+        self._write(position)
+        self._position = position
 
     def close(self) -> None:
         """Release the folder, for another process or object; models that have changed are lost.
@@ -289,7 +295,7 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> from river_amf.keyed import KeyedClassifier
         >>> KeyedClassifier(LogisticRegression(), "user").close()
         """
-        self._alone(self._pool.store.close)
+        self._close()
 
     def __enter__(self) -> Self:
         return self
@@ -305,6 +311,13 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
                 self.flush(self.position)
         finally:
             self.close()
+
+    def _write(self, position: Any) -> None:
+        if self.folder is not None:  # else nobody would find it there
+            self._pool.flush(position)
+
+    def _close(self) -> None:
+        self._do(self._pool.store.close)
 
     # ------------------------------------------------------------------------------------- copies
 
@@ -335,26 +348,17 @@ class Keeper(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return all models, those in the folder too; a copy has a temporary file."""
-        state = {name: value for name, value in self.__dict__.items() if name != "_blank"}
-        return state | {"folder": None, "_pool": self._pool.__getstate__()}
+        pool = self._pool.__getstate__()
+        return self.__dict__ | {"folder": None, "_blank": None, "_pool": pool}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         pool = Pool.__new__(Pool)
         pool.__setstate__(state["_pool"])
-        self.__dict__.update(state, _pool=pool, _blank=None)
+        pool.max_models = state["max_models"]
+        self.__dict__.update(state, _pool=pool)
 
-    def _holding(self, stored: list[Packed]) -> dict[str, Any]:
+    def _holding(self, stored: list[Packed], position: Any = None) -> dict[str, Any]:
         """Return the state of an object that has the same parameters, and these models."""
         state = self.clone().__getstate__()
         state["_pool"]["stored"] = stored
-        return state
-
-
-def _has_argument(factory: Any) -> bool:
-    """Whether a function has an argument that it cannot do without."""
-    try:
-        parameters = inspect.signature(factory).parameters.values()
-    except (TypeError, ValueError):  # of some functions in C
-        return False
-    kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return any(p.kind in kinds and p.default is p.empty for p in parameters)
+        return state | {"_position": position}

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import numbers
+import uuid
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -18,59 +19,76 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.kinds import is_missing, is_real, plain, shown
-from river_amf.persistence import scalars
+from river_amf.inputs.invalid import InvalidType, InvalidValue
+from river_amf.inputs.kinds import is_missing, is_real, plain, shown
+from river_amf.persistence import values
 
 _MOST_DIGITS = 1000
 _LARGEST_INTEGER = 10**_MOST_DIGITS
+_DEEPEST = 50  # how deep tuples may be nested
+_TAGGED = (bytes, dt.date, dt.datetime, dt.time, dt.timedelta)
 
 
-def text_of(key: Any) -> str:
+def key_text(key: Any) -> str:
     """Return the text that stands for a key, or raise TypeError or ValueError.
 
-    >>> text_of("ann"), text_of(7), text_of(7.0), text_of(("shop", 3))
+    >>> key_text("ann"), key_text(7), key_text(7.0), key_text(("shop", 3))
     ('s:ann', 'i:7', 'i:7', 't:["s:shop", "i:3"]')
     """
     if type(key) is str:
         return f"s:{key}"
     if type(key) is int and -_LARGEST_INTEGER < key < _LARGEST_INTEGER:
         return f"i:{key:x}"
-    return _text_of(plain(key))
+    return _rare_key_text(plain(key))
 
 
-def _text_of(key: Any) -> str:
+def _rare_key_text(key: Any) -> str:
     """Return the text of a key that is not among the most common ones."""
-    if type(key) is tuple:
-        return "t:" + json.dumps([*map(text_of, key)])
+    if type(key) is tuple:  # in UTF-8, as JSON in ASCII would merge a pair of surrogates
+        return "t:" + json.dumps(_nested(key, _DEEPEST), ensure_ascii=False)
     if is_missing(key) or (isinstance(key, Decimal) and key.is_nan()):
-        raise ValueError(f"a key must not be missing, got {shown(key)}")
+        raise InvalidValue(f"a key must not be missing, got {shown(key)}")
     if type(key) is str:
         return f"s:{key}"
-    text = _number(key) if is_real(key) else None
+    text = _number_text(key) if is_real(key) else None
+    if type(key) is uuid.UUID:
+        text = f"u:{key.hex}"
+    moment = _moment(key)
+    if type(moment) in _TAGGED and type(getattr(moment, "tzinfo", None)) in (
+        type(None),
+        dt.timezone,
+    ):
+        text = "v:" + json.dumps(values.to_json(moment, "key"))
     if text is None:
-        tagged = scalars.to_tagged(_moment(key))
-        text = None if tagged is None else "v:" + json.dumps(tagged)
-    if text is None:
-        raise TypeError(
+        raise InvalidType(
             f"a key must be text, bytes, a number, a date, a UUID or a tuple of these, got "
             f"{shown(key)} of type {type(key).__name__}; convert it, for example to str"
         )
     return text
 
 
-def _number(key: Any) -> str | None:
+def _nested(key: tuple[Any, ...], depth: int) -> list[Any]:
+    """Return the texts of what is in a tuple, those of a tuple in it as a list."""
+    if not depth:
+        raise InvalidType(f"a key must be a tuple nested up to {_DEEPEST} deep, got a deeper one")
+    parts = (plain(part) for part in key)
+    return [_nested(p, depth - 1) if type(p) is tuple else key_text(p) for p in parts]
+
+
+def _number_text(key: Any) -> str | None:
     """Return the text of a real number: the same for equal ones, whatever their types."""
     if isinstance(key, numbers.Integral | np.bool_):
         return _integer(int(key))
     if isinstance(key, Decimal) and key.is_finite() and abs(key.adjusted()) > _MOST_DIGITS:
         return None  # which would take ages to expand
-    if math.isinf(key):
+    if key in (math.inf, -math.inf):
         return f"f:{float(key)!r}"
     exact = Fraction(*key.as_integer_ratio())
-    if exact.denominator == 1:
-        return _integer(exact.numerator)
-    number = float(exact)
-    return f"f:{number!r}" if exact == number else f"q:{exact.numerator:x}/{exact.denominator:x}"
+    if exact.denominator == 1 or max(abs(exact.numerator), exact.denominator) >= _LARGEST_INTEGER:
+        return _integer(exact.numerator) if exact.denominator == 1 else None
+    if abs(exact) < 2**1023 and exact == float(exact):
+        return f"f:{float(exact)!r}"
+    return f"q:{exact.numerator:x}/{exact.denominator:x}"
 
 
 def _integer(key: int) -> str | None:
@@ -109,8 +127,14 @@ def key_of(text: str) -> Any:
         numerator, denominator = content.split("/")
         return Fraction(int(numerator, 16), int(denominator, 16))
     if kind == "t":
-        return tuple(map(key_of, json.loads(content)))
-    return scalars.from_content(*json.loads(content))
+        return _tuple_of(json.loads(content))
+    if kind == "u":
+        return uuid.UUID(content)
+    return values.from_json(json.loads(content))
+
+
+def _tuple_of(parts: list[Any]) -> tuple[Any, ...]:
+    return tuple([_tuple_of(p) if type(p) is list else key_of(p) for p in parts])
 
 
 def share_of(text: str, n_shares: int) -> int:

@@ -11,39 +11,32 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import frames
-from river_amf.columns import part_of
-from river_amf.frames import Column
-from river_amf.keyed.keys import text_of
-from river_amf.kinds import plain, shown
+from river_amf.inputs import frames
+from river_amf.inputs.columns import column_part
+from river_amf.inputs.frames import Column
+from river_amf.inputs.invalid import INVALID
+from river_amf.inputs.kinds import plain, shown
+from river_amf.keyed.keys import key_text
 
+Answers = list[tuple[NDArray[np.int64], Any]]  # for each key its rows, and the output of its model
 _MOST_SORTED_FAST = 2**16  # numpy sorts 16-bit integers by radix, several times as fast
 
 
-class Groups(NamedTuple):
-    """Which rows have which key."""
-
-    texts: list[str]  # the keys, in order of their first rows
-    codes: NDArray[np.int64]  # the index of each row's key
-
-    def sorted(self) -> tuple[NDArray[np.int64], list[int]]:
-        """Return the rows in order of keys, and where each key starts, with the end."""
-        n_keys = len(self.texts)
-        codes = self.codes.astype(np.uint16) if n_keys <= _MOST_SORTED_FAST else self.codes
-        starts = np.concatenate([[0], np.cumsum(np.bincount(self.codes, minlength=n_keys))])
-        return np.argsort(codes, kind="stable"), starts.tolist()
-
-
-def read_groups(frame: nw.DataFrame[Any], name: Hashable) -> Groups:
-    """Return the keys in a column of a frame, or raise TypeError or ValueError."""
-    column = frames.factorize(name, _values(frame, place_of(frame, name)))
+def _read_keys(
+    frame: nw.DataFrame[Any], place: int, name: Hashable
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the keys in a column, and which of them each row has, or raise an error."""
+    native = frame.to_native()
+    is_pandas = isinstance(native, pd.DataFrame)
+    values = native.iloc[:, place] if is_pandas else frame[:, place].to_list()
+    column = frames.factorize(name, values)
     missing = np.flatnonzero(column.codes < 0)
     texts: dict[str, int] = {}
     table: list[int] = []
     for u, value in enumerate(column.values):
         try:
-            table.append(texts.setdefault(text_of(value), len(texts)))
-        except (TypeError, ValueError) as error:
+            table.append(texts.setdefault(key_text(value), len(texts)))
+        except INVALID as error:
             row = int(np.flatnonzero(column.codes == u)[0])
             raise type(error)(f"row {row}: column {shown(name)}: {error}") from None
     if len(missing):
@@ -52,10 +45,10 @@ def read_groups(frame: nw.DataFrame[Any], name: Hashable) -> Groups:
             "leave these rows out"
         )
     codes = np.array(table, np.int64)[column.codes] if table else np.zeros(0, np.int64)
-    return Groups(list(texts), codes)
+    return list(texts), codes
 
 
-def place_of(frame: nw.DataFrame[Any], name: Hashable) -> int:
+def _place_of(frame: nw.DataFrame[Any], name: Hashable) -> int:
     """Return the position of the column with the keys, or raise ValueError."""
     names = [*map(plain, frame.columns)]
     if name not in names:
@@ -65,33 +58,54 @@ def place_of(frame: nw.DataFrame[Any], name: Hashable) -> int:
     return names.index(name)
 
 
-def _values(frame: nw.DataFrame[Any], place: int) -> Any:
-    """Return a column as a series of pandas, or a list."""
-    native = frame.to_native()
-    if isinstance(native, pd.DataFrame):
-        return native.iloc[:, place]
-    return frame[:, place].to_list()
-
-
 class Block:
     """Rows of samples, sorted by key, with their targets and weights."""
 
     def __init__(self, X: Any, name: Hashable, y: Any = None, w: Any = None) -> None:
         self.frame = frames.read_frame(X)
         n_rows = len(self.frame)
+        self._name = name
         self._y = None if y is None else frames.read_vector("y", y, n_rows)
         self.has_weights = w is not None
-        weights = frames.read_weights(w, n_rows)
-        groups = read_groups(self.frame, name)
-        self.texts = groups.texts
-        self.rows, self.starts = groups.sorted()
-        self.weights = weights[self.rows]
-        self._place = place_of(self.frame, name)
+        self._w = frames.read_weights(w, n_rows)
+        self._place = _place_of(self.frame, name)
+        # the keys, in order of their first rows, and the index of each row's key
+        self.texts, self.codes = _read_keys(self.frame, self._place, name)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def taken(self, rows: NDArray[np.int64]) -> tuple[Any, Hashable, Any, Any]:
+        """Return some of the rows, as what another block is made from."""
+        native = self.frame.to_native()
+        is_pandas = isinstance(native, pd.DataFrame)
+        X = native.take(rows) if is_pandas else self.frame[rows].to_native()
+        y = None if self._y is None else _take_targets(self._y, rows)
+        return X, self._name, y, self._w[rows] if self.has_weights else None
+
+    @functools.cached_property
+    def _order(self) -> tuple[NDArray[np.int64], list[int]]:
+        """The rows in order of keys, and where each key starts, with the end."""
+        n_keys = len(self.texts)
+        codes = self.codes.astype(np.uint16) if n_keys <= _MOST_SORTED_FAST else self.codes
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self.codes, minlength=n_keys))])
+        return np.argsort(codes, kind="stable"), starts.tolist()
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The numbers of the rows, in order of keys."""
+        return self._order[0]
+
+    @functools.cached_property
+    def weights(self) -> NDArray[np.float64]:
+        """The sorted weights."""
+        return self._w[self.rows]
 
     def parts(self) -> Iterator[Part]:
         """Yield the part of each key, in order of the first rows."""
+        _, starts = self._order
         for i, text in enumerate(self.texts):
-            yield Part(self, text, self.starts[i], self.starts[i + 1])
+            yield Part(self, text, starts[i], starts[i + 1])
 
     @functools.cached_property
     def features(self) -> nw.DataFrame[Any]:
@@ -120,12 +134,7 @@ class Block:
     @functools.cached_property
     def y(self) -> Any:
         """The sorted targets: a series of pandas, an array or a list."""
-        if isinstance(self._y, pd.Series):
-            return self._y.take(self.rows)
-        if isinstance(self._y, np.ndarray):
-            return self._y[self.rows]
-        listed: list[Any] = self._y or []
-        return [listed[row] for row in self.rows.tolist()]
+        return _take_targets(self._y, self.rows)
 
     @functools.cached_property
     def labels(self) -> Column:
@@ -143,12 +152,11 @@ class Block:
         values = self.y.array if isinstance(self.y, pd.Series) else self.y
         return pd.Series(values, index=self.pandas.index, name="y")
 
-    def scattered(self, results: dict[str, list[Any]]) -> list[Any]:
-        """Return the results for each key as one list, in the order of the rows."""
-        answers: list[Any] = [None] * len(self.rows)
-        rows = self.rows.tolist()
-        for part in self.parts():
-            for row, answer in zip(rows[part.start : part.stop], results[part.text], strict=True):
+    def scattered(self, parts: Answers) -> list[Any]:
+        """Return the answers for all keys as one list, in the order of the rows."""
+        answers: list[Any] = [None] * len(self)
+        for rows, own in parts:
+            for row, answer in zip(rows.tolist(), own, strict=True):
                 answers[row] = answer
         return answers
 
@@ -177,11 +185,11 @@ class Part(NamedTuple):
     @property
     def table(self) -> list[Column]:
         """The columns, as forests read them."""
-        return [part_of(column, self.start, self.stop) for column in self.block.table]
+        return [column_part(column, self.start, self.stop) for column in self.block.table]
 
     def column(self, whole: Column) -> Column:
         """Return the part of labels or targets."""
-        return part_of(whole, self.start, self.stop)
+        return column_part(whole, self.start, self.stop)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -201,6 +209,13 @@ class Part(NamedTuple):
         """Return the target of each row."""
         y = self.block.y[self.start : self.stop]
         return y if isinstance(y, list) else y.tolist()
+
+
+def _take_targets(y: Any, rows: NDArray[np.int64]) -> Any:
+    """Return the targets of some rows: a series of pandas, an array or a list, as all of them."""
+    if isinstance(y, pd.Series):
+        return y.take(rows)
+    return y[rows] if isinstance(y, np.ndarray) else [y[row] for row in rows.tolist()]
 
 
 def _as_array(series: Any) -> Any:

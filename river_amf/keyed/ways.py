@@ -1,9 +1,9 @@
-"""How a model is asked about a part of a block: as a forest, by frames, or row by row."""
+"""Calls of a model for a part of a block: as a forest, by frames, or row by row."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,9 +12,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from river import base, compose
 
-from river_amf import frames
 from river_amf.forest import Forest
-from river_amf.keyed.routing import Part
+from river_amf.inputs import frames
+from river_amf.inputs.labels import most_probable_labels
+from river_amf.keyed.routing import Answers, Part
 
 
 class Probabilities(NamedTuple):
@@ -27,13 +28,15 @@ class Probabilities(NamedTuple):
 class Rows:
     """A model that is asked row by row."""
 
+    _learns_with = "learn_one"
+
     def __init__(self, model: Any) -> None:
         self.model = model
 
     def check(self, part: Part) -> None:
         """Raise the error that learning would raise, as far as that can be known."""
         if part.block.has_weights:
-            demand_weights(self.model, "learn_one")
+            require_weights(self.model, self._learns_with)
 
     def learn(self, part: Part) -> None:
         """Learn the rows."""
@@ -57,28 +60,32 @@ class Rows:
 
     def predict_then_learn(self, part: Part) -> list[Any]:
         """Predict each row, then learn it."""
-        answers = []
-        for x, y, w in self._samples(part):
-            answers.append(self.model.predict_one(x))
-            self.model.learn_one(x, y, **w)
-        return answers
+        return self._then_learn(part, self.model.predict_one)
 
     def predict_proba_then_learn(self, part: Part) -> Probabilities:
         """Predict the probabilities of each row, then learn it."""
+        return _by_label(self._then_learn(part, lambda x: dict(self.model.predict_proba_one(x))))
+
+    def _then_learn(self, part: Part, ask: Callable[[Any], Any]) -> list[Any]:
         answers = []
         for x, y, w in self._samples(part):
-            answers.append(dict(self.model.predict_proba_one(x)))
+            answers.append(ask(x))
             self.model.learn_one(x, y, **w)
-        return _by_label(answers)
+        return answers
+
+
+def awaits_labels(model: Any) -> bool:
+    """Whether the predictions of a model wait for their labels, which changes it."""
+    while isinstance(model, compose.Pipeline):
+        model = next(reversed(model.steps.values()))
+    arena = model._arena if isinstance(model, Forest) else None
+    return arena is not None and arena.most_pending > 0
 
 
 class Frames(Rows):
     """A model with `learn_many`; what is predicted and then learned goes row by row."""
 
-    def check(self, part: Part) -> None:
-        """Raise the error that learning would raise, as far as that can be known."""
-        if part.block.has_weights:
-            demand_weights(self.model, "learn_many")
+    _learns_with = "learn_many"
 
     def learn(self, part: Part) -> None:
         """Learn the rows."""
@@ -130,11 +137,9 @@ class Trees(Rows):
         if isinstance(self.model, base.Regressor):
             is_known = self.model._has_learnt
             answers = self.model._predict_table(part.table, len(part))
-            return _numbers(self.model, answers, is_known)
+            return _predicted_numbers(self.model, answers, is_known)
         labels, values = self.predict_proba(part)
-        if not labels:
-            return [None] * len(part)
-        return [labels[code] for code in values.argmax(axis=1).tolist()]
+        return most_probable_labels(values, np.full(len(part), len(labels)), labels)
 
     def predict_proba(self, part: Part) -> Probabilities:
         """Return the probabilities for each row."""
@@ -145,12 +150,8 @@ class Trees(Rows):
         """Predict each row, then learn it."""
         answers, n_known, labels = self._learn(part, predicts=True)
         if isinstance(self.model, base.Regressor):
-            return _numbers(self.model, answers, n_known > 0)
-        if not labels:
-            return [None] * len(part)
-        is_known = np.arange(len(labels)) < n_known[:, np.newaxis]
-        best = np.where(is_known, answers, -1.0).argmax(axis=1).tolist()
-        return [labels[i] if n else None for i, n in zip(best, n_known.tolist(), strict=True)]
+            return _predicted_numbers(self.model, answers, n_known > 0)
+        return most_probable_labels(answers, n_known, labels)
 
     def predict_proba_then_learn(self, part: Part) -> Probabilities:
         """Predict the probabilities of each row, then learn it."""
@@ -159,7 +160,7 @@ class Trees(Rows):
         return Probabilities(labels, values)
 
 
-def _numbers(model: Any, answers: Any, is_known: Any) -> list[float]:
+def _predicted_numbers(model: Any, answers: Any, is_known: Any) -> list[float]:
     numbers: list[float] = model._predictions(answers, is_known).prediction.tolist()
     return numbers
 
@@ -191,11 +192,11 @@ def _transforms_frames(step: Any) -> bool:
 
 
 def checks_blocks(model: Any) -> bool:
-    """Whether a model can say of a block that it would raise an error, before it learns it."""
+    """Whether a model can check a block for errors before it learns it."""
     return issubclass(type(model), Forest)
 
 
-def demand_weights(model: Any, method: str) -> None:
+def require_weights(model: Any, method: str) -> None:
     """Raise TypeError unless a method of a model takes sample weights."""
     if not takes_argument(getattr(type(model), method), "w"):
         raise TypeError(f"a {type(model).__name__} takes no sample weights; leave out w")
@@ -217,8 +218,9 @@ def _by_label(answers: list[dict[Any, float]]) -> Probabilities:
     return Probabilities(labels, values)
 
 
-def joined(parts: list[tuple[NDArray[np.int64], Probabilities]], n_rows: int) -> Probabilities:
+def joined(answers: Answers, n_rows: int) -> Probabilities:
     """Return the probabilities of all parts, in the order of the rows of the block."""
+    parts = sorted(answers, key=lambda part: int(part[0][0]))  # whoever was asked first
     places: dict[Any, int] = {}
     for _, (labels, _) in parts:
         for label in labels:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.pages.canvas import HEAT, Style, figure, go, plain, rounded, unique
+from river_amf.pages.charts import HEAT, Style, escaped, figure, go, rounded, trace, unique
 from river_amf.pages.document import Figure
 from river_amf.pages.records import Records
 
@@ -47,7 +47,7 @@ def curves(
     lines = {name: curve for name, curve in found.items() if curve is not None}
     if not lines:
         return None
-    traces = [_line(name, curve, styles[name], digits) for name, curve in lines.items()]
+    traces = [_curve_trace(name, curve, styles[name], digits) for name, curve in lines.items()]
     is_unified = len(lines) <= _MOST_UNIFIED
     drawn = figure(
         traces,
@@ -65,17 +65,10 @@ def curves(
     return Figure(drawn, title, text, id=column.replace(" ", "-"))
 
 
-def _line(name: str, curve: pd.Series, style: Style, digits: str) -> Any:
-    return go.Scatter(
-        x=curve.index.tolist(),
-        y=rounded(curve),
-        name=plain(name),
-        legendgroup=name,
-        mode="lines" if len(curve) > 1 else "markers",
-        line=style.line,
-        marker={"color": style.color},
-        hovertemplate=f"%{{y:{digits}}}",
-    )
+def _curve_trace(name: str, curve: pd.Series, style: Style, digits: str) -> Any:
+    drawn = {"line": style.line, "marker": {"color": style.color}}
+    mode, hover = "lines" if len(curve) > 1 else "markers", f"%{{y:{digits}}}"
+    return trace(name, curve.index.tolist(), rounded(curve), hover, mode=mode, **drawn)
 
 
 def _bounds(records: Records, lines: Mapping[str, pd.Series]) -> dict[str, Any]:
@@ -91,33 +84,12 @@ def _bounds(records: Records, lines: Mapping[str, pd.Series]) -> dict[str, Any]:
 
 def _marks(records: Records, level: float | None = None) -> list[dict[str, Any]]:
     """Return lines where the stream is known to drift, and one across."""
-    marks: list[dict[str, Any]] = [
-        {
-            "type": "line",
-            "x0": place,
-            "x1": place,
-            "y0": 0,
-            "y1": 1,
-            "yref": "paper",
-            "layer": "between",
-            "line": {"color": "var(--soft)", "width": 1, "dash": "dot"},
-        }
-        for place in records.drifts
-    ]
-    if level is not None:
-        marks.append(
-            {
-                "type": "line",
-                "x0": 0,
-                "x1": 1,
-                "xref": "paper",
-                "y0": level,
-                "y1": level,
-                "layer": "between",
-                "line": {"color": "var(--soft)", "width": 1},
-            }
-        )
-    return marks
+    color = {"color": "var(--soft)", "width": 1}
+    upright = {"y0": 0, "y1": 1, "yref": "paper", "line": {**color, "dash": "dot"}}
+    across = {"x0": 0, "x1": 1, "xref": "paper", "line": color}
+    marks = [{"x0": place, "x1": place, **upright} for place in records.drifts]
+    marks += [] if level is None else [{"y0": level, "y1": level, **across}]
+    return [{"type": "line", "layer": "between", **mark} for mark in marks]
 
 
 def drifts(records: Records, styles: Styles) -> Figure | None:
@@ -157,19 +129,18 @@ def drifts(records: Records, styles: Styles) -> Figure | None:
 
 
 def _rug(row: float, name: str, places: pd.Series, style: Style, symbol: str, what: str) -> Any:
-    return go.Scatter(
-        x=places.index.tolist(),
-        y=[row] * len(places),
+    return trace(
+        name,
+        places.index.tolist(),
+        [row] * len(places),
+        f"until %{{x}}: {what}, %{{customdata}}",
         customdata=places.astype(int).tolist(),
-        name=plain(name),
-        legendgroup=name,
         mode="markers",
         marker={"symbol": symbol, "size": 9, "color": style.color},
-        hovertemplate=f"until %{{x}}: {what}, %{{customdata}}",
     )
 
 
-def relevance(model: str, table: pd.DataFrame) -> Figure:
+def relevance_map(model: str, table: pd.DataFrame) -> Figure:
     """Return the relevance of features along the stream as a heat map, the highest on top."""
     values = table.to_numpy(np.float64)
     best = np.argsort(-np.nanmean(values, axis=0), kind="stable")[:_MOST_FEATURES]
@@ -184,7 +155,7 @@ def relevance(model: str, table: pd.DataFrame) -> Figure:
                 zmin=0.0,
                 colorscale=HEAT,
                 colorbar={"thickness": 10, "outlinewidth": 0},
-                name=plain(model),
+                name=escaped(model),
                 hovertemplate="%{y}<br>after %{x}: %{z:.3f}<extra></extra>",
             )
         ],

@@ -38,100 +38,52 @@ class Entry:
         Color of its line, in CSS.
     dash
         `"solid"`, `"dash"` or `"dot"`.
-    is_shown
-        Whether it begins switched on.
-
     """
 
     name: str
     color: str
     dash: str = "solid"
-    is_shown: bool = True
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a part.
-
-    Parameters
-    ----------
-    drawing
-        A figure of plotly. Its width is that of the page, its height 320 pixels or that in its
-        layout.
-    title
-        A line above it.
-    text
-        What is to be seen, in plain words; a paragraph below it.
-    group
-        Name of the legend's entry that shows and hides the whole figure; `None` for none.
-    id
-        Its id in the page, by which scripts and tests find it; by default a number.
-    is_wide
-        Whether it takes the whole width even where there is room for two.
-
-    """
+    """A figure of a section."""
 
     drawing: Drawing
     title: str = ""
-    text: str = ""
-    group: str | None = None
-    id: str | None = None
-    is_wide: bool = False
+    text: str = ""  # what is to be seen, in plain words; a paragraph below it
+    group: str | None = None  # the legend's entry that shows and hides the whole figure
+    id: str | None = None  # by which scripts and tests find it; by default a number
+    is_wide: bool = False  # whether it takes the whole width even where there is room for two
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of a page: a title, text, HTML as it is, and figures, two abreast where there is room.
-
-    Parameters
-    ----------
-    title
-        The title, as plain text.
-    text
-        A paragraph of plain text below it; an empty line begins another one.
-    figures
-        The figures, below all else.
-    body
-        HTML that is taken as it is, below the text: a table, or the controls of a script.
-
-    """
+class Section:
+    """A section of a page: a title, text, HTML, and figures, two abreast where there is room."""
 
     title: str
-    text: str = ""
-    figures: Sequence[Figure] = ()
-    body: str = ""
+    text: str = ""  # plain, below the title; an empty line begins another paragraph
+    figures: Sequence[Figure] = ()  # below all else
+    body: str = ""  # HTML below the text: a table, or the controls of a script
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of parts.
-
-    Parameters
-    ----------
-    title
-        The title, as plain text.
-    parts
-        The parts, from top to bottom.
-    text
-        Plain text below the title; an empty line begins another paragraph.
-    legend
-        The entries of the legend; without any there is no legend.
-    scripts
-        Scripts that run when all figures have been drawn.
+    """A page of sections.
 
     Examples
     --------
-    >>> from river_amf.pages.document import Page, Part
-    >>> page = Page("Bananas & more", [Part("How it went", "Well.")])
+    >>> from river_amf.pages.document import Page, Section
+    >>> page = Page("Bananas & more", [Section("How it went", "Well.")])
     >>> "<h1>Bananas &amp; more</h1>" in page.html
     True
     """
 
     title: str
-    parts: Sequence[Part]
-    text: str = ""
+    parts: Sequence[Section]  # from top to bottom
+    text: str = ""  # plain, below the title; an empty line begins another paragraph
     legend: Sequence[Entry] = ()
-    scripts: Sequence[str] = ()
+    scripts: Sequence[str] = ()  # run when all figures have been drawn
 
     def save(self, path: str | Path) -> None:
         """Write the page to an HTML file, which is overwritten if it exists."""
@@ -141,10 +93,10 @@ class Page:
     def html(self) -> str:
         """The page as text."""
         numbers = iter(range(1_000_000))
-        body = "\n".join(_part(part, numbers) for part in self.parts)
+        body = "\n".join(_section_html(section, numbers) for section in self.parts)
         data = {"template": TEMPLATE, "legend": [vars(entry) for entry in self.legend]}
-        scripts = [_file("page.js"), *self.scripts]
-        if any(part.figures for part in self.parts):
+        scripts = [text_of_file("page.js"), *self.scripts]
+        if any(section.figures for section in self.parts):
             scripts.insert(0, _plotly())
         return "\n".join(
             [
@@ -156,13 +108,13 @@ class Page:
                 '<meta name="viewport" content="width=device-width, initial-scale=1">',
                 '<meta name="color-scheme" content="light dark">',
                 f"<title>{html.escape(self.title)}</title>",
-                f"<style>{_file('page.css')}</style>",
+                f"<style>{text_of_file('page.css')}</style>",
                 "</head>",
                 "<body>",
                 f"<header><h1>{html.escape(self.title)}</h1>{_paragraphs(self.text)}</header>",
                 '<nav id="legend" hidden></nav>',
                 f"<main>\n{body}\n</main>",
-                f'<script type="application/json" id="page">{_inert(json.dumps(data))}</script>',
+                f'<script type="application/json" id="page">{inert(json.dumps(data))}</script>',
                 *(f"<script>{script}</script>" for script in scripts),
                 "</body>",
                 "</html>",
@@ -202,18 +154,18 @@ TEMPLATE: dict[str, Any] = {
 }
 
 
-def _part(part: Part, numbers: Iterator[int]) -> str:
-    figures = "\n".join(_figure(figure, next(numbers)) for figure in part.figures)
+def _section_html(section: Section, numbers: Iterator[int]) -> str:
+    figures = "\n".join(_figure_html(figure, next(numbers)) for figure in section.figures)
     return "\n".join(
         [
-            f"<section><h2>{html.escape(part.title)}</h2>{_paragraphs(part.text)}",
-            part.body,
+            f"<section><h2>{html.escape(section.title)}</h2>{_paragraphs(section.text)}",
+            section.body,
             f'<div class="figures">{figures}</div></section>' if figures else "</section>",
         ]
     )
 
 
-def _figure(figure: Figure, number: int) -> str:
+def _figure_html(figure: Figure, number: int) -> str:
     name = html.escape(figure.id or f"figure-{number}")
     group = "" if figure.group is None else f' data-group="{html.escape(figure.group)}"'
     wide = " wide" if figure.is_wide else ""
@@ -223,7 +175,7 @@ def _figure(figure: Figure, number: int) -> str:
         [
             f'<figure class="figure{wide}"{group}>{title}',
             f'<div class="plot" id="{name}"></div>',
-            f'<script type="application/json">{_inert(figure.drawing.to_json())}</script>',
+            f'<script type="application/json">{inert(figure.drawing.to_json())}</script>',
             f"{caption}</figure>",
         ]
     )
@@ -234,25 +186,22 @@ def _paragraphs(text: str) -> str:
     return "".join(f"<p>{html.escape(each.strip())}</p>" for each in text.split("\n\n") if each)
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """Return JSON that cannot end the script element which it is in."""
     return text.replace("<", "\\u003c")
 
 
 def _policy(scripts: Sequence[str]) -> str:
     """Return what browsers are told to allow: these scripts, and no request to any network."""
-    allowed = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
+    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"
         " img-src data: blob:; font-src data:"
     )
 
 
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _file(name: str) -> str:
+def text_of_file(name: str) -> str:
     """Return the text of a file beside this one."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 

@@ -5,7 +5,7 @@ const figures = (() => {
   const page = JSON.parse(document.getElementById("page").textContent);
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const touch = window.matchMedia("(pointer: coarse)").matches;
-  const hidden = new Set(page.legend.filter((entry) => !entry.is_shown).map((entry) => entry.name));
+  const hidden = new Set();
   const all = [...document.querySelectorAll(".plot")].map((place) => ({
     place,
     frame: place.closest(".figure"),

@@ -1,4 +1,4 @@
-"""What is known of runs along a stream: the tables that a report draws."""
+"""Tables of runs along a stream, which a report draws."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Records:
 
     @property
     def measure(self) -> str:
-        """What models are judged by first."""
+        """The criterion by which models are judged first."""
         return "MAE" if self.is_of_numbers else "accuracy"
 
     @property
@@ -56,7 +56,7 @@ class Records:
 
     @property
     def scores(self) -> dict[str, float]:
-        """What the models have come to, by name, NaN where that is unknown."""
+        """The final score of each model, by name, NaN where it is unknown."""
         column = self.table[self.measure]
         return {name: float(column.get(name, math.nan)) for name in self.models}
 
@@ -66,19 +66,7 @@ class Records:
         return int(self.curves["n_samples"].max()) if len(self.curves) else 0
 
     def curve(self, model: str, column: str) -> pd.Series | None:
-        """Return a column of `curves` for one model.
-
-        Parameters
-        ----------
-        model
-            Name of the model.
-        column
-            Name of the column.
-
-        Returns
-        -------
-        Series or None
-            The values that are known, indexed by `n_samples`; None if there are none.
+        """Return the known values of a column for one model by `n_samples`; None if there are none.
 
         Examples
         --------

@@ -1,117 +1,93 @@
 """Labels, feature names, categories and parameters as JSON, preserving values and types.
 
-None, bools, numbers and text are written as such; any other value becomes a list of the name of its
-type and one more item:
-
-================================== ================================================================
-["tuple", [...]]                   a tuple
-["int", "0x..."]                   an int beyond 64 bits
-["float", "inf"]                   an infinite float
-["text", "..."]                    a str with surrogates, as the hexadecimal digits of its UTF-8
-["int64", 1], ["float32", 0.5], …  a numpy scalar, by the name of its dtype
-["str", "..."]                     an `np.str_`
-["UUID", "..."], ["date", "..."] … one of the types of `persistence.scalars`
-================================== ================================================================
-
-A value of a subclass of str, bytes, int or float, such as a member of a `StrEnum`, is written as
-what it holds.
+None, bools, finite numbers and text are written as such; any other value becomes a list of the name
+of its type and one more item: `["tuple", [...]]`; `["int", "0x..."]` beyond 64 bits;
+`["float", "inf"]`; `["text", "..."]`, a str with surrogates, and `["bytes", "..."]` in hexadecimal;
+`["float32", 0.5]`, a numpy scalar; `["date", "..."]`, `["datetime", "..."]` and `["time", "..."]`
+in ISO format; `["timedelta", [days, seconds, microseconds]]`. A named time zone is a matter of the
+system that reads it, so there is none. Values of subclasses are written as what they hold.
 """
 
 from __future__ import annotations
 
-import itertools
+import datetime as dt
 import math
-import numbers
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from river_amf.categories import Categories
-from river_amf.encoding import Features
-from river_amf.kinds import Number, is_missing, plain, shown
-from river_amf.labels import Labels
-from river_amf.mismatch import Mismatches
-from river_amf.persistence import scalars
-from river_amf.persistence.errors import FileError
-from river_amf.persistence.headers import Unparsed, is_array, items_of
-from river_amf.targets import Targets
-from river_amf.vocabulary import Vocabulary
+from river_amf.inputs.categories import Categories
+from river_amf.inputs.encoding import Features
+from river_amf.inputs.kinds import PLAIN_NUMBERS, Number, is_missing, plain, shown
+from river_amf.inputs.labels import Labels
+from river_amf.inputs.mismatch import Mismatches
+from river_amf.inputs.targets import Targets
+from river_amf.persistence.validation import FileError, require
 
 _DEEPEST = 50  # how deep tuples may be nested
-_LARGEST_PLAIN = 2**63
-# Sets and dicts compare a value with all others of the same hash, so that the time for values of
-# one hash grows with their square: 60,000 integers that leave the same remainder modulo 2**61 - 1
-# take a megabyte and many seconds. Tuples of -1 and -2 have equal hashes too, all 128 of length 7.
-MOST_OF_ONE_HASH = 128
-_FIRST_CHECK = 1024  # the number of values after which a list is checked for the first time
-
-_NUMPY_TYPES = {
-    np.dtype(name).name: np.dtype(name).type
-    for name in ("bool", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")
-}
+_MOST_OF_A_HASH = 100  # how many values may share a hash; -1 and -2 do
 _SUPPORTED = (
-    "files can hold str, bool, int, float, None, numpy scalars of these types, bytes, Decimal, "
-    "Fraction, UUID, dates, times and durations (naive, in UTC or at a fixed offset), pandas' "
-    f"Interval, and tuples of such values, nested up to {_DEEPEST} deep"
+    "files can hold str, bool, int, float, None, numpy scalars of these types, bytes, dates, times "
+    "and durations of datetime (naive, in UTC or at a fixed offset), and tuples of such values, "
+    f"nested up to {_DEEPEST} deep; pickle holds any others"
 )
 
 
 def to_json(value: Any, what: str) -> Any:
     """Return a value in a form for `json.dumps`, or raise TypeError, which calls it `what`.
 
-    >>> to_json(("a", 1, True, None, 0.5), "label")
-    ['tuple', ['a', 1, True, None, 0.5]]
-    >>> to_json(np.int64(7), "label")
-    ['int64', 7]
+    >>> to_json(("a", 1, True, None, np.int64(7)), "label")
+    ['tuple', ['a', 1, True, None, ['int64', 7]]]
     """
     try:
         return _to_json(value, _DEEPEST)
-    except _Unsupported:
-        raise TypeError(
-            f"cannot save {what} {shown(value)} of type {type(value).__name__}: {_SUPPORTED}"
-        ) from None
-
-
-class _Unsupported(Exception):
-    """Raised for a value of a type that files cannot hold."""
+    except NotImplementedError:
+        got = f"{what} {shown(value)} of type {type(value).__name__}"
+        raise TypeError(f"cannot save {got}: {_SUPPORTED}") from None
 
 
 def _to_json(value: Any, depth: int) -> Any:
     kind = type(value)
     if value is None or kind is bool:
         return value
-    if kind is str:
-        return value if _is_plain(value) else ["text", value.encode("utf-8", "surrogatepass").hex()]
+    if kind is str:  # JSON would merge a pair of surrogates into one character
+        data = value.encode("utf-8", "surrogatepass")
+        return value if data == value.encode(errors="replace") else ["text", data.hex()]
     if kind is int:
-        return value if abs(value) < _LARGEST_PLAIN else ["int", hex(value)]
+        return value if abs(value) < 2**63 else ["int", hex(value)]
     if kind is float and not math.isnan(value):
         return value if math.isfinite(value) else ["float", str(value)]
     if kind is tuple and depth:
         return ["tuple", [_to_json(item, depth - 1) for item in value]]
-    if kind is pd.Interval and depth:
-        ends = [_to_json(item, depth - 1) for item in (value.left, value.right)]
-        return ["Interval", [*ends, value.closed]]
     if kind is np.str_:
         return ["str", _to_json(str.__str__(value), 0)]  # str(value) drops "\0" at the end
-    if isinstance(value, np.generic) and _NUMPY_TYPES.get(value.dtype.name) is value.dtype.type:
-        return [value.dtype.name, _to_json(value.item(), 0)]
-    if type(plain(value)) is not kind:
-        return _to_json(plain(value), depth)
-    tagged = scalars.to_tagged(value)
-    if tagged is None:
-        raise _Unsupported
-    return tagged
+    if kind in _SCALARS:
+        return [kind.__name__, _to_json(value.item(), 0)]
+    if kind is bytes:
+        return ["bytes", value.hex()]
+    if kind is dt.timedelta:
+        return ["timedelta", [value.days, value.seconds, value.microseconds]]
+    zone = getattr(value, "tzinfo", None)
+    if kind in _TIMES and (zone is None or type(zone) is dt.timezone):
+        return [kind.__name__, value.isoformat()]
+    if type(plain(value)) is kind:
+        raise NotImplementedError
+    return _to_json(plain(value), depth)
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a text has no surrogates (JSON would merge a pair of them into one character)."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+_TIMES = (dt.date, dt.datetime, dt.time)
+_SCALARS: set[type[Any]] = {kind for kind in PLAIN_NUMBERS if issubclass(kind, np.generic)}
+_NUMPY: dict[str, Any] = {kind.__name__: kind for kind in _SCALARS} | {"str": np.str_}
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "int": lambda text: int(text, 16),
+    "float": float,
+    "text": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
+    "bytes": bytes.fromhex,
+    "timedelta": lambda numbers: dt.timedelta(*numbers),
+    **{kind.__name__: kind.fromisoformat for kind in _TIMES},
+}
 
 
 def from_json(item: Any) -> Any:
@@ -120,150 +96,65 @@ def from_json(item: Any) -> Any:
     >>> from_json(["tuple", ["a", ["float32", 0.5]]])
     ('a', np.float32(0.5))
     """
-    return _from_json(item, _DEEPEST)
-
-
-def _from_json(item: Any, depth: int) -> Any:
-    if not is_array(item):
-        if type(item) is dict or type(item) is Unparsed:
-            raise FileError("is damaged: it has an object in place of a value")
+    if type(item) is not list and type(item) is not dict:
         return item
+    cause = None
     try:
-        parts = items_of(item)
-        kind, content = next(parts), next(parts)
-        if kind == "tuple" and depth and is_array(content):
-            value: Any = tuple([_from_json(part, depth - 1) for part in items_of(content)])
-        elif kind == "Interval" and depth and is_array(content):
-            ends = [_from_json(part, depth - 1) for part in itertools.islice(items_of(content), 4)]
-            left, right, closed = ends
-            value = pd.Interval(left, right, closed)
-        elif kind in scalars.NAMES:
-            value = scalars.from_content(kind, content)
-        else:
-            value = _UNTAGGED[kind](content)
-        if next(parts, parts) is not parts:
-            raise ValueError
-        return value
-    except FileError:
-        raise
-    except (ArithmeticError, KeyError, StopIteration, TypeError, ValueError):
-        raise FileError(f"is damaged: {shown(item)} does not encode a value") from None
+        kind, content = item
+        if kind == "tuple" and type(content) is list:
+            return tuple([from_json(part) for part in content])
+        scalar = _NUMPY.get(kind)
+        value = scalar(from_json(content)) if scalar else _READERS[kind](content)
+        if _to_json(value, 0) == item:
+            return value
+    except (ArithmeticError, LookupError, TypeError, ValueError, NotImplementedError) as error:
+        cause = error.__cause__ or error  # of a tuple in the tuple
+    raise FileError(f"is damaged: {shown(item)} does not encode a value") from cause
 
 
-def _infinite(text: str) -> float:
-    return {"inf": math.inf, "-inf": -math.inf}[text]
-
-
-def _scalar(content: Any) -> Any:
-    """Return the Python value inside the JSON of a numpy scalar, or raise ValueError."""
-    if is_array(content) and next(items_of(content), None) not in ("int", "float", "text"):
-        raise ValueError
-    return _from_json(content, 0)
-
-
-def _numpy_reader(name: str) -> Callable[[Any], Any]:
-    """Return a function that makes a numpy scalar from its content in JSON."""
-    expected = {"b": bool, "f": float}.get(np.dtype(name).kind, int)
-
-    def read(content: Any) -> Any:
-        number = _scalar(content)
-        if type(number) is not expected:
-            raise ValueError
-        return _NUMPY_TYPES[name](number)
-
-    return read
-
-
-_UNTAGGED: dict[str, Callable[[Any], Any]] = {
-    "int": lambda text: int(text, 16),
-    "float": _infinite,
-    "text": lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
-    "str": lambda text: np.str_(_scalar(text)),
-} | {name: _numpy_reader(name) for name in _NUMPY_TYPES}
-
-
-# -------------------------------------------------------------------------- the parts of models
+def distinct_from_json(items: Any, what: str) -> list[Hashable]:
+    """Return the values of a list, or raise FileError unless all of them are distinct."""
+    if type(items) is not list:
+        raise FileError(f"is damaged: what should be a list with one {what} per item is not a list")
+    values = [from_json(item) for item in items]
+    # Hashes of numbers are no secret: values that share one would take quadratic time in a dict.
+    hashes = np.sort([*map(hash, values)])
+    is_spread = (hashes[_MOST_OF_A_HASH:] != hashes[:-_MOST_OF_A_HASH]).all()
+    require(is_spread, f"list with one {what} per item, of which many have the same hash,")
+    if len(set(values)) != len(values):
+        raise FileError(f"is damaged: a {what} appears twice")
+    return values
 
 
 def parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a model as JSON, with numbers of other types as int or float.
-
-    >>> from fractions import Fraction
-    >>> parameters_to_json({"n_classes": 3, "dirichlet": Fraction(1, 2)})
-    {'n_classes': 3, 'dirichlet': 0.5}
-    """
-    return {name: _parameter_to_json(name, value) for name, value in parameters.items()}
-
-
-def _parameter_to_json(name: str, value: Any) -> Any:
-    is_exact = isinstance(value, int | float | np.generic)
-    if not is_exact and isinstance(value, numbers.Integral):
-        return to_json(int(value), name)
-    if not is_exact and isinstance(value, numbers.Real):
-        return to_json(float(value), name)
-    return to_json(value, name)
+    """Return the parameters of a model as JSON, with fractions as float."""
+    own = {n: float(v) if isinstance(v, Fraction) else v for n, v in parameters.items()}
+    return {name: to_json(value, name) for name, value in own.items()}
 
 
 def parameters_from_json(items: Any, names: Iterable[str]) -> dict[str, Any]:
-    """Return the parameters in a file, or raise FileError if some are not among `names`.
-
-    >>> parameters_from_json({"step": 1.0}, ["step", "loss"])
-    {'step': 1.0}
-    """
-    # Parameters that the release that wrote the file did not have are absent, and get defaults.
-    if type(items) is not dict:
-        raise FileError(f"is damaged: its parameters must be an object, got {shown(items)}")
-    unknown = items.keys() - set(names)
-    if unknown:
-        raise FileError(f"is damaged: it has unknown parameters {shown(sorted(unknown))}")
+    """Return the parameters in a file, or raise FileError if some are not among `names`."""
+    if type(items) is not dict or not items.keys() <= {*names}:
+        what = f"an object with some of {', '.join(names)}"
+        raise FileError(f"is damaged: its parameters must be {what}, got {shown(items)}")
     return {name: from_json(item) for name, item in items.items()}
 
 
-def labels_to_json(labels: Labels) -> list[Any]:
-    """Return labels as JSON.
-
-    >>> labels = Labels()
-    >>> _ = labels.add("spam")
-    >>> labels_to_json(labels)
-    ['spam']
-    """
-    return _savable(labels.index, "label")
-
-
 def labels_from_json(items: Any) -> Labels:
-    """Return the labels in a file, or raise FileError.
-
-    >>> list(labels_from_json(["spam", ["tuple", [1, 2]]]))
-    ['spam', (1, 2)]
-    """
+    """Return the labels in a file, or raise FileError."""
     labels = Labels()
     for label in distinct_from_json(items, "label"):
-        if is_missing(label):
-            raise FileError(f"is damaged: it has the label {shown(label)}, which means missing")
+        require(not is_missing(label), f"label {shown(label)}, which means missing,")
         labels.add(label)
     return labels
 
 
-def targets_to_json(targets: Targets) -> float | None:
-    """Return the origin of targets as JSON, None before the first target.
-
-    >>> targets_to_json(Targets()) is None
-    True
-    """
-    return targets.origin
-
-
 def targets_from_json(item: Any) -> Targets:
-    """Return targets with the origin in a file, or raise FileError.
-
-    >>> targets_from_json(12.5).origin
-    12.5
-    """
+    """Return targets with the origin in a file, None before the first one; or raise FileError."""
     targets = Targets()
-    if item is not None:
-        if type(item) is not float or not math.isfinite(item):
-            raise FileError(f"is damaged: its origin must be a finite number, got {shown(item)}")
-        targets.origin = item
+    is_origin = item is None or (type(item) is float and math.isfinite(item))
+    require(is_origin, f"origin {shown(item)}, in place of a finite number,")
+    targets.origin = item
     return targets
 
 
@@ -271,54 +162,21 @@ def features_to_json(features: Features) -> list[list[Any]]:
     """Return the name of each feature with its categories, or None if it is numeric.
 
     Once categories have been forgotten, their codes and the number of the epoch follow.
-
-    >>> features = Features()
-    >>> features = features.extended(features.check({"size": 2, "color": "red"}))
-    >>> features_to_json(features)
-    [['color', ['red']], ['size', None]]
     """
-    result = []
-    for name, coded_name in zip(features, _savable([*features], "feature name"), strict=True):
-        known = features.coding(name)
-        what = f"category of feature {shown(name)}:"
-        coded = None if known is None else _savable(known.codes, what)
-        result.append([coded_name, coded])
+    result: list[list[Any]] = []
+    for name in features:
+        known, what = features.coding(name), f"category of feature {shown(name)}:"
+        categories = None if known is None else [to_json(each, what) for each in known.codes]
+        result.append([to_json(name, "feature name"), categories])
         if known is not None and known.epoch:
             result[-1] += [list(known.codes.values()), known.epoch]
     return result
 
 
-def words_to_json(vocabulary: Vocabulary) -> list[Any]:
-    """Return words as JSON, in the order of their slots.
-
-    >>> words_to_json(Vocabulary(["good", ("not", "good")]))
-    ['good', ['tuple', ['not', 'good']]]
-    """
-    return _savable(vocabulary.slots, "feature name")
-
-
-def words_from_json(items: Any) -> Vocabulary:
-    """Return the words in a file, or raise FileError.
-
-    >>> words_from_json(["good", "bad"]).slots
-    {'good': 1, 'bad': 2}
-    """
-    return Vocabulary(distinct_from_json(items, "feature"))
-
-
 def undecided_to_json(features: Features) -> list[list[Any]]:
-    """Return the name of each feature whose kind is open, with the first category of it.
-
-    >>> features = Features(is_lenient=True)
-    >>> undecided_to_json(features.extended(features.check({"temp": "N/A"})))
-    [['temp', 'N/A']]
-    """
-    names = _savable(features.all_undecided, "feature name")
+    """Return the name of each feature whose kind is open, with the first category of it."""
     firsts = features.all_undecided.items()
-    return [
-        [name, to_json(first, f"category of feature {shown(feature)}:")]
-        for name, (feature, first) in zip(names, firsts, strict=True)
-    ]
+    return [[to_json(n, "feature name"), to_json(c, f"category of {shown(n)}:")] for n, c in firsts]
 
 
 def features_from_json(
@@ -327,149 +185,44 @@ def features_from_json(
     """Return the features in a file, or raise FileError.
 
     With a list of what is `undecided`, values of the wrong kind count as missing.
-
-    >>> list(features_from_json([["color", ["red"]], ["size", None]]))
-    ['color', 'size']
     """
-    wrong = FileError("is damaged: its features are not a list of names and categories")
-    if not is_array(items):
-        raise wrong
-    codings: dict[int, Categories] = {}
-
-    def read_names() -> Iterator[Hashable]:
-        for column, item in enumerate(items_of(items)):
-            # one by one, as what is not read first cannot be read later
-            parts = items_of(item) if is_array(item) else iter([])
-            name = from_json(next(parts, None))
-            categories = next(parts, wrong)
-            if categories is wrong:
-                raise wrong
-            known = None if categories is None else distinct_from_json(categories, "category")
-            codes = next(parts, None)
-            if codes is not None:
-                if not is_array(codes):
-                    raise wrong
-                codes = [*items_of(codes)]
-            epoch = next(parts, 0)
-            if next(parts, wrong) is not wrong:
-                raise wrong
-            if known is not None:
-                codings[column] = _categories_of(known, codes, epoch, max_categories)
-            elif codes is not None:
-                raise _wrong_codes()
-            yield name
-
-    names = _distinct(read_names(), "feature")
-    by_name = {names[column]: coding for column, coding in codings.items()}
+    _require_lists(items, (2, 4), "list of features and their categories")
+    names = distinct_from_json([item[0] for item in items], "feature")
     columns = {name: column for column, name in enumerate(names)}
+    categories = {}
+    for name, (_, known, *codes_and_epoch) in zip(names, items, strict=True):
+        require(known is not None or not codes_and_epoch, "codes of categories")
+        if known is not None:
+            categories[name] = _categories_from_json(known, codes_and_epoch, max_categories)
     if undecided is None:
-        return Features.of(columns, by_name)
-    firsts: list[Hashable] = []
-    open_names = _distinct(_undecided_names(undecided, firsts), "feature")
-    if not columns.keys().isdisjoint(open_names):
-        raise _wrong_undecided()
-    return Features.of(columns, by_name, dict(zip(open_names, firsts, strict=True)), Mismatches())
+        return Features.of(columns, categories)
+    what = "list of features of an open kind"
+    _require_lists(undecided, (2,), what)
+    open_names = distinct_from_json([name for name, _ in undecided], "feature")
+    firsts = [from_json(first) for _, first in undecided]
+    are_categories = not any(is_missing(each) or isinstance(each, Number) for each in firsts)
+    require(columns.keys().isdisjoint(open_names) and are_categories, what)
+    open_kinds = dict(zip(open_names, firsts, strict=True))
+    return Features.of(columns, categories, open_kinds, Mismatches())
 
 
-def _undecided_names(items: Any, firsts: list[Hashable]) -> Iterator[Hashable]:
-    """Yield the features whose kind is open and add their first categories, or raise FileError."""
-    if not is_array(items):
-        raise _wrong_undecided()
-    for item in items_of(items):
-        parts: Iterator[Any] = itertools.islice(items_of(item) if is_array(item) else [], 3)
-        pair = [*map(from_json, parts)]
-        if len(pair) != 2 or is_missing(pair[1]) or isinstance(pair[1], Number):
-            raise _wrong_undecided()
-        firsts.append(pair[1])
-        yield pair[0]
+def _require_lists(items: Any, lengths: tuple[int, ...], what: str) -> None:
+    is_list = type(items) is list
+    require(is_list and all(type(i) is list and len(i) in lengths for i in items), what)
 
 
-def _wrong_undecided() -> FileError:
-    return FileError("is damaged: its features of an open kind cannot be right")
-
-
-def _wrong_codes() -> FileError:
-    return FileError("is damaged: its codes of categories cannot be right")
-
-
-def _categories_of(
-    known: list[Hashable], codes: list[Any] | None, epoch: Any, bound: int | None
-) -> Categories:
+def _categories_from_json(items: Any, codes_and_epoch: list[Any], bound: int | None) -> Categories:
     """Return the categories of a feature in a file, or raise FileError."""
-    if not known:
-        raise FileError("is damaged: a categorical feature has no categories")
-    if codes is None:
-        # a file from before there was a bound may hold more, of which the newest stay
-        codes = list(range(len(known)))
-        if bound is not None and len(known) > bound:
-            epoch = (len(known) - 1) // (bound + 1) + 1
-            known, codes = known[-bound:], codes[-bound:]
-    elif bound is None or not _are_codes(codes, epoch, bound) or len(codes) != len(known):
-        raise _wrong_codes()
+    known = distinct_from_json(items, "category")
+    require(known, "feature, which is categorical and has no categories,")
+    require(bound is None or len(known) <= bound, "number of categories")
+    codes, epoch = codes_and_epoch or ([*range(len(known))], 0)
+    if codes_and_epoch:
+        are_integers = type(codes) is list and {*map(type, [epoch, *codes])} == {int}
+        is_bounded = are_integers and bound is not None
+        require(is_bounded and len(codes) == len(known), "codes of categories")
+        n_slots = (bound or 0) + 1
+        is_within = min(codes) >= 0 and max(codes) < (epoch + 1) * n_slots <= 2**53 and epoch > 0
+        n_taken = len({code % n_slots for code in codes})
+        require(is_within and n_taken == len(codes), "codes of categories")
     return Categories(bound, dict(zip(known, codes, strict=True)), epoch)
-
-
-def _are_codes(codes: list[Any], epoch: Any, bound: int) -> bool:
-    """Whether codes can be those of a feature that has forgotten categories."""
-    if not codes or not all(type(number) is int for number in [epoch, *codes]):
-        return False
-    is_in_range = epoch > 0 and min(codes) >= 0 and max(codes) < (epoch + 1) * (bound + 1) <= 2**53
-    slots = {code % (bound + 1) for code in codes}
-    return is_in_range and len(slots) == len(codes) <= bound
-
-
-def distinct_from_json(items: Any, what: str) -> list[Hashable]:
-    """Return the values of a list, or raise FileError unless all of them are distinct.
-
-    >>> distinct_from_json(["red", ["int64", 7]], "category")
-    ['red', np.int64(7)]
-    """
-    if not is_array(items):
-        raise FileError(f"is damaged: what should be a list with one {what} per item is not a list")
-    return _distinct(map(from_json, items_of(items)), what)
-
-
-def _distinct(values: Iterator[Hashable], what: str) -> list[Hashable]:
-    """Return values as a list, or raise FileError unless all of them are distinct."""
-    result: list[Hashable] = []
-    due = _FIRST_CHECK  # early, as a list of the same value again and again may be long
-    for value in values:
-        result.append(value)
-        if len(result) == due:
-            _check_distinct(result, what)
-            due *= 4
-    _check_distinct(result, what)
-    return result
-
-
-def _check_distinct(values: list[Hashable], what: str) -> None:
-    if has_many_of_one_hash(values):
-        raise FileError(
-            f"is damaged: more than {MOST_OF_ONE_HASH} values in its list with one {what} per item "
-            "have the same hash"
-        )
-    if len(set(values)) != len(values):
-        raise FileError(f"is damaged: a {what} appears twice")
-
-
-def has_many_of_one_hash(values: Iterable[Hashable]) -> bool:
-    """Whether so many values have the same hash that a dict of them would be slow.
-
-    >>> has_many_of_one_hash(range(1000))
-    False
-    >>> has_many_of_one_hash(range(0, 1000 * (2**61 - 1), 2**61 - 1))
-    True
-    """
-    hashes = np.fromiter(map(hash, values), np.int64)
-    hashes.sort()
-    return bool((hashes[MOST_OF_ONE_HASH:] == hashes[:-MOST_OF_ONE_HASH]).any())
-
-
-def _savable(values: Collection[Hashable], what: str) -> list[Any]:
-    """Return values as JSON, or raise TypeError, or ValueError if they would not be loaded."""
-    if has_many_of_one_hash(values):
-        raise ValueError(
-            f"cannot save the model: more than {MOST_OF_ONE_HASH} of its values have the same hash "
-            f"({what}), which a file must not have; use str instead"
-        )
-    return [to_json(value, what) for value in values]

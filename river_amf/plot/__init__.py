@@ -1,17 +1,16 @@
 """Plots with matplotlib 3.8 or later, and a page.
 
 Every function draws on the axes it is given, or on those of a new figure, and returns the axes; but
-`playground` returns a page with a slider, which takes plotly.
+`playground` returns a page with a slider, which takes plotly. An argument of another type than the
+function says raises TypeError, and there is a ValueError if there is nothing to draw, or a number
+or the number of axes does not fit.
 """
 
-from river_amf.playground import playground
-from river_amf.plot.histories import drift, fading_share, relevance, weighted_depth
-from river_amf.plot.importances import importance, importance_history
-from river_amf.plot.intervals import intervals
-from river_amf.plot.models import accuracy_and_time, comparison, learning_curves
-from river_amf.plot.regression import regression_surface
-from river_amf.plot.surfaces import decision_surface
-from river_amf.plot.trees import tree
+from river_amf.evaluation.playground_samples import playground
+from river_amf.plot.forest_views import importance, tree
+from river_amf.plot.histories import drift, fading_share, intervals, relevance, weighted_depth
+from river_amf.plot.model_views import accuracy_and_time, comparison, learning_curves
+from river_amf.plot.surfaces import decision_surface, regression_surface
 
 __all__ = [
     "accuracy_and_time",
@@ -20,7 +19,6 @@ __all__ = [
     "drift",
     "fading_share",
     "importance",
-    "importance_history",
     "intervals",
     "learning_curves",
     "playground",

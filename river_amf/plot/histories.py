@@ -1,18 +1,23 @@
-"""Plots of how a forest changes along a stream."""
+"""Plots of histories along a stream: of drift, of the depth of trees and of intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf.emphasis import COLORS
-from river_amf.evaluation.history import DriftHistory
+from river_amf.evaluation.history import COLUMNS, DriftHistory
+from river_amf.pages.palette import COLORS, GREY
 from river_amf.parameters import integer
-from river_amf.plot.canvas import Axes, check_axes, given_axes, new_axes, new_column
-from river_amf.plot.lines import OTHERS, ROOM, draw_features, draw_line, mark_drifts
+from river_amf.plot.axes import Axes, check_source, new_axes, panels, to_rgb
+from river_amf.plot.lines import draw_line, mark_drifts, name_at_the_end
+
+_ROOM = 0.03  # below 0 and above 1, as a fraction of the axes, to show lines there in full width
+_OTHERS = {"color": GREY, "linewidth": 0.8, "zorder": 1}  # style of lines without a name
+_DASHES = ["-", "--", ":", "-."]  # the next one is used once all colors are taken
 
 
 def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
@@ -25,18 +30,6 @@ def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
     ax
         Axes to draw on; by default those of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes that were drawn on.
-
-    Raises
-    ------
-    TypeError
-        If `history` is not a `DriftHistory`, or `ax` is not a matplotlib Axes.
-    ValueError
-        If the history has no fading share.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -46,17 +39,16 @@ def fading_share(history: DriftHistory, ax: Axes | None = None) -> Axes:
     >>> ax = plot.fading_share(history, ax=Figure().subplots())
     >>> ax.lines[0].get_xdata().tolist()
     [200, 400, 600, 800, 1000]
-
     """
-    _check_history(history)
-    if not _fades(history):
+    check_source("history", history, DriftHistory, "drift_history")
+    if not history.curve["fading_share"].notna().any():
         raise ValueError(
             "history has no fading share: the model has no fading_factor, "
             "or the stream has no samples"
         )
     ax = new_axes(ax)
     draw_line(ax, history.curve["fading_share"], color=COLORS[0], label="fading share")
-    ax.set_ylim(-ROOM, 1.0 + ROOM)
+    ax.set_ylim(-_ROOM, 1.0 + _ROOM)
     ax.set_ylabel("fading share")
     return ax
 
@@ -69,22 +61,10 @@ def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8
     history
         Result of `evaluation.drift_history` for a forest with `split_intensity="relevance"`.
     ax
-        Axes to draw on; by default those of a new figure.
+        As in `fading_share`.
     n_features
         Number of features to name, chosen by their highest relevance along the stream. The other
         features are drawn in gray.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes that were drawn on.
-
-    Raises
-    ------
-    TypeError
-        If `history` is not a `DriftHistory`, or `ax` is not a matplotlib Axes.
-    ValueError
-        If the history has no relevance, or `n_features` is not an integer >= 1.
 
     Examples
     --------
@@ -95,9 +75,8 @@ def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8
     >>> ax = plot.relevance(history, ax=Figure().subplots(), n_features=2)
     >>> sorted(text.get_text() for text in ax.texts)
     ['color', 'size']
-
     """
-    _check_history(history)
+    check_source("history", history, DriftHistory, "drift_history")
     integer(1)("n_features", n_features)
     table = history.relevance
     if not table.size:
@@ -106,7 +85,15 @@ def relevance(history: DriftHistory, ax: Axes | None = None, n_features: int = 8
             "or the stream has no samples"
         )
     ax = new_axes(ax)
-    draw_features(ax, table, n_features)
+    lines = []
+    for rank, place in enumerate(np.argsort(-table.max().to_numpy(), kind="stable").tolist()):
+        cycle, color = divmod(rank, len(COLORS))
+        named = {"color": COLORS[color], "linestyle": _DASHES[cycle % len(_DASHES)]}
+        style: dict[str, Any] = named if rank < n_features else _OTHERS
+        lines.append(draw_line(ax, table.iloc[:, place], label=str(table.columns[place]), **style))
+    if not (table < 0.0).any(axis=None):
+        ax.set_ylim(bottom=-_ROOM * ax.get_ylim()[1])
+    name_at_the_end(ax, lines[:n_features])
     ax.set_ylabel("relevance")
     return ax
 
@@ -134,13 +121,6 @@ def drift(
     ndarray of shape (n_panels,)
         The axes of the panels, from top to bottom.
 
-    Raises
-    ------
-    TypeError
-        If `history` is not a `DriftHistory`, or `ax` does not hold matplotlib Axes.
-    ValueError
-        If the number of axes differs from the number of panels.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -151,26 +131,25 @@ def drift(
     >>> axes = plot.drift(history, drifts=[5000], ax=Figure().subplots(3))
     >>> [panel.get_ylabel() for panel in axes]
     ['accuracy', 'fading share', 'relevance']
-
     """
-    _check_history(history)
-    panels: list[Callable[[DriftHistory, Axes], object]] = [_metric]
-    if _fades(history):
-        panels.append(fading_share)
+    check_source("history", history, DriftHistory, "drift_history")
+    metric = str(history.curve.columns[0])
+
+    def draw_metric(history: DriftHistory, ax: Axes) -> None:
+        draw_line(ax, history.curve[metric], color=COLORS[0], label=metric)
+        ax.set_ylabel(metric)
+
+    draws: dict[str, Callable[[DriftHistory, Axes], object]] = {metric: draw_metric}
+    if history.curve["fading_share"].notna().any():
+        draws["fading_share"] = fading_share
     if history.relevance.size:
-        panels.append(relevance)
-    given = new_column(len(panels)) if ax is None else given_axes(ax)
-    if len(given) != len(panels):
-        _, *others = (draw.__name__ for draw in panels)
-        names = ", ".join([str(history.curve.columns[0]), *others])
-        raise ValueError(f"ax must hold {len(panels)} axes, one each for {names}; got {len(given)}")
-    for panel in given:
-        check_axes("ax", panel)
-    for draw, panel in zip(panels, given, strict=True):
+        draws["relevance"] = relevance
+    axes = panels(ax, len(draws), f"one each for {', '.join(draws)}")
+    for draw, panel in zip(draws.values(), axes, strict=True):
         draw(history, panel)
         panel.label_outer()
-    mark_drifts(given, drifts)
-    return given
+    mark_drifts(axes, drifts)
+    return axes
 
 
 def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -181,19 +160,7 @@ def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
     history
         Result of `evaluation.depth_history`.
     ax
-        Axes to draw on; by default those of a new figure.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes that were drawn on.
-
-    Raises
-    ------
-    TypeError
-        If `history` is not a pandas DataFrame, or `ax` is not a matplotlib Axes.
-    ValueError
-        If the DataFrame is empty, or its index is not `n_samples` or its columns are not `tree`.
+        As in `fading_share`.
 
     Examples
     --------
@@ -204,21 +171,17 @@ def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
     >>> ax = plot.weighted_depth(history, ax=Figure().subplots())
     >>> [line.get_label() for line in ax.lines]
     ['tree 0', 'tree 1', 'mean']
-
     """
-    wanted = "history must come from evaluation.depth_history"
-    if not isinstance(history, pd.DataFrame):
-        raise TypeError(f"{wanted}, got {type(history).__name__}")
+    check_source("history", history, pd.DataFrame, "depth_history")
     if (history.index.name, history.columns.name) != ("n_samples", "tree"):
         raise ValueError(
-            f"{wanted}, with index n_samples and columns tree, got a DataFrame with index "
-            f"{history.index.name!r} and columns {history.columns.name!r}"
+            "history must come from evaluation.depth_history, with index n_samples and columns "
+            f"tree, got a DataFrame with index {history.index.name!r} and columns "
+            f"{history.columns.name!r}"
         )
-    if history.empty:
-        raise ValueError(f"{wanted} for a stream with samples, got an empty DataFrame")
     ax = new_axes(ax)
     for k, column in enumerate(history.columns):
-        draw_line(ax, history.iloc[:, k], label=f"tree {column}", **OTHERS)
+        draw_line(ax, history.iloc[:, k], label=f"tree {column}", **_OTHERS)
     draw_line(ax, history.mean(axis=1), label="mean", color=COLORS[0], linewidth=2.0)
     ax.set_ylim(bottom=0.0)
     ax.set_ylabel("weighted depth")
@@ -226,19 +189,50 @@ def weighted_depth(history: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _metric(history: DriftHistory, ax: Axes) -> None:
-    """Draw the metric between checkpoints."""
-    name = str(history.curve.columns[0])
-    draw_line(ax, history.curve[name], color=COLORS[0], label=name)
-    ax.set_ylabel(name)
+def intervals(history: pd.DataFrame, drifts: Iterable[float] = (), ax: Axes | None = None) -> Axes:
+    """Draw predictions with their intervals along a stream, and the targets, with misses marked.
 
+    Parameters
+    ----------
+    history
+        Result of `evaluation.interval_history`, or some of its rows, as in `history.loc[900:1100]`:
+        a hundred to a thousand make a clear picture. Any other DataFrame with the columns `target`,
+        `prediction`, `lower` and `upper` will do, such as one made of arrays; its index is the
+        horizontal axis.
+    drifts
+        Places at which the stream is known to drift, such as `DriftStream.drifts`, to be marked.
+    ax
+        As in `fading_share`. The legend tells the share of the targets outside of their intervals.
 
-def _check_history(history: object) -> None:
-    if not isinstance(history, DriftHistory):
-        raise TypeError(
-            f"history must come from evaluation.drift_history, got {type(history).__name__}"
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFRegressor, evaluation, plot
+    >>> history = evaluation.interval_history("TrumpApproval", AMFRegressor(seed=1))
+    >>> ax = plot.intervals(history.loc[801:1000], ax=Figure().subplots())
+    >>> [text.get_text().split()[0] for text in ax.get_legend().get_texts()]
+    ['interval', 'prediction', 'target', 'missed:']
+    """
+    check_source("history", history, pd.DataFrame, "interval_history")
+    lacking = [column for column in COLUMNS if column not in history.columns]
+    if lacking:
+        raise ValueError(
+            "history must come from evaluation.interval_history, or have the columns "
+            f"{', '.join(COLUMNS)}; it has no {', '.join(lacking)}"
         )
-
-
-def _fades(history: DriftHistory) -> bool:
-    return bool(history.curve["fading_share"].notna().any())
+    ax = new_axes(ax, (8.0, 3.4))
+    places = history.index.to_numpy()
+    target, lower, upper = (history[name] for name in ("target", "lower", "upper"))
+    missed = (target < lower) | (target > upper)
+    band = (*to_rgb(COLORS[0]), 0.22)
+    ax.fill_between(places, lower, upper, color=band, linewidth=0.0, label="interval")
+    draw_line(ax, history["prediction"], color=COLORS[0], linewidth=1.2, label="prediction")
+    ax.plot(target[~missed], ".", color="#333333", markersize=3.0, label="target")
+    text = f"missed: {100 * missed.mean():.1f} %"
+    ax.plot(target[missed], ".", color=COLORS[1], markersize=5.0, label=text)
+    ax.set_ylabel("target")
+    if history.index.name not in (None, "sample"):
+        ax.set_xlabel(str(history.index.name), parse_math=False)
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.05), ncols=4, frameon=False, borderpad=0.0)
+    mark_drifts([ax], drifts)
+    return ax

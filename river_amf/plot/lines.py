@@ -8,27 +8,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.emphasis import COLORS, GREY, Look
-from river_amf.plot.canvas import Axes, plt
+from river_amf.pages.palette import GREY
+from river_amf.plot.axes import Axes, plt
 
-ROOM = 0.03  # below 0 and above 1, as a fraction of the axes, to show lines there in full width
-_MARK: dict[str, Any] = {
-    "color": "#777777",
-    "linewidth": 1.0,
-    "linestyle": (0, (4, 3)),
-    "zorder": 0,
-}
-OTHERS = {"color": GREY, "linewidth": 0.8, "zorder": 1}  # style of lines without a name
+_MARK = "#777777"  # color of a drift
 _NAME_OF_OTHERS = "#808080"  # darker than their lines, to be read
-_DASHES = ["-", "--", ":", "-."]  # the next one is used once all colors are taken
 
 
-def draw_line(ax: Axes, values: pd.Series, **style: Any) -> None:
-    """Draw values that were recorded along a stream."""
-    ax.plot(values.index.to_numpy(), values.to_numpy(), **style)
+def draw_line(ax: Axes, values: pd.Series, **style: Any) -> Any:
+    """Draw values that were recorded along a stream, and return the line."""
+    (line,) = ax.plot(values.index.to_numpy(), values.to_numpy(), **style)
     ax.margins(x=0.0)
     ax.set_xlabel("samples")
     ax.spines[["top", "right"]].set_visible(False)
+    return line
 
 
 def mark_drifts(panels: Iterable[Axes], drifts: Iterable[float]) -> None:
@@ -36,7 +29,9 @@ def mark_drifts(panels: Iterable[Axes], drifts: Iterable[float]) -> None:
     panels, drifts = list(panels), list(drifts)
     for panel in panels:
         for place in drifts:
-            panel.axvline(place, label="drift", **_MARK)
+            panel.axvline(
+                place, label="drift", color=_MARK, linewidth=1.0, linestyle=(0, (4, 3)), zorder=0
+            )
     for place in drifts[:1]:
         panels[0].annotate(
             "drift",
@@ -45,37 +40,8 @@ def mark_drifts(panels: Iterable[Axes], drifts: Iterable[float]) -> None:
             xycoords=("data", "axes fraction"),
             textcoords="offset points",
             ha="center",
-            color=_MARK["color"],
+            color=_MARK,
         )
-
-
-def draw_features(ax: Axes, table: pd.DataFrame, n_named: int) -> None:
-    """Draw columns that were recorded along a stream, and name those with the highest values."""
-    order = np.argsort(-table.max().to_numpy(), kind="stable")
-    named = order[:n_named].tolist()
-    for place in order[n_named:].tolist():
-        draw_line(ax, table.iloc[:, place], label=str(table.columns[place]), **OTHERS)
-    for rank, place in enumerate(named):
-        draw_line(ax, table.iloc[:, place], label=str(table.columns[place]), **line_style(rank))
-    if not (table < 0.0).any(axis=None):
-        ax.set_ylim(bottom=-ROOM * ax.get_ylim()[1])
-    name_at_the_end(ax, ax.lines[-len(named) :])
-
-
-def line_style(place: int) -> dict[str, str]:
-    """Return the style of a line, different from those of all lines before it."""
-    cycle, color = divmod(place, len(COLORS))
-    return {"color": COLORS[color], "linestyle": _DASHES[cycle % len(_DASHES)]}
-
-
-def style_of(look: Look) -> dict[str, Any]:
-    """Return the style of the line of a model; those without a name are behind."""
-    return {
-        "color": look.color,
-        "linewidth": look.width,
-        "linestyle": "--" if look.is_dashed else "-",
-        "zorder": 2 if look.is_named else 1,
-    }
 
 
 def height_for(n_names: int) -> float:
@@ -106,7 +72,7 @@ def name_at_the_end(
     places = _spread([ends[k] for k in order], _label_height() / height)
     for k, place in zip(order, places, strict=True):
         start, offset = (ends[k], (24, (place - ends[k]) * height)) if led else (place, (4, 0))
-        _name(ax, names[k], lines[k], (1.0, start), offset, led=led, xycoords="axes fraction")
+        _draw_name(ax, names[k], lines[k], (1.0, start), offset, led=led, xycoords="axes fraction")
 
 
 def name_points(ax: Axes, points: Sequence[Any]) -> None:
@@ -123,18 +89,11 @@ def name_points(ax: Axes, points: Sequence[Any]) -> None:
                 height = max(height, other + _label_height())
         written.append((left, right, height))
         name = str(point.get_label())
-        _name(ax, name, point, point.get_xydata()[0], (8, height - y), led=height > y)
+        _draw_name(ax, name, point, point.get_xydata()[0], (8, height - y), led=height > y)
 
 
-def _name(
-    ax: Axes,
-    name: str,
-    line: Any,
-    end: Any,
-    offset: tuple[float, float],
-    *,
-    led: bool,
-    xycoords: str = "data",
+def _draw_name(
+    ax: Axes, name: str, line: Any, end: Any, offset: tuple[float, float], *, led: bool, **at: Any
 ) -> None:
     """Write the name of a line at an offset from its end, in points."""
     color = line.get_color()
@@ -145,7 +104,7 @@ def _name(
         name,
         end,
         offset,
-        xycoords=xycoords,
+        **at,
         textcoords="offset points",
         va="center",
         color=_NAME_OF_OTHERS if color == GREY else color,

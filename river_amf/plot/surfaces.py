@@ -1,4 +1,4 @@
-"""The decision surface of a classifier over two features."""
+"""Surfaces of a model over two features: what it predicts, or how sure it is."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from river import base
 
-from river_amf import frames
-from river_amf.forest import river_model
-from river_amf.parameters import flag, integer
-from river_amf.plot.canvas import (
+from river_amf.evaluation.history import intervals_of
+from river_amf.explain import trend_experts
+from river_amf.inputs import frames
+from river_amf.inputs.kinds import Number, shown
+from river_amf.parameters import flag
+from river_amf.plot.axes import (
     Axes,
     LinearSegmentedColormap,
     add_legend,
@@ -20,19 +21,10 @@ from river_amf.plot.canvas import (
     new_axes,
     to_rgb,
 )
-from river_amf.plot.grids import (
-    NOTHING,
-    POINT,
-    Grid,
-    Part,
-    Sample,
-    as_forest,
-    check_has_learned,
-    make_grid,
-    part_of,
-)
+from river_amf.plot.grids import NOTHING, Grid, Sample, as_forest, make_grid
 
 _STRONGEST = 0.7  # strength of the surface's colors, so that samples of the same color stand out
+_PREDICTIONS, _WIDTHS = "viridis", "Blues"  # color maps that grow steadily darker or lighter
 
 
 def decision_surface(
@@ -82,17 +74,6 @@ def decision_surface(
         shape (resolution, resolution) with the probability of the second label in the legend, fit
         for `ax.figure.colorbar`; otherwise an RGB image of shape (resolution, resolution, 3).
 
-    Raises
-    ------
-    TypeError
-        If the model is a regressor, if `trees` or `aggregated` is given and it is not a forest, or
-        if `ax` or `trees` has the wrong type.
-    ValueError
-        If the features are not two different numeric features, if `resolution` is not an integer
-        >= 2, if another argument is invalid, or if the model has not learned anything yet.
-    IndexError
-        If there is no tree with a given index.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -101,80 +82,161 @@ def decision_surface(
     >>> model, samples = AMFClassifier(seed=1), list(datasets.Bananas().take(200))
     >>> for x, y in samples:
     ...     model.learn_one(x, y)
-    >>> forest, leaves = Figure().subplots(1, 2)
-    >>> ax = plot.decision_surface(model, samples=samples, ax=forest)
-    >>> ax = plot.decision_surface(model, trees=0, aggregated=False, resolution=50, ax=leaves)
+    >>> ax = plot.decision_surface(model, samples=samples, resolution=50, ax=Figure().subplots())
     >>> ax.images[0].get_array().shape
     (50, 50)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['False', 'True']
-
     """
-    integer(2)("resolution", resolution)
-    if aggregated is not None:
-        flag("aggregated", aggregated)
-    samples = list(samples)
-    model = river_model(model)
-    if isinstance(model, base.Regressor):
-        raise TypeError(
-            f"model must be a classifier, got {type(model).__name__}; regression_surface draws"
-            " regressors"
-        )
-    check_has_learned(model)
-    grid = make_grid(model, features, samples, fixed or {}, resolution)
-    if trees is None and aggregated is None:
-        labels, proba = _predict(model, grid)
-    else:
-        labels, proba = _predict_by_part(model, grid, part_of(model, trees, aggregated=aggregated))
+    grid = make_grid("classifier", model, features, samples, trees, aggregated, fixed, resolution)
+    labels, proba = _predict_probabilities(grid)
     if not labels:
         raise ValueError(NOTHING)
     ax = new_axes(ax, (5.0, 4.2))
-    colors = label_colors({*labels, *(y for _, y in samples)})
+    colors = label_colors({*labels, *(y for _, y in grid.samples)})
     known = [label for label in colors if label in labels]
     surface = proba[:, [labels.index(label) for label in known]]
-    _draw_surface(ax, grid, surface, [colors[label] for label in known])
-    points = grid.located(model, samples)
-    if points:
-        across, up, targets = zip(*points, strict=True)
-        ax.scatter(across, up, c=[colors[y] for y in targets], **POINT)
+    _draw_probabilities(ax, grid, surface, [colors[label] for label in known])
+    grid.draw_samples(ax, [colors[y] for *_, y in grid.located()])
     add_legend(ax, colors, loc="best", ncols=-(-len(colors) // 10))
     return ax
 
 
-def _predict(model: Any, grid: Grid) -> tuple[list[Hashable], NDArray[np.float64]]:
+def regression_surface(
+    model: Any,
+    features: Sequence[Hashable] | None = None,
+    samples: Iterable[Sample] = (),
+    *,
+    width: bool = False,
+    level: float | None = None,
+    trees: int | Iterable[int] | None = None,
+    aggregated: bool | None = None,
+    fixed: dict[Hashable, Any] | None = None,
+    resolution: int = 100,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw what a regressor predicts over two numeric features, or how wide its intervals are.
+
+    A color bar beside the surface tells the numbers. The samples have the colors of their targets;
+    those beyond all predictions have the color of the lowest or highest one.
+
+    Parameters
+    ----------
+    model
+        A forest, any other river regressor, including a pipeline, or a fitted estimator of
+        `river_amf.sklearn`, whose features are the names of its columns or 0, 1, ...
+    features, samples
+        As in `decision_surface`, with numbers in the place of labels.
+    width
+        Whether to draw the width of the prediction intervals instead of the predictions. This takes
+        a model that gives intervals, as in `evaluation.interval_history`. The samples are gray.
+    level
+        Probability with which the interval holds the target, strictly between 0 and 1; only with
+        `width`. By default that of the model itself, which is 0.9 for a forest. Only forests can be
+        asked for another.
+    trees, aggregated
+        As in `decision_surface`; not with `width`, as it takes the whole forest to give intervals.
+    fixed, resolution, ax
+        As in `decision_surface`. The color bar takes room from the axes.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn on. `ax.images[0]` is the surface, an image of shape (resolution,
+        resolution) with the numbers, and `ax.images[0].colorbar` is the color bar.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFRegressor, evaluation, plot
+    >>> model = AMFRegressor(seed=1)
+    >>> for x, y in evaluation.STREAMS["friedman"].take(500):
+    ...     model.learn_one(x, y)
+    >>> ax = Figure(layout="constrained").subplots()
+    >>> ax = plot.regression_surface(model, (0, 3), width=True, resolution=20, ax=ax)
+    >>> ax.images[0].colorbar.ax.get_ylabel()
+    'width of the interval'
+    """
+    flag("width", width)
+    if width and not (trees is None and aggregated is None):
+        raise ValueError("trees and aggregated must be None with width: intervals are the forest's")
+    if level is not None and not width:
+        raise ValueError(f"level must be None without width, got {shown(level)}")
+    grid = make_grid("regressor", model, features, samples, trees, aggregated, fixed, resolution)
+    name = "prediction"
+    if width:
+        interval_of = intervals_of(grid.model, level)
+        values = np.array([interval_of(x).width for x in grid.points])
+        name = f"width of the {'' if level is None else f'{100 * level:g} % '}interval"
+    else:
+        values = _predict_numbers(grid)
+    if np.isnan(values).all():
+        raise ValueError(NOTHING)
+    targets = [y for *_, y in grid.located()]
+    for y in targets:
+        if not (width or isinstance(y, Number)):
+            raise TypeError(f"samples must have numbers as targets, got {shown(y)}")
+    ax = new_axes(ax, (5.4, 4.2))
+    image = grid.draw(ax, values, cmap=_WIDTHS if width else _PREDICTIONS)
+    colors = "#777777" if width else image.to_rgba(np.array(targets, dtype=np.float64))
+    grid.draw_samples(ax, colors)
+    ax.figure.colorbar(image, ax=ax, label=name)
+    return ax
+
+
+def _predict_probabilities(grid: Grid) -> tuple[list[Hashable], NDArray[np.float64]]:
     """Return the labels that a classifier knows, and its probabilities (n_points, n_labels)."""
-    if as_forest(model) is not None:
-        proba = model.predict_proba_many(grid.frame()).to_numpy()
+    model = grid.model
+    if as_forest(model) is None:
+        answers = [model.predict_proba_one(x) for x in grid.points]
+        labels = list(dict.fromkeys(label for answer in answers for label in answer))
+        rows = [[answer.get(label, 0.0) for label in labels] for answer in answers]
+        return labels, np.array(rows)
+    if grid.aggregated is None:
+        proba = model._without_trace("predict_proba_many", grid.frame()).to_numpy()
         return model._labels_of(proba), proba
-    answers = [model.predict_proba_one(x) for x in grid.points]
-    labels = list(dict.fromkeys(label for answer in answers for label in answer))
-    return labels, np.array([[answer.get(label, 0.0) for label in labels] for answer in answers])
-
-
-def _predict_by_part(
-    forest: Any, grid: Grid, part: Part
-) -> tuple[list[Hashable], NDArray[np.float64]]:
-    """Return the labels and the predictions of some trees, in the form of `_predict`."""
     table = frames.read_columns(frames.read_frame(grid.frame()))
 
-    def predict() -> NDArray[np.float64]:
-        engine = forest._engine.restricted_to(part.trees, aggregated=part.aggregated)
-        answers: NDArray[np.float64] = engine.predict_block(table, len(grid.points), forest.n_jobs)
-        return answers
+    def predict() -> Any:
+        engine = model._engine.restricted_to(grid.trees, aggregated=grid.aggregated)
+        return engine.predict_block(table, len(grid.points), model.n_jobs)
 
-    proba = forest._read(predict)
-    return forest._labels_of(proba), proba
+    proba = model._read(predict)
+    return model._labels_of(proba), proba
 
 
-def _draw_surface(ax: Axes, grid: Grid, proba: NDArray[np.float64], colors: list[str]) -> None:
+def _predict_numbers(grid: Grid) -> NDArray[np.float64]:
+    """Return the predictions of a regressor, NaN where it has none."""
+    model = grid.model
+    if as_forest(model) is None:
+        answers = [model.predict_one(x) for x in grid.points]
+        return np.array(answers, dtype=np.float64)  # None, before some models know, is NaN
+    if grid.aggregated is None:
+        return np.asarray(model._without_trace("predict_many", grid.frame()))
+
+    def predict() -> Any:
+        engine = model._engine.restricted_to(None, aggregated=grid.aggregated)
+        if grid.trees is None:
+            return np.array([engine.predict(x) for x in grid.points])
+        # Trees keep their places in the forest, on which it depends what a trend adds.
+        outputs = [engine.expert_outputs(x) for x in grid.points]
+        votes = [trend_experts.of_trees(engine.arena, each)[grid.trees] for each in outputs]
+        return np.mean(votes, axis=1) + engine.labels.origin
+
+    return np.asarray(model._read(predict))
+
+
+def _draw_probabilities(
+    ax: Axes, grid: Grid, proba: NDArray[np.float64], colors: list[str]
+) -> None:
     """Draw probabilities (n_points, n_labels), of the second label if there are two, or colors."""
     # Either way, a color is paler the closer the largest probability is to chance.
     full = 1.0 + _STRONGEST * (np.array([to_rgb(color) for color in colors]) - 1.0)
     if len(colors) == 2:
         scale = LinearSegmentedColormap.from_list("labels", [full[0], (1.0, 1.0, 1.0), full[1]])
-        grid.draw(ax, proba[:, 1].reshape(grid.shape), cmap=scale, vmin=0.0, vmax=1.0)
+        grid.draw(ax, proba[:, 1], cmap=scale, vmin=0.0, vmax=1.0)
         return
     chance = 1.0 / len(colors) if len(colors) > 1 else 0.0
     certainty = (proba.max(axis=1) - chance) / (1.0 - chance)
     picture = 1.0 + certainty[:, None] * (full[proba.argmax(axis=1)] - 1.0)
-    grid.draw(ax, picture.reshape(*grid.shape, 3).clip(0.0, 1.0))
+    grid.draw(ax, picture.clip(0.0, 1.0))

@@ -3,8 +3,6 @@
 The classes find Ray by `connect`. Nothing else in river_amf imports this package.
 """
 
-from __future__ import annotations
-
 try:
     from ray import remote as _remote  # noqa: F401  a folder of this name is not Ray
 except ImportError as error:
@@ -14,14 +12,11 @@ except ImportError as error:
 
 from river_amf.ray.cluster import connect
 from river_amf.ray.distributed import DistributedForest
-from river_amf.ray.keyed_classifier import DistributedKeyedClassifier
-from river_amf.ray.keyed_regressor import DistributedKeyedRegressor
-from river_amf.ray.partitioned import PartitionedForest
+from river_amf.ray.keyed_models import DistributedKeyedClassifier, DistributedKeyedRegressor
 
 __all__ = [
     "DistributedForest",
     "DistributedKeyedClassifier",
     "DistributedKeyedRegressor",
-    "PartitionedForest",
     "connect",
 ]

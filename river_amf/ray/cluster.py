@@ -84,8 +84,6 @@ def _on_loopback() -> Iterator[None]:
         yield
     finally:
         ray_constants.ENABLE_RAY_CLUSTER = for_clusters
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+        for name in _ENVIRONMENT:
+            del os.environ[name]
+        os.environ.update({name: value for name, value in before.items() if value is not None})

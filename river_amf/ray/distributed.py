@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -10,14 +11,13 @@ import numpy as np
 
 from river_amf import persistence
 from river_amf.classifier import AMFClassifier
-from river_amf.cutting import check_can_be_cut
-from river_amf.engine import Engine
+from river_amf.engine.forest_engine import Engine
 from river_amf.forest import Forest, forest_of
-from river_amf.layout import CLASSIFICATION
 from river_amf.parameters import Check, integer
-from river_amf.ray.engine import DistributedEngine, Options
+from river_amf.ray.remote_engine import DistributedEngine, Options
 from river_amf.ray.team import CHECKS
 from river_amf.regressor import AMFRegressor
+from river_amf.state.layout import CLASSIFICATION
 
 _FILE = "forest.amf"
 
@@ -35,15 +35,14 @@ class DistributedForest(Forest):
     all other methods wait. Single samples work, but each takes about as long as a small block:
     one or two milliseconds.
 
-    A worker that dies is started anew as it was, from its last checkpoint and the blocks since;
-    the call that needs it takes longer, and nothing else changes. For the death of this process
-    there are `save` and `load`.
+    A worker that dies is started anew as it was, from its last checkpoint and the blocks since, and
+    nothing else changes. For the death of this process there are `save` and `load`.
 
     Parameters
     ----------
     model
-        A forest of this package, new or learnt, which is not changed. `max_bytes` has to be None.
-        Each worker uses as many threads as its `n_jobs` says.
+        A forest of this package, new or learnt, which is not changed. Each worker uses as many
+        threads as its `n_jobs` says.
     n_workers
         Number of workers, at most one for each tree. With `None`, as many as Ray has CPUs.
     block_size
@@ -52,7 +51,7 @@ class DistributedForest(Forest):
         Number of blocks that may be on their way to the workers when the next one is accepted.
     checkpoint_every
         Number of rows between two checkpoints of a worker. The rows since the last one are kept in
-        Ray's object store.
+        Ray's object store. A checkpoint that cannot be made is warned of (RuntimeWarning).
     checkpoint_folder
         Where checkpoints of workers are written, a folder that all machines share. With `None`,
         they are kept in the object store of this machine. They serve this object only, and `close`
@@ -64,11 +63,12 @@ class DistributedForest(Forest):
     TypeError
         If `model` is no forest of this package.
     ValueError
-        If it has `max_bytes`, or another parameter is not valid.
+        If a parameter is not valid.
 
     Examples
     --------
     >>> import pickle
+    >>> import tempfile
     >>> import pandas as pd
     >>> from river import datasets
     >>> from river_amf import AMFClassifier
@@ -77,15 +77,25 @@ class DistributedForest(Forest):
     >>> X, y = zip(*datasets.Bananas())
     >>> X, y = pd.DataFrame(X), pd.Series(y)
     >>> model = AMFClassifier(n_estimators=20, seed=1)
-    >>> with DistributedForest(model, n_workers=2) as forest:
-    ...     forest.learn_many(X[:4000], y[:4000])
-    ...     accuracy = (forest.predict_many(X[4000:]) == y[4000:]).mean()
-    ...     gathered = forest.gather()
-    >>> bool(accuracy > 0.88)
+    >>> forest = DistributedForest(model, n_workers=2)
+    >>> forest.learn_many(X[:4000], y[:4000])
+    >>> bool((forest.predict_many(X[4000:]) == y[4000:]).mean() > 0.88)
     True
+
+    It is the forest of one process:
+
     >>> model.learn_many(X[:4000], y[:4000])
-    >>> pickle.dumps(gathered) == pickle.dumps(model)
+    >>> pickle.dumps(forest.gather()) == pickle.dumps(model)
     True
+
+    It goes on from a folder, with any number of workers. A `with` statement closes it at the end.
+
+    >>> folder = tempfile.mkdtemp()
+    >>> forest.save(folder)
+    >>> forest.close()
+    >>> with DistributedForest.load(folder, n_workers=3) as forest:
+    ...     forest.n_workers, forest.n_estimators
+    (3, 20)
     """
 
     model: Any
@@ -93,7 +103,7 @@ class DistributedForest(Forest):
     block_size: int
     max_waiting: int
     checkpoint_every: int
-    checkpoint_folder: str | Path | None
+    checkpoint_folder: str | os.PathLike[str] | None
     _engine: Any  # a DistributedEngine, in the place of an Engine
 
     _own_checks: ClassVar[dict[str, Check]] = {**CHECKS, "block_size": integer(1)}
@@ -115,31 +125,21 @@ class DistributedForest(Forest):
         block_size: int = 1000,
         max_waiting: int = 2,
         checkpoint_every: int = 100_000,
-        checkpoint_folder: str | Path | None = None,
+        checkpoint_folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        options: dict[str, Any] = {
-            "n_workers": n_workers,
-            "block_size": block_size,
-            "max_waiting": max_waiting,
-            "checkpoint_every": checkpoint_every,
-        }
-        for name, value in options.items():
+        options = Options(n_workers, block_size, max_waiting, checkpoint_every, checkpoint_folder)
+        for name, value in options._asdict().items():
             self._own_checks[name](name, value)
             setattr(self, name, value)
-        self.checkpoint_folder = checkpoint_folder
         forest = forest_of(model)
-        check_can_be_cut(forest)
         self.model = forest.clone()  # type: ignore[attr-defined]
         for name in self._checks:
             setattr(self, name, getattr(forest, name))
         sent = self.model.clone()
         if sent.seed is None:  # all have to draw the same trees
             sent.seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-        if sent.n_jobs == -1:
-            sent.n_jobs = 1
-        folder = None if checkpoint_folder is None else Path(checkpoint_folder)
         whole: Engine = copy.deepcopy(forest._engine)
-        self._engine = DistributedEngine(whole, sent, Options(**options, checkpoint_folder=folder))
+        self._engine = DistributedEngine(whole, sent, options)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self._own_checks and self._has_learnt:
@@ -172,16 +172,6 @@ class DistributedForest(Forest):
         AMFClassifier, AdaptiveAMFClassifier, AMFRegressor or AdaptiveAMFRegressor
             A model of the same class as `model`, which has learned all that this forest has, with
             equal pickles. It is independent: learning with the one does not change the other.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> from river_amf.ray import DistributedForest
-        >>> with DistributedForest(AMFClassifier(seed=1), n_workers=2) as forest:
-        ...     forest.learn_one({"length": 2.5}, "short")
-        ...     model = forest.gather()
-        >>> model.predict_one({"length": 2.0})
-        'short'
         """
         model = self.model.clone()
         model._engine = self._engine.taken()
@@ -202,19 +192,6 @@ class DistributedForest(Forest):
         ------
         OSError, TypeError, ValueError
             As `river_amf.save` does.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from river_amf import AMFClassifier
-        >>> from river_amf.ray import DistributedForest
-        >>> folder = tempfile.mkdtemp()
-        >>> with DistributedForest(AMFClassifier(seed=1), n_workers=2) as forest:
-        ...     forest.learn_one({"length": 2.5}, "short")
-        ...     forest.save(folder)
-        >>> with DistributedForest.load(folder, n_workers=1) as forest:
-        ...     forest.predict_one({"length": 2.0})
-        'short'
         """
         folder = Path(path)
         folder.mkdir(parents=True, exist_ok=True)
@@ -239,10 +216,6 @@ class DistributedForest(Forest):
             If there is no checkpoint.
         river_amf.FileError
             If it is damaged.
-
-        Examples
-        --------
-        See `save`.
         """
         return cls(persistence.load(Path(path) / _FILE), n_workers, **options)
 
@@ -250,23 +223,10 @@ class DistributedForest(Forest):
         """End the workers; afterwards only another call of `close` does anything.
 
         Workers also end with the process, and with the last reference to the forest.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> from river_amf.ray import DistributedForest
-        >>> forest = DistributedForest(AMFClassifier(seed=1), n_workers=2)
-        >>> forest.close()
-        >>> forest.learn_one({"length": 2.5}, "short")
-        Traceback (most recent call last):
-        RuntimeError: this DistributedForest has been closed
         """
         self._engine.close()
 
     def __reduce__(self) -> Any:
-        raise TypeError("a DistributedForest cannot be copied or pickled; what it gathers can")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         raise TypeError("a DistributedForest cannot be copied or pickled; what it gathers can")
 
     def __enter__(self) -> Self:

@@ -3,10 +3,8 @@
 Each estimator holds the corresponding river model in `model_` and feeds it blocks of rows.
 """
 
-from __future__ import annotations
-
 try:
-    from sklearn.utils.validation import validate_data  # noqa: F401  of 1.6 and later
+    from sklearn.utils.validation import validate_data as _validate_data  # noqa: F401  of 1.6 and later
 except ImportError as error:
     raise ImportError(
         'river_amf.sklearn needs scikit-learn 1.6 or later: pip install "scikit-learn>=1.6"',

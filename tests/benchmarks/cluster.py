@@ -1,15 +1,12 @@
 """What it takes to spread a forest over workers of Ray. Prints Markdown.
 
     python tests/benchmarks/cluster.py                   # all parts
-    python tests/benchmarks/cluster.py figures           # or some: sweeps, kills
+    python tests/benchmarks/cluster.py figures           # or one: kills
     python tests/benchmarks/cluster.py --streams elec2 --rows 10000
 
 - `figures`: `DistributedForest` with one and two workers beside one process with one and two
   threads, 100 trees, in blocks of 1,000 rows: learning, and predicting and learning. A run learns
   all rows in turn with the others, each in new processes, and a ratio is the median over the runs.
-  "Ray" is the share of the time with two workers, one block at a time, in which neither the hub nor
-  the slower worker is busy.
-- `sweeps`: the same of `AMFClassifier`, by the number of trees and the size of blocks.
 - `kills`: ten times, at random moments, a worker is killed, and the gathered model is compared with
   that of one process.
 """
@@ -26,23 +23,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import command
 import numpy as np
 import pandas as pd
-from defaults import DATA
-from streams import available, load
+from streams import DATA, available, frame_of
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier
-from river_amf.hub import Hub
 
-STREAMS_OF = {"figures": ("letter", "elec2"), "sweeps": ("elec2",), "kills": ()}
+STREAMS_OF = {"figures": ("letter", "elec2"), "kills": ()}
 FORESTS = {"AMFClassifier": AMFClassifier, "AdaptiveAMFClassifier": AdaptiveAMFClassifier}
 N_TREES, BLOCK = 100, 1_000
-SWEEPS = ((10, 1_000), (30, 1_000), (300, 1_000), (100, 100), (100, 10_000))
 WARM_UP = 3_000  # rows
 KILLS, KILL_ROWS = 10, 100_000
 
@@ -80,12 +72,6 @@ def predict_then_learn(model: Any, X: pd.DataFrame, y: pd.Series) -> None:
 
 
 WAYS: dict[str, Run] = {"learn": learn, "predict, learn": predict_then_learn}
-
-
-def frame_of(name: str, data: Path, n_rows: int) -> Frame:
-    """Load a stream as a dataframe and its labels."""
-    samples = load(name, data, n_rows)
-    return pd.DataFrame([x for x, _ in samples]), pd.Series([y for _, y in samples])
 
 
 def blocks(frame: Frame, size: int) -> Iterator[Frame]:
@@ -147,79 +133,22 @@ def in_turn(
     return {"seconds": statistics.median(one), **ratios}
 
 
-class Clock:
-    """Adds up the time in some functions."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def timed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function that does the same."""
-
-        def run(*arguments: Any, **options: Any) -> Any:
-            start = time.perf_counter()
-            try:
-                return function(*arguments, **options)
-            finally:
-                self.seconds += time.perf_counter() - start
-
-        return run
-
-
-def share_of_ray(forest: str, n_trees: int, frame: Frame, size: int) -> float:
-    """Return the share of the time in which neither the hub nor the slower worker is busy."""
-    from river_amf.ray import engine
-
-    class Timed(engine.ShardWorker):
-        """Knows how long it has been busy."""
-
-        def __init__(self, state: Any) -> None:
-            super().__init__(state)
-            self.clock = Clock()
-            self.learn = self.clock.timed(self.learn)  # type: ignore[method-assign]
-
-        def busy(self) -> float:
-            return self.clock.seconds
-
-    clock = Clock()
-    model = FORESTS[forest](n_estimators=n_trees, seed=1)
-    with (
-        connected(),
-        mock.patch.object(engine, "ShardWorker", Timed),
-        mock.patch.object(Hub, "hear", clock.timed(Hub.hear)),
-        mock.patch.object(Hub, "vote", clock.timed(Hub.vote)),
-        over_ray().DistributedForest(model, 2, block_size=size) as spread,
-    ):
-        team = spread._engine._team
-        for k, (X, y) in enumerate(blocks(frame, size)):
-            if k == n_untimed(size):
-                before = np.array(team.do(team.ask_all, "busy"))
-                clock.seconds, start = 0.0, time.perf_counter()
-            spread.predict_proba_then_learn_many(X, y)
-        whole = time.perf_counter() - start
-        busy = np.array(team.do(team.ask_all, "busy")) - before
-    return 1 - (clock.seconds + float(busy.max())) / whole
-
-
 def row(forest: str, n_trees: int, name: str, frame: Frame, size: int, repeats: int) -> None:
     """Print the rows of a table for a forest on a stream."""
     for what, way in WAYS.items():
         got = in_turn(forest, n_trees, way, frame, size, repeats)
-        share = ""
-        if way is predict_then_learn:
-            share = f"{share_of_ray(forest, n_trees, frame, size):.0%}"
         n_rows = len(frame[0]) - n_untimed(size) * size
         print(
             f"| {forest} | {name} | {n_trees} | {size} | {what} | "
             f"{1e6 * got['seconds'] / n_rows:.0f} | {got['two threads']:.2f} | "
-            f"{got['one worker']:.2f} | {got['two']:.2f} | {share} |",
+            f"{got['one worker']:.2f} | {got['two']:.2f} |",
             flush=True,
         )
 
 
 HEAD = (
     "| forest | stream | trees | block | | us per row, one process | two threads | one worker "
-    "| two workers | Ray |\n|---|---|---|---|---|---|---|---|---|---|"
+    "| two workers |\n|---|---|---|---|---|---|---|---|---|"
 )
 
 
@@ -318,10 +247,8 @@ def main(argv: list[str] | None = None) -> int:
         print(HEAD)
         for name in (each for each in STREAMS_OF[part] if each in there):
             frame = frame_of(name, arguments.data, arguments.rows)
-            sizes = {"figures": ((N_TREES, BLOCK),), "sweeps": SWEEPS}[part]
-            for forest in FORESTS if part == "figures" else ("AMFClassifier",):
-                for n_trees, size in sizes:
-                    row(forest, n_trees, name, frame, size, arguments.repeats)
+            for forest in FORESTS:
+                row(forest, N_TREES, name, frame, BLOCK, arguments.repeats)
         print(flush=True)
     return command.verdict(missed)
 

@@ -1,134 +1,67 @@
-"""What the scripts of this folder share as commands: options, and endings in one line.
-
-Each script imports this module first. It is quick to load, and from then on Ctrl-C and a missing
-package end the script with one line, even while the slow imports are still under way.
-"""
+"""What the scripts of this folder share as commands: options, and the exit status."""
 
 import argparse
-import concurrent.futures
-import contextlib
-import importlib.util
-import multiprocessing
-import os
-import signal
-import subprocess
 import sys
-import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import NoReturn
 
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "data"
 
-INTERRUPTED = 128 + signal.SIGINT
-BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not know
-
-PICTURES = (".png", ".pdf", ".svg")
+INTERRUPTED = 130
 
 
 class Failed(Exception):
     """Something that whoever runs the script can understand; the message is one line."""
 
 
-EXPECTED = (
-    Failed,
-    OSError,
-    ImportError,
-    ValueError,  # of which river_amf's errors are
-    EOFError,
-    MemoryError,
-    zlib.error,
-    subprocess.SubprocessError,
-    concurrent.futures.BrokenExecutor,
-)
-
-
-# How a script ends
-
-
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """Print one line to stderr."""
     print(" ".join(text.split()), file=sys.stderr, flush=True)
 
 
-def describe(error: BaseException) -> str:
-    """Return one line about an error."""
-    text = str(error)
-    return text if text and isinstance(error, Failed) else f"{type(error).__name__}: {text}"
-
-
-def end(error: BaseException) -> int | None:
-    """Say why the script ends and return its status; None for a bug, which needs its traceback."""
-    script = Path(sys.argv[0]).name
-    if isinstance(error, KeyboardInterrupt):
-        say(f"{script}: interrupted")
-        return INTERRUPTED
-    if isinstance(error, BrokenPipeError):
-        # Python flushes stdout once more as it ends, and would complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
-    if isinstance(error, EXPECTED):
-        say(f"{script}: error: {describe(error)}")
-        return 1
-    return None
-
-
 def run(main: Callable[[], int]) -> NoReturn:
     """Run a script and exit with its status."""
+    script = Path(sys.argv[0]).name
     try:
         status = main()
-        sys.stdout.flush()  # a broken pipe shows here
-    except Exception as error:
-        failed = end(error)
-        if failed is None:
-            raise
-        status = failed
-    except KeyboardInterrupt as error:
-        status = end(error) or INTERRUPTED
+    except Failed as error:
+        print_line(f"{script}: error: {error}")
+        status = 1
+    except KeyboardInterrupt:
+        print_line(f"{script}: interrupted")
+        status = INTERRUPTED
     sys.exit(status)
 
 
-def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Report what goes wrong during the imports, before `run` is called."""
-    if end(error) is None:
-        sys.__excepthook__(kind, error, trace)
+def print_row(cells: Iterable[object]) -> None:
+    """Print a row of a table in Markdown."""
+    shown = (f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells)
+    print(f"| {' | '.join(shown)} |", flush=True)
 
 
-sys.excepthook = hook
-
-
-def need_matplotlib() -> None:
-    """Raise `Failed` where matplotlib is missing, before anything slow is done; else set it up."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise Failed('matplotlib, which draws the picture, is missing: pip install -e ".[plot]"')
-    import matplotlib
-
-    matplotlib.use("Agg")  # no display
+def print_header(*names: str) -> None:
+    """Print the head of a table."""
+    print_row(names)
+    print(f"|{'---|' * len(names)}", flush=True)
 
 
 def verdict(missed: Collection[str]) -> int:
     """Name the goals that were missed, and return the exit status."""
     if missed:
-        say(f"missed: {', '.join(missed)}")
+        print_line(f"missed: {', '.join(missed)}")
     return 1 if missed else 0
 
 
 # Options
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with status 2."""
-        self.exit(2, f"{self.prog}: error: {' '.join(message.split())}\n")
-
-
-def make_parser(doc: str) -> Parser:
+def make_parser(doc: str) -> argparse.ArgumentParser:
     """Return a parser that shows a script's docstring as its help, with the option `--data`."""
-    parser = Parser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "--data",
         type=Path,
@@ -140,7 +73,7 @@ def make_parser(doc: str) -> Parser:
     return parser
 
 
-def add_streams(parser: Parser, known: Collection[str]) -> None:
+def add_streams(parser: argparse.ArgumentParser, known: Collection[str]) -> None:
     """Add the option `--streams`."""
     parser.add_argument(
         "--streams",
@@ -151,7 +84,14 @@ def add_streams(parser: Parser, known: Collection[str]) -> None:
     )
 
 
-def add_parts(parser: Parser, known: Collection[str]) -> None:
+def add_seeds(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--seeds`."""
+    parser.add_argument(
+        "--seeds", type=wholes, default=[1, 2, 3], metavar="1,2", help="default: 1,2,3"
+    )
+
+
+def add_parts(parser: argparse.ArgumentParser, known: Collection[str]) -> None:
     """Add the names of parts."""
     parser.add_argument(
         "parts",
@@ -163,7 +103,9 @@ def add_parts(parser: Parser, known: Collection[str]) -> None:
 
 
 def match_parts(
-    parser: Parser, arguments: argparse.Namespace, streams_of: dict[str, Collection[str]]
+    parser: argparse.ArgumentParser,
+    arguments: argparse.Namespace,
+    streams_of: dict[str, Collection[str]],
 ) -> None:
     """Keep the streams that the parts asked for run on; a part without any needs none."""
     arguments.parts = list(dict.fromkeys(arguments.parts or streams_of))
@@ -211,69 +153,3 @@ def whole(text: str) -> int:
 def wholes(text: str) -> list[int]:
     """Read whole numbers of at least 1, separated by commas."""
     return [whole(number.strip()) for number in text.split(",")]
-
-
-def seconds(text: str) -> float:
-    """Read a positive number."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not number > 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return number
-
-
-def folder(text: str) -> Path:
-    """Read the path of a folder that exists."""
-    path = Path(text)
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"no folder {text!r}")
-    return path
-
-
-def new_file(text: str) -> Path:
-    """Read the path of a file to be written; its folder must exist."""
-    path = Path(text)
-    folder(str(path.parent))
-    if path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is a folder")
-    return path
-
-
-def picture(text: str) -> Path:
-    """Read the path of a picture to be drawn."""
-    path = new_file(text)
-    if path.suffix.lower() not in PICTURES:
-        raise argparse.ArgumentTypeError(f"{text!r} ends in none of {', '.join(PICTURES)}")
-    return path
-
-
-# Processes
-
-
-@contextlib.contextmanager
-def processes(number: int) -> Iterator[concurrent.futures.Executor]:
-    """Yield a pool of processes, which end with the script at once and in silence."""
-    pool = concurrent.futures.ProcessPoolExecutor(
-        number, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-    )
-    try:
-        yield pool
-    except BaseException:
-        end_processes()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def end_processes() -> None:
-    """End all processes that this one has started."""
-    for child in multiprocessing.active_children():
-        child.terminate()
-
-
-def ignore_interrupts() -> None:
-    """Keep Ctrl-C from this thread and the processes it starts; the main thread ends them."""
-    if hasattr(signal, "pthread_sigmask"):  # not on Windows
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

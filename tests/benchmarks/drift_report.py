@@ -1,13 +1,14 @@
-"""What `drift.py` has measured: tables in Markdown, the goals, and the picture."""
+"""What `drift.py` has measured: tables in Markdown, and the picture."""
 
 import collections
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import command
-from runs import AFTERMATH, CURVES, DATA, MODELS, PIECE, SMALL, TABLE, TRACKS, WINDOW, read
+from command import print_header, print_row
+from runs import AFTERMATH, CURVES, MODELS, PIECE, SMALL, TABLE, TRACKS, WINDOW, read
+from streams import DATA
 
 # Accuracy of CapyMOA 0.15 (MOA) with default settings and 10 members, measured over the same rows,
 # missing values as 0 and categories one-hot
@@ -64,17 +65,6 @@ class Results:
 
 
 # Tables
-
-
-def print_row(cells: Iterable[str]) -> None:
-    """Print a row of a table."""
-    print(f"| {' | '.join(cells)} |")
-
-
-def print_header(*names: str) -> None:
-    """Print the head of a table."""
-    print_row(names)
-    print(f"|{'---|' * len(names)}")
 
 
 def with_best(
@@ -204,114 +194,14 @@ def print_notes(results: Results) -> None:
         print(f"- {version}")
 
 
-# Goals
-
-
-class Check(NamedTuple):
-    """A goal: whether it is reached, None if runs are missing to tell, and the figures."""
-
-    goal: str
-    holds: bool | None
-    figures: str
-
-
-def at_least(goal: str, value: float | None, bound: float | None) -> Check:
-    """Compare, where there is something to compare."""
-    if value is None or bound is None:
-        return Check(goal, None, "runs are missing")
-    return Check(goal, value >= bound, f"{value:.4f}, goal {bound:.4f}")
-
-
-def mean_of_data(results: Results, model: str) -> float | None:
-    """Return the mean over the data streams, None unless all of them have been run."""
-    values = [results.mean(stream, model) for stream in DATA]
-    return None if None in values else statistics.fmean(values)
-
-
-def best_of(values: Iterable[float | None]) -> float | None:
-    """Return the greatest value there is."""
-    return max((value for value in values if value is not None), default=None)
-
-
-def wins(results: Results, name: str, rival: Callable[[str], float | None]) -> Check:
-    """Count the data streams on which the adaptive forest is at or above another's accuracy."""
-    goal = f"at or above the better of {name} ARF and SRP on at least 8 of {len(DATA)} streams"
-    pairs = [(results.mean(stream, "AdaptiveAMF"), rival(stream)) for stream in DATA]
-    told = [ours >= theirs for ours, theirs in pairs if None not in (ours, theirs)]
-    won, open_ = sum(told), len(DATA) - len(told)
-    holds = True if won >= 8 else False if won + open_ < 8 else None
-    return Check(goal, holds, f"on {won}" + (f", {open_} yet to be run" if open_ else ""))
-
-
-def check_goals(results: Results) -> Iterator[Check]:
-    """Check all that was set as a goal for the adaptive forest."""
-
-    def ours(stream: str) -> float | None:
-        return results.mean(stream, "AdaptiveAMF")
-
-    def rivers(stream: str) -> float | None:
-        runs = [results.rows[stream, model] for model in ("ARF", "SRP")]
-        return best_of(results.mean(stream, m) for m in ("ARF", "SRP")) if all(runs) else None
-
-    yield at_least("mean accuracy", mean_of_data(results, "AdaptiveAMF"), 0.902)
-    yield wins(results, "CapyMOA's", lambda stream: max(CAPYMOA[stream][:2]))
-    yield wins(results, "river's", rivers)
-    for stream, bound in {"elec2": 0.915, "rialto": 0.87, "letter": 0.875, "car": 0.91}.items():
-        yield at_least(f"accuracy on {stream}", ours(stream), bound)
-    for stream, others in CAPYMOA.items():
-        goal = f"no more than 0.02 behind the best of CapyMOA on {stream}"
-        yield at_least(goal, ours(stream), max(others) - 0.02)
-    for stream in SMALL:
-        plain = results.mean(stream, "AMF")
-        goal = f"no more than 0.006 behind the plain forest on {stream}"
-        yield at_least(goal, ours(stream), None if plain is None else plain - 0.006)
-    yield from check_aftermaths(results)
-    yield check_memory(results)
-
-
-def check_aftermaths(results: Results) -> Iterator[Check]:
-    """Check that after each abrupt drift the adaptive forest is at or above river's ARF."""
-    for stream in ("sea_abrupt", "agrawal_abrupt", "stagger_abrupt"):
-        ours, theirs = (results.at_drifts(stream, m, "after_drift") for m in ("AdaptiveAMF", "ARF"))
-        goal = f"accuracy over {AFTERMATH} samples after drift {{}} of {stream}: river's ARF's"
-        if not (ours and theirs):
-            yield Check(goal.format("1, 2, ..."), None, "runs are missing")
-        for number, (value, bound) in enumerate(zip(ours, theirs, strict=False), start=1):
-            yield at_least(goal.format(number), value, bound)
-
-
-def check_memory(results: Results) -> Check:
-    """Check that memory stays under 64 MB where there are up to 60 features."""
-    goal = "under 64 MB on each stream of up to 60 features"
-    rows = [row for (_, m), rows in results.rows.items() if m == "AdaptiveAMF" for row in rows]
-    ended = [row for row in rows if row["status"] == "ok" and int(row["n_features"]) <= 60]
-    if not ended:
-        return Check(goal, None, "runs are missing")
-    worst = max(ended, key=lambda row: float(row["memory_mb"]))
-    memory = float(worst["memory_mb"])
-    return Check(goal, memory < 64, f"{memory:.1f} MB on {worst['stream']}")
-
-
-def print_all() -> int:
-    """Print tables and goals; returns the exit status."""
+def print_all() -> None:
+    """Print all tables."""
     results = Results()
     for measure in MEASURES:
         print_measure(results, measure)
     print_drifts(results)
     print_capymoa(results)
     print_notes(results)
-    print("\n### Goals of AdaptiveAMF\n")
-    print_header("goal", "measured", "")
-    checks = list(check_goals(results))
-    for check in checks:
-        verdict = {True: "reached", False: "**MISSED**", None: "**cannot tell**"}[check.holds]
-        print_row((check.goal, check.figures, verdict))
-    print()
-    untold = sum(check.holds is None for check in checks)
-    if untold:
-        command.say(f"runs are missing to tell {untold} of {len(checks)} goals")
-    missed = [check.goal for check in checks if check.holds is False]
-    return command.verdict(missed) or int(untold > 0)
 
 
 # The picture

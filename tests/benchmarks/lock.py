@@ -1,12 +1,15 @@
-"""What the lock of a model costs a call for one sample when nobody waits. Prints Markdown.
+"""What the lock of a model costs a call for one sample, alone and among threads. Prints Markdown.
 
     python tests/benchmarks/lock.py
 
 Nanoseconds of CPU time: calls of a forest with a single leaf, with the lock, and of its engine,
-which has none, take turns in one process. It needs no stream of the folder of `--data`.
+which has none, take turns in one process. Then calls a second of one thread that learns and 1, 2
+and 4 that predict, as against a `threading.Lock` of the caller's around each call of the engine,
+and the longest call. It needs no stream of the folder of `--data`.
 """
 
 import statistics
+import threading
 import time
 
 import command
@@ -15,6 +18,7 @@ from river_amf import AMFClassifier
 
 REPEATS = 201
 N_CALLS = 2000
+SECONDS = 2.0  # of a measurement among threads
 
 
 def nanoseconds(call, *arguments):
@@ -34,11 +38,53 @@ class Bare:
 
     def learn_one(self, x, y, w=1.0):
         """Learn a sample."""
-        return self._engine.learn(x, y, w, self.model)
+        return self._engine._learn(x, y, w, self.model)
 
     def predict_proba_one(self, x, **kwargs):
         """Predict a sample."""
-        return self._engine.predict(x)
+        return self._engine.answer(x)
+
+
+class Outside(Bare):
+    """The calls of a forest with a lock of the caller's around each."""
+
+    def __init__(self, model):
+        super().__init__(model)
+        self._lock = threading.Lock()
+
+    def learn_one(self, x, y, w=1.0):
+        """Learn a sample."""
+        with self._lock:
+            return super().learn_one(x, y, w)
+
+    def predict_proba_one(self, x, **kwargs):
+        """Predict a sample."""
+        with self._lock:
+            return super().predict_proba_one(x)
+
+
+def among_threads(model, n_predicting, x, y):
+    """Return the calls a second of all threads, and the longest call in seconds."""
+    over, counts, longest = threading.Event(), [0] * (n_predicting + 1), [0.0] * (n_predicting + 1)
+
+    def repeat(k):
+        while not over.is_set():
+            start = time.perf_counter()
+            if k:
+                model.predict_proba_one(x)
+            else:
+                model.learn_one(x, y)
+            longest[k] = max(longest[k], time.perf_counter() - start)
+            counts[k] += 1
+
+    threads = [threading.Thread(target=repeat, args=(k,)) for k in range(n_predicting + 1)]
+    for thread in threads:
+        thread.start()
+    time.sleep(SECONDS)
+    over.set()
+    for thread in threads:
+        thread.join()
+    return sum(counts) / SECONDS, max(longest)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -59,6 +105,12 @@ def main(argv: list[str] | None = None) -> int:
         locked, free = (statistics.median(column) for column in zip(*times, strict=True))
         extra = statistics.median(a - b for a, b in times)
         print(f"| {name} | {locked:.0f} ns | {free:.0f} ns | {extra:.0f} ns |")
+    print("\n| threads that predict | calls/s | lock outside, calls/s | ratio | longest call |")
+    print("|---|---|---|---|---|")
+    for n in (1, 2, 4):
+        own, wait = among_threads(model, n, x, y)
+        outside, _ = among_threads(Outside(model), n, x, y)
+        print(f"| {n} | {own:.0f} | {outside:.0f} | {own / outside:.2f} | {1000 * wait:.0f} ms |")
     return 0
 
 

@@ -62,13 +62,12 @@ def main(argv: list[str] | None = None) -> int:
     command.add_parts(parser, PICTURES)
     parser.add_argument(
         "--to",
-        type=command.folder,
+        type=Path,
         default=command.HERE,
         metavar="FOLDER",
         help="write the pictures there (default: beside the scripts)",
     )
     arguments = parser.parse_args(argv)
-    command.need_matplotlib()
     for name in arguments.parts or PICTURES:
         PICTURES[name](arguments.to / f"{name}.png")
     return 0

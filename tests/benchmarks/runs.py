@@ -1,6 +1,5 @@
 """Runs of `drift.py`: the streams, the models, what is measured, and the table that keeps it."""
 
-import concurrent.futures
 import csv
 import functools
 import gc
@@ -8,24 +7,22 @@ import importlib.metadata
 import itertools
 import multiprocessing
 import platform
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import command
 import numpy as np
 from numpy.typing import NDArray
-from peers import alone, river_forest
-from river import ensemble, preprocessing, tree
+from river import ensemble, forest, preprocessing, tree
 from river.base import Classifier
+from river.compose import Pipeline
 from river.metrics import Accuracy, CrossEntropy
-from streams import load
+from streams import DATA, load
 
 import river_amf
-from river_amf import evaluation
-from river_amf.evaluation.predictors import most_probable
+from river_amf import baselines, evaluation
+from river_amf.evaluation.prequential import most_probable
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.streams import Sample
 
@@ -39,21 +36,6 @@ AFTERMATH = 2_000
 
 # Streams
 
-ROWS = 50_000
-DATA = {
-    "elec2": ROWS,
-    "weather": ROWS,
-    "adult": ROWS,
-    "bank": ROWS,
-    "car": ROWS,
-    "letter": ROWS,
-    "satimage": ROWS,
-    "keystroke": ROWS,
-    "rialto": ROWS,
-    "gmsc": ROWS,
-    "phishing_websites": ROWS,
-    "spam": 8_000,
-}
 SMALL = tuple(name for name in evaluation.TRACKS["bundled"] if name != "Shuttle")
 TRACKS = {name: evaluation.STREAMS[name] for name in evaluation.TRACKS["drift"]}
 
@@ -120,6 +102,22 @@ def as_they_are(samples: list[Sample]) -> list[Sample]:
 # cheaper with strings if they split in two (ARF on 10 000 rows of adult: 0.831; one-hot 0.823, with
 # a branch for each category 0.829). SRP, which draws columns, is better with one-hot ones (there
 # 0.834 against 0.826).
+
+
+river_forest = functools.partial(forest.AMFClassifier, n_estimators=10)  # as many trees as ours has
+
+
+def alone(name: str) -> Callable[[int], Classifier]:
+    """Return what makes a baseline for a seed, without the steps that encode features before it.
+
+    Here columns are encoded before the run, with all categories known and at no cost to the model.
+    """
+
+    def make(seed: int) -> Classifier:
+        model = baselines.classifiers(seed)[name]()
+        return [*model.steps.values()][-1] if isinstance(model, Pipeline) else model
+
+    return make
 
 
 class Entry(NamedTuple):
@@ -317,16 +315,14 @@ def versions() -> str:
     return "; ".join([f"python {platform.python_version()}", *named, river_amf.__version__])
 
 
-def run_apart(what: Run, data: Path, time_limit: float) -> tuple[dict[str, Any], list[int]]:
-    """Run in a process of its own, so that nothing can harm other runs; tell what went wrong."""
-    spawn = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as process:
-        try:
-            return process.submit(run, what, data, time_limit).result()
-        except TooLong as error:
-            status = str(error)
-        except Exception as error:
-            status = f"failed: {type(error).__name__}: {error}"[:200]
+def attempt(what: Run, data: Path, time_limit: float) -> tuple[dict[str, Any], list[int]]:
+    """Run, and tell what went wrong if anything did."""
+    try:
+        return run(what, data, time_limit)
+    except TooLong as error:
+        status = str(error)
+    except Exception as error:
+        status = f"failed: {type(error).__name__}: {error}"[:200]
     return {**what._asdict(), "status": status, "versions": versions()}, []
 
 
@@ -347,8 +343,6 @@ FIELDS = (
     "versions",
 )
 CURVE_FIELDS = (*Run._fields, "hits")  # counts of right predictions in each `PIECE` samples
-ONE_AT_A_TIME = threading.Lock()
-stopping = threading.Event()
 
 
 def key(row: dict[str, str]) -> Run:
@@ -383,38 +377,22 @@ def forget(path: Path, fields: tuple[str, ...], what: Run) -> None:
             append(path, fields, row)
 
 
-def run_and_keep(what: Run, data: Path, time_limit: float) -> None:
-    """Run, and write down what came of it in place of what was there."""
-    if stopping.is_set():
-        return
-    row, curve = run_apart(what, data, time_limit)
-    with ONE_AT_A_TIME:
-        if stopping.is_set():  # the run was broken off, which says nothing about the model
-            return
-        forget(TABLE, FIELDS, what)
-        forget(CURVES, CURVE_FIELDS, what)
-        append(TABLE, FIELDS, row)
-        if curve:
-            hits = " ".join(map(str, curve))
-            append(CURVES, CURVE_FIELDS, {**what._asdict(), "hits": hits})
-        accuracy = f"{row['accuracy']:.4f}" if "accuracy" in row else row["status"]
-        print(
-            f"{time.strftime('%H:%M:%S')} {what.stream}, {what.model}, seed {what.seed}: "
-            f"{accuracy}",
-            flush=True,
-        )
+def keep(row: dict[str, Any], curve: list[int]) -> None:
+    """Write down what came of a run in place of what was there."""
+    what = Run(row["stream"], row["model"], row["seed"])
+    forget(TABLE, FIELDS, what)
+    forget(CURVES, CURVE_FIELDS, what)
+    append(TABLE, FIELDS, row)
+    if curve:
+        append(CURVES, CURVE_FIELDS, {**what._asdict(), "hits": " ".join(map(str, curve))})
+    accuracy = f"{row['accuracy']:.4f}" if "accuracy" in row else row["status"]
+    when = time.strftime("%H:%M:%S")
+    print(f"{when} {what.stream}, {what.model}, seed {what.seed}: {accuracy}", flush=True)
 
 
 def run_all(runs: Iterable[Run], data: Path, time_limit: float, jobs: int) -> None:
-    """Run what is asked for; an error or Ctrl-C ends all runs that are under way, unrecorded."""
-    threads = concurrent.futures.ThreadPoolExecutor(jobs, initializer=command.ignore_interrupts)
-    keep = functools.partial(run_and_keep, data=data, time_limit=time_limit)
-    try:
-        list(threads.map(keep, runs))
-    except BaseException:
-        with ONE_AT_A_TIME:
-            stopping.set()
-        command.end_processes()
-        raise
-    finally:
-        threads.shutdown(cancel_futures=True)
+    """Run what is asked for, each in a process of its own, so that none can harm another."""
+    one = functools.partial(attempt, data=data, time_limit=time_limit)
+    with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=1) as pool:
+        for row, curve in pool.imap_unordered(one, runs):
+            keep(row, curve)

@@ -38,11 +38,11 @@ from typing import Any, NamedTuple
 import command
 import numpy as np
 import pandas as pd
-from figures import as_numbers
-from peers import alone, river_forest
+from command import print_header, print_row
 from river import forest, metrics
 from river.base import Classifier
-from streams import available, load
+from runs import alone, river_forest
+from streams import as_numbers, available, load
 
 from river_amf import AMFClassifier
 from river_amf.evaluation import progressive_val_score
@@ -110,18 +110,6 @@ def note_ratio(part: str, stream: str, what: str, ratio: float, goal: str = "") 
     figures.append(Figure(part, stream, what, "", "", ratio, goal))
     check(f"{what} on {stream}", ratio, goal)
     return ratio
-
-
-def print_row(cells: Iterable[Any]) -> None:
-    """Print a row of a table."""
-    shown = (f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells)
-    print(f"| {' | '.join(shown)} |", flush=True)
-
-
-def print_header(*names: str) -> None:
-    """Print the head of a table."""
-    print_row(names)
-    print(f"|{'---|' * len(names)}")
 
 
 # A stream, and the ways to run it
@@ -218,7 +206,7 @@ def add_yardstick(folder: Path) -> None:
         spec.loader.exec_module(module)
         in_cpp(module.yardstick, Case("four", pd.DataFrame(np.eye(4)), pd.Series([0, 1, 0, 1])), [])
     except Exception as error:  # it is not ours, nor is the compiler
-        command.say(f"{YARDSTICK}: left out: {type(error).__name__}: {error}")
+        command.print_line(f"{YARDSTICK}: left out: {type(error).__name__}: {error}")
     else:
         COMPARISONS[YARDSTICK] = Way(
             lambda: module.yardstick, in_cpp, streams=("elec2", "letter", "weather")
@@ -691,15 +679,13 @@ def read_arguments(argv: list[str] | None) -> argparse.Namespace:
     command.add_streams(parser, STREAMS)
     parser.add_argument(
         "--yardstick",
-        type=command.folder,
+        type=Path,
         metavar="FOLDER",
         help="compare with a C++ program: FOLDER/run.py has a function `yardstick(X, y)` that"
         " compiles and runs it, and returns a line that starts with `12.3 us `",
     )
-    parser.add_argument("--csv", type=command.new_file, metavar="FILE", help="write all figures")
-    parser.add_argument(
-        "--picture", type=command.picture, metavar="FILE.png", help="draw the part `streams`"
-    )
+    parser.add_argument("--csv", type=Path, metavar="FILE", help="write all figures")
+    parser.add_argument("--picture", type=Path, metavar="FILE.png", help="draw the part `streams`")
     parser.add_argument("--everywhere", action="store_true", help="everything on all streams")
     parser.add_argument("--quick", action="store_true", help="a smoke test; checks no goal")
     arguments = parser.parse_args(argv)
@@ -712,14 +698,12 @@ def read_arguments(argv: list[str] | None) -> argparse.Namespace:
 def main(argv: list[str] | None = None) -> int:
     """Run the parts asked for; returns the exit status."""
     arguments = read_arguments(argv)
-    if arguments.picture:
-        command.need_matplotlib()
     names = available(arguments.streams, arguments.data)
     parts = command.parts_left(arguments.parts, STREAMS_OF, names)
     if "streams" in parts and arguments.yardstick:
         add_yardstick(arguments.yardstick)
     elif "streams" in parts:
-        command.say(f"{YARDSTICK}: left out (--yardstick FOLDER names its folder)")
+        command.print_line(f"{YARDSTICK}: left out (--yardstick FOLDER names its folder)")
     size = (QUICK if arguments.quick else Size())._replace(
         everywhere=arguments.everywhere, streams=tuple(names), data=arguments.data
     )

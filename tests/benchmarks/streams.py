@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import command
+import pandas as pd
 
 from river_amf.evaluation import BUNDLED, STREAMS, EvaluationError, Stream, load_stream
 
@@ -18,6 +19,23 @@ CODES = {
     "airlines": ["DayOfWeek"],
     "bank": ["day", "campaign"],
     "car": ["doors", "persons"],
+}
+
+
+ROWS = 50_000
+DATA = {  # of those that may drift, as many rows as are run
+    "elec2": ROWS,
+    "weather": ROWS,
+    "adult": ROWS,
+    "bank": ROWS,
+    "car": ROWS,
+    "letter": ROWS,
+    "satimage": ROWS,
+    "keystroke": ROWS,
+    "rialto": ROWS,
+    "gmsc": ROWS,
+    "phishing_websites": ROWS,
+    "spam": 8_000,
 }
 
 
@@ -37,7 +55,7 @@ def available(names: Iterable[str], data: Path) -> list[str]:
         script = "tests/benchmarks/origins.py"
         options = ["--from", "FOLDER_OF_THE_CLONES", "--data", str(data)]
         make = shlex.join(["python", script, *missing, *options])
-        command.say(f"left out, not in {data}: {files} (to make: {make})")
+        command.print_line(f"left out, not in {data}: {files} (to make: {make})")
     return there
 
 
@@ -53,3 +71,15 @@ def load(name: str, data: Path, limit: int | None = None) -> Stream:
         raise command.Failed(str(error)) from error
     samples = list(stream.samples)  # so that reading is not timed
     return Stream(name, len(samples), stream.n_numeric, stream.n_categorical, samples)
+
+
+def frame_of(name: str, data: Path, limit: int | None = None) -> tuple[pd.DataFrame, pd.Series]:
+    """Load a stream as a dataframe and its labels."""
+    samples = load(name, data, limit)
+    return pd.DataFrame([x for x, _ in samples]), pd.Series([y for _, y in samples])
+
+
+def as_numbers(stream: Stream) -> Stream:
+    """Turn codes back into numbers: river's forest takes no categories."""
+    samples = [({name: float(value) for name, value in x.items()}, y) for x, y in stream]
+    return Stream(stream.name, len(samples), stream.n_numeric, stream.n_categorical, samples)

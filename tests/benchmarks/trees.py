@@ -8,6 +8,7 @@ accuracy, log-loss, microseconds of processor time to predict and learn a sample
 one thread, and memory at the end; means over the streams and the seeds.
 """
 
+import concurrent.futures
 import functools
 import statistics
 import time
@@ -17,8 +18,7 @@ from typing import NamedTuple
 import command
 import numpy as np
 import pandas as pd
-from defaults import DATA
-from streams import available, load
+from streams import DATA, available, frame_of
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 
@@ -42,12 +42,6 @@ def warm_up(forest: str) -> None:
     FORESTS[forest]().predict_proba_then_learn_many(frame, labels)
 
 
-def frame_of(name: str, data: Path) -> tuple[pd.DataFrame, pd.Series]:
-    """Load a stream as a dataframe and its labels."""
-    samples = load(name, data, 8_000 if name == "spam" else 50_000)
-    return pd.DataFrame([x for x, _ in samples]), pd.Series([y for _, y in samples])
-
-
 def measure(model: AMFClassifier, frame: pd.DataFrame, labels: pd.Series) -> Figures:
     """Run a new model along a stream."""
     start = time.process_time()
@@ -66,7 +60,7 @@ def measure(model: AMFClassifier, frame: pd.DataFrame, labels: pd.Series) -> Fig
 
 def run(forest: str, n_trees: int, data: Path, name: str, seed: int) -> Figures:
     """Run a forest along a stream."""
-    frame, labels = frame_of(name, data)
+    frame, labels = frame_of(name, data, DATA[name])
     warm_up(forest)
     return measure(FORESTS[forest](n_estimators=n_trees, seed=seed), frame, labels)
 
@@ -75,9 +69,7 @@ def main(argv: list[str] | None = None) -> int:
     """Print the table; returns the exit status."""
     parser = command.make_parser(__doc__)
     command.add_streams(parser, DATA)
-    parser.add_argument(
-        "--seeds", type=command.wholes, default=[1, 2, 3], metavar="1,2", help="default: 1,2,3"
-    )
+    command.add_seeds(parser)
     parser.add_argument(
         "--jobs", type=command.whole, default=1, metavar="N", help="processes (default: 1)"
     )
@@ -88,7 +80,7 @@ def main(argv: list[str] | None = None) -> int:
     print("| forest | trees | accuracy | log-loss | us per sample | memory, MB |")
     print("|---|---|---|---|---|---|")
     all_names, all_seeds = zip(*((n, s) for n in names for s in arguments.seeds), strict=True)
-    with command.processes(arguments.jobs) as pool:
+    with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
         for forest in FORESTS:
             for n_trees in N_TREES:
                 of_one = functools.partial(run, forest, n_trees, arguments.data)

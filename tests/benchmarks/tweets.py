@@ -44,11 +44,11 @@ def tweets(n_tweets: int = N_TWEETS, seed: int = SEED) -> list[Tweet]:
             if rng.random() >= SHARE:
                 words.append(f"word{draw(rng, plain)}")
                 continue
-            says_positive = positive == (rng.random() >= NOISE)
+            is_positive_word = positive == (rng.random() >= NOISE)
             if rng.random() < NEGATION:
                 words.append("not")
-                says_positive = not says_positive
-            words.append(f"{'good' if says_positive else 'bad'}{draw(rng, sentiment)}")
+                is_positive_word = not is_positive_word
+            words.append(f"{'good' if is_positive_word else 'bad'}{draw(rng, sentiment)}")
         made.append(Tweet(" ".join(words), positive))
     return made
 

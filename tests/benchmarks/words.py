@@ -82,7 +82,7 @@ def available(names: list[str], data: Path) -> list[str]:
     there = []
     for name in names:
         if name == "sms" and not datasets.SMSSpam().is_downloaded:
-            command.say("left out: sms (to get it: river.datasets.SMSSpam().download())")
+            command.print_line("left out: sms (to get it: river.datasets.SMSSpam().download())")
         elif name != "spam" or streams.available([name], data):
             there.append(name)
     return there
@@ -113,9 +113,7 @@ def main(argv: list[str] | None = None) -> int:
         metavar="NAME,NAME",
         help=f"run these (default: {', '.join(SUITED)}; there are also the other baselines)",
     )
-    parser.add_argument(
-        "--seeds", type=command.wholes, default=[1, 2, 3], metavar="1,2", help="default: 1,2,3"
-    )
+    command.add_seeds(parser)
     parser.add_argument(
         "--samples", type=command.whole, metavar="N", help="the first of a stream (default: all)"
     )

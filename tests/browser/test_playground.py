@@ -49,7 +49,7 @@ def switch(visit, *values):
         visit.page.locator(f"label:has({option})").click()
 
 
-def told(visit):
+def reported(visit):
     """Return the numbers in the line that tells what is seen."""
     text = visit.page.inner_text("#told")
     return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", text)]
@@ -73,11 +73,11 @@ def data_of(visit, figure):
     )
 
 
-def test_the_switches_choose_what_is_told(visit, moons):
+def test_the_switches_choose_what_is_reported(visit, moons):
     slide(visit, 7)
     for variant in moons.runs:
         switch(visit, *map(str, variant))
-        assert told(visit) == expected(moons, variant, 7)
+        assert reported(visit) == expected(moons, variant, 7)
         lines = visit.page.locator("#explained li").all_inner_texts()
         kind, n_trees, how, drift = variant
         starts = [kind.title(), "Ten" if n_trees == 10 else "One", how.title()]
@@ -90,7 +90,7 @@ def test_the_keys_move_the_slider(visit, moons):
     slider = visit.page.locator("#step")
     for key, step in (("Home", 0), ("ArrowRight", 1), ("End", 9), ("ArrowLeft", 8)):
         slider.press(key)
-        assert told(visit) == expected(moons, variant, step)
+        assert reported(visit) == expected(moons, variant, step)
         assert visit.page.inner_text("#count") == f"{moons.steps[step]} of 200"
 
 
@@ -156,7 +156,7 @@ def test_play_goes_on_to_the_end_and_begins_again(visit):
     assert (slider.input_value(), button.inner_text()) == ("9", "Pause")
     clock.run_for(PAUSE)
     assert (slider.input_value(), button.inner_text()) == ("9", "Play")
-    assert told(visit)[0] == 200
+    assert reported(visit)[0] == 200
     button.click()
     assert (slider.input_value(), button.inner_text()) == ("0", "Pause")
 
@@ -174,7 +174,7 @@ def test_pause_keeps_the_step_and_so_does_the_slider(visit):
         assert (slider.input_value(), button.inner_text()) == ("3", "Play")
 
 
-def test_a_place_tells_its_probability(visit, moons):
+def test_a_place_shows_its_probability(visit, moons):
     switch(visit, "plain", "10", "with", "none")
     slide(visit, 9)
     plot_area = visit.page.locator("#surface .nsewdrag").bounding_box()
@@ -199,11 +199,11 @@ def test_it_can_be_read_at_both_widths_in_light_and_dark(open_page, file, width)
     assert (boxes[0]["y"] == boxes[1]["y"]) == (width == 1600)  # two abreast where there is room
     assert all(box["width"] > 0.4 * width for box in boxes)
     visit.picture(f"playground-{width}-light")
-    line, light = told(visit), visit.pixels("#mass")
+    line, light = reported(visit), visit.pixels("#mass")
     visit.set_dark()
     ink = visit.page.evaluate("getComputedStyle(document.body).color")
     expect(visit.page.locator("#mass .xtitle")).to_have_css("fill", ink)  # drawn anew
-    assert told(visit) == line
+    assert reported(visit) == line
     assert visit.pixels("#mass").mean() < 0.5 < light.mean()
     assert visit.overflow() == 0
     visit.picture(f"playground-{width}-dark")

@@ -54,12 +54,12 @@ def hover(visit, figure, x=0.5, y=0.5):
     visit.page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"], steps=3)
     label = visit.page.locator(f"#{figure} .hoverlayer text").first
     label.wait_for(state="attached")
-    told, before = "", None
-    while told != before:  # at first, labels of places on the way
-        before = told
+    reported, before = "", None
+    while reported != before:  # at first, labels of places on the way
+        before = reported
         visit.page.wait_for_timeout(200)
-        told = " ".join(visit.page.locator(f"#{figure} .hoverlayer text").all_text_contents())
-    return told
+        reported = " ".join(visit.page.locator(f"#{figure} .hoverlayer text").all_text_contents())
+    return reported
 
 
 @pytest.mark.parametrize(("width", "is_dark"), [(400, True), (1600, False)])
@@ -118,21 +118,21 @@ def test_a_double_click_shows_one_model_alone(open_page, labels):
     assert pressed.count() == 4
 
 
-def test_hovering_tells_the_numbers(open_page, labels, numbers):
+def test_hovering_shows_the_numbers(open_page, labels, numbers):
     path, report = labels
     visit = open_page(path)
-    told = hover(visit, "cumulative-accuracy")
+    reported = hover(visit, "cumulative-accuracy")
     values = {name: report.curve(name, "cumulative accuracy") for name in report.models}
-    found = re.findall(r"(?<![\d.])0\.\d{4}|(?<![\d.])1\.0000", told)
+    found = re.findall(r"(?<![\d.])0\.\d{4}|(?<![\d.])1\.0000", reported)
     assert len(found) == 4
     for name, curve in values.items():
         middle = {f"{value:.4f}" for value in curve.loc[2800:3200]}
         assert middle & {*found}, name
     ranked = report.relevance["adaptive"].mean().sort_values(ascending=False)
     for name, y in zip(ranked.index, (0.15, 0.5, 0.85), strict=True):  # the highest on top
-        told = hover(visit, "relevance-adaptive", x=0.3, y=y)
+        reported = hover(visit, "relevance-adaptive", x=0.3, y=y)
         curve = report.relevance["adaptive"].loc[1500:2100, name]
-        number = re.fullmatch(rf"{name}after \d+: (0(?:\.\d+)?)", told)[1]
+        number = re.fullmatch(rf"{name}after \d+: (0(?:\.\d+)?)", reported)[1]
         assert number in {f"{value:.3f}" for value in curve}
     visit = open_page(numbers[0], width=400)
     assert re.search(r"linear : \d\.\d+|\d\.\d+", hover(visit, "MAE"))
@@ -182,7 +182,7 @@ def test_names_with_markup_are_shown_as_they_are(open_page, tmp_path):
     assert lines(visit, "accuracy") == 2
 
 
-def test_many_models_are_told_apart(open_page, tmp_path):
+def test_many_models_are_distinguishable(open_page, tmp_path):
     path = tmp_path / "page.html"
     others = {f"model {k}": dummy.PriorClassifier() for k in range(15)}
     ours = {"amf": AMFClassifier(seed=1), "adaptive": AdaptiveAMFClassifier(seed=1)}

@@ -44,10 +44,16 @@ class Visit:
         self.page.emulate_media(color_scheme="dark" if is_dark else "light")
 
     def overflow(self):
-        """Return by how many pixels the page is wider than the window: 0 if nobody has to pan."""
-        return self.page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
+        """Return by how many pixels the page is wider than the window: 0 if nobody has to pan.
+
+        Figures are drawn one by one after a change, so this waits five seconds until they fit.
+        """
+        width = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        for _ in range(100):
+            if self.page.evaluate(width) <= 0:
+                break
+            self.page.wait_for_timeout(50)
+        return self.page.evaluate(width)
 
     def picture(self, name):
         """Take a picture of the whole page, and return the path of the PNG file."""

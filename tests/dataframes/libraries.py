@@ -1,12 +1,12 @@
 """Libraries of dataframes, a stream in frames of each, and forests that learn it row by row."""
 
 import math
-import pickle
 import random
 
 import numpy as np
 import pandas as pd
 import pytest
+from forests import pickled
 
 from river_amf import AMFClassifier
 
@@ -188,7 +188,7 @@ def assert_predicts(model, X, library):
 
 def assert_twins(model, twin):
     """Check that two models are the same to the last bit."""
-    assert pickle.dumps(model) == pickle.dumps(twin)
+    assert pickled(model) == pickled(twin)
 
 
 def objects(*values):

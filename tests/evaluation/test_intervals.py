@@ -30,7 +30,7 @@ def jackknife(level=0.9):
     ],
     ids=["jackknife", "scaled jackknife", "forest", "adaptive forest", "scaled forest"],
 )
-def test_a_row_is_what_the_model_says_before_it_learns_the_sample(model):
+def test_a_row_is_what_the_model_reports_before_it_learns_the_sample(model):
     by_hand = model.clone()
     rows = []
     for x, y in SAMPLES:

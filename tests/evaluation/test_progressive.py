@@ -1,7 +1,6 @@
 """Progressive validation over dataframes: exactly river's metrics, dicts, lines and models."""
 
 import datetime as dt
-import io
 import itertools
 import pickle
 import random
@@ -14,7 +13,6 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from river import (
-    base,
     datasets,
     evaluate,
     feature_extraction,
@@ -77,7 +75,6 @@ STREAMS = {
 }
 COLUMNS, LABELS = STREAMS["int"]
 WEIGHTS = [0.0, 0.0, *random.Random(1).choices([1.0, 1.0, 2.0, 0.3, 0.0], k=len(LABELS) - 2)]
-ROWS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
 BINARY = {
     "F1": metrics.F1,
     "LogLoss": metrics.LogLoss,
@@ -186,19 +183,6 @@ def assert_like_river(dataset, stream, make_metric=metrics.Accuracy, make_model=
 
 
 @cases
-def test_metrics_are_those_of_river(stream, make_metric, block_sizes):
-    columns, labels = stream
-    model, twin, metric, expected = fresh(), fresh(), make_metric(), make_metric()
-    returned = progressive_val_score(pd.DataFrame(columns | {"target": labels}), model, metric)
-    evaluate.progressive_val_score(samples(*stream), twin, expected)
-    assert returned is metric
-    assert metric.get() == expected.get()
-    assert repr(metric) == repr(expected)
-    assert_twins(model, twin)
-    assert block_sizes == [100, 100, 100, 50]
-
-
-@cases
 def test_metrics_on_the_way_are_those_of_river(stream, make_metric, block_sizes):
     columns, labels = stream
     states = assert_like_river(
@@ -275,24 +259,6 @@ def test_the_smallest_steps_take_the_loop_over_samples(block_sizes, monkeypatch)
     assert sum(block_sizes) == len(LABELS)
 
 
-def test_weights_of_zero_teach_nothing():
-    columns, labels = {name: values[:110] for name, values in COLUMNS.items()}, LABELS[:110]
-    X = pd.DataFrame(columns)
-    for w in ([0.0] * 110, [0.0] * 103 + [1.0] * 7):
-        for make_metric in (metrics.MacroF1, metrics.CrossEntropy):
-            for step in (4, 105):
-                stream = samples(columns, labels, w)
-                options = {"step": step, "yield_predictions": True}
-                assert_like_river((X, labels, w), stream, make_metric, **options)
-
-
-def test_categories_of_pandas():
-    frame = pd.DataFrame(COLUMNS | {"target": LABELS})
-    frame["color"] = frame["color"].astype("category")
-    frame["target"] = frame["target"].astype("category")
-    assert_like_river(frame, samples(), metrics.CrossEntropy, step=70, yield_predictions=True)
-
-
 def test_numbers_of_dtype_category_are_categories_in_blocks_and_row_by_row():
     codes = [30 + i % 4 for i in range(len(LABELS))]
     frame = pd.DataFrame(COLUMNS | {"code": codes, "target": LABELS})
@@ -300,12 +266,6 @@ def test_numbers_of_dtype_category_are_categories_in_blocks_and_row_by_row():
     stream = list(samples(COLUMNS | {"code": [str(code) for code in codes]}))
     for options in ({"step": 100}, {"step": 2}, {"step": 100, "delay": 1}):
         assert_like_river(frame, stream, yield_predictions=True, **options)
-
-
-def test_names_of_columns_need_not_be_strings():
-    columns = dict(zip([5, "5", 3, 2.5, ("a", 1)], COLUMNS.values(), strict=True))
-    frame = pd.DataFrame(columns | {0: LABELS})
-    assert_like_river(frame, samples(columns), step=100)
 
 
 def test_the_labels_are_the_column_target_else_the_last():
@@ -316,20 +276,6 @@ def test_the_labels_are_the_column_target_else_the_last():
     for options in ({}, {"delay": 1}):
         assert_like_river(named, samples(X, rows["target"]), yield_predictions=True, **options)
         assert_like_river(last, samples(y, rows["b"]), yield_predictions=True, **options)
-
-
-@pytest.mark.parametrize(
-    "parameters", [{"n_classes": 9}, {"n_estimators": 1, "max_nodes": 31}, {"split_pure": True}]
-)
-def test_parameters_of_the_forest(parameters):
-    assert_like_river(
-        (pd.DataFrame(COLUMNS), LABELS),
-        samples(),
-        metrics.CrossEntropy,
-        lambda: fresh(**parameters),
-        step=110,
-        yield_predictions=True,
-    )
 
 
 def test_a_tie_goes_to_the_label_seen_first():
@@ -386,7 +332,7 @@ class Recorder(metrics.base.ClassificationMetric):
     ("make_frame", "labels"),
     [*((pd.DataFrame, labels) for labels in STREAMS), (polars, "str"), (pyarrow, "int")],
 )
-def test_metrics_are_told_the_same_objects(make_frame, labels, requires_labels):
+def test_metrics_get_the_same_objects(make_frame, labels, requires_labels):
     columns, ys = STREAMS[labels]
     metric, expected = Recorder(requires_labels), Recorder(requires_labels)
     progressive_val_score(make_frame(columns | {"target": ys}), fresh(), metric)
@@ -403,7 +349,6 @@ def test_metrics_are_told_the_same_objects(make_frame, labels, requires_labels):
     [
         *((step, [metrics.Accuracy, metrics.CrossEntropy]) for step in (None, 7, 100, 350)),
         *((step, [metrics.Accuracy]) for step in (0, 70, 351, 2.5, np.int64(9))),
-        pytest.param(1, [metrics.CrossEntropy], marks=pytest.mark.slow),
         *((step, [metrics.CrossEntropy]) for step in (300, 349, -3, 50.0)),
     ],
 )
@@ -413,36 +358,32 @@ def test_checkpoints_are_those_of_river(step, make_metrics):
         assert_like_river(frame, samples(), make_metric, step=step, yield_predictions=True)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2])
-@pytest.mark.parametrize("step", [0, 1, 2])
-def test_short_streams(n, step):
+@pytest.mark.parametrize("n", [0, 1, 2, 7])
+@pytest.mark.parametrize(
+    ("step", "delay"), [(0, None), (1, None), (2, None), (1, 0), (1, 1), (1, 5)]
+)
+def test_short_streams(n, step, delay):
     X, y = pd.DataFrame(COLUMNS).head(n), LABELS[:n]
     stream = itertools.islice(samples(), n)
-    assert_like_river((X, y), stream, metrics.CrossEntropy, step=step, yield_predictions=True)
+    options = {"step": step, "yield_predictions": True, "delay": delay}
+    assert_like_river((X, y), stream, metrics.CrossEntropy, **options)
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 @pytest.mark.parametrize("step", [1, 30, 170])
-def test_the_model_has_learnt_just_as_many_at_each_yield(step, size_of_state, block_sizes):
+def test_the_model_has_learnt_just_as_many_at_each_yield(step, is_late, size_of_state, block_sizes):
     model, twin, metric, expected = fresh(), fresh(), metrics.MacroF1(), metrics.MacroF1()
     options = {"step": step, "measure_memory": True, "yield_predictions": True}
-    ours = iter_progressive_val_score((pd.DataFrame(COLUMNS), LABELS), model, metric, **options)
-    theirs = evaluate.iter_progressive_val_score(samples(), twin, expected, **options)
+    options |= LATE["days"] if is_late else {}
+    X = pd.DataFrame(timed())
+    ours = iter_progressive_val_score((X, LABELS), model, metric, **options)
+    theirs = evaluate.iter_progressive_val_score(samples(timed()), twin, expected, **options)
     for state, expected_state in itertools.islice(zip(ours, theirs, strict=True), 60):
         assert shot(state) == shot(expected_state)
         assert state["MacroF1"] is metric
         assert type(state["Memory"]) is int
-        assert sum(block_sizes) == state["Step"]
+        assert is_late or sum(block_sizes) == state["Step"]
         assert_twins(model, twin)
-
-
-def test_memory_is_that_of_the_model_at_the_time():
-    model, twin = fresh(), fresh()
-    options = {"metric": metrics.Accuracy(), "step": 90, "measure_memory": True}
-    ours = iter_progressive_val_score((pd.DataFrame(COLUMNS), LABELS), model, **options)
-    theirs = evaluate.iter_progressive_val_score(samples(), twin, **options)
-    for state, expected in zip(ours, theirs, strict=True):
-        assert state["Memory"] == model.memory_usage
-        assert set(state) == set(expected)  # with blocks, arrays may have other room to grow
 
 
 def test_nothing_happens_before_the_first_state_is_asked_for(block_sizes):
@@ -462,20 +403,6 @@ def clock(monkeypatch):
     return reset
 
 
-def test_times_are_those_of_river(clock, size_of_state):
-    states = []
-    for run, dataset in [
-        (iter_progressive_val_score, pd.DataFrame(COLUMNS | {"target": LABELS})),
-        (evaluate.iter_progressive_val_score, samples()),
-    ]:
-        clock()
-        options = {"step": 100, "measure_time": True, "measure_memory": True}
-        states.append(walk(run(dataset, fresh(), metrics.Accuracy(), **options)))
-    assert states[0] == states[1]
-    times = [value for state in states[0] for key, *_, value in state if key == "Time"]
-    assert times == [dt.timedelta(seconds=4567.8 * i) for i in (1, 2, 3, 4)]
-
-
 # Printed lines
 
 
@@ -483,7 +410,6 @@ def test_times_are_those_of_river(clock, size_of_state):
     ("print_every", "show_time", "show_memory", "make_metric"),
     [
         *((every, True, True, metrics.CrossEntropy) for every in (0, 60, 175, 1000)),
-        pytest.param(1, True, True, metrics.CrossEntropy, marks=pytest.mark.slow),
         *((every, False, False, MULTICLASS["sum"]) for every in (0, 1, 60, 175, 1000)),
         (60, True, False, metrics.CrossEntropy),
         (60, False, True, metrics.CrossEntropy),
@@ -504,23 +430,6 @@ def test_lines_are_those_of_river(
     # block after block, unless the model is inspected along the way
     watched = bool(lines) and (show_time or show_memory)
     assert (block_sizes == [100, 100, 100, 50]) == (not watched)
-
-
-def test_long_counts_have_their_commas_and_print_takes_its_arguments(monkeypatch):
-    monkeypatch.undo()
-    columns, labels = bundled(datasets.Bananas(), 2500)
-    texts = []
-    for run, dataset in [
-        (progressive_val_score, (pd.DataFrame(columns), np.array(labels))),
-        (evaluate.progressive_val_score, samples(columns, labels)),
-    ]:
-        file = io.StringIO()
-        options = {"print_every": 1000, "file": file, "end": "|"}
-        run(dataset, fresh(n_estimators=1), metrics.Accuracy(), **options)
-        texts.append(file.getvalue())
-    assert texts[0] == texts[1]
-    assert texts[0].startswith("[1,000] Accuracy: ")
-    assert texts[0].count("|") == 3
 
 
 # Labels that come late
@@ -562,7 +471,7 @@ def timed(columns=COLUMNS):
 
 @late
 @pytest.mark.parametrize("make_metric", [metrics.MacroF1, metrics.CrossEntropy])
-def test_late_labels_are_those_of_river(options, make_metric, block_sizes):
+def test_late_labels_are_those_of_river(options, make_metric):
     columns = timed()
     states = assert_like_river(
         (pd.DataFrame(columns), LABELS),
@@ -573,32 +482,6 @@ def test_late_labels_are_those_of_river(options, make_metric, block_sizes):
         **options,
     )
     assert len(states) == 5
-    assert sum(block_sizes) > len(LABELS)  # and the rest is predicted alone
-
-
-@pytest.mark.parametrize(
-    "options", [LATE[name] for name in ("5", "days", "function")], ids=["5", "days", "function"]
-)
-@pytest.mark.parametrize(
-    "make_model",
-    [
-        lambda: AdaptiveAMFClassifier(n_estimators=3, seed=7),
-        lambda: fresh(max_bytes=150_000),
-        lambda: fresh(max_categories=9),
-        lambda: fresh(n_classes=8, split_pure=True),
-        lambda: fresh(n_jobs=2, max_nodes=31),
-    ],
-    ids=["adaptive", "max_bytes", "max_categories", "n_classes", "max_nodes"],
-)
-def test_late_labels_for_all_kinds_of_forests(options, make_model):
-    columns = timed()
-    stream, X = samples(columns), pd.DataFrame(columns)
-    model, twin, metric, expected = make_model(), make_model(), Recorder(False), Recorder(False)
-    progressive_val_score((X, LABELS), model, metric, **options)
-    evaluate.progressive_val_score(stream, twin, expected, **options)
-    assert metric.seen == expected.seen
-    twin.n_jobs = model.n_jobs
-    assert_twins(model, twin)
 
 
 @libraries
@@ -630,7 +513,7 @@ def spoilt(columns, rng):
     }
 
 
-def told_by(call, *args, **kwargs):
+def outputs_by(call, *args, **kwargs):
     """Return what a call warns of."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -640,105 +523,17 @@ def told_by(call, *args, **kwargs):
 
 
 @pytest.mark.parametrize("options", [{}, *(LATE[name] for name in ("5", "both", "never"))], ids=str)
-def test_dirty_values_count_as_missing_as_in_river(options, block_sizes):
+def test_dirty_values_count_as_missing_as_in_river(options):
     columns = spoilt(timed(), random.Random(6))
     metric, expected = Recorder(True), Recorder(True)
     model, twin = (fresh(on_mismatch="missing") for _ in range(2))
     frame = (pd.DataFrame(columns), LABELS)
-    told = told_by(progressive_val_score, frame, model, metric, **options)
-    assert sum(block_sizes) >= len(LABELS)
+    reported = outputs_by(progressive_val_score, frame, model, metric, **options)
     rest = samples(columns), twin, expected
-    assert sorted(told) == sorted(told_by(evaluate.progressive_val_score, *rest, **options))
+    assert sorted(reported) == sorted(outputs_by(evaluate.progressive_val_score, *rest, **options))
     assert metric.seen == expected.seen
     assert_twins(model, twin)
-    assert len(told) == len({*told}) > 1
-
-
-@pytest.mark.parametrize("step", [1, 30, 170])
-def test_the_model_has_learnt_just_as_many_late_labels_at_each_yield(step, size_of_state):
-    columns = timed()
-    model, twin, metric, expected = fresh(), fresh(), metrics.MacroF1(), metrics.MacroF1()
-    options = {"step": step, "measure_memory": True, "yield_predictions": True} | LATE["days"]
-    X = pd.DataFrame(columns)
-    ours = iter_progressive_val_score((X, LABELS), model, metric, **options)
-    theirs = evaluate.iter_progressive_val_score(samples(columns), twin, expected, **options)
-    for state, expected_state in itertools.islice(zip(ours, theirs, strict=True), 60):
-        assert shot(state) == shot(expected_state)
-        assert_twins(model, twin)
-
-
-def draw(rng):
-    """Return columns, labels and weights of a random stream, and options and a forest for it."""
-    n = rng.choice([1, 5, 40, 150, 300])
-    columns = {
-        "when": [rng.choice([float(i), i // 7, rng.randrange(5)]) for i in range(n)],
-        "wait": rng.choices([0, 1, 3, 30], k=n),
-        "size": [rng.choice([rng.random(), None]) for _ in range(n)],
-        "user": [rng.choice([None, "x", f"user {rng.randrange(1 + i // 3)}"]) for i in range(n)],
-        "late": [rng.random() if i > n // 2 else None for i in range(n)],
-    }
-    labels = [f"label {rng.randrange(1 + min(7, i // 20))}" for i in range(n)]
-    weights = rng.choice([None, rng.choices([0.0, 1.0, 2.5], k=n)])
-    delays = ["0", "5", "never", "feature", "moments", "both"]
-    options = rng.choice([{"delay": rng.randrange(20)}, *(LATE[name] for name in delays)])
-    parameters = {"n_estimators": rng.choice([1, 2, 3]), "seed": rng.randrange(99)}
-    for name, values in [
-        ("max_categories", [1, 2, 7]),
-        ("max_bytes", [90_000, 150_000]),
-        ("n_classes", [8]),
-        ("max_nodes", [5, 31]),
-        ("split_pure", [True]),
-    ]:
-        if rng.random() < 0.25:
-            parameters[name] = rng.choice(values)
-    if rng.random() < 0.25:
-        columns, parameters["on_mismatch"] = spoilt(columns, rng), "missing"
-    return columns, labels, weights, options, parameters
-
-
-def content(model):
-    file = io.BytesIO()
-    model.save(file)
-    return file.getvalue()
-
-
-@pytest.mark.soak
-@pytest.mark.filterwarnings("ignore::river_amf.MismatchWarning")
-@pytest.mark.parametrize("seed", range(200))
-def test_late_labels_in_random_streams_are_those_of_river(seed, monkeypatch):
-    rng = random.Random(seed)
-    columns, labels, weights, options, parameters = draw(rng)
-    monkeypatch.setattr(progressive, "_BLOCK_ROWS", rng.choice([1, 3, 17, 64, 500]))
-    kind, step = rng.choice([AMFClassifier, AdaptiveAMFClassifier]), rng.choice([0, 1, 7, 100])
-    model, twin = kind(**parameters), kind(**parameters)
-    options = {"step": step, "yield_predictions": True} | options
-    X, metric, expected = pd.DataFrame(columns), metrics.CrossEntropy(), metrics.CrossEntropy()
-    stream = samples(columns, labels, weights)
-    ours = walk(iter_progressive_val_score((X, labels, weights), model, metric, **options))
-    assert ours == walk(evaluate.iter_progressive_val_score(stream, twin, expected, **options))
-    assert metric.get() == expected.get()
-    assert content(model) == content(twin)
-
-
-@late
-def test_lines_about_late_labels_are_those_of_river(options, size_of_state, capsys):
-    columns, lines = timed(), []
-    for run, dataset in [
-        (progressive_val_score, (pd.DataFrame(columns), LABELS)),
-        (evaluate.progressive_val_score, samples(columns)),
-    ]:
-        run(dataset, fresh(), metrics.Accuracy(), print_every=80, show_memory=True, **options)
-        lines.append(capsys.readouterr().out)
-    assert lines[0] == lines[1] != ""
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 7])
-def test_short_streams_with_late_labels(n):
-    X, y = pd.DataFrame(COLUMNS).head(n), LABELS[:n]
-    for delay in (0, 1, 5):
-        stream = itertools.islice(samples(), n)
-        options = {"step": 1, "yield_predictions": True, "delay": delay}
-        assert_like_river((X, y), stream, metrics.CrossEntropy, **options)
+    assert len(reported) == len({*reported}) > 1
 
 
 def test_labels_that_never_come_go_to_river(block_sizes):
@@ -748,62 +543,7 @@ def test_labels_that_never_come_go_to_river(block_sizes):
     assert block_sizes == []
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [({"moment": "never", "delay": 1}, KeyError), ({"moment": "day"}, TypeError)],
-)
-def test_moments_and_delays_that_do_not_suit_raise_as_in_river(options, error):
-    columns, texts = timed(), []
-    for run, dataset in [
-        (progressive_val_score, (pd.DataFrame(columns), LABELS)),
-        (evaluate.progressive_val_score, samples(columns)),
-    ]:
-        with pytest.raises(error) as raised:
-            run(dataset, fresh(), metrics.Accuracy(), **options)
-        texts.append(str(raised.value))
-    assert texts[0] == texts[1]
-
-
-@pytest.mark.parametrize("options", [{}, {"delay": 5}])
-def test_an_error_names_the_row_of_the_data_rather_than_of_the_block(options):
-    lengths = [*COLUMNS["length"][:230], float("inf"), *COLUMNS["length"][231:]]
-    X = pd.DataFrame(COLUMNS | {"length": lengths})
-    with pytest.raises(ValueError, match=r"^row 230: feature 'length'"):
-        progressive_val_score((X, LABELS), fresh(), metrics.Accuracy(), **options)
-    weights = [*WEIGHTS[:240], -1.0, *WEIGHTS[241:]]
-    with pytest.raises(ValueError, match=r"^row 240: w must be"):
-        progressive_val_score(
-            (pd.DataFrame(COLUMNS), LABELS, weights), fresh(), metrics.Accuracy(), **options
-        )
-
-
 # What goes to river
-
-
-class Diary(base.Classifier):
-    """Record what a model is given."""
-
-    def __init__(self):
-        self.seen = []
-
-    def learn_one(self, x, y, w=None):
-        self.seen.append((x, y, w))
-
-    def predict_one(self, x, **kwargs):
-        return True
-
-
-@libraries
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["no weights", "weights"])
-def test_other_models_are_told_the_rows(make_frame, weights):
-    model = Diary()
-    progressive_val_score((make_frame(COLUMNS), LABELS, weights), model, metrics.Accuracy())
-    expected = zip(ROWS, LABELS, weights or itertools.repeat(None), strict=False)
-    for (x, y, w), (expected_x, expected_y, expected_w) in zip(model.seen, expected, strict=True):
-        assert list(x) == list(COLUMNS)
-        # missing values are None or NaN, depending on the library
-        assert {name: None if pd.isna(value) else value for name, value in x.items()} == expected_x
-        assert (y, type(y), w) == (expected_y, int, expected_w)
 
 
 @pytest.mark.parametrize(
@@ -842,18 +582,7 @@ def test_no_samples_at_all():
         assert assert_like_river(dataset, []) == []
 
 
-def test_data_sets_of_river_go_to_river(block_sizes, capsys):
-    dataset = datasets.Phishing()
-    metric = progressive_val_score(dataset, fresh(), metrics.Accuracy(), print_every=1000)
-    lines = capsys.readouterr().out
-    expected = metrics.Accuracy()
-    evaluate.progressive_val_score(dataset, fresh(), expected, print_every=1000)
-    assert metric.get() == expected.get()
-    assert lines == capsys.readouterr().out != ""
-    assert block_sizes == []
-
-
-def test_a_metric_that_does_not_suit_is_told_as_by_river(block_sizes):
+def test_a_metric_that_does_not_suit_is_reported_as_by_river(block_sizes):
     frame = pd.DataFrame(COLUMNS | {"target": LABELS})
     for model in (fresh(), naive_bayes.GaussianNB()):
         for ours, theirs in [
@@ -874,22 +603,20 @@ def test_a_metric_that_does_not_suit_is_told_as_by_river(block_sizes):
 def test_a_bad_row_raises_before_its_block_is_learnt():
     lengths = [*COLUMNS["length"][:230], float("inf"), *COLUMNS["length"][231:]]
     X = pd.DataFrame(COLUMNS | {"length": lengths})
+    with pytest.raises(ValueError, match=r"feature 'length'"):
+        progressive_val_score((X, LABELS), fresh(), metrics.Accuracy(), delay=5)
+    weighted = (pd.DataFrame(COLUMNS), LABELS, [*WEIGHTS[:240], -1.0, *WEIGHTS[241:]])
+    with pytest.raises(ValueError, match=r"^row 240: w must be"):
+        progressive_val_score(weighted, fresh(), metrics.Accuracy())
     for step, n_learnt in [(0, 200), (90, 180), (1, 230)]:
         model, twin, metric, expected = fresh(), fresh(), metrics.MacroF1(), metrics.MacroF1()
-        with pytest.raises(ValueError, match=r"'length'.*inf"):
+        named = "'length'.*inf" if step == 1 else "^row 230: feature 'length'.*inf"
+        with pytest.raises(ValueError, match=named):
             for _ in iter_progressive_val_score((X, LABELS), model, metric, step=step):
                 pass
         evaluate.progressive_val_score(itertools.islice(samples(), n_learnt), twin, expected)
         assert metric.get() == expected.get()
         assert_twins(model, twin)
-
-
-def test_a_bad_label_or_weight_raises():
-    X = pd.DataFrame(COLUMNS)
-    with pytest.raises(ValueError, match="missing"):
-        progressive_val_score((X, [*LABELS[:-1], None]), fresh(), metrics.Accuracy())
-    with pytest.raises(ValueError, match="-1"):
-        progressive_val_score((X, LABELS, [*WEIGHTS[:-1], -1.0]), fresh(), metrics.Accuracy())
 
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [True, False]})
@@ -917,7 +644,7 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [True, False]})
         (pd.DataFrame([[1, 2, 3]], columns=["a", "a", "b"]), ValueError, "unique column names"),
     ],
 )
-def test_bad_data_is_told(dataset, error, message):
+def test_bad_data_is_reported(dataset, error, message):
     for run, make_model in itertools.product(
         (progressive_val_score, iter_progressive_val_score), (fresh, naive_bayes.GaussianNB)
     ):
@@ -949,21 +676,6 @@ def test_a_forest_that_predicts_in_its_own_way_is_asked_sample_by_sample(block_s
         assert bool(block_sizes) == (kind is AMFClassifier)
 
 
-def test_labels_and_weights_in_whatever_learn_many_takes():
-    X = pd.DataFrame(COLUMNS)
-    weights = np.array(WEIGHTS)
-    expected = evaluate.progressive_val_score(
-        samples(weights=WEIGHTS), fresh(), metrics.CrossEntropy()
-    )
-    for y, w in (
-        (tuple(LABELS), tuple(WEIGHTS)),
-        (pd.Index(LABELS), pd.Index(WEIGHTS)),
-        (pd.Series(LABELS).array, pd.array(weights)),
-    ):
-        metric = progressive_val_score((X, y, w), fresh(), metrics.CrossEntropy())
-        assert metric.get() == expected.get()
-
-
 # What is taken for a table
 
 
@@ -989,26 +701,19 @@ def test_a_sparse_matrix_is_rows_of_what_it_stores():
     places = [(row, name) for row, x in enumerate(rows) for name in x]
     numbers = [number for x in rows for number in x.values()]
     X = scipy.sparse.csr_array((numbers, np.transpose(places)), shape=(80, 100))
-    given = AdaptiveAMFClassifier(2, absent="zero", seed=1), naive_bayes.MultinomialNB()
-    for model in given:
-        twin, expected = model.clone(), metrics.CrossEntropy()
-        evaluate.progressive_val_score(zip(rows, y, strict=True), twin, expected)
+    triples = [(x, label, {"w": weight}) for x, label, weight in zip(rows, y, w, strict=True)]
+    for model in (AdaptiveAMFClassifier(2, absent="zero", seed=1), naive_bayes.MultinomialNB()):
         for matrix in (X, X.tocoo(), scipy.sparse.csc_matrix(X)):
-            metric = progressive_val_score((matrix, y), model.clone(), metrics.CrossEntropy())
+            ours, theirs = model.clone(), model.clone()
+            metric = progressive_val_score((matrix, y), ours, metrics.CrossEntropy())
+            expected = metrics.CrossEntropy()
+            evaluate.progressive_val_score(zip(rows, y, strict=True), theirs, expected)
             assert metric.get() == expected.get()
-    tables = [
-        compare(dataset, {"words": given[1]}).table["accuracy"]
-        for dataset in ((X, y), zip(rows, y, strict=True))
-    ]
-    assert tables[0].equals(tables[1])
-    weighted, twin = given[0].clone(), given[0].clone()
+    weighted, twin = (AdaptiveAMFClassifier(2, absent="zero", seed=1) for _ in range(2))
     progressive_val_score((X, pd.Series(y), w), weighted, metrics.Accuracy())
-    evaluate.progressive_val_score(
-        [(x, label, {"w": weight}) for x, label, weight in zip(rows, y, w, strict=True)],
-        twin,
-        metrics.Accuracy(),
-    )
+    evaluate.progressive_val_score(triples, twin, metrics.Accuracy())
     assert_twins(weighted, twin)
+    assert compare((X, y), {"words": model}).table["n_samples"].item() == 80
     with pytest.raises(ValueError, match="X has 80 rows, y has 79 values"):
         progressive_val_score((X, y[1:]), weighted, metrics.Accuracy())
 
@@ -1031,18 +736,16 @@ def test_a_series_of_texts_is_for_pipelines_that_read_them(make_series):
 @libraries
 @pytest.mark.parametrize("name", ["price", "target"])
 def test_a_last_column_that_is_a_quantity_is_asked_about(make_frame, name):
-    columns = {"a": [*range(300)], name: [i + 0.5 for i in range(300)]}
-    frame, model = make_frame(columns), AMFClassifier(n_estimators=2, seed=1)
-    question = f"300 distinct labels in 300 rows: is '{name}' the target.* such as 0.5; pass .X, y."
-    with pytest.raises(ValueError, match=question):
-        progressive_val_score(frame, model, metrics.Accuracy())
-    with pytest.raises(ValueError, match=question):
-        compare(frame, [model])
-    whole = make_frame({**columns, name: [*range(300)]})
-    with pytest.raises(ValueError, match="300 distinct labels"):
-        drift_history(whole, model)
-    assert model.n_samples == 0
-    few = make_frame({**columns, name: [i % 200 for i in range(300)]})
+    model = AMFClassifier(n_estimators=2, seed=1)
+    for values, such in (([i + 0.5 for i in range(300)], "0.5"), ([*range(300)], "0")):
+        frame = make_frame({"a": [*range(300)], name: values})
+        question = f"300 distinct labels in 300 rows: is '{name}' the target.* such as {such}; pass"
+        for run in (compare, drift_history):
+            with pytest.raises(ValueError, match=question):
+                run(frame, [model] if run is compare else model)
+        with pytest.raises(ValueError, match=question):
+            progressive_val_score(frame, model, metrics.Accuracy())
+    few = make_frame({"a": [*range(300)], name: [i % 200 for i in range(300)]})
     assert progressive_val_score(few, model, metrics.Accuracy()).get() < 0.1
-    pair = (whole[["a"]] if make_frame is pd.DataFrame else whole.select(["a"]), [*range(300)])
+    pair = make_frame({"a": [*range(300)]}), [*range(300)]
     assert progressive_val_score(pair, model.clone(), metrics.Accuracy()).get() == 0.0

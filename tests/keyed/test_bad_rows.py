@@ -12,6 +12,8 @@ from river_amf.keyed import KeyedClassifier, KeyedRegressor
 
 FRAME = pd.DataFrame({"user": [*"abcab"], "a": [1.0, 2.0, 3.0, 4.0, 5.0]})
 LABELS = [True, False, True, False, True]
+FOREST = AMFClassifier(n_estimators=2, seed=1)
+LOGISTIC = linear_model.LogisticRegression()
 
 
 def changed(**columns):
@@ -41,30 +43,22 @@ OF_FORESTS = {
 
 
 def state_of(model):
-    return [(text, pickle.dumps(slot.model)) for text, slot in model._pool._slots.items()]
+    return [(text, pickle.dumps(each)) for text, each in model._pool.models.items()]
 
 
 @pytest.mark.parametrize("method", ["learn_many", "predict_proba_then_learn_many"])
-@pytest.mark.parametrize("name", [*BLOCKS, *OF_FORESTS])
-def test_a_bad_block_changes_no_forest(name, method):
+@pytest.mark.parametrize(
+    ("factory", "name"),
+    [(FOREST, name) for name in BLOCKS | OF_FORESTS] + [(LOGISTIC, name) for name in BLOCKS],
+)
+def test_a_bad_block_changes_no_model(factory, name, method):
     X, y, w, kind, message = (BLOCKS | OF_FORESTS)[name]
-    model = KeyedClassifier(AMFClassifier(n_estimators=2, seed=1), "user")
+    model = KeyedClassifier(factory, "user")
     model.learn_many(FRAME, LABELS)
     before = dict(state_of(model))
     with pytest.raises(kind, match=message):
         getattr(model, method)(X, y, w)
     assert dict(state_of(model)) == before
-
-
-@pytest.mark.parametrize("name", BLOCKS)
-def test_a_block_whose_keys_are_bad_changes_no_model(name):
-    X, y, w, kind, message = BLOCKS[name]
-    model = KeyedClassifier(linear_model.LogisticRegression(), "user")
-    model.learn_many(FRAME, LABELS)
-    before = state_of(model)
-    with pytest.raises(kind, match=message):
-        model.learn_many(X, y, w)
-    assert state_of(model) == before
 
 
 @pytest.mark.parametrize("max_models", [None, 1])
@@ -78,7 +72,7 @@ def test_forests_check_their_rows_wherever_they_are(max_models):
     assert {key: pickle.dumps(model[key]) for key in model} == before
 
 
-def test_an_error_of_another_model_says_whose_rows_they_were():
+def test_an_error_of_another_model_reports_whose_rows_they_were():
     model = KeyedClassifier(linear_model.LogisticRegression(), "user")
     with pytest.raises(Exception) as caught:
         model.learn_many(changed(a=[1, "red", 2, 3, 4]), LABELS)
@@ -135,7 +129,6 @@ class _Plain(base.Classifier):
         ({"key": None}, "key must be the name of a feature"),
         ({"key": ["user"]}, "key must be the name of a feature"),
         ({"max_models": 0}, "max_models must be an integer >= 1 or None, got 0"),
-        ({"max_bytes": 1.5}, "max_bytes must be an integer >= 1 or None, got 1.5"),
         ({"folder": 3}, "folder must be the path of a folder or None, got 3"),
     ],
 )

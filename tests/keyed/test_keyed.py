@@ -118,7 +118,7 @@ class Pair:
         self.model, self.crash = twin, lambda *_: None  # it has no folder to go back to
 
     def no_room(self, *_):
-        self.model.max_bytes = 1
+        self.model.max_models = 1
 
     def check(self):
         assert {*self.model} == {*self.naive.models}
@@ -158,17 +158,6 @@ def test_samples_of_a_stream_are_learned_by_the_model_of_their_key(kind, max_mod
         naive.learn_one(x, y)
 
 
-@pytest.mark.parametrize("kind", REGRESSORS)
-@pytest.mark.parametrize("max_models", [None, 1])
-def test_so_are_numbers(kind, max_models):
-    model = KeyedRegressor(REGRESSORS[kind], "user", max_models=max_models)
-    naive = NaiveKeyed(REGRESSORS[kind].clone, "user")
-    for x, y in stream(150):
-        assert model.predict_one(x) == naive.answer("predict_one", x)
-        model.learn_one(x, x["a"] + y)
-        naive.learn_one(x, x["a"] + y)
-
-
 @pytest.mark.parametrize("max_models", [None, 1])
 @pytest.mark.parametrize("kind", ["forest", "logistic", "bayes"])
 def test_a_model_gets_its_rows_as_one_frame(kind, max_models):
@@ -187,27 +176,24 @@ def test_a_model_gets_its_rows_as_one_frame(kind, max_models):
 
 @pytest.mark.parametrize("max_models", [None, 1])
 @pytest.mark.parametrize("kind", REGRESSORS)
-def test_so_do_regressors(kind, max_models):
-    model = KeyedRegressor(REGRESSORS[kind], "user", max_models=max_models)
-    naive = NaiveKeyed(REGRESSORS[kind].clone, "user")
+def test_numbers_are_learned_by_the_model_of_their_key(kind, max_models):
+    model, blocks = (
+        KeyedRegressor(REGRESSORS[kind], "user", max_models=max_models) for _ in range(2)
+    )
+    naive, naive_blocks = (NaiveKeyed(REGRESSORS[kind].clone, "user") for _ in range(2))
     X, y = frame_of(stream(120, n_keys=5))
     y = X["a"] + y
-    model.learn_many(X, y)
-    naive.learn_blocks(X, y)
-    assert model.predict_many(X).tolist() == naive.predict_blocks("predict_many", X)
-
-
-def test_numbers_are_predicted_and_then_learned_row_by_row():
-    for factory in REGRESSORS.values():
-        model = KeyedRegressor(factory, "user", max_models=2)
-        naive = NaiveKeyed(factory.clone, "user")
-        X, _ = frame_of(stream(60))
-        found = model.predict_then_learn_many(X, X["a"]).tolist()
-        expected = []
-        for x in features_of(X):
-            expected.append(naive.answer("predict_one", x))
-            naive.learn_one(x, x["a"])
-        assert found == expected
+    expected = []
+    for x, target in zip(features_of(X), y, strict=True):
+        expected.append(naive.answer("predict_one", x))
+        assert model.predict_one(x) == expected[-1]
+        model.learn_one(x, target)
+        naive.learn_one(x, target)
+    blocks.learn_many(X, y)
+    naive_blocks.learn_blocks(X, y)
+    assert blocks.predict_many(X).tolist() == naive_blocks.predict_blocks("predict_many", X)
+    twin = model.clone()
+    assert twin.predict_then_learn_many(X, y).tolist() == expected
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
@@ -309,18 +295,6 @@ def test_it_is_a_mapping():
     assert model["ann"]["StandardScaler"].counts["a"] == 1
 
 
-@pytest.mark.parametrize("max_models", [None, 1])
-def test_rivers_progressive_validation_knows_it(max_models):
-    samples = stream(300)
-    model = KeyedClassifier(LOGISTIC, "user", max_models=max_models)
-    naive, accuracy = NaiveKeyed(LOGISTIC.clone, "user"), metrics.Accuracy()
-    for x, y in samples:
-        accuracy.update(y, naive.answer("predict_one", x))
-        naive.learn_one(x, y)
-    found = evaluate.progressive_val_score(samples, model, metrics.Accuracy())
-    assert found.get() == accuracy.get()
-
-
 def test_in_a_pipeline_the_key_goes_beside_the_scaler():
     samples = stream(200)
     scaler = compose.Select("user") + (compose.Discard("user") | preprocessing.StandardScaler())
@@ -329,3 +303,15 @@ def test_in_a_pipeline_the_key_goes_beside_the_scaler():
     assert accuracy.get() > 0.6
     assert len(model["KeyedClassifier"]) == 3
     assert isinstance(model, base.Classifier)
+
+
+def test_keywords_go_to_the_model_of_the_key_which_refuses_unknown_ones():
+    model = KeyedRegressor(REGRESSORS["forest"], "user")
+    for day in range(20):
+        model.learn_one({"user": "ann", "day": day % 7}, float(day))
+    x = {"user": "ann", "day": 3}
+    expected = model["ann"].predict_interval_one({"day": 3}, 0.5)
+    assert model.predict_one(x, with_interval=True, level=0.5) == expected
+    for who in ("ann", "bob"):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'with_intervall'"):
+            model.predict_one(x | {"user": who}, with_intervall=True)

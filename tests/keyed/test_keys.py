@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_amf.keyed.keys import key_of, share_of, text_of
+from river_amf.keyed.keys import key_of, key_text, share_of
 
 CEST = dt.timezone(dt.timedelta(hours=2))
 MOMENT = dt.datetime(2020, 1, 1, 12)
@@ -32,6 +32,12 @@ SAME = [
     ((1, "a"), (1.0, np.str_("a"))),
     ("",),
     ("\ud800",),
+    (("\ud83d\ude00",),),
+    (("\U0001f600",),),
+    (Decimal("1e400"), 10**400, Fraction(10**400)),
+    (Fraction(10**400, 3),),
+    (Decimal("-inf"), -float("inf")),
+    (Fraction(1, 10**400),),
     ((),),
     (("a", ("b",)),),
     ("['a']",),
@@ -39,7 +45,6 @@ SAME = [
     (("a",),),
     (MOMENT, np.datetime64(MOMENT), pd.Timestamp(MOMENT)),
     (MOMENT.replace(tzinfo=CEST), pd.Timestamp(MOMENT, tz=CEST), IN_UTC),
-    (pd.Timestamp(1, unit="ns"),),
     (MOMENT.date(),),
     (MOMENT.time(),),
     (dt.timedelta(seconds=5), pd.Timedelta(5, "s"), np.timedelta64(5, "s")),
@@ -48,16 +53,16 @@ SAME = [
 
 
 def test_equal_keys_have_one_text_and_others_have_another():
-    texts = [{text_of(key) for key in keys} for keys in SAME]
+    texts = [{key_text(key) for key in keys} for keys in SAME]
     assert [len(own) for own in texts] == [1] * len(SAME)
     assert len(set.union(*texts)) == len(SAME)
 
 
 @pytest.mark.parametrize("keys", SAME, ids=lambda keys: ascii(keys[0]))
 def test_a_key_comes_back_from_its_text(keys):
-    found = key_of(text_of(keys[0]))
+    found = key_of(key_text(keys[0]))
     assert found == keys[0] and hash(found) == hash(keys[0])
-    assert text_of(found) == text_of(keys[0])
+    assert key_text(found) == key_text(keys[0])
 
 
 KEYS = st.recursive(
@@ -70,8 +75,8 @@ KEYS = st.recursive(
 @pytest.mark.slow
 @given(KEYS, KEYS)
 def test_texts_are_equal_where_keys_are(one, other):
-    assert (text_of(one) == text_of(other)) == (one == other)
-    assert key_of(text_of(one)) == one
+    assert (key_text(one) == key_text(other)) == (one == other)
+    assert key_of(key_text(one)) == one
 
 
 @pytest.mark.parametrize(
@@ -79,16 +84,30 @@ def test_texts_are_equal_where_keys_are(one, other):
 )
 def test_a_missing_key_is_refused(key):
     with pytest.raises(ValueError, match="a key must not be missing, got"):
-        text_of(key)
+        key_text(key)
 
 
 @pytest.mark.parametrize(
     "key",
-    [[1], {"a": 1}, {1}, frozenset(), 1j, object(), enum.Enum("Key", "A").A, 10**2000, len],
+    [
+        *([1], {"a": 1}, {1}, frozenset(), 1j, object(), enum.Enum("Key", "A").A, 10**2000, len),
+        *(pd.Timestamp(1, unit="ns"), pd.Timedelta(1, unit="ns"), Decimal("1e2000")),
+        *(Fraction(1, 10**2000), Fraction(10**2000, 3)),
+    ],
 )
 def test_other_things_are_no_keys(key):
     with pytest.raises(TypeError, match="a key must be text, bytes, a number, a date, a UUID or a"):
-        text_of(key)
+        key_text(key)
+
+
+def test_the_text_of_a_nested_tuple_grows_with_its_depth_only():
+    key = '"\\'
+    for _ in range(50):
+        key = (key, 1)
+    assert key_of(key_text(key)) == key and len(key_text(key)) < 1000
+    assert key_text((("a", ("b",)), 3)) == 't:[["s:a", ["s:b"]], "i:3"]'
+    with pytest.raises(TypeError, match="nested up to 50 deep"):
+        key_text((key,))
 
 
 def test_shares_are_the_same_in_every_process_and_release():

@@ -465,7 +465,7 @@ def test_bad_labels_are_refused_at_every_stage(make_model):
         assert_label_refused(model, ValueError, "third")
 
 
-def test_the_error_of_one_label_too_many_tells_the_limit_and_the_labels_seen():
+def test_the_error_of_one_label_too_many_names_the_limit_and_the_labels_seen():
     with pytest.raises(ValueError, match=r"n_classes=2.*\[0, 1\]"):
         numeric().learn_one({}, "third")
 

@@ -12,6 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from forests import pickled
 from regressors import ends, fresh, kinds
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor
@@ -220,7 +221,7 @@ def test_rows_of_a_block_are_matched_by_their_place_not_by_their_index(kind):
     assert list(model.predict_interval_many(frame).index) == [5, 5, 0]
     for a, y in zip(frame.a, shuffled, strict=True):
         twin.learn_one({"a": a}, y)
-    assert pickle.dumps(model) == pickle.dumps(twin)
+    assert pickled(model) == pickled(twin)
 
 
 @kinds

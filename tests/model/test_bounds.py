@@ -1,6 +1,6 @@
 """The kernels compiled with bounds checks: an index outside an array raises, at compiled speed.
 
-Numba checks the views that kernels make of addresses, too, against the room along each axis. It
+Numba checks the views that kernels make of addresses, too, against the capacity along each axis. It
 does not know which part of that room is in use.
 """
 
@@ -13,17 +13,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 
-SHORT_LIST = [
-    "model/test_stateful.py",
-    "model/test_stateful_numbers.py",
-    "model/test_long_lists.py",
-    "model/test_restarts.py",
-    "model/test_regression.py",
-    "model/test_paths.py::test_a_walk_goes_where_the_table_of_nodes_says",
-    "model/test_room.py::test_a_sample_that_needs_room_in_the_middle_is_stored_once",
-    "tools/test_inspection.py",
-]
-LONG_LIST = ["model", "dataframes", "persistence", "tools/test_inspection.py"]
+TESTED = ["model", "dataframes", "persistence", "tools/test_inspection.py"]
 OTHER_PROCESSES = ["bounds", "cache", "no_jit"]  # these tests start processes of their own
 
 OUTSIDE = """
@@ -62,18 +52,13 @@ def run(pytestconfig):
     return run
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_an_index_outside_a_view_of_an_address_raises(run):
     # the third of two trees
     assert run("-c", OUTSIDE).splitlines() == ["1", "index is out of bounds"]
 
 
-@pytest.mark.slow
-def test_the_short_list_passes_with_bounds_checks(run):
-    run("-m", "pytest", "-q", *(str(TESTS / test) for test in SHORT_LIST))
-
-
 @pytest.mark.soak
 def test_all_that_runs_kernels_passes_with_bounds_checks(run):
     ignored = [f"--ignore={TESTS / 'model' / f'test_{name}.py'}" for name in OTHER_PROCESSES]
-    run("-m", "pytest", "-q", *ignored, *(str(TESTS / test) for test in LONG_LIST))
+    run("-m", "pytest", "-q", *ignored, *(str(TESTS / test) for test in TESTED))

@@ -1,5 +1,6 @@
 """OnlineDummyClassifier: the label frequencies, in closed form."""
 
+import copy
 import pickle
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import metrics, stats
 
+import river_amf
 from river_amf import AMFClassifier, OnlineDummyClassifier
 
 WEIGHTED_LABELS = st.lists(
@@ -113,6 +115,25 @@ def test_one_label_more_than_n_classes_is_refused():
     with pytest.raises(ValueError, match=r"'c'.*n_classes=2.*\['a', 'b'\]"):
         model.learn_one({}, "c")
     assert pickle.dumps(model) == before
+
+
+def test_the_heaviest_samples_are_refused_together():
+    model = trained([("a", 1e300)])
+    model.counts["a"] = model.n = 1e305
+    with pytest.raises(ValueError, match="more than 1e"):
+        model.learn_one({}, "b", 1e300)
+    assert model.predict_proba_one({}) == {"a": 1.0}
+
+
+def test_pickles_and_deep_copies_save_it_and_there_is_no_other_file():
+    model = trained([("a", 2.5), ("b", 1.0)], dirichlet=0.1)
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert twin.predict_proba_one({}) == model.predict_proba_one({})
+        twin.learn_one({}, "c")
+        assert [*model.predict_proba_one({})] == ["a", "b"]
+    assert not hasattr(model, "save")
+    with pytest.raises(TypeError, match="cannot save a OnlineDummyClassifier"):
+        river_amf.save(model, "nowhere")
 
 
 def test_is_the_floor_of_a_metric():

@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_amf.encoding import Features
-from river_amf.kinds import as_number, is_missing
-from river_amf.labels import Labels
-from river_amf.weights import check_weight
+from river_amf.inputs.encoding import Features
+from river_amf.inputs.kinds import as_number, check_weight, is_missing
+from river_amf.inputs.labels import Labels
 
 ALL_MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT]
 ALL_MISSING += [np.datetime64("NaT", "s"), np.timedelta64("NaT"), decimal.Decimal("nan")]
@@ -88,7 +87,7 @@ def test_the_order_of_keys_does_not_matter(items):
     assert features.encode(dict(items)).values[0].tolist() == [2.0, 0.0, 1.0, 0.0]
 
 
-def test_the_first_value_tells_which_columns_are_categorical():
+def test_the_first_value_decides_which_columns_are_categorical():
     features = features_of({"size": 1, "color": "red", 3: 1})
     assert list(features) == [3, "color", "size"]
     assert features.is_categorical == [False, True, False]

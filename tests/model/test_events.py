@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier, sklearn
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, sklearn
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def learn(model, samples):
 
 @pytest.mark.parametrize(
     "model",
-    [AMFClassifier(), AdaptiveAMFClassifier(), OnlineDummyClassifier(), sklearn.AMFClassifier()],
+    [AMFClassifier(), AdaptiveAMFClassifier(), sklearn.AMFClassifier()],
     ids=lambda model: f"{type(model).__module__}.{type(model).__name__}",
 )
 def test_files_are_told_with_their_size(model, tmp_path, told):
@@ -119,21 +119,6 @@ def test_trees_at_their_limit(told):
     assert told() == []
 
 
-def test_trees_that_are_cut(told):
-    model = AMFClassifier(n_estimators=2, max_bytes=120_000, seed=1)
-    learn(model, rows(400))
-    told()
-    n_nodes = int(model._arena.trees["n_nodes"].sum())
-    learn(model, (({f"new {i}": i for i in range(40)}, y) for _, y in rows(1)))
-    cut = [line for line in told() if "cut" in line]
-    assert len(cut) == 1
-    assert re.fullmatch(
-        rf"river_amf.events: max_bytes: the trees are cut from {n_nodes} to \d+ nodes, at most \d+ "
-        "each",
-        cut[0],
-    )
-
-
 def test_restarts_in_blocks(told):
     stream = [({"a": float(i % 7)}, (i % 7 < 3) == (i < 1000)) for i in range(1600)]
     xs, ys = zip(*stream, strict=True)
@@ -148,40 +133,15 @@ def test_restarts_in_blocks(told):
     assert f"river_amf.events: after a drift, the trees {restarted} have started afresh" in told()
 
 
-def test_interrupted_calls_that_are_finished(told):
-    model = AMFClassifier(n_estimators=2, seed=1)
-    learn(model, rows(10))
-    told()
-    model._engine.unfinished = model._engine.features.encode({"a": 1.0})
-    model.predict_one({"a": 1.0})
-    assert told() == [
-        "river_amf.events: an earlier call was interrupted: the sample that it had begun is "
-        "finished"
-    ]
-
-
-def test_what_is_new_is_told_to_those_who_want_details(told):
-    model = AMFClassifier(n_estimators=1, seed=1)
-    model.learn_one({"a": 1.0, "b": "red"}, "up")
-    model.learn_one({"c": 1.0}, "down")
-    assert [line for line in told(logging.DEBUG) if "more room" not in line] == [
-        "river_amf.events: new label 'up', 1 in all",
-        "river_amf.events: new features ['a', 'b'], 2 in all",
-        "river_amf.events: new label 'down', 2 in all",
-        "river_amf.events: new features ['c'], 3 in all",
-    ]
-    learn(model, rows(200))
-    assert [line for line in told(logging.DEBUG) if "more room for nodes" in line]
-
-
 def test_nothing_is_told_of_common_samples(told):
     model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
     learn(model, rows(150))
     told()
-    model._engine.arena = model._engine.arena.grow_nodes(8.0).grow_boxes(8.0)
+    arena = model._engine.arena.grow_nodes(8.0).grow_boxes(8.0)
+    model._engine.known = model._engine.known._replace(arena=arena)
     learn(model, rows(20))
     model.predict_proba_one({"a": 0.5})
-    assert told(logging.DEBUG) == []
+    assert told() == []
 
 
 def test_a_model_is_the_same_whether_anybody_listens(caplog):

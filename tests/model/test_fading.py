@@ -15,7 +15,8 @@ from generated import CATEGORIES, NUMBERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, layout
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf.state import layout
 
 COMPLETE = st.fixed_dictionaries({"a": NUMBERS, "b": NUMBERS, "color": CATEGORIES})
 WEIGHTS = st.sampled_from([1.0, 1.0, 1.0, 0.5, 2.0])

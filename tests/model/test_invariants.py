@@ -180,7 +180,7 @@ def test_log_odds_stay_finite_where_the_prior_all_but_forbids_a_split(split_prio
 
 
 @pytest.mark.parametrize("split_pure", [False, True])
-def test_values_next_to_each_other_are_told_apart(split_pure):
+def test_values_next_to_each_other_are_separated(split_pure):
     # no number lies between them: the threshold is the lower one, which goes left
     low, high = 1.0, math.nextafter(1.0, 2.0)
     model = AMFClassifier(n_estimators=20, split_pure=split_pure, seed=1)

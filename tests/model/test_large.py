@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 import tables
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, kernels, settings
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, kernels
+from river_amf.engine import settings
 
 DEPTH = 10_000
 MANY = 2**31 + 7
@@ -25,7 +26,8 @@ def deep_forest(n_samples=1.0):
     model.learn_one({"a": 0.0}, False)
     arena = model._arena
     while arena.nodes.shape[1] < 2 * DEPTH + 10:
-        arena = model._engine.arena = arena.grow_nodes().grow_boxes()
+        arena = arena.grow_nodes().grow_boxes()
+        model._engine.known = model._engine.known._replace(arena=arena)
     tree, nodes, counts, boxes = arena.trees[0], arena.nodes[0], arena.counts[0], arena.boxes[0]
     n_nodes = 2 * DEPTH + 1
     nodes[:n_nodes] = np.zeros((), nodes.dtype)

@@ -1,16 +1,21 @@
 """Whose turn it is to use a model, and that weights stay within what sums can hold."""
 
+import gc
+import inspect
 import math
+import os
 import pickle
+import signal
 import threading
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
-from river_amf.locks import ModelLock
-from river_amf.workers import Workers
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.engine.forest_engine import Engine
+from river_amf.engine.threads import Workers
+from river_amf.inputs.row_problems import Problems
 
 SOON = 30.0  # seconds, after which a test has failed
 
@@ -21,19 +26,6 @@ def started(call, *arguments):
     return thread
 
 
-class Reading:
-    """A call that reads a model until it is told to stop."""
-
-    def __init__(self, lock):
-        self.begun, self.over = threading.Event(), threading.Event()
-        self.thread = started(lock.read, self.begun.set, self.over.wait, SOON)
-        assert self.begun.wait(SOON)
-
-    def stop(self):
-        self.over.set()
-        self.thread.join(SOON)
-
-
 @pytest.fixture
 def model():
     model = AMFClassifier(seed=1)
@@ -42,45 +34,58 @@ def model():
     return model
 
 
-def test_predictions_and_other_readers_run_beside_a_reader_and_learning_waits(model):
-    first = Reading(model._engine.lock)
-    assert model.predict_one({"a": 1}) is True
-    assert len(model.predict_many(pd.DataFrame({"a": [1, 5]}))) == 2
-    second = Reading(model._engine.lock)
-    learner = started(model.learn_one, {"a": 1}, True)
-    learner.join(0.05)
-    assert learner.is_alive()
-    assert model.predict_one({"a": 1}) is True  # it overtakes the learner
-    late = started(model.predict_many, pd.DataFrame({"a": [1]}))
-    late.join(0.05)
-    assert late.is_alive()  # but a reader that came later does not
-    for reading in (first, second):
-        reading.stop()
-    for thread in (learner, late):
-        thread.join(SOON)
-        assert not thread.is_alive()
-    assert model._engine.total_weight == 51
-    assert not model._engine.lock.waiting
-
-
-def test_calls_wait_in_order_of_arrival():
-    lock, order, threads = ModelLock(), [], []
-    inside, leave = threading.Event(), threading.Event()
+def test_a_call_waits_until_that_of_another_thread_is_over(model):
+    begun, over, order = threading.Event(), threading.Event(), []
 
     def stay():
-        inside.set()
-        leave.wait(SOON)
+        begun.set()
+        over.wait(SOON)
+        order.append("stayed")
 
-    threads.append(started(lock.run_alone, stay))
-    assert inside.wait(SOON)
-    for k in range(5):
-        threads.append(started([lock.run, lock.run_alone][k % 2], order.append, k))
-        while len(lock.waiting) <= k:
-            threading.Event().wait(0.001)
-    leave.set()
+    def learn():
+        model.learn_one({"a": 1}, True)
+        order.append("learned")
+
+    threads = [started(model._engine.run, stay)]
+    assert begun.wait(SOON)
+    threads.append(started(learn))
+    threads[1].join(0.05)
+    assert not order
+    over.set()
     for thread in threads:
         thread.join(SOON)
-    assert order == [0, 1, 2, 3, 4]
+    assert order == ["stayed", "learned"] and model._engine.total_weight == 51
+
+
+def test_a_method_that_waits_its_turn_says_what_it_wraps():
+    assert inspect.signature(Engine.learn) == inspect.signature(Engine.learn.__wrapped__)
+
+
+def in_child(call):
+    """Return whether a call is refused in a process that is forked now."""
+    child = os.fork()
+    if child == 0:
+        try:
+            call()
+        except RuntimeError as error:
+            os._exit(2 if "was forked while another thread" in str(error) else 1)
+        os._exit(0)
+    return {0: False, 2: True}[os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_fork_refuses_the_model_that_another_thread_is_using(model):
+    begun, over, other = threading.Event(), threading.Event(), AMFClassifier(seed=1)
+    thread = started(model._engine.run, lambda: (begun.set(), over.wait(SOON)))
+    assert begun.wait(SOON)
+    assert in_child(lambda: model.learn_one({"a": 1}, True))
+    assert in_child(lambda: model._labels)
+    assert not in_child(lambda: other.learn_one({"a": 1}, True))
+    over.set()
+    thread.join(SOON)
+    assert not in_child(lambda: model.learn_one({"a": 1}, True))
+    model._engine.run(lambda: in_child(lambda: model._features))  # in the middle of its own call
 
 
 class Nosy:
@@ -97,7 +102,7 @@ class Nosy:
         return False
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 def test_a_call_in_the_middle_of_another_is_an_error_and_changes_nothing(kind):
     model = kind()
     model.learn_one({}, True)
@@ -106,11 +111,9 @@ def test_a_call_in_the_middle_of_another_is_an_error_and_changes_nothing(kind):
         lambda: model.learn_one({}, False),
         lambda: pickle.dumps(model),
         lambda: model.save("nowhere"),
+        lambda: model.memory_usage,
+        lambda: model.predict_many(pd.DataFrame({"a": [1]})),
     ]
-    if kind is not OnlineDummyClassifier:
-        calls += [lambda: model.memory_usage, lambda: model.predict_many(pd.DataFrame({"a": [1]}))]
-    else:
-        del calls[0]  # its predictions need no lock
     before = pickle.dumps(model)
     for call in calls:
         with pytest.raises(RuntimeError, match="in the middle of another call"):
@@ -118,10 +121,52 @@ def test_a_call_in_the_middle_of_another_is_an_error_and_changes_nothing(kind):
         assert pickle.dumps(model) == before
 
 
-def test_a_reader_cannot_learn_in_the_same_thread(model):
-    with pytest.raises(RuntimeError, match="in the middle of another call"):
-        model._engine.lock.read(lambda: None, model.learn_one, {"a": 1}, True)
-    model.learn_one({"a": 1}, True)
+def test_nothing_that_a_handler_raises_keeps_the_lock(model):
+    seen = []
+
+    def handler(number, frame):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, handler)
+    gc.disable()  # what is raised in a callback of its own is lost
+    try:
+        while len(seen) < 300:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 5e-5)
+                while True:
+                    model.predict_one({"a": 1})
+            except TimeoutError as error:
+                seen.append(error)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+        gc.enable()
+    thread = started(model.learn_one, {"a": 1}, True)
+    thread.join(SOON)
+    assert not thread.is_alive() and not model._engine.lock._is_owned()
+
+
+class Loud:
+    """A value that raises an error of its own, as a signal handler may, when it is hashed."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __hash__(self):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [KeyError("late"), TimeoutError("late"), MemoryError("late")])
+def test_a_block_passes_on_errors_that_are_not_its_own(model, error):
+    problems = Problems()
+    with pytest.raises(type(error)) as found:
+        problems.try_at(3, hash, Loud(error))
+    assert found.value is error and problems.first is None
+    with pytest.raises(ValueError, match=r"^row 1: feature 'a'") as named:
+        model.learn_many(pd.DataFrame({"a": [1.0, math.inf]}), [True, True])
+    again = pickle.loads(pickle.dumps(named.value))
+    assert (type(again), str(again)) == (type(named.value), str(named.value))
+    assert type(again).__name__ == "ValueError"
 
 
 def test_workers_return_results_and_raise_the_error_of_any():
@@ -164,19 +209,16 @@ HEAVY = 1e300
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 def test_weights_that_would_sum_to_too_much_are_refused(kind):
     model = kind()
     n = 99_000
-    if kind is OnlineDummyClassifier:
-        model._learn_labels(np.array([True, False] * (n // 2)), np.full(n, HEAVY))
-    else:
-        X = pd.DataFrame({"a": np.arange(n) % 10})
-        model.learn_many(X, X.a < 5, np.full(n, HEAVY))
-        before = pickle.dumps(model)
-        with pytest.raises(ValueError, match=r"row 1\d\d\d: with w=1e\+300, .* more than 1e\+305"):
-            model.learn_many(X[:2000], X.a[:2000] < 5, np.full(2000, HEAVY))
-        assert pickle.dumps(model) == before
+    X = pd.DataFrame({"a": np.arange(n) % 10})
+    model.learn_many(X, X.a < 5, np.full(n, HEAVY))
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=r"row 1\d\d\d: with w=1e\+300, .* more than 1e\+305"):
+        model.learn_many(X[:2000], X.a[:2000] < 5, np.full(2000, HEAVY))
+    assert pickle.dumps(model) == before
     n_learned = 0
     with pytest.raises(ValueError, match="more than 1e"):
         while n_learned < 2000:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import tables
 
-from river_amf import AMFClassifier, inspection, settings
+from river_amf import AMFClassifier, inspection
+from river_amf.engine import settings
 
 LONGEST = 64
 

@@ -1,24 +1,20 @@
-"""Bounds on memory: categories that are forgotten, and trees that stay within a number of bytes."""
+"""Bounds on memory: categories that are forgotten."""
 
 import copy
 import itertools
-import math
 import pickle
-import random
 
 import numpy as np
 import pandas as pd
 import pytest
-import tables
 from forests import learn, visits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, pruning
-from river_amf.budget import Limits
-from river_amf.categories import Categories
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf.inputs.categories import Categories
 
 
 def forest(**parameters):
@@ -102,7 +98,7 @@ def test_a_category_that_stays_predicts_as_before_and_one_that_went_is_new():
         features.add_category("color", f"new {len(codes)}")
         new = [("color", f"new {len(codes)}")]
         features, _ = features.without_rarest(new, model._arena.uses)
-    model._engine.features = features
+    model._engine.known = model._engine.known._replace(features=features)
     codes = features.categories("color")
     stayed = known.keys() & codes.keys()
     assert stayed
@@ -217,161 +213,3 @@ def test_a_bound_beyond_what_fits_means_no_limit():
 def test_the_adaptive_forest_has_a_bound():
     assert AdaptiveAMFClassifier().max_categories == 5000
     assert AMFClassifier().max_categories is None
-
-
-# Bytes
-
-
-def growing(n_samples, news, is_clean, seed=1):
-    """Return a stream in which features, labels and categories keep arriving, at a rate."""
-    rng = random.Random(seed)
-    n_features, n_labels, samples = 1, 2, []
-    for i in range(n_samples):
-        n_features += rng.random() < 0.3 * news
-        n_labels += rng.random() < 0.1 * news
-        x = {f"f{j}": round(rng.gauss(0, 1), 2) for j in range(n_features) if rng.random() < 0.9}
-        if rng.random() < news:
-            x["session"] = f"a session with a name that takes some room {i}"
-        if news > 0.2 and i > 10:
-            x["\u00e9" * (1 + i % 7)] = rng.choice("xyz")
-        x["size"] = rng.random()
-        label = int(x["size"] * n_labels) if is_clean else rng.randrange(n_labels)
-        samples.append((x, f"label {label}", rng.choice([1.0, 1.0, 0.0, 2.0])))
-    return samples
-
-
-BOUNDED = {
-    "plain": {},
-    "pure cells": {"split_pure": True},
-    "nodes": {"max_nodes": 41},
-    "classes": {"n_classes": 60},
-    "adaptive": ADAPTIVE | {"max_nodes": None},
-    "restarts": {"restart_threshold": 0.01, "vote": "learned", "split_intensity": "relevance"},
-}
-bounded = pytest.mark.parametrize("parameters", BOUNDED.values(), ids=BOUNDED)
-
-
-@pytest.mark.slow
-@bounded
-@settings(max_examples=8)
-@given(
-    st.sampled_from([40, 120]),
-    st.sampled_from([0.01, 0.1, 0.5]),
-    st.booleans(),
-    st.integers(0, 10**6),
-    st.sampled_from([300_000, 500_000, 900_000]),
-)
-def test_memory_usage_is_never_above_the_bound(
-    parameters, n_samples, news, is_clean, seed, max_bytes
-):
-    stream = growing(n_samples, news, is_clean, seed)
-    model = AMFClassifier(n_estimators=3, seed=1, max_bytes=max_bytes, **parameters)
-    for x, y, w in stream:
-        model.learn_one(x, y, w)
-        assert model.memory_usage <= max_bytes
-        model.predict_proba_one(x)
-        assert model.memory_usage <= max_bytes
-    rows = pickle.dumps(model)
-    for size in (7, 100):
-        model = AMFClassifier(n_estimators=3, seed=1, max_bytes=max_bytes, **parameters)
-        for start in range(0, len(stream), size):
-            model.learn_many(*table_of(stream[start : start + size]))
-            assert model.memory_usage <= max_bytes
-        twin = pickle.loads(pickle.dumps(model))
-        assert twin.memory_usage <= max_bytes
-        assert pickle.dumps(model) == rows
-
-
-@bounded
-def test_trees_that_are_cut_have_the_odds_of_what_remains(parameters):
-    if "fading_factor" in parameters:
-        parameters = parameters | {"fading_factor": None}
-    model = learn(AMFClassifier(n_estimators=3, seed=1, **parameters), visits(300))
-    for max_nodes in (150, 149, 12, 3, 1):
-        limits = Limits(max_nodes, 10**6, 1000)
-        model._engine.arena = pruning.within(model._arena, limits)
-        assert (model._arena.trees["n_nodes"] <= max_nodes).all()
-        tables.check_log_odds(model, 1e-9)
-        twin = pickle.loads(pickle.dumps(model))
-        assert twin.predict_proba_one({"size": 0.3}) == model.predict_proba_one({"size": 0.3})
-        learn(model, visits(30, seed=max_nodes))
-        tables.check_log_odds(model, 1e-9)
-    table = inspection.node_table(model)
-    assert sum(table["counts"][0].values()) == pytest.approx(table["n_samples"][0])
-
-
-def test_a_cut_keeps_the_splits_with_the_most_samples():
-    model = learn(AMFClassifier(n_estimators=1, seed=1), visits(300))
-    before = inspection.node_table(model)
-    model._engine.arena = pruning.within(model._arena, Limits(41, 10**6, 1000))
-    after = inspection.node_table(model)
-    splits = before[before["left"] >= 0].sort_values("n_samples", ascending=False)
-    kept = after[after["left"] >= 0]
-    assert sorted(kept["n_samples"]) == sorted(splits["n_samples"][:20])
-    assert set(kept["threshold"]) <= set(splits["threshold"])
-
-
-def test_the_odds_above_a_cut_are_right_with_fading_too():
-    # the children of the root become leaves: their wbar was (1-b) w (1 + exp(-r)) and is w
-    model = learn(AMFClassifier(n_estimators=1, seed=1, fading_factor=0.5), visits(200))
-    table = inspection.node_table(model).set_index("node")
-    (top,) = table.index[table["parent"] < 0]
-    expected = table["log_odds"][top]
-    for child in (table["left"][top], table["right"][top]):
-        log_odds = table["log_odds"][child]
-        if log_odds == log_odds:  # not a leaf
-            expected -= -math.log1p(-model.split_prior) - math.log1p(math.exp(-log_odds))
-    assert expected != table["log_odds"][top]
-    model._engine.arena = pruning.within(model._arena, Limits(3, 10**6, 1000))
-    after = inspection.node_table(model)
-    assert after["log_odds"][after["parent"] < 0].to_list() == pytest.approx([expected])
-
-
-def test_the_store_is_bounded_while_one_label_comes():
-    rng = random.Random(2)
-    model = AMFClassifier(n_estimators=3, seed=1, max_bytes=150_000)
-    sizes = []
-    for i in range(3000):
-        x = {name: rng.random() for name in "abcdef"}
-        model.learn_one(x, "rare" if i % 500 == 499 else "common")
-        sizes.append(int(model._arena.counters["n_rows"][0]))
-        assert sizes[-1] <= model._arena.settings["max_rows"][0]
-        assert model.memory_usage <= 150_000
-    assert max(sizes) > 30
-    assert any(later < 0.8 * size for size, later in itertools.pairwise(sizes))
-    tables.check_log_odds(model, 1e-9)
-
-
-def test_where_boxes_need_too_many_samples_leaves_get_boxes():
-    rng = random.Random(2)
-    model = AMFClassifier(n_estimators=2, seed=1, max_bytes=300_000)
-    for i in range(400):
-        x = {f"f{j}": rng.random() for j in range(60)}
-        model.learn_one(x, "rare" if i % 150 == 149 else "common")
-        assert model.memory_usage <= 300_000
-    tables.check_log_odds(model, 1e-9)
-
-
-def test_too_few_bytes_for_an_empty_forest_are_refused():
-    with pytest.raises(ValueError, match=r"max_bytes must be at least \d+ for n_estimators=10"):
-        AMFClassifier(max_bytes=1000)
-    model = AMFClassifier(max_bytes=30_000)
-    model.n_classes = 10**6
-    with pytest.raises(ValueError, match="n_classes=1000000, got 30000"):
-        model.learn_one({"a": 1.0}, "x")
-    assert not model._has_learnt
-
-
-def test_where_the_bound_cannot_be_kept_trees_have_one_node():
-    model = AMFClassifier(n_estimators=3, seed=1, max_bytes=30_000)
-    for i in range(100):
-        model.learn_one({f"feature {i}": 1.0, "a": i % 7}, i % 2)
-    assert model._arena.trees["n_nodes"].tolist() == [1, 1, 1]
-    assert sum(model.predict_proba_one({"a": 1}).values()) == pytest.approx(1.0)
-
-
-def test_a_bound_of_many_bytes_changes_nothing():
-    samples = list(visits(200))
-    x = {"size": 0.4, "color": "p1", "session": "never"}
-    expected = learn(forest(), samples).predict_proba_one(x)
-    assert learn(forest(max_bytes=10**30), samples).predict_proba_one(x) == expected

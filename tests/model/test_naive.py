@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from river_amf import AMFClassifier, inspection
-from river_amf.settings import begin
+from river_amf.engine.settings import begin
 
 ADAPTIVE = {
     "fading_factor": 0.5,
@@ -38,8 +38,8 @@ def pair(n_estimators=2, **parameters):
     model = AMFClassifier(n_estimators=n_estimators, seed=5, **parameters)
     arena = begin(model)
     random_states, keys = arena.trees["random_state"].tolist(), arena.trees["key"].tolist()
-    voice_keys = arena.voices["key"].tolist()
-    return model, naive.NaiveForest(random_states, keys, voice_keys=voice_keys, **parameters)
+    linear_keys = arena.linear_models["key"].tolist()
+    return model, naive.NaiveForest(random_states, keys, linear_keys=linear_keys, **parameters)
 
 
 def check_same_tree(model, reference, tree):
@@ -98,34 +98,36 @@ def check_same_state(model, reference):
         assert arena.trees["vote_weight"] == pytest.approx(reference.vote_weights, abs=1e-12)
         n_labels = len(reference.labels)
         assert arena.bias[:n_labels] == pytest.approx(reference.biases, abs=1e-12)
-    check_same_voices(model, reference)
+    check_same_linear_models(model, reference)
     if model.fading_factor is not None:
         assert model.fading_share == pytest.approx(reference.fading_share(), abs=1e-12)
 
 
-def check_same_voices(model, reference):
-    """Compare the linear voices: their standards, weights, squares and weights in the vote."""
+def check_same_linear_models(model, reference):
+    """Compare the linear experts: their standards, weights, squares and weights in the vote."""
     arena = model._arena
-    assert len(arena.voices) == len(reference.voices.voices)
-    paces = reference.voices.standards.values()  # of which a single voice hears the first
-    for of_pace, standards in zip(arena.standards, paces, strict=False):
+    assert len(arena.linear_models) == len(reference.linear_models.linear_models)
+    timescales = reference.linear_models.standards.values()  # a single model takes the first
+    for of_timescale, standards in zip(arena.standards, timescales, strict=False):
         for j, standard in standards.items():
             expected = (standard.n, standard.mean, standard.variance)
-            assert of_pace[j].item() == pytest.approx(expected, rel=1e-12)
+            assert of_timescale[j].item() == pytest.approx(expected, rel=1e-12)
     categorical = [j for j in range(len(arena.is_categorical)) if arena.is_categorical[j]]
-    for v, voice in enumerate(reference.voices.voices):
-        assert arena.voices["vote_weight"][v] == pytest.approx(voice.vote_weight, abs=1e-12)
-        for (c, name), square in voice.squares.items():
+    for v, linear_model in enumerate(reference.linear_models.linear_models):
+        assert arena.linear_models["vote_weight"][v] == pytest.approx(
+            linear_model.vote_weight, abs=1e-12
+        )
+        for (c, name), square in linear_model.squares.items():
             if isinstance(name, tuple):
                 where = categorical.index(name[0]), name[1], c
                 weights, squares = arena.category_weights, arena.category_squares
             else:
                 where = v, c, 0 if name == "intercept" else 1 + name
-                weights, squares = arena.voice_weights, arena.voice_squares
+                weights, squares = arena.linear_coefficients, arena.linear_squares
             assert squares[where] == pytest.approx(square, rel=1e-11)
-            assert weights[where] == pytest.approx(voice.weights[c, name], abs=1e-11)
-    for draw, voice in enumerate(reference.voices.voices[1:]):
-        statistics = [(standard.mean, standard.variance) for standard in voice.standards]
+            assert weights[where] == pytest.approx(linear_model.weights[c, name], abs=1e-11)
+    for draw, linear_model in enumerate(reference.linear_models.linear_models[1:]):
+        statistics = [(standard.mean, standard.variance) for standard in linear_model.standards]
         assert pytest.approx(np.array(statistics), abs=1e-12) == arena.cosines[draw].T
 
 
@@ -171,7 +173,7 @@ def test_many_numbers_equal_the_reference():
     check_same_state(model, reference)
 
 
-def test_a_voice_that_is_sure_equals_the_reference():
+def test_a_linear_model_that_is_sure_equals_the_reference():
     # of numbers that are clearer than those it has learned from
     model, reference = pair(vote="learned", linear="logistic", max_nodes=1)
     n_sure = 0

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from regressors import ends
 
 from river_amf import AMFRegressor, inspection
-from river_amf.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
-from river_amf.settings import begin
+from river_amf.engine.settings import begin
+from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
 
 TOLERANCE = 1e-10  # of predictions, relative to the range of the targets
 ROUNDING = 1e-14  # of sums of squares, relative to the square of the range

@@ -3,12 +3,14 @@
 import itertools
 import math
 import random
+from statistics import NormalDist
 
 import naive_regression as naive
+import naive_trends
+import numpy as np
 import pytest
 from generated import PARAMETERS_OF_NUMBERS, streams_of_numbers
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 STATES = [123456789012345, 987654321098765]
@@ -24,14 +26,6 @@ def scale_of(stream):
 
 
 # One node ----------------------------------------------------------------------------------------
-
-
-def test_differences_of_log_gammas():
-    assert naive.lgamma_half(0.5) == pytest.approx(-math.log(math.pi) / 2, rel=1e-14)
-    for alpha in (0.5, 3.25, 29.4, 29.5, 29.99, 30.0, 47.0, 1e3, 1e7, 1e12):
-        # lgamma(alpha + 1) - lgamma(alpha)
-        both = naive.lgamma_half(alpha) + naive.lgamma_half(alpha + 0.5)
-        assert both == pytest.approx(math.log(alpha), rel=1e-14, abs=3e-14)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2.5, 40])
@@ -85,11 +79,6 @@ def test_faded_sums_are_those_of_an_update_step_by_step(factor):
     assert found.squares == pytest.approx(squares, rel=1e-9, abs=1e-14)
 
 
-def test_a_whole_weight_fades_as_repeated_targets_do():
-    twice = naive.sums(naive.fade([(1.0, 1.0), (4.0, 1.0), (4.0, 1.0)], 0.7))
-    assert naive.sums(naive.fade([(1.0, 1.0), (4.0, 2.0)], 0.7)) == pytest.approx(twice, rel=1e-14)
-
-
 # Trees -------------------------------------------------------------------------------------------
 
 
@@ -106,65 +95,6 @@ def test_the_recursion_is_the_average_of_all_prunings(stream, parameters):
         )
         recursive.learn_one(x, y, w)
         enumerating.learn_one(x, y, w)
-
-
-@pytest.mark.slow
-@settings(max_examples=50)
-@given(streams_of_numbers(max_size=30), PARAMETERS_OF_NUMBERS)
-def test_the_samples_of_a_cell_are_those_of_its_halves(stream, parameters):
-    model = forest(**parameters)
-    for x, y, w in stream:
-        model.learn_one(x, y, w)
-        for node in (node for tree in model.trees for node in tree.nodes()):
-            assert len(node.log_densities) == len(node.samples)
-            if node.is_leaf():
-                continue
-            halves = node.left.sums(), node.right.sums()
-            n, mean, _ = node.sums()
-            assert n == pytest.approx(sum(half.weight for half in halves), rel=1e-12)
-            pooled = sum(half.weight * half.mean for half in halves) / n
-            assert mean == pytest.approx(pooled, rel=1e-12, abs=1e-12 * scale_of(stream))
-    for tree in model.trees:
-        for node in tree.nodes():
-            if not node.is_leaf():
-                both = [id(sample) for half in (node.left, node.right) for sample in half.samples]
-                assert sorted(both) == sorted(map(id, node.samples))
-        if tree.root:
-            assert len(tree.root.samples) == sum(w > 0 for _, _, w in stream)
-
-
-@pytest.mark.slow
-@settings(max_examples=50)
-@given(
-    streams_of_numbers(max_size=40, targets=("plain", "ties", "a jump", "heavy tails", "tiny")),
-    PARAMETERS_OF_NUMBERS,
-)
-def test_a_tree_grows_by_the_density_it_gave(stream, parameters):
-    # the density of the average is the average of the densities
-    model = forest(**(parameters | {"step": 1.0, "trend": None}))
-    for x, y, _ in stream:
-        before = {tree: tree.root and tree.root.log_wbar() for tree in model.trees}
-        n_nodes = {tree: len(tree.nodes()) for tree in model.trees}
-        noise = {tree: tree.noise() for tree in model.trees}
-        given = {}
-        for tree in model.trees if model.n_learnt else ():
-            path = tree.path(model.encode(x, tree.tree_key))
-            sample = naive.Sample(x, float(y) - model.first_target, 1.0, {})
-            prior_means = [tree.targets().mean, *tree.estimates(path)]
-            given[tree] = [
-                math.log(mass) + node.score(sample, prior_mean, noise[tree])[0]
-                for mass, node, prior_mean in zip(
-                    naive.masses_by_recursion(path), path, prior_means, strict=False
-                )
-                if mass > 0
-            ]
-        model.learn_one(x, y)
-        for tree, terms in given.items():
-            if len(tree.nodes()) == n_nodes[tree]:
-                largest = max(terms)
-                density = largest + math.log(math.fsum(math.exp(t - largest) for t in terms))
-                grown = tree.root.log_wbar() - before[tree]
-                assert grown == pytest.approx(density, rel=1e-9, abs=1e-9)
 
 
 def test_the_shares_weigh_every_way_of_switching_between_the_densities():
@@ -191,91 +121,60 @@ def test_the_shares_weigh_every_way_of_switching_between_the_densities():
 # The forest --------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@settings(max_examples=60)
-@given(
-    streams_of_numbers(max_size=40, targets=("plain", "ties", "a jump", "heavy tails")),
-    PARAMETERS_OF_NUMBERS,
-    st.sampled_from([-1.0, 0.5, 3.0, -1e-6, 1e6]),
-    st.sampled_from([0.0, 1.0, -1000.0]),
-)
-def test_an_affine_map_of_the_target_maps_the_predictions(stream, parameters, factor, offset):
-    plain, mapped = forest(**parameters), forest(**parameters)
-    tolerance = 1e-9 * scale_of(stream) * abs(factor) + 1e-14 * abs(offset)
-    for x, y, w in stream:
-        if plain.n_learnt:
-            expected = factor * plain.predict_one(x) + offset
-            assert mapped.predict_one(x) == pytest.approx(expected, rel=1e-12, abs=tolerance)
-        plain.learn_one(x, y, w)
-        mapped.learn_one(x, factor * y + offset, w)
+# Trends and intervals -----------------------------------------------------------------------------
 
 
-def test_constant_targets_are_not_scored():
-    model = forest(fading_factor=0.6)
-    for i in range(30):
-        model.learn_one({"a": i * 7 % 11}, 0.1, 0.5 + i % 3)
-    for tree in model.trees:
-        assert all(not any(node.log_densities) for node in tree.nodes())
-        assert all(node.share == pytest.approx(0.5) for node in tree.nodes())
-        assert tree.noise() is None
-    assert model.predict_one({"a": 3}) == 0.1
+def test_steps_of_a_ridge_lead_to_the_solution_of_the_normal_equations():
+    rng = np.random.default_rng(1)
+    ridge = naive_trends.Ridge(decay=0.95, ridge=2.0)
+    X = np.column_stack([np.ones(40), rng.standard_normal((40, 6)), np.zeros(40)])
+    X[:, 6] = X[:, 5]  # collinear
+    y, w = rng.standard_normal(40), rng.choice([1.0, 2.0, 0.5], 40)
+    for inputs, target, weight in zip(X, y, w, strict=True):
+        ridge.learn(inputs, float(target), float(weight))
+    for _ in range(3000):  # the weight of these is so small that they change no sum
+        ridge.learn(X[0], 0.0, 1e-200)
+    # as if each weight came bit by bit
+    later = np.concatenate([np.cumsum(w[::-1])[-2::-1], [0.0]])
+    faded = 0.95**later * (1 - 0.95**w) / 0.05
+    ridges = np.diag([0.001] + [2.0] * 7)
+    expected = np.linalg.solve((X.T * faded) @ X + ridges, X.T @ (faded * y))
+    assert ridge.weights == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_sigma_is_a_running_mean_of_squared_errors():
-    model = forest(n_estimators=1)
-    rng = random.Random(8)
-    (tree,) = model.trees
-    kept = weight = 0.0
-    n_clipped = 0
-    for i in range(120):
-        x, w = {"a": rng.random()}, rng.choice([1.0, 2.0, 0.5, 1e-9])
-        y = x["a"] + rng.gauss(0, 0.1) + (1000.0 if i == 70 else 0.0)
-        before = tree.noise()
-        if i > 1:
-            targets = tree.targets()
-            variance = targets.squares / targets.weight
-            expected = max(kept / weight, 1e-12 * variance) if weight > 20 else variance
-            assert before == pytest.approx(expected, rel=1e-12)
-        error = (y - model.predict_one(x)) ** 2
-        if weight > 20 and error > 25 * before:
-            error = 25 * before
-            n_clipped += 1
-        if i > 0:
-            fade = 0.999**w
-            kept = fade * kept + (1 - fade) / 0.001 * error
-            weight = fade * weight + (1 - fade) / 0.001
-        model.learn_one(x, y, w)
-    assert 0 < n_clipped < 30
+def test_a_profile_is_the_mean_of_the_targets_at_a_place():
+    profiles = naive_trends.Profiles()
+    for i in range(400):
+        place = float(i % 17)
+        profiles.learn(naive_trends.TrendRow(1, {0: place}, {}, {0: place}), place**2, 1.0)
+    deviation = math.sqrt(profiles.squares / profiles.weight)
+    for place in (0.0, 3.0, 16.0, 7.25):
+        (e,) = profiles.inputs(naive_trends.TrendRow(1, {0: place}, {}, {0: place}))
+        k = int(place)
+        between = k**2 + (place - k) * ((k + 1) ** 2 - k**2)
+        # with 23 targets each, means are drawn towards that of all by a 24th
+        assert e == pytest.approx((between - profiles.mean) / deviation, rel=0.06)
 
 
-def test_a_jump_after_a_constant_is_not_clipped():
-    model = forest(n_estimators=1)
-    for _ in range(60):
-        model.learn_one({"a": 1.0}, 5.0)
-    model.learn_one({"a": 1.0}, 8.0)
-    (tree,) = model.trees
-    assert tree.noise() == pytest.approx(9.0 / tree.heard(), rel=1e-12)
+def test_intervals_are_normal_at_first_and_follow_the_errors():
+    vote = naive_trends.Vote(is_learned=False, has_trend=False)
+    assert vote.bins.sum() == pytest.approx(10.0)
+    for level in (0.5, 0.9, 0.99):
+        low, high = vote.interval(3.0, 2.0, level)
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        assert (high - 3.0) / 2.0 == pytest.approx(z, rel=0.02)
+        assert 3.0 - low == pytest.approx(high - 3.0, rel=1e-9)
+    rng = random.Random(5)
+    for _ in range(4000):
+        vote.learn([0.0], [4.0], (), 2.0 * rng.expovariate(1.0), 1.0)
+    low, high = vote.interval(0.0, 2.0, 0.8)
+    assert low == pytest.approx(-2.0 * math.log(0.9), abs=0.1)
+    assert high == pytest.approx(-2.0 * math.log(0.1), rel=0.15)
 
 
-def test_a_weight_of_two_is_not_learning_twice():
-    once, twice = forest(), forest()
-    for i in range(10):
-        x, y = {"a": i * 3 % 7}, i * 5 % 9
-        once.learn_one(x, y, 2.0)
-        twice.learn_one(x, y)
-        twice.learn_one(x, y)
-    assert once.trees[0].targets() == pytest.approx(twice.trees[0].targets())
-    assert once.predict_one({"a": 2}) != pytest.approx(twice.predict_one({"a": 2}), rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("y", "error"),
-    [(math.nan, ValueError), (math.inf, ValueError), ("1", TypeError), (None, TypeError)],
-)
-def test_targets_that_are_no_numbers_raise(y, error):
-    model = forest()
-    with pytest.raises(error, match="the target is"):
-        model.learn_one({"a": 1}, y)
-    model.learn_one({"a": 1}, 2)
-    with pytest.raises(ValueError, match="too far"):
-        model.learn_one({"a": 1}, -1.1e100)
+def test_the_scale_is_the_geometric_mean_of_those_of_the_trees():
+    vote = naive_trends.Vote(is_learned=False, has_trend=False)
+    assert vote.scale([1.0, 3.0], [0.0, 12.0], 1.0) == 0.0  # a tree that is sure
+    assert vote.scale([0.0, 3.0], [0.0, 12.0], 1.0) == pytest.approx(2.0)
+    vote.stack.squares.add(4e12, 1.0)
+    assert vote.scale([1.0, 1.0], [0.0, 16.0], 1.0) == pytest.approx(math.sqrt(2.0 * 4.0))

@@ -9,7 +9,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 
-WHEREVER = "model/test_room.py::test_wherever_memory_is_short_the_arrays_stay_in_step"
+WHEREVER = "model/test_capacity.py::test_wherever_memory_is_short_the_arrays_stay_in_step"
 NUMBERS = "model/test_naive_regression.py::test_a_longer_stream_equals_the_reference"
 BLOCKS = "dataframes/test_many.py::test_a_block_is"
 
@@ -39,8 +39,8 @@ SHORT_LIST = {
     "room": [
         f"{WHEREVER}[plain-23]",
         f"{WHEREVER}[adaptive-24]",
-        "model/test_room.py::test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on",
-        "model/test_room.py::test_a_sample_that_needs_room_in_the_middle_is_stored_once",
+        "model/test_capacity.py::test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on",
+        "model/test_capacity.py::test_a_sample_that_needs_room_in_the_middle_is_stored_once",
         "model/test_state.py",
     ],
     "paths": [
@@ -54,7 +54,7 @@ LONG_LIST = [
     "model/test_naive_regression.py",
     "model/test_invariants.py",
     "model/test_restarts.py",
-    "model/test_room.py",
+    "model/test_capacity.py",
     "model/test_paths.py",
     "model/test_encoding.py",
 ]

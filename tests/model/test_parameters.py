@@ -6,6 +6,7 @@ import inspect
 import math
 import pickle
 import random
+import re
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    OnlineDummyClassifier,
+)
+from river_amf.parameters import TABLE as TABLE_OF_ALL
+from river_amf.parameters import Parameters
 
 FORESTS = [AMFClassifier, AdaptiveAMFClassifier]
 MODELS = [*FORESTS, OnlineDummyClassifier]
@@ -41,7 +50,6 @@ OF_THE_DUMMY = {
 OF_THE_FOREST = OF_THE_DUMMY | {
     "n_estimators": ([1, 10, np.int64(3)], [*NOT_INTEGERS, 0, None], "integer >= 1"),
     "step": ([1, 2, 1e300, *SMALL_NUMBERS], [*NOT_NUMBERS, None], "> 0 and at most 1e+300"),
-    "loss": (["log"], [*NOT_CHOICES, None, "hinge"], "'log'"),
     "split_prior": (SMALL_NUMBERS, [*NOT_NUMBERS, None, 1, 1.5], "strictly between 0 and 1"),
     "use_aggregation": (
         [True, False, np.bool_(True)],
@@ -52,11 +60,6 @@ OF_THE_FOREST = OF_THE_DUMMY | {
     "max_nodes": ([None, 1, 2, 3, 10**9, np.int64(15)], [*NOT_INTEGERS, 0], "integer >= 1 or None"),
     "max_categories": (
         [None, 1, 5, 10**30, np.int64(15)],
-        [*NOT_INTEGERS, 0],
-        "integer >= 1 or None",
-    ),
-    "max_bytes": (
-        [None, 10**6, 10**30, np.int64(10**7)],
         [*NOT_INTEGERS, 0],
         "integer >= 1 or None",
     ),
@@ -88,6 +91,7 @@ OF_THE_FOREST = OF_THE_DUMMY | {
         [*NOT_CHOICES, "Logistic", "none"],
         "None or 'logistic' or 'cosines' or 'auto'",
     ),
+    "max_pending": ([0, 1, 10**30, np.int64(15)], [*NOT_INTEGERS, -1, None], "integer >= 0"),
     "on_mismatch": (
         ["raise", "missing"],
         [*NOT_CHOICES, None, "ignore"],
@@ -154,19 +158,60 @@ def test_the_tables_here_know_every_parameter():
         assert {*inspect.signature(model).parameters} == {*TABLE[model]}
 
 
+@pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
+def test_signatures_and_docstrings_that_are_written_out_are_those_of_the_table(kind):
+    written = inspect.signature(kind).parameters
+    declared = {name: p for name, p in TABLE_OF_ALL.items() if p.task in (None, kind.task)}
+    assert {name: p.default for name, p in written.items()} == {
+        name: p.default for name, p in declared.items()
+    }
+    for name, parameter in written.items():
+        assert parameter.annotation == Parameters.__annotations__[name], name
+        assert re.search(rf"^(\w+, )*{name}(, \w+)*$", inspect.getdoc(kind), re.MULTILINE), name
+    for name, parameter in TABLE_OF_ALL.items():
+        if name not in declared:
+            assert getattr(kind(), name) == parameter.constant
+
+
+@pytest.mark.parametrize("kind", [AdaptiveAMFClassifier, AdaptiveAMFRegressor])
+def test_adaptive_forests_have_the_signature_of_the_forest_with_their_own_defaults(kind):
+    ours, theirs = (inspect.signature(each).parameters for each in kind.__mro__[:2])
+    assert [(p.name, p.kind, p.annotation) for p in ours.values()] == [
+        (p.name, p.kind, p.annotation) for p in theirs.values()
+    ]
+    assert {name: p.default for name, p in ours.items()} == kind()._get_params()
+    for name, parameter in ours.items():
+        line = f"{name} : {parameter.annotation}, default {parameter.default!r}\n    "
+        assert line in inspect.getdoc(kind)
+    assert repr(kind(3)).replace(" ", "").startswith(f"{kind.__name__}(\nn_estimators=3\n")
+    with pytest.raises(TypeError, match=rf"{kind.__name__}\(\) got .* argument 'n_trees'"):
+        kind(n_trees=3)
+    with pytest.raises(TypeError, match=rf"{kind.__name__}\(\) too many positional arguments"):
+        kind(*range(9))
+
+
+def test_a_subclass_may_have_parameters_of_its_own():
+    class Small(AdaptiveAMFClassifier):
+        def __init__(self, n_estimators=2, *, seed=None, width=1):
+            super().__init__(n_estimators, seed=seed, max_nodes=15)
+            self.width = width
+
+    model = trained(Small(width=3).clone)
+    assert model._get_params() == {"n_estimators": 2, "seed": None, "width": 3}
+    assert (len(model._arena.trees), model.max_nodes, model.vote) == (2, 15, "learned")
+
+
 def test_the_defaults_are_the_documented_ones():
     plain = {
         "n_classes": None,
         "n_estimators": 10,
         "step": 1.0,
-        "loss": "log",
         "split_prior": 0.5,
         "use_aggregation": True,
         "dirichlet": None,
         "split_pure": False,
         "max_nodes": None,
         "max_categories": None,
-        "max_bytes": None,
         "absent": "missing",
         "max_columns": 30,
         "max_vocabulary": None,
@@ -175,6 +220,7 @@ def test_the_defaults_are_the_documented_ones():
         "restart_threshold": None,
         "vote": "mean",
         "linear": None,
+        "max_pending": 10_000,
         "on_mismatch": "raise",
         "n_jobs": 1,
         "seed": None,
@@ -274,7 +320,6 @@ def test_any_integer_is_a_number_of_things_or_is_refused(name, value):
             "dirichlet": st.floats(1e-300, 1e3),
             "max_nodes": st.integers(1, 100),
             "max_categories": st.integers(1, 10),
-            "max_bytes": st.integers(200_000, 300_000),
             "absent": st.sampled_from(["missing", "zero"]),
             "max_columns": st.integers(1, 9),
             "max_vocabulary": st.integers(2, 9),
@@ -456,7 +501,6 @@ CHANGES = [
     {"n_estimators": 4},
     {"n_classes": 3},
     {"seed": 43},
-    {"max_bytes": 60_000},
     {"absent": "zero"},
     {"absent": "zero", "max_columns": 1},
     {"absent": "zero", "max_vocabulary": 2},
@@ -483,11 +527,11 @@ def test_linear_models_need_a_learned_vote():
     assert model._arena is None
 
 
-def test_linear_models_are_heard_where_they_can_be():
+def test_linear_models_are_used_where_they_can_be():
     mean = trained(AdaptiveAMFClassifier, vote="mean")
     assert answers(mean) == answers(trained(AdaptiveAMFClassifier, vote="mean", linear=None))
-    assert len(mean._arena.voices) == 0
-    assert len(trained(AdaptiveAMFClassifier)._arena.voices) == 3
+    assert len(mean._arena.linear_models) == 0
+    assert len(trained(AdaptiveAMFClassifier)._arena.linear_models) == 3
 
 
 @pytest.mark.parametrize("change", CHANGES[:5], ids=str)

@@ -5,8 +5,6 @@ import math
 import pickle
 import random
 
-import numpy as np
-import pandas as pd
 import pytest
 from regressors import kinds, learn
 from test_parameters import (
@@ -17,7 +15,7 @@ from test_parameters import (
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor
 
-OF_CLASSIFIERS = ["loss", "n_classes", "dirichlet", "split_pure", "absent", "max_columns"]
+OF_CLASSIFIERS = ["n_classes", "dirichlet", "split_pure", "absent", "max_columns"]
 OF_CLASSIFIERS += ["max_vocabulary", "restart_threshold", "linear"]
 TABLE = {name: row for name, row in OF_THE_FOREST.items() if name not in OF_CLASSIFIERS} | {
     "trend": ([None, "ridge"], [*NOT_CHOICES, "Ridge", "none"], "None or 'ridge'"),
@@ -67,11 +65,11 @@ def test_the_defaults_are_the_documented_ones():
         "seed": None,
         "split_prior": 0.5,
         "max_categories": None,
-        "max_bytes": None,
         "split_intensity": "range",
         "fading_factor": None,
         "vote": "mean",
         "trend": None,
+        "max_pending": 10_000,
         "on_mismatch": "raise",
         "n_jobs": 1,
     }
@@ -138,7 +136,6 @@ CHANGES = [
     {"seed": 43},
     {"split_prior": 0.8},
     {"max_categories": 2},
-    {"max_bytes": 30_000},
     {"split_intensity": "relevance"},
     {"split_intensity": "unit"},
     {"fading_factor": 0.5},
@@ -150,34 +147,3 @@ CHANGES = [
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_each_parameter_changes_predictions(change):
     assert answers(trained(**change)) != answers(trained())
-
-
-def test_a_bound_too_small_for_an_empty_forest_is_refused_with_the_least():
-    for parameters in ({}, {"trend": "ridge"}, {"n_estimators": 40}):
-        with pytest.raises(ValueError, match=r"max_bytes must be at least \d+") as caught:
-            AMFRegressor(max_bytes=100, **parameters)
-        assert "n_classes" not in str(caught.value)
-        least = int(str(caught.value).split("at least ")[1].split()[0])
-        model = learn(AMFRegressor(max_bytes=least, **parameters), SAMPLES[:30])
-        assert all(math.isfinite(answer) for answer in answers(model))
-
-
-@pytest.mark.slow
-@kinds
-@pytest.mark.parametrize("by_block", [False, True])
-def test_max_bytes_is_kept_while_features_and_categories_arrive(kind, by_block):
-    # more than they need themselves, with trees of one node
-    model = kind(n_estimators=3, seed=1, max_bytes=1_500_000)
-    rng = np.random.default_rng(1)
-    for part in range(30):
-        names = ["a", "b", *(f"late {k}" for k in range(part // 2))]
-        X = pd.DataFrame(rng.random((100, len(names))), columns=names)
-        X["c"] = [f"category {k}" for k in rng.integers(0, 1 + 20 * part, 100)]
-        y = X["a"] + rng.normal(size=100)
-        if by_block:
-            model.learn_many(X, y)
-        else:
-            for x, target in zip(X.to_dict("records"), y, strict=True):
-                model.learn_one(x, target)
-        assert model.memory_usage <= 1_500_000
-    assert model[0].n_nodes > 100

@@ -1,18 +1,19 @@
-"""Parts are compiled when a forest first needs them, and never called before.
+"""Parts are compiled for what a forest's settings and capacity say, and never called before.
 
-Each test is a process of its own, because what is compiled stays; a part that is called too early
-crashes it.
+Most tests are processes of their own, because what is compiled stays.
 """
 
 import json
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from river_amf import AMFClassifier
-from river_amf.kernels import parts as kernel_parts
-from river_amf.layout import PARTS
+from river_amf.kernels import numba_tools
+from river_amf.state.layout import PARTS
 
 USE = """
 import json
@@ -20,7 +21,7 @@ import pickle
 import sys
 import pandas as pd
 from river_amf import AMFClassifier
-from river_amf.layout import PARTS, PART_ADDRESSES
+from river_amf.state.layout import PARTS, PART_ADDRESSES
 
 parameters, calls, n_samples = json.loads(sys.argv[1])
 model = AMFClassifier(n_estimators=3, seed=1, **parameters)
@@ -78,17 +79,23 @@ KINDS = {
     "restarts": ({"restart_threshold": 4.0}, 100, LEARNING | {"judge_tree", "take_vote"}),
     "vote": ({"vote": "learned"}, 100, LEARNING | {"learn_vote", "pool_votes", "take_vote"}),
     "adaptive": (ADAPTIVE, 100, OF_ADAPTIVE),
-    "words": ({"absent": "zero"}, 100, LEARNING | {"count_words", "use_voices"}),
-    "voice of words": (
+    "words": ({"absent": "zero"}, 100, LEARNING | {"count_words", "run_experts"}),
+    "linear expert of words": (
         {"absent": "zero", "vote": "learned", "linear": "logistic"},
         100,
         LEARNING
-        | {"learn_vote", "pool_votes", "take_vote", "standardise", "use_voice", "use_voices"}
-        | {"count_words", "hear_words", "teach_words"},
+        | {
+            "learn_vote",
+            "pool_votes",
+            "take_vote",
+            "standardise",
+            "run_linear_model",
+            "run_experts",
+        }
+        | {"count_words", "predict_sparse", "learn_sparse"},
     ),
     "long lists": ({}, LONG, LEARNING | {"list_row_and_thin"}),
-    "few nodes": ({"max_nodes": 40}, 300, LEARNING | {"release_rows"}),
-    "few bytes": ({"max_bytes": 200_000}, LONG, LEARNING | {"bound_rows", "release_rows"}),
+    "few nodes": ({"max_nodes": 40}, 250, LEARNING | {"release_rows"}),
 }
 
 
@@ -142,7 +149,7 @@ print(model._arena.trees["n_nodes"].tolist())
 
 @pytest.mark.slow
 def test_lists_longer_than_today_s_spend_the_budget(tmp_path):
-    # as they may be in a file of another release; the newcomer takes more than 540 splits
+    # as they may be in a file from elsewhere; the newcomer takes more than 540 splits
     model = AMFClassifier(n_estimators=1, max_nodes=1081, seed=1)
     model.learn_one({"a": 1.0}, "x")
     model._arena.settings["longest_list"] = 10_000
@@ -154,5 +161,65 @@ def test_lists_longer_than_today_s_spend_the_budget(tmp_path):
     assert (done.stderr, done.stdout) == ("", "[1081]\n")
 
 
-def test_each_part_has_its_number():
-    assert all(getattr(kernel_parts, name.upper()) == PARTS.index(name) for name in PARTS)
+@pytest.mark.skipif(not numba_tools.USES_INSIDES, reason="parts have no addresses")
+def test_a_part_that_was_not_asked_for_raises():
+    model = AMFClassifier(n_estimators=1, seed=1)
+    model.learn_one({"a": 1.0}, "x")
+    model.predict_one({"a": 1.0})
+    nothing = np.zeros(len(PARTS), np.int64)
+    model._arena.handle["parts"] = nothing.ctypes.data
+    with pytest.raises(RuntimeError, match="take_vote is not compiled"):
+        model.predict_one({"a": 1.0})
+
+
+PLAIN = """
+import json
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf.kernels import numba_tools
+from river_amf.state.layout import PART_ADDRESSES
+
+said = []
+for kind in (AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor):
+    model = kind(n_estimators=3, seed=1, max_nodes=61)
+    for i in range(300):
+        x = {"a": float(i * 37 % 101), "b": "rgb"[i % 3], "c": float(i * i % 17)}
+        said.append(repr(model.predict_one(x)))
+        model.learn_one(x, i * i % 5, w=1.0 + i % 2)
+assert numba_tools.IS_COMPILED
+print(json.dumps([numba_tools.USES_INSIDES, bool(PART_ADDRESSES.any()), said]))
+"""
+
+
+@pytest.mark.soak  # it compiles for minutes: python -m pytest -m soak tests/model/test_parts.py
+def test_plain_numba_predicts_the_same():
+    def answers(**variables):
+        run = subprocess.run(
+            [sys.executable, "-c", PLAIN],
+            env=os.environ | variables,
+            capture_output=True,
+            text=True,
+        )
+        assert run.stderr == ""
+        return json.loads(run.stdout)
+
+    uses_insides, has_addresses, said = answers()
+    assert uses_insides and has_addresses
+    plain = answers(RIVER_AMF_PLAIN_NJIT="1", NUMBA_OPT="0")  # which compiles faster
+    assert plain == [False, False, said]
+
+
+UNKNOWN = """
+import numba
+numba.version_info = numba.version_info._replace(short=(9, 9))
+numba.__version__ = "9.9"
+from river_amf.kernels import numba_tools
+print(numba_tools.USES_INSIDES)
+"""
+
+
+def test_on_an_unknown_numba_the_switch_is_thrown():
+    assert numba_tools.is_known((0, 61)) and numba_tools.is_known((0, 68, 3))
+    assert not numba_tools.is_known((0, 60, 2)) and not numba_tools.is_known((0, 69))
+    run = subprocess.run([sys.executable, "-c", UNKNOWN], capture_output=True, text=True)
+    assert run.stdout == "False\n"
+    assert "does not know Numba 9.9" in run.stderr and run.stderr.count("\n") == 1

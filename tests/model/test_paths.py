@@ -1,7 +1,6 @@
 """Walks: the nodes on a path equal those of the reference, and their mix is the prediction."""
 
 import math
-import pickle
 import random
 
 import generated
@@ -9,13 +8,16 @@ import naive
 import numpy as np
 import pytest
 import tables
+from forests import pickled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_naive import pair
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, paths, state
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf.explain import paths
+from river_amf.state import arena as state
 
-VOICE_FLOOR = -7.0  # least of what it takes for the log-probabilities of linear models
+LINEAR_FLOOR = -7.0  # least of what it takes for the log-probabilities of linear models
 VOTE_FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
 EXACT = 1e-12
 
@@ -87,9 +89,9 @@ def combined(model, of_trees, x=None):
     else:
         arena = model._arena
         log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + VOTE_FLOOR)
-        if len(arena.voices):
-            of_voices = model._engine.listen(x).votes[len(of_trees) :, :n_labels]
-            log_p += arena.voices["vote_weight"] @ np.maximum(of_voices, VOICE_FLOOR)
+        if len(arena.linear_models):
+            of_linear_models = model._engine.expert_outputs(x).votes[len(of_trees) :, :n_labels]
+            log_p += arena.linear_models["vote_weight"] @ np.maximum(of_linear_models, LINEAR_FLOOR)
         proba = np.exp(log_p - log_p.max())
     return proba / proba.sum()
 
@@ -100,7 +102,7 @@ def predicted(model, trees, values, aggregated):
     n = len(values)
     answers = np.zeros((n, len(model._labels)))
     block = state.Block(np.array(values), np.zeros(n), np.zeros(n), answers)
-    engine._run(block, 0, n, [], predicts=True, learns=False, n_jobs=1)
+    engine._predict_range(block, range(n), 1)
     assert block.votes.shape == (
         len(engine.arena.trees),
         n,
@@ -267,7 +269,7 @@ def test_outliers_go_where_the_ends_of_the_range_do():
 def test_trees_predict_by_all_prunings_or_by_leaves_alone_whatever_the_forest_does(vote):
     model = AMFClassifier(n_estimators=3, seed=1, fading_factor=0.5, vote=vote)
     learn(model, stream(400))
-    before = pickle.dumps(model)
+    before = pickled(model)
     values = [encode(model, x) for x in QUESTIONS]
     for aggregated in (True, False):
         votes = predicted(model, [2, 0], values, aggregated).votes
@@ -278,7 +280,7 @@ def test_trees_predict_by_all_prunings_or_by_leaves_alone_whatever_the_forest_do
             for of_tree, tree in zip(votes[:, i], (2, 0), strict=True):
                 np.testing.assert_allclose(of_tree, expected[tree], rtol=0, atol=EXACT)
             np.testing.assert_allclose(forest[i], combined(model, expected), rtol=0, atol=EXACT)
-    assert pickle.dumps(model) == before
+    assert pickled(model) == before
 
 
 @pytest.mark.parametrize("use_aggregation", [True, False])

@@ -24,17 +24,17 @@ def learnt(label_of, n_samples=1500, n_estimators=4, **parameters):
     return model
 
 
-def n_heard(model):
-    return model._arena.trees["n_heard"].tolist()
+def n_losses(model):
+    return model._arena.trees["n_losses"].tolist()
 
 
 def test_every_second_tree_starts_afresh_when_labels_are_swapped():
     model = learnt(lambda x: x["a"] > 0)
-    assert n_heard(model) == [0, 1500, 0, 1500]
+    assert n_losses(model) == [0, 1500, 0, 1500]
     n_nodes = model._arena.trees["n_nodes"].tolist()
     for x in points(100):
         model.learn_one(x, x["a"] <= 0)
-    assert all(n < 100 for n in n_heard(model)[1::2])
+    assert all(n < 100 for n in n_losses(model)[1::2])
     for before, now in zip(n_nodes[::2], model._arena.trees["n_nodes"][::2], strict=True):
         assert now >= before
     arena = model._arena  # the lists of the old nodes are gone, too
@@ -48,9 +48,9 @@ def test_no_tree_starts_afresh_before_300_of_its_predictions_are_judged():
     longest = 0
     for x in points(40):
         model.learn_one(x, x["a"] <= 0)
-        longest = max(longest, *n_heard(model))
+        longest = max(longest, *n_losses(model))
     assert longest == 300
-    assert max(n_heard(model)) < 10
+    assert max(n_losses(model)) < 10
 
 
 def test_a_single_tree_never_starts_afresh():
@@ -65,7 +65,7 @@ def test_a_rare_label_restarts_no_tree(n_rare):
     model = learnt(lambda x: False)
     for x in points(n_rare):
         model.learn_one(x, True)
-    assert n_heard(model)[1::2] == [1500 + n_rare] * 2
+    assert n_losses(model)[1::2] == [1500 + n_rare] * 2
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-9])
@@ -73,7 +73,7 @@ def test_samples_that_count_for_nothing_restart_no_tree(weight):
     model = learnt(lambda x: x["a"] > 0)
     for x in points(300):
         model.learn_one(x, x["a"] <= 0, w=weight)
-    assert n_heard(model)[1::2] == [1800] * 2
+    assert n_losses(model)[1::2] == [1800] * 2
 
 
 # How often
@@ -91,9 +91,9 @@ def restarts_seen(n_swaps, **parameters):
     seen, before = np.zeros(4, int), np.zeros(4)
     for x, y in swapped(n_swaps):
         model.learn_one(x, y)
-        heard = np.array(n_heard(model))
-        seen += heard < before
-        before = heard
+        losses = np.array(n_losses(model))
+        seen += losses < before
+        before = losses
     return model, seen.tolist()
 
 

@@ -24,9 +24,8 @@ from river_amf import (
     AMFClassifier,
     AMFRegressor,
     MismatchWarning,
-    cutting,
 )
-from river_amf.layout import COPIED, FIELDS
+from river_amf.state.layout import COPIED, FIELDS
 
 
 def fresh(kind=AMFClassifier, **parameters):
@@ -81,7 +80,7 @@ def assert_refused(cut, model, block, error, predicts=False):
 @pytest.mark.parametrize("absent", ["missing", "zero"])
 @pytest.mark.parametrize("is_new", [True, False], ids=["new", "learnt"])
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
-def test_a_bad_block_changes_neither_hub_nor_shards(bad, is_new, absent):
+def test_a_bad_block_changes_neither_coordinator_nor_shards(bad, is_new, absent):
     model = fresh(n_classes=3, absent=absent, vote="learned", linear="logistic")
     cut = CutForest(model, 2, n_waiting=1)
     good = pd.DataFrame({"length": [1.0, 2.0] * 9, "color": ["red", "tan", "red"] * 6})
@@ -94,7 +93,7 @@ def test_a_bad_block_changes_neither_hub_nor_shards(bad, is_new, absent):
 
 
 @pytest.mark.parametrize("y", [math.nan, math.inf, "high", None, 1e200])
-def test_a_bad_target_changes_neither_hub_nor_shards(y):
+def test_a_bad_target_changes_neither_coordinator_nor_shards(y):
     model = fresh(AdaptiveAMFRegressor)
     cut = CutForest(model, 3)
     blocks = [*in_blocks(NUMBERS[:90], (30,))]
@@ -105,7 +104,7 @@ def test_a_bad_target_changes_neither_hub_nor_shards(y):
         assert_same_future(model, cut, [block])
 
 
-def test_weights_that_sum_to_too_much_change_neither_hub_nor_shards():
+def test_weights_that_sum_to_too_much_change_neither_coordinator_nor_shards():
     model, X = fresh(AMFRegressor), pd.DataFrame({"a": [1.0, 2.0, 3.0]})
     cut = CutForest(model, 3)
     for blocks in ([], [(X, [1, 2, 1], [4e99, 4e99, 0.0])]):
@@ -136,7 +135,7 @@ def test_values_of_the_wrong_kind_are_told_of_once():
         cut.predict(X)
 
 
-def test_a_warning_that_is_raised_changes_neither_hub_nor_shards():
+def test_a_warning_that_is_raised_changes_neither_coordinator_nor_shards():
     cut = CutForest(fresh(on_mismatch="missing"), 2)
     cut.learn(pd.DataFrame({"a": [1.0, 2.0]}), [0, 1])
     before = cut.bytes()
@@ -165,25 +164,26 @@ def test_the_parts_share_nothing_with_the_forest_or_each_other():
         assert cut.bytes() == parts
 
 
-def test_a_hub_has_no_nodes_and_a_shard_only_its_own_trees_and_no_vote():
+def test_a_coordinator_has_no_nodes_and_a_shard_only_its_own_trees_and_no_vote():
     model = fresh(AdaptiveAMFClassifier, n_estimators=5, linear="cosines")
     cut = CutForest(model, 2)
     cut.learn(*as_block(STREAM))
-    arena = cut.hub.arena
-    assert not any(arena.rooms[axis] for axis in ("node", "box", "row"))
-    assert arena.rooms["tree"] == 5 and arena.rooms["voice"] == 3
+    arena = cut.coordinator.arena
+    assert not any(arena.capacities[axis] for axis in ("node", "box", "row"))
+    assert arena.capacities["tree"] == 5 and arena.capacities["linear_model"] == 3
     for shard, n_trees in zip(cut.shards, (2, 3), strict=True):
-        assert shard.arena.rooms["tree"] == shard.arena.rooms["voter"] == n_trees
-        assert not shard.arena.rooms["voice"]
+        assert shard.arena.capacities["tree"] == shard.arena.capacities["voter"] == n_trees
+        assert not shard.arena.capacities["linear_model"]
     regressor = CutForest(fresh(AdaptiveAMFRegressor), 3)
     regressor.learn(*as_block(NUMBERS))
     for shard in regressor.shards:
-        assert not shard.arena.rooms["trend"] and shard.arena.rooms["aim"] == 2
+        assert not shard.arena.capacities["trend"] and shard.arena.capacities["tree_target"] == 2
 
 
-def test_each_array_is_in_the_hub_or_in_the_shards():
+def test_each_array_is_in_the_coordinator_or_in_the_shards():
     # One with a row for each tree is in the shards, one with a row for each sample in the store is
-    # merged, and all others are in the hub; they follow from the stream alone, or from the vote.
+    # merged, and all others are in the coordinator; they follow from the stream alone, or from the
+    # vote.
     for name in COPIED:
         assert not {"tree", "row"}.intersection(FIELDS[name].axes[1:]) or name == "links"
     assert FIELDS["links"].axes == ("tree", "row")
@@ -192,26 +192,19 @@ def test_each_array_is_in_the_hub_or_in_the_shards():
 @pytest.mark.parametrize(
     "make_copy", [copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))]
 )
-def test_copies_of_hub_and_shards_go_on_as_they_would(make_copy):
+def test_copies_of_coordinator_and_shards_go_on_as_they_would(make_copy):
     model = fresh(AdaptiveAMFClassifier)
     cut = CutForest(model, 2)
     blocks = [*in_blocks(STREAM, (200,))]
     for block in blocks:
         assert_same_future(model, cut, [block])
-        cut.hub = make_copy(cut.hub)
+        cut.coordinator = make_copy(cut.coordinator)
         cut.shards = [make_copy(shard) for shard in cut.shards]
-    assert cut.hub.total_weight == pytest.approx(sum(w for _, _, w in STREAM))
+    assert cut.coordinator.total_weight == pytest.approx(sum(w for _, _, w in STREAM))
     assert [(shard.first, shard.end) for shard in cut.shards] == [(0, 1), (1, 3)]
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
-def test_a_forest_within_max_bytes_cannot_be_cut(kind):
-    with pytest.raises(ValueError, match=r"max_bytes=None, got 1000000.*use max_nodes"):
-        cutting.check_can_be_cut(fresh(kind, max_bytes=1_000_000))
-    cutting.check_can_be_cut(fresh(kind))
-
-
-def test_hub_and_shards_of_a_forest_that_has_learned_nothing_predict_nothing():
+def test_coordinator_and_shards_of_a_forest_that_has_learned_nothing_predict_nothing():
     model = fresh()
     cut = CutForest(model, 2)
     X = pd.DataFrame({"a": [1.0, 2.0]})
@@ -225,4 +218,4 @@ def test_a_new_shard_has_room_for_its_first_leaf(kind, max_nodes):
     cut = CutForest(kind(n_estimators=2, seed=1, max_nodes=max_nodes), 2)
     cut.learn(pd.DataFrame({"a": [0.0, 1.0]}), [0.0, 1.0])
     for shard in cut.shards:
-        assert shard.arena.rooms["node"] >= shard.arena.trees["n_nodes"].max() >= 1
+        assert shard.arena.capacities["node"] >= shard.arena.trees["n_nodes"].max() >= 1

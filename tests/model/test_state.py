@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from test_naive import ADAPTIVE
 
-from river_amf import AMFClassifier, layout
+from river_amf import AMFClassifier
+from river_amf.state import layout
 
 
 @pytest.mark.parametrize(
@@ -38,18 +39,23 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
             array = getattr(arena, name)
             assert arena.handle[name] == array.ctypes.data
             assert array.flags.c_contiguous
-        rooms = {
-            "tree_room": {*map(len, (arena.nodes, arena.boxes, arena.links))},
-            "voter_room": {len(arena.votes), len(arena.trees) + len(arena.voices)},
-            "voice_room": {*map(len, (arena.voices, arena.voice_weights, arena.inputs))},
-            "input_room": {arena.voice_weights.shape[2], arena.inputs.shape[2]},
-            "voiced_room": {arena.voice_weights.shape[1], arena.category_weights.shape[2]},
-            "node_room": {arena.nodes.shape[1], arena.counts.shape[1], arena.faded.shape[1]},
-            "class_room": {arena.counts.shape[2], len(arena.bias), arena.votes.shape[2]},
-            "faded_room": {arena.faded.shape[2], (2 + arena.counts.shape[2]) * fades},
-            "moment_room": {arena.moments.shape[1], arena.buckets.shape[2]},
-            "box_room": {arena.boxes.shape[1]},
-            "feature_room": {
+        capacities = {
+            "tree_capacity": {*map(len, (arena.nodes, arena.boxes, arena.links))},
+            "voter_capacity": {len(arena.votes), len(arena.trees) + len(arena.linear_models)},
+            "linear_model_capacity": {
+                *map(len, (arena.linear_models, arena.linear_coefficients, arena.inputs))
+            },
+            "input_capacity": {arena.linear_coefficients.shape[2], arena.inputs.shape[2]},
+            "linear_class_capacity": {
+                arena.linear_coefficients.shape[1],
+                arena.category_weights.shape[2],
+            },
+            "node_capacity": {arena.nodes.shape[1], arena.counts.shape[1], arena.faded.shape[1]},
+            "class_capacity": {arena.counts.shape[2], len(arena.bias), arena.votes.shape[2]},
+            "faded_capacity": {arena.faded.shape[2], (2 + arena.counts.shape[2]) * fades},
+            "moment_capacity": {arena.moments.shape[1], arena.buckets.shape[2]},
+            "box_capacity": {arena.boxes.shape[1]},
+            "feature_capacity": {
                 arena.boxes.shape[3],
                 arena.rows.shape[1],
                 arena.ranges.shape[1],
@@ -59,9 +65,9 @@ def test_the_handle_is_up_to_date_after_every_sample(parameters):
                 len(arena.moments),
                 len(arena.buckets),
             },
-            "row_room": {len(arena.rows), len(arena.samples), arena.links.shape[1]},
+            "row_capacity": {len(arena.rows), len(arena.samples), arena.links.shape[1]},
         }
-        for name, lengths in rooms.items():
+        for name, lengths in capacities.items():
             assert lengths == {arena.handle[name][0]}
     assert len(handles) > 10
 
@@ -71,10 +77,9 @@ import sys
 import numba
 import numpy as np
 import river_amf
-from river_amf import layout
-from river_amf.kernels.arrays import forest_of, samples_of
-from river_amf.kernels.views import tree_of
-from river_amf.state import Block
+from river_amf.state import layout
+from river_amf.kernels.numba_tools.arrays import forest_of, samples_of, tree_of
+from river_amf.state.arena import Block
 
 kind = getattr(river_amf, sys.argv[1])
 model = kind(n_estimators=2, seed=1)
@@ -119,16 +124,18 @@ def records(address):
     forest = forest_of(address)
     tree = tree_of(forest, 1, forest.intensity[0])
     of_tree = tree.state["key"], tree.settings["step"], len(tree.intensity)
-    return of_tree, forest.handle["version"], forest.parts.shape
+    return of_tree, forest.handle["version"]
 
-state = arena.trees["key"][1], 1.0, arena.rooms["feature"]
-assert records(arena.address) == (state, arena.handle["version"][0], (len(layout.PARTS),))
+state = arena.trees["key"][1], 1.0, arena.capacities["feature"]
+assert records(arena.address) == (state, arena.handle["version"][0])
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("without_the_compiler", ["0", "1"])
-@pytest.mark.parametrize("kind", ["AdaptiveAMFClassifier", "AdaptiveAMFRegressor"])
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("kind", "without_the_compiler"),
+    [("AdaptiveAMFClassifier", "0"), ("AdaptiveAMFRegressor", "1")],
+)
 def test_the_kernels_see_what_the_table_says(kind, without_the_compiler):
     environment = os.environ | {"NUMBA_DISABLE_JIT": without_the_compiler}
     command = [sys.executable, "-c", SEEN_BY_KERNELS, kind]
@@ -142,12 +149,12 @@ def test_every_array_has_the_shape_and_dtype_of_the_table(parameters):
     for i in range(300):
         model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
     arena = model._arena
-    shapes = layout.shapes(arena.rooms)
+    shapes = layout.shapes(arena.capacities)
     for name, field in layout.FIELDS.items():
         array = getattr(arena, name)
         assert (array.shape, array.dtype) == (shapes[name], field.dtype)
     lengths = layout.lengths_in_use(arena.settings, arena.counters, arena.trees)
-    assert all(lengths[axis] <= arena.rooms[axis] for axis in layout.AXES)
+    assert all(lengths[axis] <= arena.capacities[axis] for axis in layout.AXES)
     used = arena.used_arrays()
     assert tuple(used) == layout.COPIED
     assert all(used[name].shape == layout.shapes(lengths)[name] for name in used)
@@ -158,8 +165,8 @@ def test_room_to_grow_is_what_the_table_says():
     model.learn_one({"a": 1.0}, "x")
     arena = model._arena
     before = {name: getattr(arena, name).copy() for name in layout.FIELDS}
-    rooms = {axis: room + 3 for axis, room in arena.rooms.items() if axis != "tree"}
-    arena = arena.resized(**rooms)
+    capacities = {axis: room + 3 for axis, room in arena.capacities.items() if axis != "tree"}
+    arena = arena.resized(**capacities)
     for name, field in layout.FIELDS.items():
         array, old = getattr(arena, name), before[name]
         kept = tuple(map(slice, old.shape))

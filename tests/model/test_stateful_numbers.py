@@ -39,10 +39,8 @@ class ForestOfNumbers(Forest):
     )
     def begin(self, kind, given, n_jobs):
         self.folder = tempfile.TemporaryDirectory()
-        self.model, self.twin = (
-            kind(**(given | {"n_estimators": 3, "n_jobs": n_jobs, "seed": 1} | STRICT))
-            for _ in range(2)
-        )
+        own = {"n_estimators": 3, "n_jobs": n_jobs, "max_pending": 0, "seed": 1}
+        self.model, self.twin = (kind(**(given | own | STRICT)) for _ in range(2))
         self.learned, self.labels, self.originals = [], [], []
 
     def known(self, samples):
@@ -104,7 +102,7 @@ class ForestOfNumbers(Forest):
         before = content(self.model)
         tree = min(tree, self.model.n_estimators - 1)
         assert self.model.debug_one(x, tree)
-        assert 0 < self.model.memory_usage <= (self.model.max_bytes or math.inf)
+        assert self.model.memory_usage > 0
         table = inspection.node_table(self.model, tree)
         assert len(table) <= (self.model.max_nodes or math.inf)
         assert np.isfinite(table[["mean", "std"]].to_numpy()).all()

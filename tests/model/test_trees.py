@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation, inspection
-from river_amf.trees import Tree
+from river_amf.explain.trees import Tree
 
 FORESTS = [AMFClassifier, AdaptiveAMFClassifier]
 both = pytest.mark.parametrize("kind", FORESTS)
@@ -97,7 +97,7 @@ def test_an_index_that_is_no_number_is_an_error(index):
 
 
 @both
-def test_trees_tell_what_the_tables_tell(kind):
+def test_trees_agree_with_the_tables(kind):
     model = trained(kind)
     tables = [inspection.node_table(model, tree) for tree in range(4)]
     for tree, table in zip(model, tables, strict=True):

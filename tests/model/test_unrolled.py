@@ -2,7 +2,7 @@ import struct
 
 import pytest
 
-from river_amf.unrolled import dict_reader, float_check, identity_check
+from river_amf.inputs.unrolled import dict_reader, float_check, identity_check
 
 LENGTHS = [0, 1, 2, 7, 64, 65, 200]
 

@@ -9,6 +9,7 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+from forests import pickled
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 
@@ -74,12 +75,12 @@ def test_one_label_alone_is_certain(parameters):
 @parameters
 def test_predicting_changes_nothing(parameters):
     model = learnt(**parameters)
-    before = pickle.dumps(model)
+    before = pickled(model)
     for x, _, _ in STREAM:
         model.predict_proba_one(x)
         model.predict_one(x)
     model.predict_proba_many(pd.DataFrame([x for x, _, _ in STREAM]))
-    assert pickle.dumps(model) == before
+    assert pickled(model) == before
 
 
 def test_each_sample_moves_the_vote_along_the_gradient():
@@ -111,7 +112,7 @@ def test_weights_above_one_take_one_step():
     assert heavy._arena.bias.tolist() == light._arena.bias.tolist()
 
 
-def test_trees_that_see_less_lose_their_say():
+def test_trees_that_see_less_lose_their_weight():
     # one tree's counts are turned into nonsense, and its weight falls below those of the others
     model = AMFClassifier(n_estimators=3, vote="learned", seed=1, max_nodes=61)
     rng = random.Random(2)
@@ -209,14 +210,14 @@ def as_a_block(model, x, y):
     model.predict_proba_many(pd.DataFrame([x, STREAM[5][0]]))
 
 
-def pickled(model, x, y):
+def stored(model, x, y):
     model.predict_proba_one(x)
     pickle.dumps(model)
 
 
 WAYS = [same, twice, another, empty, same_then_another, another_then_same, modified_in_place]
 WAYS += [less_known, with_unknown, refused, in_another_thread, here_and_there, by_a_copy]
-WAYS += [of_weight_zero, as_a_block, pickled]
+WAYS += [of_weight_zero, as_a_block, stored]
 
 
 @pytest.mark.parametrize("name", ["one tree", "adaptive", "logistic"])
@@ -228,8 +229,8 @@ def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(name):
             if i > 0 and (i < 9 or i % 9 == 4 or 145 < i < 160 or i > 205):
                 way(model, dict(x), y)
             model.learn_one(dict(x), y, w=w)
-    expected = pickle.dumps(models[nothing])
-    assert [way.__name__ for way in WAYS if pickle.dumps(models[way]) != expected] == []
+    expected = pickled(models[nothing])
+    assert [way.__name__ for way in WAYS if pickled(models[way]) != expected] == []
 
 
 @parameters
@@ -322,9 +323,9 @@ def test_trees_start_afresh_alike_in_blocks_and_after_copies(name, n_jobs):
             model.learn_one(x, y, w=w)
         if i % 97 == 0:
             copied = pickle.loads(pickle.dumps(copied))
-        heard = rows._arena.trees["n_heard"]
-        n_restarts += heard < seen
-        seen = heard.copy()
+        losses = rows._arena.trees["n_losses"]
+        n_restarts += losses < seen
+        seen = losses.copy()
     assert (n_restarts[[1, 3]] > 0).all()
     assert not n_restarts[[0, 2]].any()
     start = 0

@@ -12,10 +12,11 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
+from forests import pickled
 from river import compose, evaluate, feature_extraction, metrics, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, PackedSample, evaluation, inspection
-from river_amf.encoding import column_order
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation, inspection
+from river_amf.inputs.encoding import column_order
 from tests.naive import add_up
 
 Forest = AdaptiveAMFClassifier
@@ -51,7 +52,7 @@ def slots_of(model):
 
 
 class NaiveWords:
-    """The words of a forest, and the voice that hears them, by the text of DESIGN.md."""
+    """The words of a forest, and the linear expert that takes them, by the text of DESIGN.md."""
 
     def __init__(self, max_columns=30, max_vocabulary=math.inf):
         self.max_columns, self.max_vocabulary = max_columns, max_vocabulary
@@ -132,10 +133,14 @@ class NaiveWords:
             self.past[word].append((value, label, m))
         for word in [*self.inputs(x)][1:]:
             n_columns = len(self.columns) + len(self.chosen)
-            if word not in self.columns and n_columns < self.max_columns and self.is_telling(word):
+            if (
+                word not in self.columns
+                and n_columns < self.max_columns
+                and self.is_informative(word)
+            ):
                 self.chosen.append(word)
 
-    def is_telling(self, word):
+    def is_informative(self, word):
         n = add_up(m for _, _, m in self.past[None])
         weight = add_up(m for _, _, m in self.past[word])
         if n >= 20 and weight >= 0.5 * n:
@@ -171,7 +176,7 @@ WEIGHTS = [1.0, 1.0, 0.3, 2.0, 0.005]
 
 @pytest.mark.slow
 @parameters
-def test_words_and_their_voice_are_those_of_the_reference(samples, given):
+def test_words_and_their_linear_model_are_those_of_the_reference(samples, given):
     model, naive = Forest(2, seed=1, absent="zero", **given), NaiveWords(**given)
     for i, (x, y) in enumerate(samples):
         weight = WEIGHTS[i % 5]
@@ -180,8 +185,8 @@ def test_words_and_their_voice_are_those_of_the_reference(samples, given):
         model.learn_one(x, y, w=weight)
         if i:
             n_labels = len(naive.labels)
-            heard = model._arena.votes[-1, 0, :n_labels]
-            assert heard == pytest.approx(expected, rel=1e-12, abs=1e-12)
+            expert_vote = model._arena.votes[-1, 0, :n_labels]
+            assert expert_vote == pytest.approx(expected, rel=1e-12, abs=1e-12)
         naive.learn(x, y, weight)
         assert list(model._features) == naive.columns
         assert slots_of(model) == naive.slots
@@ -216,15 +221,15 @@ def test_the_vote_follows_the_gradient():
     for x, y in samples[60:]:
         model.predict_one(x)
         arena = model._arena
-        before, bias = float(arena.counters["words_vote"][0]), arena.bias[:2].copy()
-        weights = [*arena.trees["vote_weight"], *arena.voices["vote_weight"], before]
+        before, bias = float(arena.counters["sparse_weight"][0]), arena.bias[:2].copy()
+        weights = [*arena.trees["vote_weight"], *arena.linear_models["vote_weight"], before]
         model.learn_one(x, y)
         votes = np.maximum(model._arena.votes[:, 0, :2], [[-math.inf]] * 2 + [[-7.0]] * 2)
         scores = bias + np.array(weights) @ votes
         proba = np.exp(scores - scores.max())
         proba /= proba.sum()
         step = 0.1 * (votes[-1, list(model._labels).index(y)] - proba @ votes[-1])
-        assert model._arena.counters["words_vote"][0] == pytest.approx(before + step, rel=1e-9)
+        assert model._arena.counters["sparse_weight"][0] == pytest.approx(before + step, rel=1e-9)
 
 
 # ------------------------------------------------------------------------------- what counts as 0
@@ -347,7 +352,7 @@ def test_an_outlier_counts_as_ten_times_the_usual_value():
     assert word["squares"] == pytest.approx(30 + 10**2)
 
 
-def test_words_that_tell_at_once_get_no_more_columns_than_there_are():
+def test_words_informative_at_once_get_no_more_columns_than_there_are():
     model = AMFClassifier(absent="zero", max_columns=3, n_estimators=1, seed=1)
     for i in range(40):
         model.learn_one(dict.fromkeys([f"{i % 2}{letter}" for letter in "abcdef"], 1.0), i % 2)
@@ -448,52 +453,6 @@ def test_memory_is_bounded_over_ever_new_words():
     assert model.predict_proba_one({"tells True": 1})[True] > 0.9
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("max_bytes", [150_000, 1_000_000])
-def test_max_bytes_bounds_words_too(max_bytes):
-    model = Forest(2, absent="zero", max_bytes=max_bytes, seed=1)
-    rng = random.Random(1)
-    for i in range(4000):
-        x = {f"fresh {10 * i + k}" + "x" * (k * i // 100): 1 for k in range(10)}
-        y = f"label {rng.randrange(2 + i // 1500)}"
-        model.learn_one(x | {f"tells {y}": 1}, y)
-        if i % 50 == 0:
-            assert model.memory_usage <= max_bytes
-    assert model.predict_one({f"tells {y}": 1}) == y
-    if max_bytes == 1_000_000:  # new labels leave less room for words
-        n_words = len(slots_of(model))
-        for k in range(60):
-            model.learn_one({f"tells {y}": 1}, f"late label {k}")
-            assert model.memory_usage <= max_bytes
-        assert len(slots_of(model)) < n_words
-
-
-@pytest.mark.slow
-def test_labels_that_come_late_leave_room_for_fewer_words_within_max_bytes():
-    model = Forest(2, absent="zero", max_bytes=2_000_000, max_columns=3, seed=1)
-    rng = random.Random(1)
-    for i in range(300):
-        y = i % 2
-        x = {f"word {rng.randrange(4000)}": 1 for _ in range(12)} | {f"tells {y}": 1}
-        model.learn_one(x, y)
-    n_words, columns = len(slots_of(model)), list(model._features)
-    assert n_words > 1000
-    twin = pickle.loads(pickle.dumps(model))
-    late = [({"tells 0": 1, f"late {y}": 2}, y) for y in range(2, 102)]
-    for x, y in late:
-        before = model.predict_proba_one(x)
-        model.learn_one(x, y)
-        assert sum(before.values()) == pytest.approx(1.0)
-        assert model.memory_usage <= 2_000_000
-    slots = slots_of(model)
-    assert len(slots) < n_words / 2
-    assert {*columns} <= slots.keys()
-    assert model._arena.words["weight"][slots["tells 1"]] == 150
-    assert max(slots.values()) < len(model._arena.words) < n_words / 2
-    twin.learn_many(as_frame(late), [y for _, y in late])
-    assert pickle.dumps(twin) == pickle.dumps(model)
-
-
 def test_a_sample_with_more_words_than_the_bound_teaches_the_first_of_them():
     model = Forest(2, absent="zero", max_vocabulary=5, seed=1)
     model.learn_one({f"word {k}": 1 for k in range(9)}, "a")
@@ -541,7 +500,7 @@ def test_a_sample_costs_by_its_words_not_by_the_vocabulary():
         steps(model, x)
     small, large = (steps(model, x) for model in models)
     assert small == large
-    held = models[1]._features._sample
+    held = models[1]._features.sample
     assert held._all[0] == 5 or not len(models[1]._features)  # the kernels get five words
 
 
@@ -636,7 +595,7 @@ def test_a_block_with_categories_and_gaps_equals_single_samples():
 def test_all_rows_of_a_block_are_checked_before_any_is_learned(row, column, value, message):
     model = learnt(Forest(2, absent="zero", seed=1), bags(20))
     model.learn_one({"color": "red"}, "label 0")
-    before = pickle.dumps(model)
+    before = pickled(model)
     frame = as_frame(bags(10, seed=2)).astype(object)
     frame["color"] = np.array(["red"] * 10, object)
     frame = frame.astype(object)
@@ -647,7 +606,7 @@ def test_all_rows_of_a_block_are_checked_before_any_is_learned(row, column, valu
         model.predict_many(frame)
     with pytest.raises(ValueError, match="row 3: label None is missing"):
         model.learn_many(frame, ["label 0"] * 3 + [None] + ["label 0"] * 6)
-    assert pickle.dumps(model) == before
+    assert pickled(model) == before
 
 
 def test_all_rows_of_a_sparse_matrix_are_checked():
@@ -749,24 +708,6 @@ def test_tables_name_words_and_an_absent_one_has_the_value_0():
     assert "'label 0'" in model.debug_one({"word 0": 1})
 
 
-def test_importance_by_permutation_takes_words_out():
-    model = Forest(3, absent="zero", seed=1)
-    importance = inspection.PermutationImportance(model, seed=1)
-    for x, y in bags(250):
-        importance.update(x, y)
-        model.learn_one(x, y)
-    assert importance.get().idxmax().startswith("tells")
-
-
-def test_samples_that_wait_for_their_labels():
-    model, twin = Forest(2, absent="zero", seed=1), Forest(2, absent="zero", seed=1)
-    for x, y in bags(100):
-        assert model.predict_proba_one(PackedSample(x)) == twin.predict_proba_one(x)
-        model.learn_one(PackedSample(x), y)
-        twin.learn_one(x, y)
-    assert pickle.dumps(model) == pickle.dumps(twin)
-
-
 @pytest.mark.parametrize("delay", [None, 7])
 def test_progressive_validation_equals_river_s(delay):
     samples = bags(200)
@@ -778,7 +719,7 @@ def test_progressive_validation_equals_river_s(delay):
     assert pickle.dumps(model) == pickle.dumps(twin)
 
 
-def test_forgotten_words_are_told_in_the_log(caplog):
+def test_forgotten_words_are_logged(caplog):
     model = Forest(2, absent="zero", max_vocabulary=4, seed=1)
     with caplog.at_level("INFO", logger="river_amf.events"):
         learnt(model, [({f"word {k}": 1}, "a") for k in range(5)])

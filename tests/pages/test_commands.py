@@ -75,16 +75,16 @@ def test_compare_writes_the_page_of_all_models(run, tmp_path):
 
 
 def test_a_run_that_is_interrupted_is_shown_as_far_as_it_went(run, tmp_path, monkeypatch):
-    step = TestThenTrain._step
+    learn = TestThenTrain._learn
     pressed = []
 
-    def interrupted(self, x, y):
-        step(self, x, y)
+    def interrupted(self, *sample):
+        learn(self, *sample)
         if self.n_samples == 150 and self._on_learned is not None and not pressed:
             pressed.append(True)
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(TestThenTrain, "_step", interrupted)
+    monkeypatch.setattr(TestThenTrain, "_learn", interrupted)
     page = tmp_path / "page.html"
     status, _, line = run("evaluate", "Bananas", "--model", "gaussian-nb", "--html", page)
     assert (status, line) == (130, "interrupted after 150 samples")
@@ -108,14 +108,14 @@ def test_a_run_that_is_interrupted_is_shown_as_far_as_it_went(run, tmp_path, mon
         (["compare", "--html", "a", "--csv", "a"], "would both write to a"),
     ],
 )
-def test_pages_that_cannot_be_written_are_told_before_the_run(run, arguments, message):
+def test_pages_that_cannot_be_written_are_reported_before_the_run(run, arguments, message):
     status, output, line = run(*arguments)
     assert (status, output) == (2, "")
     assert message in line
 
 
 @pytest.mark.parametrize("command", ["evaluate", "compare"])
-def test_without_plotly_the_command_says_what_to_install(run, command, monkeypatch, tmp_path):
+def test_without_plotly_the_command_reports_what_to_install(run, command, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "plotly", None)
     path = tmp_path / "page.html"
     status, output, line = run(command, "--html", path)

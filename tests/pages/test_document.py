@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from river_amf.pages import document
-from river_amf.pages.document import Entry, Figure, Page, Part
+from river_amf.pages.document import Entry, Figure, Page, Section
 
 EVIL = '</script><script>alert("x")</script><!-- & \u2028 "quotes" \''
 
@@ -47,8 +47,8 @@ def drawing(text="a"):
 
 def page(text="a"):
     parts = [
-        Part(text, f"{text}\n\nsecond", [Figure(drawing(text), text, text, group=text)]),
-        Part("controls", body="<b id='controls'>here</b>"),
+        Section(text, f"{text}\n\nsecond", [Figure(drawing(text), text, text, group=text)]),
+        Section("controls", body="<b id='controls'>here</b>"),
     ]
     return Page(text, parts, text, [Entry(text, "red")], ["window.done = 1;"])
 
@@ -84,19 +84,19 @@ def test_no_script_but_ours_may_run_and_nothing_may_be_fetched():
     assert re.findall(r"'sha256-([^']+)'", policy) == hashes
     names = {name for _, attrs, _ in elements.found for name in attrs}
     assert not names & {"src", "href", "srcset", "data", "action", "poster"}
-    assert not re.search(r"url\(|@import", document._file("page.css"))
+    assert not re.search(r"url\(|@import", document.text_of_file("page.css"))
 
 
 def test_plotly_is_there_once_and_only_where_it_is_needed():
     figures = [Figure(drawing(), id="first"), Figure(drawing())]
-    text = Page("two", [Part("a", figures=figures), Part("b", figures=figures[1:])]).html
+    text = Page("two", [Section("a", figures=figures), Section("b", figures=figures[1:])]).html
     assert text.count("plotly.js v") == 1
     assert [attrs["id"] for attrs, _ in Elements(text).all("div", **{"class": "plot"})] == [
         "first",
         "figure-1",
         "figure-2",
     ]
-    assert len(Page("none", [Part("a", "b")]).html) < 20_000
+    assert len(Page("none", [Section("a", "b")]).html) < 20_000
 
 
 def test_controls_and_scripts_are_taken_as_they_are():
@@ -107,13 +107,13 @@ def test_controls_and_scripts_are_taken_as_they_are():
 
 def test_a_page_is_saved_whatever_its_text(tmp_path):
     path = tmp_path / "page.html"
-    Page("half a pair: \ud800 äß", [Part("a")]).save(path)
+    Page("half a pair: \ud800 äß", [Section("a")]).save(path)
     assert "<title>half a pair: ? äß</title>" in path.read_text(encoding="utf-8")
     Page("again", []).save(str(path))
     assert "<title>again</title>" in path.read_text(encoding="utf-8")
 
 
-def test_without_plotly_the_error_says_what_to_install(monkeypatch):
+def test_without_plotly_the_error_reports_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly.offline", None)
     with pytest.raises(ImportError, match=r'pages need plotly .* pip install "plotly>=6"'):
         _ = page().html

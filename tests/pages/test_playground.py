@@ -8,10 +8,10 @@ from playgrounds import Packed
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, plot
 from river_amf.evaluation import load_stream
-from river_amf.pages.playground import MOST_LABELS, Pool, paint
-from river_amf.playground.cells import mass_by_depth
-from river_amf.playground.samples import read_samples
-from river_amf.playground.snapshots import steps_of
+from river_amf.evaluation.playground_samples import read_samples
+from river_amf.pages.cells import mass_by_depth
+from river_amf.pages.playground_page import MOST_LABELS, ArrayPool, paint
+from river_amf.pages.snapshots import steps_of
 
 SMALL = {"n_samples": 80, "n_steps": 6, "resolution": 7, "seed": 3}
 CLASSES = {"plain": AMFClassifier, "adaptive": AdaptiveAMFClassifier}
@@ -53,7 +53,7 @@ def test_there_is_a_run_for_each_way_to_set_the_switches(small):
 
 @pytest.mark.parametrize("variant", FORESTS)
 @pytest.mark.parametrize("drift", DRIFTS)
-def test_each_snapshot_is_what_the_model_says_at_that_step(small, variant, drift):
+def test_each_snapshot_is_what_the_model_reports_at_that_step(small, variant, drift):
     run = small.runs[(*variant, drift)]
     labels = small.samples.labels
     for snapshot, (model, was_right) in zip(
@@ -170,7 +170,7 @@ def test_steps_go_up_to_the_end_and_stop_in_the_middle(n, n_steps):
 
 
 @pytest.mark.parametrize("n_labels", range(2, MOST_LABELS + 1))
-def test_a_byte_tells_the_label_and_its_probability(n_labels):
+def test_a_byte_shows_the_label_and_its_probability(n_labels):
     proba = np.random.default_rng(1).dirichlet(np.full(n_labels, 0.3), (40, 5))
     painted = paint(proba)
     assert (painted.shape, painted.dtype) == ((40, 5), np.uint8)
@@ -178,8 +178,8 @@ def test_a_byte_tells_the_label_and_its_probability(n_labels):
     label, level = np.divmod(painted, n_levels)
     np.testing.assert_array_equal(label, proba.argmax(axis=-1))
     chance = 1.0 / n_labels
-    told = chance + level / (n_levels - 1) * (1.0 - chance)
-    np.testing.assert_allclose(told, proba.max(axis=-1), atol=0.5 / (n_levels - 1))
+    reported = chance + level / (n_levels - 1) * (1.0 - chance)
+    np.testing.assert_allclose(reported, proba.max(axis=-1), atol=0.5 / (n_levels - 1))
     assert paint(np.full((1, n_labels), chance)).tolist() == [0]
     assert paint(np.eye(n_labels)).tolist() == [
         k * n_levels + n_levels - 1 for k in range(n_labels)
@@ -187,7 +187,7 @@ def test_a_byte_tells_the_label_and_its_probability(n_labels):
 
 
 def test_the_pool_keeps_equal_arrays_once_and_begins_at_even_bytes():
-    pool = Pool()
+    pool = ArrayPool()
     odd, other = np.arange(3, dtype=np.uint8), np.arange(4, dtype="<u2")
     assert [pool.add(odd), pool.add(other), pool.add(odd.copy()), pool.add(other)] == [0, 4, 0, 4]
 
@@ -290,7 +290,7 @@ def test_samples_without_a_label_are_left_out():
     assert corner == pytest.approx(proba[True], abs=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_a_page_of_the_usual_size_is_below_seven_megabytes(tmp_path):
     path = tmp_path / "spiral.html"
     plot.playground("spiral", seed=1).save(path)
@@ -331,7 +331,7 @@ def far():
         ("moons", {"seed": "one"}, "seed must be an integer >= 0 or None"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(samples, options, message):
+def test_what_cannot_be_drawn_is_reported(samples, options, message):
     if isinstance(samples, pd.DataFrame):
         samples = (samples.iloc[:, :-1], samples.iloc[:, -1])
     with pytest.raises(ValueError, match=message):

@@ -5,7 +5,7 @@ import pytest
 from playgrounds import Packed
 
 from river_amf import cli
-from river_amf.playground import samples
+from river_amf.evaluation.playground_samples import LEAST_SAMPLES, MOST_SAMPLES
 
 ROWS = [f"{k % 7},{k * k % 11},x,{'lo' if k % 7 < 3 else 'hi'}" for k in range(30)]
 TABLE = "\n".join(["a,b,c,kind", *ROWS, ""])
@@ -22,7 +22,7 @@ def table(tmp_path):
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """Take few steps and places."""
-    from river_amf.cli import playground as command
+    from river_amf.cli import playground_command as command
 
     whole = command.playground
 
@@ -72,10 +72,9 @@ def test_a_file_becomes_a_page(capsys, tmp_path, table):
         (["TABLE", "--limit", "19"], "--limit: must be a whole number from 20 to 3000, got '19'"),
         (["moons", "--target", "kind"], "--target is for files, not for moons"),
         (["moons", "--no-header"], "--no-header is for files, not for moons"),
-        (["moons", "--features", "x,y"], "features can only be chosen for a stream, not for moons"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_in_a_line(capsys, tmp_path, table, arguments, message):
+def test_what_cannot_be_drawn_is_reported_in_a_line(capsys, tmp_path, table, arguments, message):
     path = tmp_path / "page.html"
     given = [table if argument == "TABLE" else argument for argument in arguments]
     status, out, err = run(capsys, *given, "--html", str(path))
@@ -94,7 +93,7 @@ def test_a_page_needs_a_file_of_its_own(capsys, tmp_path, table):
     assert (status, "cannot write the page to" in err) == (2, True)
 
 
-def test_without_plotly_the_command_says_what_to_install(capsys, tmp_path, monkeypatch):
+def test_without_plotly_the_command_reports_what_to_install(capsys, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "plotly", None)
     status, _, err = run(capsys, "moons", "--html", str(tmp_path / "page.html"))
     assert (status, 'pip install "plotly>=6"' in err) == (2, True)
@@ -102,4 +101,4 @@ def test_without_plotly_the_command_says_what_to_install(capsys, tmp_path, monke
 
 
 def test_the_bounds_are_those_of_the_function(capsys):
-    assert f"from {samples.LEAST_SAMPLES} to {samples.MOST_SAMPLES}" in run(capsys, "--help")[1]
+    assert f"from {LEAST_SAMPLES} to {MOST_SAMPLES}" in run(capsys, "--help")[1]

@@ -19,7 +19,7 @@ from river_amf import (
     evaluation,
 )
 from river_amf.evaluation.metrics import LogLoss
-from river_amf.evaluation.predictors import most_probable
+from river_amf.evaluation.prequential import most_probable
 from river_amf.evaluation.recording import Steps
 
 
@@ -65,12 +65,12 @@ class Plain:
         seen = {y for y, *_ in self.rows[:start]}
         n_scored = 0
         for y, prediction, beside in self.rows[start:end]:
-            said = prediction if metric.requires_labels else beside
+            output = prediction if metric.requires_labels else beside
             is_new = y not in seen and isinstance(metric, LogLoss)
             seen.add(y)
-            if said is None or said == {} or (is_new and y not in said):
+            if output is None or output == {} or (is_new and y not in output):
                 continue
-            metric.update(y, said)
+            metric.update(y, output)
             n_scored += 1
         return metric.get() if n_scored else math.nan
 
@@ -142,8 +142,8 @@ def test_numbers_of_a_regressor_are_those_of_all_predictions():
         curve = report.curves[report.curves["model"] == name].set_index("n_samples")
         for k, end in enumerate(curve.index):
             rows = plain.rows[max(k + 1 - steps.n_in_window, 0) * steps.length : end]
-            residual = np.array([y - said for y, said, _ in rows])
-            so_far = np.array([y - said for y, said, _ in plain.rows[:end]])
+            residual = np.array([y - output for y, output, _ in rows])
+            so_far = np.array([y - output for y, output, _ in plain.rows[:end]])
             np.testing.assert_allclose(curve["MAE"][end], abs(residual).mean())
             np.testing.assert_allclose(curve["RMSE"][end], (residual**2).mean() ** 0.5)
             np.testing.assert_allclose(curve["cumulative RMSE"][end], (so_far**2).mean() ** 0.5)
@@ -151,16 +151,16 @@ def test_numbers_of_a_regressor_are_those_of_all_predictions():
                 curve["residual 0.25"][end], np.quantile(residual, 0.25), atol=1e-12
             )
             if name == "forest":
-                held = [said.lower <= y <= said.upper for y, _, said in rows]
-                width = [said.upper - said.lower for _, _, said in rows]
+                held = [output.lower <= y <= output.upper for y, _, output in rows]
+                width = [output.upper - output.lower for _, _, output in rows]
                 np.testing.assert_allclose(curve["coverage"][end], np.mean(held))
                 np.testing.assert_allclose(curve["width"][end], np.mean(width))
             else:
                 assert math.isnan(curve["coverage"][end])
         for table in (report.points[name], report.latest[name]):
-            for n, y, said, *ends in table.itertuples(index=False, name=None):
+            for n, y, output, *ends in table.itertuples(index=False, name=None):
                 row = plain.rows[n - 1]
-                assert (y, said) == row[:2]
+                assert (y, output) == row[:2]
                 if name == "forest":
                     assert ends == [row[2].lower, row[2].upper]
         assert report.latest[name]["sample"].tolist() == list(range(801, 1001))
@@ -170,7 +170,7 @@ def test_numbers_of_a_regressor_are_those_of_all_predictions():
 
 
 @pytest.mark.slow
-def test_what_forests_tell_of_themselves_is_recorded_also_in_pipelines():
+def test_what_forests_show_of_themselves_is_recorded_also_in_pipelines():
     samples = list(labelled(600, (False, True)))
     forest = AdaptiveAMFClassifier(n_estimators=2, seed=1)
     piped = preprocessing.StandardScaler() | forest
@@ -306,7 +306,7 @@ def test_rows_without_a_label_are_skipped(tmp_path):
     assert report.table["n_samples"].tolist() == [160] * 3
 
 
-def test_what_cannot_be_reported_is_told():
+def test_what_cannot_be_reported_is_reported():
     with pytest.raises(evaluation.EvaluationError, match="has no samples"):
         evaluation.report([])
     with pytest.raises(ValueError, match="window must be"):
@@ -367,7 +367,7 @@ def test_a_page_has_its_parts():
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_pages_of_long_streams_and_many_models_are_small():
     rng = np.random.default_rng(0)
     features = pd.DataFrame(rng.random((2000, 40))).add_prefix("feature ")

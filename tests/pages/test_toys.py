@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from river_amf.toys import TOYS, blobs, circles, linear, moons, spiral
+from river_amf.pages.toys import TOYS, blobs, circles, linear, moons, spiral
 
 
 @pytest.mark.parametrize("name", TOYS)

@@ -1,13 +1,12 @@
 """Models for keys over actors are those of one process, whoever dies."""
 
-import os
 import pickle
-import signal
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from processes import kill, team_of
 from river import evaluate, linear_model, metrics, preprocessing
 
 from river_amf import AMFClassifier, AMFRegressor
@@ -30,21 +29,15 @@ def pickles(model):
     return {key: pickle.dumps(model[key]) for key in model}
 
 
-def kill(model, worker):
-    """Kill the process of a worker, as the system does when memory runs out."""
-    os.kill(model._team.workers[worker].process(), signal.SIGKILL)
-
-
-@pytest.mark.parametrize("factory", [FOREST, SCALED], ids=["forest", "scaled"])
-def test_it_equals_one_process_though_workers_are_killed(factory):
-    local = KeyedClassifier(factory, "user")
+def test_it_equals_one_process_though_workers_are_killed(tmp_path):
+    local, folder = KeyedClassifier(FOREST, "user"), tmp_path / "checkpoints"
     with DistributedKeyedClassifier(
-        factory, "user", n_workers=2, max_models=3, checkpoint_every=60
+        FOREST, "user", 2, max_models=3, checkpoint_every=40, checkpoint_folder=folder
     ) as model:
         for i in range(8):
             X, y = block(40, seed=i)
-            if i % 3 == 2:
-                kill(model, i // 3 % 2)
+            if i in (2, 5):
+                kill(team_of(model).workers[i % 2])
             if i % 2:
                 model.learn_many(pl.from_pandas(X) if i % 4 == 1 else X, y)
                 local.learn_many(X, y)
@@ -53,36 +46,31 @@ def test_it_equals_one_process_though_workers_are_killed(factory):
                 pd.testing.assert_frame_equal(found, local.predict_proba_then_learn_many(X, y))
         X, _ = block(50, seed=99, n_keys=9)
         assert model.predict_many(X).tolist() == local.predict_many(X).tolist()
-        kill(model, 0)
         found, expected = model.predict_proba_many(X), local.predict_proba_many(X)
         pd.testing.assert_frame_equal(found, expected)
         assert {*model} == {*local} and len(model) == 7
         assert model.n_in_memory <= 2  # of three, one each
-        gathered = model.gather()
-    if factory is FOREST:
-        assert pickles(gathered) == pickles(local)
-    else:  # river's pickles tell which equal strings are one object
-        assert gathered.predict_proba_many(X).equals(expected)
+        assert pickles(model.gather()) == pickles(local)
+    assert [*folder.iterdir()] == []
 
 
-def test_numbers_are_alike_with_any_number_of_workers():
+def test_numbers_are_those_of_one_process():
     forest = AMFRegressor(n_estimators=2, seed=1)
     local = KeyedRegressor(forest, "user")
     blocks = [block(30, seed=i)[0] for i in range(3)]
-    expected = [local.predict_then_learn_many(X, X["b"]).tolist() for X in blocks]
-    for n_workers in (1, 3):
-        with DistributedKeyedRegressor(forest, "user", n_workers=n_workers) as model:
-            found = [model.predict_then_learn_many(X, X["b"]).tolist() for X in blocks]
-            assert found == expected
-            assert model.predict_many(blocks[0]).tolist() == local.predict_many(blocks[0]).tolist()
-            assert pickles(model.gather()) == pickles(local)
+    with DistributedKeyedRegressor(forest, "user", n_workers=1) as model:
+        for X in blocks:
+            found, expected = (m.predict_then_learn_many(X, X["b"]) for m in (model, local))
+            assert found.tolist() == expected.tolist()
+        assert model.predict_many(blocks[0]).tolist() == local.predict_many(blocks[0]).tolist()
+        assert pickles(model.gather()) == pickles(local)
 
 
 def test_samples_are_learned_where_their_keys_live():
     local = KeyedClassifier(SCALED, "user")
     X, y = block(40, seed=1)
     stream = [*zip(X.to_dict("records"), y, strict=True)]
-    with DistributedKeyedClassifier(SCALED, "user", n_workers=2) as model:
+    with DistributedKeyedClassifier(SCALED, "user", n_workers=2, checkpoint_every=9) as model:
         accuracy = evaluate.progressive_val_score(stream, model, metrics.Accuracy())
         expected = evaluate.progressive_val_score(stream, local, metrics.Accuracy())
         assert accuracy.get() == expected.get()
@@ -101,6 +89,18 @@ def test_samples_are_learned_where_their_keys_live():
         with pytest.raises(TypeError, match="cannot be copied or pickled"):
             pickle.dumps(model)
         assert model.clone().key == "user"
+        del local["user 1"]
+        kill(team_of(model).workers[1])
+        X, _ = block(50, seed=99, n_keys=9)
+        found, expected = (m.predict_proba_many(X) for m in (model, model.gather()))
+        pd.testing.assert_frame_equal(found, expected)
+        pd.testing.assert_frame_equal(found, local.predict_proba_many(X))
+        model.learn_many(X.assign(a="much"), [True] * 50)  # what a model raises may come later
+        with pytest.raises((TypeError, ValueError), match="; it was in the block") as caught:
+            for _ in range(4):
+                model.learn_many(*block(40, seed=1))
+        assert caught.value.__notes__[0].startswith("in the rows of the key 'user ")
+        model.learn_many(*block(40, seed=1))
 
 
 def test_a_bad_block_changes_no_worker():
@@ -125,36 +125,6 @@ def test_a_bad_block_changes_no_worker():
         DistributedKeyedClassifier(FOREST, "user", n_workers=0)
 
 
-def test_what_a_model_raises_may_come_later():
-    X, y = block(40, seed=1)
-    with DistributedKeyedClassifier(SCALED, "user", n_workers=1, max_waiting=2) as model:
-        model.learn_many(X.assign(a="much"), y)
-        with pytest.raises((TypeError, ValueError), match="; it was in the block") as caught:
-            for _ in range(3):
-                model.learn_many(X, y)
-        assert caught.value.__notes__[0].startswith("in the rows of the key 'user ")
-        model.learn_many(X, y)
-
-
-@pytest.mark.parametrize("in_folder", [False, True])
-def test_checkpoints_may_be_in_a_folder(in_folder, tmp_path):
-    X, y = block(40, seed=1)
-    folder = tmp_path / "checkpoints" if in_folder else None
-    options = {"checkpoint_every": 20, "checkpoint_folder": folder}
-    local = KeyedClassifier(SCALED, "user")
-    with DistributedKeyedClassifier(SCALED, "user", 1, max_models=2, **options) as model:
-        for k in range(4):
-            model.learn_many(X, y)
-            local.learn_many(X, y)
-            assert len(model) == 7
-            if k % 2:
-                kill(model, 0)
-        found, expected = model.predict_proba_many(X), local.predict_proba_many(X)
-        pd.testing.assert_frame_equal(found, expected)
-    if in_folder:
-        assert [*folder.iterdir()] == []
-
-
 def test_the_folder_is_that_of_one_process(tmp_path):
     local = KeyedClassifier(FOREST, "user", max_models=2)
     blocks = [block(30, seed=i) for i in range(4)]
@@ -170,10 +140,10 @@ def test_the_folder_is_that_of_one_process(tmp_path):
         model.flush(position={"offset": 2})
         model.learn_many(*blocks[3])
         model.close()  # as if the process had died
-    with DistributedKeyedClassifier(FOREST, "user", 3, folder=tmp_path) as model:
+    with DistributedKeyedClassifier(FOREST, "user", 1, folder=tmp_path) as model:
         assert model.position == {"offset": 2}
         assert pickles(model.gather()) == pickles(local)
-        kill(model, 0)
+        kill(team_of(model).workers[0])
         model.learn_many(*blocks[2])
         local.learn_many(*blocks[2])
     with KeyedClassifier(FOREST, "user", folder=tmp_path) as model:

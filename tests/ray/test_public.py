@@ -13,9 +13,15 @@ OWN = [module for module in MODULES if module.startswith("ray")]
 PUBLIC = {name: getattr(river_amf.ray, name) for name in river_amf.ray.__all__}
 
 
-def test_every_public_name_and_method_has_a_doctest():
+def test_every_public_name_has_a_doctest_and_every_method_is_used_in_one():
     assert without_doctest(PUBLIC) == []
-    assert without_doctest(methods_of(PUBLIC)) == []
+    example = PUBLIC["DistributedForest"].__doc__  # the only one that starts workers
+    unused = [
+        name
+        for name in without_doctest(methods_of(PUBLIC))
+        if f".{name.partition('.')[2]}(" not in example
+    ]
+    assert unused == []
 
 
 def test_every_public_name_of_its_modules_is_documented():

@@ -1,5 +1,7 @@
 """The recipe for a forest over workers: killed at random moments, it has learned each row once."""
 
+import json
+
 import pytest
 import ray
 import recipes
@@ -17,11 +19,15 @@ def address(monkeypatch):
 
 @pytest.mark.slow
 def test_a_distributed_forest_learns_each_row_once(tmp_path, address):
-    distributed = recipes.check("distributed", tmp_path, n_kills=2, seed=2, longest=2.0)
-    (tmp_path / "alone").mkdir()
-    recipes.write_log(tmp_path / "alone", 400)
-    alone, _ = recipes.finish("one_model", tmp_path / "alone")
-    assert distributed == alone
+    killed, alone = tmp_path / "killed", tmp_path / "alone"
+    for folder in (killed, alone):
+        folder.mkdir()
+        recipes.write_log(folder, 400)
+    assert recipes.kill_at("distributed", killed, 12)
+    model, _ = recipes.finish("distributed", killed)
+    assert model == recipes.finish("one_model", alone)[0]
+    published = (killed / "published.jsonl").read_text().splitlines()
+    assert {json.loads(line)[0] for line in published} == {*range(400)}
 
 
 @pytest.mark.soak

@@ -2,17 +2,17 @@
 
 import pandas as pd
 import pytest
+from processes import team_of
 from river import linear_model
 
 from river_amf import AMFClassifier
-from river_amf.ray import DistributedForest, DistributedKeyedClassifier, PartitionedForest
+from river_amf.ray import DistributedForest, DistributedKeyedClassifier
 
 X = pd.DataFrame({"user": ["ann", "bob"] * 3, "price": range(6)})
 Y = [True, False] * 3
 
 MADE = {
     "forest": lambda: DistributedForest(AMFClassifier(n_estimators=2, seed=1), 1),
-    "partitions": lambda: PartitionedForest(AMFClassifier(n_estimators=2, seed=1), 1),
     "keys": lambda: DistributedKeyedClassifier(linear_model.LogisticRegression(), "user", 1),
 }
 
@@ -24,10 +24,6 @@ def model(request, one_ray):
         model.predict_many(X)
         yield model
         model.close()  # without a flush, which would raise
-
-
-def team_of(model):
-    return model._engine._team if isinstance(model, DistributedForest) else model._team
 
 
 def test_a_question_that_fails_changes_nothing(model, monkeypatch):
@@ -52,17 +48,11 @@ def test_parameters_that_workers_have_are_read_only(model):
         assert getattr(model, name) == before
 
 
-@pytest.mark.parametrize(
-    ("kind", "fails"),
-    [("forest", "tell"), ("forest", "result"), ("partitions", "tell"), ("keys", "result")],
-)
-def test_a_block_that_is_lost_ends_it(kind, fails, monkeypatch):
-    model = MADE[kind]()
-    model.predict_many(X)  # workers start
-
+def test_a_block_that_is_lost_ends_it(model, monkeypatch):
     def fail(*_, **__):
         raise MemoryError("too little")
 
+    fails = "tell" if isinstance(model, DistributedForest) else "result"
     monkeypatch.setattr(team_of(model).workers[0], fails, fail)
     with pytest.raises(MemoryError, match="too little"):
         for _ in range(4):  # blocks are learned while others wait
@@ -71,4 +61,3 @@ def test_a_block_that_is_lost_ends_it(kind, fails, monkeypatch):
     for call in (lambda: model.learn_many(X, Y), lambda: model.predict_many(X)):
         with pytest.raises(RuntimeError, match=r"is of no use any more; .*: too little"):
             call()
-    model.close()

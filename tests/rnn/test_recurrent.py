@@ -18,7 +18,7 @@ from river import checks
 
 from river_amf import baselines, cli, evaluation
 from river_amf.baselines import recurrent
-from river_amf.baselines.preparation import scaled
+from river_amf.baselines.preparation import scale_and_encode
 from river_amf.baselines.recurrent import RecurrentClassifier
 
 pytestmark = pytest.mark.slow
@@ -71,18 +71,18 @@ def test_it_beats_all_models_without_memory_where_labels_depend_on_the_sample_be
 
 
 @pytest.mark.parametrize("lag", [2, 4])
-def test_it_hears_more_than_the_last_sample(lag):
+def test_it_uses_more_than_the_last_sample(lag):
     assert accuracy(make(), [*echoes(3000, lag)], 300) > 0.9
 
 
-def test_it_hears_the_labels_too():
+def test_it_uses_the_labels_too():
     assert accuracy(make(), [*alternation(1000)], 300) > 0.95
 
 
 def test_its_memory_has_the_length_that_is_chosen():
     samples = [*echoes(1000, lag=2)]
-    assert accuracy(scaled() | RecurrentClassifier(length=3, seed=1), samples, 300) > 0.9
-    assert accuracy(scaled() | RecurrentClassifier(length=2, seed=1), samples, 300) < 0.5
+    assert accuracy(scale_and_encode() | RecurrentClassifier(length=3, seed=1), samples, 300) > 0.9
+    assert accuracy(scale_and_encode() | RecurrentClassifier(length=2, seed=1), samples, 300) < 0.5
 
 
 def test_what_is_only_predicted_leaves_no_trace():
@@ -154,7 +154,7 @@ cli.main(["evaluate", "bananas", "--model", "rnn"])
 NEEDED = 'needs Keras and JAX: pip install "keras>=3.8" "jax>=0.5"'
 
 
-def test_without_keras_it_is_not_there_and_all_say_what_it_needs():
+def test_without_keras_it_is_not_there_and_all_report_what_it_needs():
     listed, of_compare, of_command = run(WITHOUT_KERAS, "sys.modules['keras'] = None").splitlines()
     assert listed == "False False"
     assert of_compare == f"model 'RNN' {NEEDED}"
@@ -190,8 +190,8 @@ except RuntimeError as error:
 import keras
 print(keras.backend.backend(), os.environ["KERAS_BACKEND"])
 """
-    said, chosen = run(build, KERAS_BACKEND="numpy").splitlines()
-    assert "Keras runs on 'numpy'" in said
+    reported, chosen = run(build, KERAS_BACKEND="numpy").splitlines()
+    assert "Keras runs on 'numpy'" in reported
     assert chosen == "numpy numpy"
 
 
@@ -292,8 +292,8 @@ for x, y in samples:
     print([*model.predict_proba_one(x).values()])
     model.learn_one(x, y)
 """
-    said = [[*map(float, line[1:-1].split(", "))] for line in run(after).splitlines()]
-    assert said == [[*answer.values()] for answer in walk(model, samples[100:])]
+    reported = [[*map(float, line[1:-1].split(", "))] for line in run(after).splitlines()]
+    assert reported == [[*answer.values()] for answer in walk(model, samples[100:])]
 
 
 def test_the_user_s_random_numbers_are_untouched():
@@ -303,7 +303,7 @@ def test_the_user_s_random_numbers_are_untouched():
     random.seed(1)
     np.random.seed(1)  # noqa: NPY002
     # its network has not been built before
-    walk(scaled() | RecurrentClassifier(1, 5, seed=1), [*echoes(3)])
+    walk(scale_and_encode() | RecurrentClassifier(1, 5, seed=1), [*echoes(3)])
     assert (random.random(), np.random.random()) == expected  # noqa: NPY002
 
 

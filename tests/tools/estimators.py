@@ -74,7 +74,8 @@ def error_of_edited(estimator, edit, path):
     header, arrays = estimator._to_file()
     edit(header, arrays)
     kind = {"river_amf": "0.1", "kind": estimator._file_kind}
-    container.write(str(path), kind | {"model": header}, arrays)
+    with path.open("wb") as file:
+        container.write(file, kind | {"model": header}, arrays)
     with pytest.raises(river_amf.persistence.FileError, match="is damaged: ") as caught:
         river_amf.load(path)
     return str(caught.value)

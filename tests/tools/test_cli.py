@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import errno
 import gzip
-import importlib.metadata
 import itertools
 import random
 import re
@@ -25,6 +24,8 @@ from river_amf.dummy import OnlineDummyClassifier
 from river_amf.evaluation.metrics import known_metrics
 from river_amf.evaluation.prequential import WARM_UP
 from river_amf.evaluation.runs import Run
+
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 COMMAND = [sys.executable, "-m", "river_amf"]
 MIXED = "size,colour,code,target\n1.5,red,2,yes\n,NA,10,no\n-3,None,,yes\n2.5,,2,no\n" + (
@@ -173,14 +174,9 @@ def test_tracks_are_listed(capsys):
     assert cells["Bananas"] == ["Bananas", "5300", "samples", "2", "features"]
 
 
-def test_help_and_version(capsys, monkeypatch):
+def test_help_and_version(capsys):
     assert cli.main([]) == 2
     assert "usage: river-amf" in capsys.readouterr().out
-
-    def not_installed(name):
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", not_installed)
     with pytest.raises(SystemExit) as raised:
         cli.main(["--version"])
     assert raised.value.code == 0
@@ -194,6 +190,7 @@ def test_command_runs(mixed, tmp_path):
     assert done.returncode == 0
     assert table_of(done.stdout)[2][-1]["samples"] == "30"
     assert "0/30" in done.stderr  # the bar
+    assert re.search(r"/30 .*, accuracy 0\.\d{4}\]", done.stderr)
     assert len(predictions.read_text().splitlines()) == 31
 
 
@@ -377,12 +374,16 @@ def test_ctrl_c_ends_a_track(n_done, monkeypatch, capsys):
 
 def test_ctrl_c_before_the_run_and_a_second_one(monkeypatch, capsys):
     def interrupt(*_, **options):
+        calls.append("learn")
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGINT)
 
+    calls, before = [], signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(AMFClassifier, "learn_one", interrupt)
     assert cli.main(["evaluate", "--limit", "20"]) == 130
+    assert calls == ["learn"]
     assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
+    assert signal.getsignal(signal.SIGINT) is before
     monkeypatch.setattr(evaluation, "load_stream", interrupt)
     assert cli.main(["evaluate"]) == 130
 
@@ -412,27 +413,19 @@ def rows_of(output):
     return title, rows
 
 
-def test_compare_prints_the_figures_of_river(capsys):
+def test_compare_prints_the_figures_of_a_comparison(capsys):
     arguments = ["--limit", "230", "--seed", "7", "--metrics", "macrof1"]
     models = ["amf", "gaussian-nb", "last-class"]
     assert cli.main(["compare", "ImageSegments", *arguments, "--models", ",".join(models)]) == 0
     title, rows = rows_of(capsys.readouterr().out)
     assert title == "ImageSegments: 230 samples"
     assert list(rows) == models
-    stream = evaluation.load_stream("ImageSegments", limit=230)
-    for name in models:
-        for column, metric in [
-            ("accuracy", metrics.Accuracy),
-            ("kappa", metrics.CohenKappa),
-            ("MacroF1", metrics.MacroF1),
-        ]:
-            model = baselines.classifiers(seed=7)[name]()
-            expected = evaluate.progressive_val_score(stream, model, metric()).get()
-            assert rows[name][column] == f"{expected:.4f}"
-        loss = log_loss(baselines.classifiers(seed=7)[name](), stream)
-        assert rows[name]["log-loss"] == f"{loss:.4f}"
-        assert rows[name]["status"] == "ok"
-        assert float(rows[name]["us/sample"]) > 0
+    expected = evaluation.compare("ImageSegments", models, ["MacroF1"], limit=230, seed=7).table
+    for name, row in rows.items():
+        for column in ("accuracy", "kappa", "log-loss", "MacroF1"):
+            assert row[column] == f"{expected[column][name]:.4f}"
+        assert row["status"] == "ok"
+        assert float(row["us/sample"]) > 0
 
 
 def test_compare_runs_all_baselines_on_bananas_by_default(capsys):
@@ -484,7 +477,7 @@ def test_compare_draws_a_line_for_each_model(tmp_path, monkeypatch):
     assert not plt.get_fignums()
 
 
-def test_compare_without_matplotlib_says_what_is_missing_and_runs_nothing(monkeypatch, capsys):
+def test_compare_without_matplotlib_reports_what_is_missing_and_runs_nothing(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for module in [name for name in sys.modules if name.startswith("river_amf.plot")]:
         monkeypatch.delitem(sys.modules, module)
@@ -497,12 +490,6 @@ def test_compare_without_matplotlib_says_what_is_missing_and_runs_nothing(monkey
     ("arguments", "message"),
     [
         (["nowhere.csv"], "'nowhere.csv'"),
-        (["TABLE", "--target", "colr"], "did you mean 'colour'?"),
-        (
-            ["TABLE", "--metrics", "F1"],
-            "F1 needs labels True/False or 0/1, but mixed.csv.gz has the label 'yes'",
-        ),
-        (["--metrics", "MacroF"], "did you mean 'MacroF1'?"),
         (
             ["--models", "amf,ganssian-nb"],
             "unknown model 'ganssian-nb' (did you mean 'gaussian-nb'?",
@@ -510,7 +497,6 @@ def test_compare_without_matplotlib_says_what_is_missing_and_runs_nothing(monkey
         (["--models", ","], "--models must name at least one model"),
         (["--window", "0"], "--window: must be a whole number from 1"),
         (["--time-limit", "0"], "--time-limit: must be a positive number of seconds, got '0'"),
-        (["--time-limit", "-3"], "--time-limit"),
         (["--time-limit", "soon"], "'soon'"),
         (["--time-limit", "nan"], "'nan'"),
         (["--csv", "nowhere/t.csv"], "cannot write the table to nowhere/t.csv: No such file"),
@@ -521,7 +507,7 @@ def test_compare_without_matplotlib_says_what_is_missing_and_runs_nothing(monkey
         (["--csv", "FILE", "--curves", "FILE"], "--csv and --curves would both write to"),
     ],
 )
-def test_compare_tells_what_is_wrong_before_it_runs(
+def test_compare_shows_what_is_wrong_before_it_runs(
     arguments, message, mixed, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
@@ -553,12 +539,12 @@ def test_a_model_that_fails_is_a_row_and_all_that_fail_are_status_1(monkeypatch,
     assert cli.main([*arguments, "amf,adaptive", "--png", str(path)]) == 1
     output, error = capsys.readouterr()
     assert set(rows_of(output)[1]) == {"amf", "adaptive"}
-    told = "no plot, {} was {}: comparison has no accuracy to draw"
-    assert error.splitlines()[-1] == told.format(path, "not written")
+    reported = "no plot, {} was {}: comparison has no accuracy to draw"
+    assert error.splitlines()[-1] == reported.format(path, "not written")
     assert not path.exists()
     path.write_bytes(b"older")
     assert cli.main([*arguments, "amf", "--png", str(path)]) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == told.format(path, "left unchanged")
+    assert capsys.readouterr().err.splitlines()[-1] == reported.format(path, "left unchanged")
     assert path.read_bytes() == b"older"
 
 
@@ -570,13 +556,6 @@ def test_out_of_time_before_the_first_sample_is_not_failed(monkeypatch, capsys):
     _, rows = rows_of(capsys.readouterr().out)
     statuses = {row["status"] for row in rows.values()}
     assert statuses == {"time limit of 0.5 s reached after 0 samples"}
-
-
-def test_a_model_that_exits_does_not_end_the_command(monkeypatch, capsys):
-    monkeypatch.setattr(AMFClassifier, "learn_one", lambda *_: sys.exit(5))
-    assert cli.main(["compare", "--limit", "20", "--models", "amf,dummy"]) == 0
-    _, rows = rows_of(capsys.readouterr().out)
-    assert [row["status"] for row in rows.values()] == ["sample 1: SystemExit: 5", "ok"]
 
 
 def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
@@ -599,7 +578,7 @@ def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
     assert not plt.get_fignums()
 
 
-def test_a_picture_too_large_to_draw_is_told(monkeypatch, tmp_path, capsys):
+def test_a_picture_too_large_to_draw_is_reported(monkeypatch, tmp_path, capsys):
     def refuse(*_, **__):
         raise ValueError("Image size is too large")
 
@@ -607,25 +586,9 @@ def test_a_picture_too_large_to_draw_is_told(monkeypatch, tmp_path, capsys):
     path = tmp_path / "picture.png"
     arguments = ["--limit", "60", "--models", "dummy", "--png", str(path)]
     assert cli.main(["compare", *arguments]) == 0
-    told = f"no plot, {path} was not written: Image size is too large"
-    assert capsys.readouterr().err.splitlines()[-1] == told
+    reported = f"no plot, {path} was not written: Image size is too large"
+    assert capsys.readouterr().err.splitlines()[-1] == reported
     assert not plt.get_fignums()
-
-
-def test_a_time_limit_is_a_row(monkeypatch, capsys):
-    now = [0.0]
-    monkeypatch.setattr("time.perf_counter", lambda: now[0])
-
-    def learn(self, x, y):
-        now[0] += 1.0
-
-    monkeypatch.setattr(OnlineDummyClassifier, "learn_one", learn)
-    arguments = ["--models", "dummy,majority", "--limit", "20", "--time-limit", "5"]
-    assert cli.main(["compare", *arguments]) == 0
-    _, rows = rows_of(capsys.readouterr().out)
-    assert rows["dummy"]["status"] == "time limit of 5 s reached after 5 samples"
-    assert rows["dummy"]["us/sample"] == "1000000.0"
-    assert rows["majority"]["status"] == "ok"
 
 
 def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_path, capsys):

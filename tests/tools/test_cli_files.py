@@ -16,7 +16,7 @@ RUNS = {
     "evaluate": ["evaluate", "--model", "dummy"],
     "compare": ["compare", "--models", "dummy"],
 }
-ROWS = [[i, f"{i % 5},5", "NA" if i % 9 else "red", "yes" if i % 3 else "no"] for i in range(40)]
+ROWS = [[i, f"{i % 5}.5", "NA" if i % 9 else "red", "yes" if i % 3 else "no"] for i in range(40)]
 TEXT = "a;b;c;target\n" + "".join(";".join(map(str, row)) + "\n" for row in ROWS)
 
 
@@ -62,15 +62,15 @@ def test_rows_without_a_label_are_counted(run, write):
     )
 
 
-def test_a_little_text_is_told_in_one_line(run, write):
+def test_a_little_text_is_reported_in_one_line(run, write):
     text = "a,b,target\n" + "1,2,x\n" * 97 + "oops,much,x\n" * 3
     status, _, lines = run(write(text))
     assert status == 0
     assert len(lines) == 2
     for line, column, example in zip(lines, "ab", ("oops", "much"), strict=True):
-        told = f"table.csv: column '{column}': 3 of 100 values are text, such as '{example}'"
+        reported = f"table.csv: column '{column}': 3 of 100 values are text, such as '{example}'"
         assert line.startswith("river-amf: ")
-        assert told in line
+        assert reported in line
         assert "--missing" in line
     assert run(write(text), "--missing", "oops,much")[2] == []
     wide = ",".join(f"c{i}" for i in range(20)) + "\n" + (",".join("1" * 20) + "\n") * 20
@@ -95,9 +95,10 @@ def test_a_quantity_is_for_regressors(run, write):
 
 @pytest.mark.parametrize("separator", ["\t", "\\t", "tab"])
 def test_options_of_files_are_those_of_load_stream(separator, run, write):
-    path = write("1;2\t-9\tgröß\n3\tx;y\tja\n".encode("latin-1"))
+    path = write("1;2\t-9\t1,5\tgröß\n3\tx;y\t0,5\tja\n".encode("latin-1"))
     options = ["--separator", separator, "--encoding", "latin-1", "--no-header", "--missing", "-9"]
-    status, title, lines = run(path, *options, "--target", "2", "--categorical", "1")
+    options += ["--decimal", ","]
+    status, title, lines = run(path, *options, "--target", "3", "--categorical", "1")
     assert (status, lines) == (0, [])
     assert title.startswith("table.csv: 2 samples")
 
@@ -125,7 +126,7 @@ def test_an_option_that_does_not_do_is_one_line(arguments, message, run, write):
 def test_options_of_files_are_not_for_streams_with_a_name(run):
     status, _, (line,) = run("Bananas", "--no-header")
     assert status == 2
-    assert "no header can only be chosen for a file, not for Bananas" in line
+    assert "no_header can only be chosen for a file, not for Bananas" in line
 
 
 def test_text_labels_have_an_f1(write, capsys):

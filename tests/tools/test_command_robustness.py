@@ -3,7 +3,6 @@
 import gzip
 import io
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -81,21 +80,6 @@ def test_an_import_that_fails_is_one_line(with_module):
     done = with_module("raise ImportError('needs\\nanother numpy')")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "river-amf: error: ImportError: needs another numpy\n"
-
-
-def test_ctrl_c_during_compilation_ends_at_once(monkeypatch, capsys):
-    calls = []
-
-    def compile_for_long(*_):
-        calls.append("learn")
-        signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(AMFClassifier, "learn_one", compile_for_long)
-    before = signal.getsignal(signal.SIGINT)
-    assert cli.main(["evaluate", "--limit", "20"]) == 130
-    assert calls == ["learn"]
-    assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_ctrl_c_that_python_would_ignore_ends_at_once(monkeypatch, capsys):
@@ -214,7 +198,7 @@ def test_a_line_that_nobody_can_read_is_left_out(monkeypatch):
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed)
-    _startup.tell("text")
+    _startup.print_line("text")
 
 
 def test_files_are_written_even_if_nobody_reads_the_table(monkeypatch, tmp_path, capsys):
@@ -263,7 +247,7 @@ def test_a_model_too_large_for_the_memory_is_one_line(monkeypatch, capsys):
 # Errors that nobody has thought of
 
 
-def test_an_unknown_error_is_one_line_that_says_how_to_see_more(monkeypatch, capsys):
+def test_an_unknown_error_is_one_line_that_reports_how_to_see_more(monkeypatch, capsys):
     def fail(*_, **options):
         raise RuntimeError("two\nlines")
 
@@ -291,14 +275,14 @@ def test_a_table_that_is_too_wide_is_refused_before_it_is_read(monkeypatch, tmp_
         assert f"{path} has 100001 columns; at most 100000 can be read" in line
 
 
-def test_reading_that_takes_long_is_told(monkeypatch):
-    told, lines = threading.Event(), []
-    monkeypatch.setattr(_startup, "tell", lambda text: (lines.append(text), told.set()))
-    with options.told_if_slow("reading a"):
+def test_reading_that_takes_long_is_reported(monkeypatch):
+    reported, lines = threading.Event(), []
+    monkeypatch.setattr(_startup, "print_line", lambda text: (lines.append(text), reported.set()))
+    with options.announce_if_slow("reading a"):
         pass
     monkeypatch.setattr(options, "_PATIENCE", 0.0)
-    with options.told_if_slow("reading b"):
-        assert told.wait(60)
+    with options.announce_if_slow("reading b"):
+        assert reported.wait(60)
     assert lines == ["reading b"]
 
 

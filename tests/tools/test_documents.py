@@ -60,7 +60,7 @@ def test_links_within_the_design_lead_to_headings():
 
 def test_files_that_the_design_names_exist():
     names = set(PATH.findall(DESIGN))
-    assert "tests/naive.py" in names and "kernels/cache.py" in names
+    assert "tests/naive.py" in names and "kernels/numba_tools/cache.py" in names
     roots = (PACKAGE, PACKAGE.parent)
     assert [n for n in sorted(names) if not any((root / n).exists() for root in roots)] == []
 
@@ -76,7 +76,7 @@ def test_names_that_the_design_uses_occur_in_the_code():
     texts = [*re.findall(r"`([^`\n]+)`", DESIGN), *maps_of_calls()]
     used = {word for text in texts for word in WORD.findall(PATH.sub("", text))}
     names = {word for word in used if "_" in word.strip("_") or word[0].isupper()}
-    assert {"aggregate_upwards", "encode_to_learn", "FORMAT", "Engine"} <= names
+    assert {"aggregate_upwards", "encode_to_learn", "LAYOUT", "Engine"} <= names
     assert sorted(names - code) == []
 
 

@@ -11,12 +11,12 @@ from river_amf import (
     AMFClassifier,
     AMFRegressor,
     baselines,
-    emphasis,
 )
-from river_amf.emphasis import ADAPTIVE, AMF, LAST, OTHER, OTHERS, looks, role_of
+from river_amf.pages import palette
+from river_amf.pages.palette import ADAPTIVE, AMF, LAST, OTHER, OTHERS, looks, role_of
 
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = emphasis.COLORS
-GREY = emphasis.GREY
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = palette.COLORS
+GREY = palette.GREY
 NINETEEN = [*baselines.classifiers()]
 ROLES = {"amf": AMF, "adaptive": ADAPTIVE, "last-class": LAST}
 
@@ -32,9 +32,8 @@ def colors(scores, roles=ROLES, **options):
 
 
 def test_the_colors_are_those_of_okabe_and_ito_and_none_is_the_grey():
-    assert len({*emphasis.COLORS, GREY}) == 8
+    assert len({*palette.COLORS, GREY}) == 8
     assert BLACK == "#000000"
-    assert {*emphasis.ON_DARK} == {BLACK, GREY}
 
 
 @pytest.mark.parametrize(

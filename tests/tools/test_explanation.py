@@ -42,7 +42,7 @@ def path_rows(text, tree=0):
     return cells(part.splitlines()[1:])
 
 
-def test_it_tells_the_prediction_the_most_probable_label_first():
+def test_it_begins_with_the_prediction_the_most_probable_label_first():
     model = make(AMFClassifier(seed=1))
     proba = model.predict_proba_one(X)
     title, *rows = sections(model.debug_one(X))["Prediction"]
@@ -52,7 +52,7 @@ def test_it_tells_the_prediction_the_most_probable_label_first():
 
 
 @pytest.mark.parametrize("n_classes", [None, 4])
-def test_it_tells_what_each_tree_predicts(n_classes):
+def test_it_lists_what_each_tree_predicts(n_classes):
     model = make(AMFClassifier(n_estimators=3, seed=1, n_classes=n_classes))
     title, header, *rows = sections(model.debug_one(X))["Trees"]
     assert title.startswith("Trees (the forest predicts their mean)")
@@ -74,7 +74,7 @@ def test_it_tells_what_each_tree_predicts(n_classes):
     assert len(rows) == 3
 
 
-def test_it_tells_the_weights_of_a_learned_vote():
+def test_it_lists_the_weights_of_a_learned_vote():
     model = make(AdaptiveAMFClassifier(n_estimators=2, linear=None, seed=1))
     title, header, *rows = sections(model.debug_one(X))["Trees"]
     assert "bias + sum of weight x log(p + 0.001)" in title
@@ -101,8 +101,8 @@ LINEAR = {
 }
 
 
-@pytest.mark.parametrize(("voices", "parameters"), LINEAR.values(), ids=LINEAR)
-def test_it_tells_what_linear_models_say(voices, parameters):
+@pytest.mark.parametrize(("linear_models", "parameters"), LINEAR.values(), ids=LINEAR)
+def test_it_lists_the_predictions_of_linear_models(linear_models, parameters):
     model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1, **parameters))
     text = model.debug_one(X)
     _, header, *rows = sections(text)["Trees"]
@@ -112,7 +112,7 @@ def test_it_tells_what_linear_models_say(voices, parameters):
     assert "weight x log(p), where log(p) is at least -7" in title
     assert cells([header]) == [["model", "weight", *labels]]
     said = {row[0]: [float(number) for number in row[1:]] for row in cells(rows)}
-    assert [*said] == voices
+    assert [*said] == linear_models
     powers = [
         math.exp(
             trees["bias"][c]
@@ -126,29 +126,29 @@ def test_it_tells_what_linear_models_say(voices, parameters):
         assert power / sum(powers) == pytest.approx(proba[label.strip("'")], abs=2e-3)
 
 
-@pytest.mark.parametrize(("voices", "parameters"), LINEAR.values(), ids=LINEAR)
-def test_it_tells_what_linear_models_hear(voices, parameters):
+@pytest.mark.parametrize(("linear_models", "parameters"), LINEAR.values(), ids=LINEAR)
+def test_it_lists_the_inputs_of_linear_models(linear_models, parameters):
     model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1, **parameters))
     text = model.debug_one(X)
     said = {row[0]: row[2:4] for row in cells(sections(text)["Linear"][2:])}
-    title, header, *rows = sections(text)["What"]
+    title, header, *rows = sections(text)["Inputs"]
     best = sorted(model.predict_proba_one(X).items(), key=lambda item: -item[1])
     assert title.endswith(f"(weights: of {best[0][0]!r} less those of {best[1][0]!r})")
     assert cells([header]) == [["model", "feature", "input", "weight", "product"]]
     table = inspection.linear_weights(model)
-    products = dict.fromkeys({"logistic", voices[-1]} - {"fast cosines"}, 0.0)
-    for voice, feature, *numbers in cells(rows):
+    products = dict.fromkeys({"logistic", linear_models[-1]} - {"fast cosines"}, 0.0)
+    for linear_model, feature, *numbers in cells(rows):
         value, weight, product = map(float, numbers)
         assert value * weight == pytest.approx(product, abs=2e-3)
-        products[voice] += product
+        products[linear_model] += product
         name, _, category = feature.partition(" = ")
-        is_own = table.voice == voice
+        is_own = table.linear_model == linear_model
         is_own &= table.category == "c" if category else table.category.isna()
         is_own &= table.feature.isna() if name == "(constant)" else table.feature.map(str) == name
         own = table[is_own].set_index("label").weight
         assert own[best[0][0]] - own[best[1][0]] == pytest.approx(weight, abs=1e-4)
-    for voice, product in products.items():
-        first, second = map(float, said[voice])
+    for linear_model, product in products.items():
+        first, second = map(float, said[linear_model])
         assert math.log(first / second) == pytest.approx(product, abs=0.05)
 
 
@@ -159,7 +159,7 @@ def test_only_the_strongest_inputs_are_listed():
         x = {f"x{j}": rng.gauss(0, 1) for j in range(20)}
         model.learn_one(x, x["x3"] > 0)
     x = {f"x{j}": 1.5 for j in range(20)}
-    *rows, rest = cells(sections(model.debug_one(x))["What"][2:])
+    *rows, rest = cells(sections(model.debug_one(x))["Inputs"][2:])
     sizes = [abs(float(row[-1])) for row in rows]
     assert len(rows) == 8 and sizes == sorted(sizes, reverse=True)
     assert rest[0] == "13 others"
@@ -168,11 +168,11 @@ def test_only_the_strongest_inputs_are_listed():
     assert math.exp(-total) / (1 + math.exp(-total)) == pytest.approx(float(said[3]), abs=1e-3)
 
 
-def test_what_a_linear_model_does_not_hear_is_not_listed():
+def test_what_a_linear_model_does_not_take_is_not_listed():
     model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1, linear="logistic"))
-    rows = cells(sections(model.debug_one({"color": None}))["What"][2:])
+    rows = cells(sections(model.debug_one({"color": None}))["Inputs"][2:])
     assert [row[1] for row in rows] == ["(constant)"]
-    rows = cells(sections(model.debug_one({"color": "never seen"}))["What"][2:])
+    rows = cells(sections(model.debug_one({"color": "never seen"}))["Inputs"][2:])
     assert {row[1] for row in rows} == {"(constant)", "color = a new category"}
 
 
@@ -195,7 +195,7 @@ def test_the_path_is_that_of_the_table(adaptive):
         assert rows[-1][6] == "leaf"
 
 
-def test_a_rule_says_what_holds_of_the_sample():
+def test_a_rule_is_what_holds_of_the_sample():
     model = make(AMFClassifier(n_estimators=3, seed=1))
     rules = set()
     for color in ("a", "h"):
@@ -225,7 +225,7 @@ def test_a_rule_says_what_holds_of_the_sample():
     assert rules == {"in", "not in", "<=", ">"}
 
 
-def test_it_says_where_a_value_is_missing_new_or_far_outside():
+def test_it_shows_where_a_value_is_missing_new_or_far_outside():
     model = make(AMFClassifier(n_estimators=3, seed=1))
     missing, new = model.debug_one({}), model.debug_one({"color": "new"})
     assert re.search(r"size missing: (left|right), the heavier side", missing)
@@ -237,7 +237,7 @@ def test_it_says_where_a_value_is_missing_new_or_far_outside():
     assert float(taken) == pytest.approx(end, abs=0.1)
 
 
-def test_a_threshold_is_told_from_the_values_near_it():
+def test_a_threshold_is_shown_apart_from_the_values_near_it():
     model = AMFClassifier(n_estimators=1, seed=1)
     start = 1.7e9
     for i in range(10):
@@ -277,7 +277,7 @@ def test_any_tree_can_be_asked_for():
         model.debug_one(X, tree="0")
 
 
-def test_before_the_first_sample_it_says_so():
+def test_before_the_first_sample_it_is_said():
     assert AMFClassifier().debug_one(X).startswith("No sample has been learned yet")
 
 
@@ -306,7 +306,7 @@ def test_a_tree_that_has_started_afresh_says_so():
     model._arena.trees["root"][1] = -1
     model._arena.trees["n_nodes"][1] = 0
     text = model.debug_one(X)
-    assert "Path in tree 1, of 0 nodes: it has just started afresh and knows nothing yet" in text
+    assert "Path in tree 1, of 0 nodes: it has just started afresh" in text
     assert cells(sections(text)["Trees"])[3][-1] == "nan"
 
 

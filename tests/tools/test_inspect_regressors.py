@@ -7,9 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection, trends
+from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection
+from river_amf.explain import trend_experts
+from river_amf.explain.formatting import scaled_text
 from river_amf.sklearn import AMFRegressor as Estimator
-from river_amf.wording import scaled
 
 SETTINGS = {
     "as it is": {},
@@ -139,7 +140,7 @@ def test_a_tree_of_a_regressor_has_no_probabilities():
         trained()[0].predict_proba_one({})
 
 
-def test_what_is_wrong_is_said():
+def test_what_is_wrong_is_reported():
     model = trained()
     for call in (inspection.path, type(model).debug_one):
         with pytest.raises(IndexError, match="tree must be between 0 and 2, got 3"):
@@ -210,7 +211,7 @@ def test_numbers_have_the_digits_that_their_errors_leave_sense_in(unit):
 
 
 def test_a_number_is_never_minus_0():
-    assert scaled(-1e-9, 0.1) == "0.000" and scaled(-0.0, 0.0) == "0"
+    assert scaled_text(-1e-9, 0.1) == "0.000" and scaled_text(-0.0, 0.0) == "0"
 
 
 def test_constant_targets_are_explained():
@@ -234,8 +235,8 @@ adaptive = pytest.mark.parametrize("parameters", ADAPTIVE.values(), ids=ADAPTIVE
 
 
 def listened(model, x):
-    """Return the arena of a model, and what it hears of a sample."""
-    return model._arena, model._engine.listen(x)
+    """Return the arena of a model, and the outputs of its experts for a sample."""
+    return model._arena, model._engine.expert_outputs(x)
 
 
 def together(stack):
@@ -248,9 +249,9 @@ def test_voters_meet_in_the_prediction(parameters):
     model = trained(AdaptiveAMFRegressor, **parameters)
     origin = model._labels.origin
     for x in QUESTIONS[:20]:
-        arena, heard = listened(model, x)
+        arena, used = listened(model, x)
         of_trees = [tree.predict_one(x) for tree in model]
-        stack = trends.stack_of_voters(arena, heard)
+        stack = trend_experts.stack_of_voters(arena, used)
         if model.vote == "mean":
             assert stack is None
             assert model.predict_one(x) == pytest.approx(np.mean(of_trees), abs=1e-9)
@@ -270,9 +271,9 @@ def test_voters_meet_in_the_prediction(parameters):
 def test_inputs_add_up_to_the_predictions_of_the_trends(parameters):
     model = trained(AdaptiveAMFRegressor, **parameters)
     for x in QUESTIONS:
-        arena, heard = listened(model, x)
-        rows = list(trends.inputs_of(arena, model._features, heard))
-        stack = trends.stack_of_trends(arena, heard)
+        arena, used = listened(model, x)
+        rows = list(trend_experts.sample_inputs(arena, model._features, used))
+        stack = trend_experts.stack_of_trends(arena, used)
         if model.trend is None:
             assert rows == [] and stack is None
             continue
@@ -281,7 +282,7 @@ def test_inputs_add_up_to_the_predictions_of_the_trends(parameters):
             added = sum(part for each, _, part in rows if each.trend == voter.name)
             clipped = min(max(added, least), largest)
             assert voter.prediction == pytest.approx(clipped, abs=1e-9)
-        trend = heard.votes[len(arena.trees) + 2, 0]
+        trend = used.votes[len(arena.trees) + 2, 0]
         margin = 0.5 * np.ptp([stack.base, *(voter.prediction for voter in stack.voters)])
         assert trend == pytest.approx(together(stack), abs=2.0 * margin + 1e-9)
 
@@ -293,13 +294,13 @@ def test_linear_weights_of_a_regressor_are_those_of_its_trends():
         x = {"a": rng.gauss(7, 2), "idle": rng.gauss(0, 1), "color": rng.choice(["red", "tan"])}
         model.learn_one(x, 1000.0 + 3.0 * (x["a"] - 7) / 2 + 10.0 * (x["color"] == "red"))
     table = inspection.linear_weights(model)
-    assert table.columns.tolist() == ["voice", "feature", "input", "weight"]
-    pairs = table[["voice", "feature", "input"]].values.tolist()
+    assert table.columns.tolist() == ["linear_model", "feature", "input", "weight"]
+    pairs = table[["linear_model", "feature", "input"]].values.tolist()
     fast = [("a", "value"), ("a", "profile"), ("color", "profile")]
     fast += [("idle", "value"), ("idle", "profile")]
     expected = [["fast", None, None], *(["fast", *pair] for pair in fast), ["smooth", None, None]]
     assert pairs == [*expected, ["smooth", "a", "value"], ["smooth", "idle", "value"]]
-    weights = table.set_index(["voice", "feature", "input"])["weight"]
+    weights = table.set_index(["linear_model", "feature", "input"])["weight"]
     assert weights["fast"].iloc[0] == pytest.approx(1005.0, abs=5.0)
     steep = weights["fast", "a", "value"] + weights["fast", "a", "profile"] / 2
     assert 1.0 < steep < 5.0
@@ -314,21 +315,23 @@ def test_without_a_trend_there_are_no_linear_weights():
     assert inspection.linear_weights(AdaptiveAMFRegressor()).empty
 
 
-def test_features_that_share_slots_are_told_by_their_signs():
+def test_features_that_share_slots_are_reported_by_their_signs():
     model = AdaptiveAMFRegressor(1, seed=1)
     rng = random.Random(1)
     for _ in range(40):
         x = {f"f{k:02}": rng.gauss(0, 1) for k in range(70)}
         model.learn_one(x, 5.0 + x["f02"])
-    table = inspection.linear_weights(model).set_index(["voice", "feature", "input"])["weight"]
+    table = inspection.linear_weights(model).set_index(["linear_model", "feature", "input"])[
+        "weight"
+    ]
     assert table["fast", "f02", "value"] == -table["fast", "f66", "value"] != 0.0
     assert table["smooth", "f02", "value"] == -table["smooth", "f66", "value"] != 0.0
-    arena, heard = listened(model, x)
-    rows = list(trends.inputs_of(arena, model._features, heard))
+    arena, used = listened(model, x)
+    rows = list(trend_experts.sample_inputs(arena, model._features, used))
     added = sum(part for each, _, part in rows if each.trend == "fast")
     least, largest = (float(arena.counters[f"{end}_target"][0]) for end in ("least", "largest"))
     expected = min(max(added, least), largest)
-    assert heard.votes[1, 0] == pytest.approx(expected, abs=1e-9)
+    assert used.votes[1, 0] == pytest.approx(expected, abs=1e-9)
 
 
 @adaptive
@@ -348,10 +351,10 @@ def test_an_explanation_has_voters_trees_trends_and_paths(parameters):
         expected.append(titles[len(expected)])
         assert expected[-1].startswith("Trend (base + sum of weight x (voter - base);")
         expected.append(titles[len(expected)])
-        assert expected[-1].startswith("What the trends hear (")
+        assert expected[-1].startswith("Inputs of the trends (")
     path = f"Path in tree {n_trees - 1}, of {model[-1].n_nodes} nodes"
     learns_rest = model.trend and n_trees > 1
-    expected.append(path + ", which learns what the trend leaves" * bool(learns_rest))
+    expected.append(path + ", which learns the residual of the trend" * bool(learns_rest))
     assert titles[: len(expected)] == expected
     shown = float(titles[0].split()[1])
     assert shown == pytest.approx(model.predict_one(x), abs=0.1)
@@ -362,8 +365,8 @@ def test_an_explanation_has_voters_trees_trends_and_paths(parameters):
     if model.trend:
         inputs = parts[titles.index(expected[-2])].splitlines()[2:]
         products = [float(line.split()[-1]) for line in inputs]
-        arena, heard = listened(model, x)
-        added = sum(part for *_, part in trends.inputs_of(arena, model._features, heard))
+        arena, used = listened(model, x)
+        added = sum(part for *_, part in trend_experts.sample_inputs(arena, model._features, used))
         assert sum(products) == pytest.approx(added, abs=0.1)
     estimates = inspection.path(model, x, n_trees - 1)
     if learns_rest:

@@ -16,7 +16,6 @@ from river_amf import (
     AdaptiveAMFClassifier,
     AMFClassifier,
     MismatchWarning,
-    PackedSample,
     inspection,
     sklearn,
 )
@@ -223,7 +222,7 @@ def test_a_bad_sample_raises_as_in_prediction(mixed, look, has_learnt):
 
 def test_any_mapping_is_looked_at(mixed):
     x = {"size": 3.0, "color": "r"}
-    for other in (collections.UserDict(x), PackedSample(x)):
+    for other in (collections.UserDict(x), collections.ChainMap(x)):
         assert inspection.path(mixed, other).equals(inspection.path(mixed, x))
         assert inspection.weighted_depth(mixed, other).equals(inspection.weighted_depth(mixed, x))
         assert mixed[1].predict_proba_one(other) == mixed[1].predict_proba_one(x)
@@ -268,7 +267,7 @@ def test_paths_change_nothing(mixed):
 # Weights of linear models
 
 
-def heard(n_samples=120, **parameters):
+def with_linear_models(n_samples=120, **parameters):
     """A forest with linear models that has learned a little."""
     model = AdaptiveAMFClassifier(n_estimators=2, seed=1, **parameters)
     for i in range(n_samples):
@@ -281,11 +280,11 @@ def test_linear_weights_of_words_and_columns():
     for i in range(200):
         model.learn_one({"good" if i % 2 else "bad": 1, f"rare {i % 90}": 1, "tone": "dry"}, i % 2)
     table = inspection.linear_weights(model)
-    words = table[table.voice == "words"].set_index(["feature", "label"]).weight
+    words = table[table.linear_model == "words"].set_index(["feature", "label"]).weight
     assert words["good", 1] > 0.5 > -0.5 > words["good", 0]
     assert words["bad", 0] > 0.5 > -0.5 > words["bad", 1]
     assert len(words) == 2 * (1 + 2 + 90)
-    logistic = table[table.voice == "logistic"]
+    logistic = table[table.linear_model == "logistic"]
     assert set(logistic.feature) == {None, *model._features}
     assert set(logistic[logistic.feature == "tone"].category) == {"dry"}
 
@@ -293,7 +292,7 @@ def test_linear_weights_of_words_and_columns():
 def test_linear_weights_before_the_first_sample_and_of_forests_without():
     table = inspection.linear_weights(AdaptiveAMFClassifier())
     assert len(table) == 0 and table.weight.dtype == np.float64
-    assert [*table] == ["voice", "feature", "category", "label", "weight"]
+    assert [*table] == ["linear_model", "feature", "category", "label", "weight"]
     for model in (AMFClassifier(vote="learned"), AdaptiveAMFClassifier(vote="mean")):
         with pytest.raises(ValueError, match=r"linear=.* and vote=.*AdaptiveAMFClassifier"):
             inspection.linear_weights(model)
@@ -302,7 +301,7 @@ def test_linear_weights_before_the_first_sample_and_of_forests_without():
 
 
 def test_linear_weights_of_an_estimator_and_no_trace_of_looking():
-    model = heard()
+    model = with_linear_models()
     before = pickle.dumps(model)
     expected = inspection.linear_weights(model)
     model.debug_one({"size": 3, "color": "new"})

@@ -39,6 +39,7 @@ class Promise(NamedTuple):
     facts: str
 
 
+LONG = {"classics", "demand", "drift", "inside_the_forest", "words"}  # half a minute and more
 PROMISES = {
     "quickstart": Promise(
         1,
@@ -176,7 +177,9 @@ def test_a_notebook_is_valid_and_its_cells_have_names(name):
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("name", PROMISES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in PROMISES]
+)
 @pytest.mark.slow
 def test_a_notebook_runs_and_shows_what_it_says(name, tmp_path, monkeypatch):
     notebook = nbformat.reads(read(name), as_version=4)

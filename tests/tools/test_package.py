@@ -1,13 +1,17 @@
 """The shape of the package: what imports what, and what is public."""
 
 import ast
+import graphlib
 import importlib
 import inspect
 import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
+
+import pytest
 
 import river_amf
 import river_amf.baselines
@@ -26,131 +30,40 @@ FILES = {
 }
 MODULES = sorted(FILES)
 
-# from the top down; a module may import only modules below it
+# The rooms of the package, from the top down: folders, and modules outside of any. What lies in a
+# room may import from its own room and from those below.
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"cli.evaluate", "cli.compare", "cli.inspect", "cli.playground", "cli.warm_up"},
-    {"cli.live"},
-    {"cli.options", "cli.pages", "cli.screen"},
     {"__init__"},
     {"plot", "ray", "sklearn"},
-    {"playground"},
-    {"playground.snapshots"},
-    {"playground.cells", "playground.samples"},
-    {"ray.distributed", "ray.keyed_classifier", "ray.keyed_regressor", "ray.partitioned"},
-    {"ray.engine", "ray.keyed_models"},
-    {"ray.keyed_rows", "ray.team"},
-    {"ray.shares"},
-    {"ray.cluster", "ray.workers"},
-    {"sklearn.classifiers", "sklearn.regressors"},
-    {"sklearn.forests"},
-    {"sklearn.online_classifier"},
-    {"sklearn.online"},
-    {"sklearn.saving"},
-    {"sklearn.targets"},
-    {
-        "plot.histories",
-        "plot.importances",
-        "plot.intervals",
-        "plot.models",
-        "plot.regression",
-        "plot.surfaces",
-        "plot.trees",
-    },
-    {"plot.grids", "plot.lines"},
-    {"plot.canvas"},
     {"evaluation"},
-    {"evaluation.report"},
-    {"evaluation.comparison", "evaluation.intervals"},
-    {"evaluation.running"},
-    {"evaluation.runs"},
-    {"evaluation.label_recording", "evaluation.number_recording"},
-    {"evaluation.recording"},
-    {"evaluation.history", "evaluation.importance", "evaluation.progressive"},
-    {"evaluation.sources"},
-    {"evaluation.prequential", "inspection"},
-    {"evaluation.blocks", "evaluation.delays", "evaluation.predictors", "evaluation.rows"},
-    {"evaluation.scores", "evaluation.tasks"},
-    {"evaluation.metrics"},
-    {"evaluation.streams"},
-    {"evaluation.targets"},
-    {"evaluation.kinds"},
-    {"evaluation.files", "evaluation.tracks"},
-    {"evaluation.errors", "evaluation.figures", "evaluation.interval_metrics"},
     {"pages"},
-    {"pages.playground", "pages.report"},
-    {"pages.labels", "pages.numbers"},
-    {"pages.along"},
-    {"pages.canvas"},
-    {"pages.document", "pages.records"},
-    {"keyed"},
-    {"keyed.classifier", "keyed.regressor"},
-    {"keyed.models"},
-    {"keyed.keeping"},
-    {"keyed.pool", "keyed.ways"},
-    {"keyed.parcels", "keyed.routing", "keyed.store"},
-    {"keyed.keys"},
-    {"baselines", "emphasis", "permutation"},
-    {"baselines.classification", "baselines.regression"},
-    {"baselines.preparation", "baselines.recurrent"},
-    {"importance", "linear"},
-    {"shards"},
-    {"hub"},
-    {"classifier", "regressor", "dummy", "partitions"},
-    {"forest", "pieces", "target_explanation"},
-    {"engine", "explanation", "trees"},
-    {"cutting", "restoring", "room", "sparse_rows", "wording"},
-    {"columns", "persistence.target_soundness", "persistence.values", "pruning", "settings"},
-    {"persistence.soundness"},
-    {"labels", "targets"},
-    {"persistence"},
-    {"trends"},
-    {
-        "frames",
-        "paths",
-        "persistence.container",
-        "persistence.scalars",
-        "rows",
-        "tables",
-        "voices",
-    },
-    {"words"},
-    {"budget", "parameters", "persistence.headers", "waiting", "events", "sparse"},
-    {"encoding", "state"},
-    {"locks", "workers"},
-    {"categories", "mismatch", "vocabulary", "weights"},
-    {"draws", "kinds", "scaling", "sizes", "toys", "unrolled"},
+    {"baselines", "inspection", "keyed"},
+    {"classifier", "dummy", "regressor"},
+    {"forest"},
+    {"engine"},
+    {"explain", "persistence"},
+    {"kernels", "parameters"},
+    {"inputs"},
+    {"state"},
+    {"_startup", "_version"},
+]
+LAYERS_OF_KERNELS = [
     {"kernels"},
-    {"kernels.blocks", "kernels.warming"},
-    {"kernels.learning"},
-    {"kernels.hearing", "kernels.regression"},
-    {"kernels.expansion", "kernels.growth", "kernels.trends", "kernels.voting"},
-    {"kernels.target_vote"},
-    {"kernels.aggregation", "kernels.room", "kernels.tracing", "kernels.words"},
-    {"kernels.correlation", "kernels.intervals", "kernels.profiles", "kernels.voices"},
-    {"kernels.store", "kernels.intensity", "kernels.cosines"},
-    {"kernels.densities", "kernels.stacking"},
-    {"kernels.standardisation"},
-    {"kernels.boxes", "kernels.structure"},
-    {"kernels.estimates"},
-    {"kernels.random_numbers"},
-    {"kernels.arrays"},
-    {"kernels.fading", "kernels.parts"},
-    {"kernels.answers", "kernels.compilation", "kernels.views"},
-    {"layout"},
-    {
-        "kernels.cache",
-        "kernels.libraries",
-        "_startup",
-        "_version",
-        "persistence.replacement",
-        "persistence.sources",
-    },
-    {"persistence.errors"},
+    {"chunks"},
+    {"learning"},
+    {"regression"},
+    {"classification"},
+    {"tree"},
+    {"features"},
+    {"numba_tools"},
 ]
 # modules that are imported by a name from a file, and may be in any layer: module -> choices
-BY_NAME = {"persistence": set(river_amf.persistence._MODULES.values())}
+BY_NAME = {
+    "__init__": {f"river_amf.{name}" for name in river_amf._SUBMODULES},
+    "persistence": set(river_amf.persistence._MODULES.values()),
+}
 
 
 def imports(module):
@@ -177,18 +90,50 @@ def own(name):
     return name or "__init__"
 
 
-def test_every_module_has_its_layer():
-    assert sorted(module for layer in LAYERS for module in layer) == MODULES
+def room(module):
+    """Return the folder at the top of the package that a module lies in, or the module."""
+    return module.partition(".")[0]
 
 
-def test_imports_point_downwards():
+def room_of_kernels(module):
+    """Return the folder among the kernels that a module lies in, or the module."""
+    return module.removeprefix("kernels.").partition(".")[0]
+
+
+def upward_imports(modules, layers, room):
+    """Return the imports, by some modules of each other, that do not point downwards."""
+    depths = {name: depth for depth, layer in enumerate(layers) for name in layer}
+    assert {room(module) for module in modules} == depths.keys()
     upwards = []
-    for depth, layer in enumerate(LAYERS):
-        below = {name for layer in LAYERS[depth + 1 :] for name in layer}
-        for module in layer:
-            names = [name for name in imports(module) if own(name) not in below | {None}]
-            upwards += [f"{module} imports {name}" for name in names]
-    assert upwards == []
+    for module in modules:
+        for other in {own(name) for name in imports(module)} & set(modules) - {module}:
+            here, there = room(module), room(other)
+            if here != there and depths[here] >= depths[there]:
+                upwards.append(f"{module} imports {other}")
+    return upwards
+
+
+def test_imports_between_rooms_point_downwards():
+    assert upward_imports(MODULES, LAYERS, room) == []
+    kernels = [module for module in MODULES if room(module) == "kernels"]
+    assert upward_imports(kernels, LAYERS_OF_KERNELS, room_of_kernels) == []
+
+
+def test_no_imports_run_in_circles():
+    imported = {module: {own(name) for name in imports(module)} - {None} for module in MODULES}
+    for module, others in imported.items():
+        # the package is loaded before what lies in it
+        others.difference_update({module, "__init__"} if module != "__main__" else {module})
+    assert [*graphlib.TopologicalSorter(imported).static_order()]
+
+
+def test_no_two_modules_have_one_name():
+    names = Counter(module.rpartition(".")[2] for module in MODULES)
+    assert {name for name, n in names.items() if n > 1} == set()
+    at_the_top = [
+        m for m in MODULES if FILES[m].parent == PACKAGE and m not in ("__init__", "__main__")
+    ]
+    assert len(at_the_top) <= 9
 
 
 def test_the_only_imports_by_name_are_of_what_a_file_may_hold():
@@ -205,11 +150,12 @@ def test_the_version_is_that_of_the_package_s_lowest_module():
 def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
     knowing = {m for m in MODULES if any(i.split(".")[0] == "numba" for i in imports(m))}
     assert {m.split(".")[0] for m in knowing} == {"kernels"}
-    third_party = {i.split(".")[0] for m in ("layout", "state") for i in imports(m)}
+    of_state = [module for module in MODULES if room(module) == "state"]
+    third_party = {i.split(".")[0] for m in of_state for i in imports(m)}
     assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
-NAMED = ("html", "live", "parquet", "plot", "ray", "rnn", "sklearn")  # extras, for users
+NAMED = ("html", "parquet", "plot", "ray", "rnn", "sklearn")  # extras, for users
 
 
 def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
@@ -283,6 +229,50 @@ def test_every_public_method_has_a_doctest():
     methods = methods_of(PUBLIC)
     assert len(methods) > 20
     assert without_doctest(methods) == []
+
+
+SUBMODULES = ("baselines", "evaluation", "inspection", "keyed", "plot", "sklearn")
+
+
+def test_the_package_and_its_submodules_list_what_is_public_and_nothing_else():
+    assert {*dir(river_amf)} == {*river_amf.__all__, *SUBMODULES, "ray"}
+    for name in SUBMODULES:
+        module = getattr(river_amf, name)
+        listed = {each for each in dir(module) if not each.startswith("_")}
+        own_modules = {m.rpartition(".")[2] for m in MODULES if m.startswith(f"{name}.")}
+        assert listed - own_modules == {*module.__all__} - own_modules
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        river_amf.nothing  # noqa: B018
+
+
+ALONE = """
+import sys
+import river_amf
+rooms = {name.split(".")[1] for name in sys.modules if name.startswith("river_amf.")}
+print(sorted(rooms & {"baselines", "evaluation", "inspection", "keyed", "plot", "ray", "sklearn"}))
+river_amf.inspection.node_table
+"""
+
+
+def test_submodules_are_loaded_when_they_are_first_asked_for():
+    run = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("[]\n", "")
+
+
+SINGLE_SAMPLES = """
+import sys
+import river_amf
+model = river_amf.AMFClassifier(n_estimators=1)
+for x in ({"size": 1.0, "color": "red"}, {"size": float("nan"), "color": None}):
+    model.predict_proba_one(x)
+    model.learn_one(x, "yes")
+print("pandas" in sys.modules)
+"""
+
+
+def test_single_samples_do_not_wait_for_pandas():
+    run = subprocess.run([sys.executable, "-c", SINGLE_SAMPLES], capture_output=True, text=True)
+    assert run.stdout == "False\n", run.stderr
 
 
 IMPORTS = """

@@ -9,26 +9,15 @@ import pandas as pd
 import pytest
 from river.preprocessing import StandardScaler
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    emphasis,
-    evaluation,
-    inspection,
-    plot,
-)
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation, inspection, plot
 from river_amf.evaluation import Comparison, DriftHistory
-from river_amf.plot import canvas, lines
+from river_amf.pages import palette
+from river_amf.plot import axes as canvas
+from river_amf.plot import lines
+
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 PLACES = pd.Index([100, 200, 300, 350], name="n_samples")
-
-
-@pytest.fixture(autouse=True)
-def no_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 def make_history(relevance=None, **curve):
@@ -256,14 +245,6 @@ def test_drift_shows_the_error_of_a_regressor():
         plot.drift(dataclasses.replace(history, curve=curve), ax=plt.subplots(2)[1])
 
 
-def test_the_history_of_a_regressor_is_drawn():
-    stream = evaluation.STREAMS["friedman_recurring"]
-    model = AdaptiveAMFRegressor(n_estimators=2, seed=1)
-    history = evaluation.drift_history(stream.take(400), model, every=100)
-    axes = plot.drift(history)
-    assert [ax.get_ylabel() for ax in axes] == ["MAE", "fading share", "relevance"]
-
-
 @pytest.mark.parametrize("end", [0.0, 0.2])
 def test_a_line_leads_from_the_end_of_each_curve_to_its_name(end):
     curves = {f"m{k}": pd.Series([0.5, end + 0.001 * k], [1, 2]) for k in range(6)}
@@ -303,13 +284,13 @@ def test_names_of_points_that_coincide_stand_apart():
         assert not any(box.overlaps(other) for other in boxes[:k])
 
 
-ROLES = {"model 2": emphasis.AMF, "model 5": emphasis.ADAPTIVE, "model 9": emphasis.LAST}
+ROLES = {"model 2": palette.AMF, "model 5": palette.ADAPTIVE, "model 9": palette.LAST}
 
 
 def colored(lines):
     """Return the colors of lines or points that are not grey, by their labels."""
     colors = {line.get_label(): line.get_color() for line in lines}
-    return {label: color for label, color in colors.items() if color != emphasis.GREY}
+    return {label: color for label, color in colors.items() if color != palette.GREY}
 
 
 @pytest.mark.parametrize(("n_models", "n_colored"), [(2, 2), (6, 6), (19, 6)])
@@ -340,8 +321,8 @@ def test_of_nineteen_models_ours_the_best_three_and_the_last_label_are_named():
         assert (line.get_linestyle() == "--") == (line.get_label() == "model 9")
     for text in curves.texts:
         if text.get_text() == "13 others":
-            assert text.get_color() != emphasis.GREY  # which is too light to be read
-            assert text.arrow_patch.get_edgecolor()[:3] == canvas.to_rgb(emphasis.GREY)
+            assert text.get_color() != palette.GREY  # which is too light to be read
+            assert text.arrow_patch.get_edgecolor()[:3] == canvas.to_rgb(palette.GREY)
 
 
 def test_of_errors_the_smallest_are_the_best():
@@ -364,7 +345,7 @@ def test_a_model_that_failed_on_the_way_is_drawn_but_not_among_the_best():
 
 def test_one_that_is_grey_alone_has_its_name():
     comparison = make_comparison([f"model {k}" for k in range(8)])
-    roles = {f"model {k}": emphasis.AMF for k in range(4)}
+    roles = {f"model {k}": palette.AMF for k in range(4)}
     ax = plot.learning_curves(dataclasses.replace(comparison, roles=roles))
     assert len(colored(ax.lines)) == 6
     assert sorted(names(ax)) == [f"model {k}" for k in range(7)]
@@ -385,8 +366,8 @@ def test_models_of_one_name_in_two_runs_have_colours_of_their_own():
 def test_the_forests_of_a_comparison_have_their_colours():
     models = {"a": AdaptiveAMFClassifier(seed=1), "b": StandardScaler() | AMFClassifier(seed=1)}
     comparison = evaluation.compare("Bananas", models, limit=60, window=20)
-    assert comparison.roles == {"a": emphasis.ADAPTIVE, "b": emphasis.AMF}
-    blue, vermilion, *_ = emphasis.COLORS
+    assert comparison.roles == {"a": palette.ADAPTIVE, "b": palette.AMF}
+    blue, vermilion, *_ = palette.COLORS
     for ax in plot.comparison(comparison):
         assert colored(ax.lines) == {"a": vermilion, "b": blue}
 
@@ -436,13 +417,23 @@ def test_what_has_no_learning_curve_is_an_error(runs, metric, error, message):
     assert not plt.get_fignums()
 
 
-@pytest.mark.parametrize("draw", [plot.fading_share, plot.relevance])
-def test_axes_that_are_given_are_drawn_on_and_else_those_of_a_new_figure(draw):
+@pytest.mark.parametrize(
+    ("draw", "make"),
+    [
+        (plot.fading_share, make_history),
+        (plot.relevance, make_history),
+        (plot.learning_curves, make_comparison),
+        (plot.accuracy_and_time, make_comparison),
+    ],
+)
+def test_axes_that_are_given_are_drawn_on_and_else_those_of_a_new_figure(draw, make):
     given = plt.figure().add_subplot()
-    assert draw(make_history(), ax=given) is given
+    assert draw(make(), ax=given) is given
     assert given.lines
     assert plt.get_fignums() == [1]
-    assert draw(make_history()).figure is plt.figure(2)
+    assert draw(make()).figure is plt.figure(2)
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
+        draw(make(), ax=5)
     assert plt.get_fignums() == [1, 2]
 
 
@@ -479,7 +470,7 @@ def test_what_is_no_history_is_an_error(draw):
         (plot.relevance, {"relevance": {}}, "no relevance: .*split_intensity"),
     ],
 )
-def test_what_the_history_lacks_is_told(draw, missing, message):
+def test_what_the_history_lacks_is_reported(draw, missing, message):
     with pytest.raises(ValueError, match=message):
         draw(make_history(**missing))
     assert not plt.get_fignums()
@@ -489,32 +480,6 @@ def test_what_the_history_lacks_is_told(draw, missing, message):
 def test_n_features_must_be_a_count(n_features):
     with pytest.raises(ValueError, match="n_features must be an integer >= 1, got"):
         plot.relevance(make_history(), n_features=n_features)
-
-
-@pytest.mark.parametrize("draw", [plot.fading_share, plot.relevance])
-def test_axes_must_be_axes(draw):
-    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
-        draw(make_history(), 5)
-
-
-@pytest.mark.parametrize("draw", [plot.learning_curves, plot.accuracy_and_time])
-def test_axes_for_comparisons_are_used_if_given_and_must_be_axes(draw):
-    given = plt.figure().add_subplot()
-    assert draw(make_comparison(), ax=given) is given
-    assert given.lines
-    assert plt.get_fignums() == [1]
-    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
-        draw(make_comparison(), ax=5)
-
-
-def test_drift_needs_axes_for_each_panel():
-    axes = plt.subplots(2)[1]
-    message = "ax must hold 3 axes, one each for accuracy, fading_share, relevance; got 2"
-    with pytest.raises(ValueError, match=message):
-        plot.drift(make_history(), ax=axes)
-    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got NoneType"):
-        plot.drift(make_history(), ax=[*axes, None])
-    assert not any(ax.lines for ax in axes)
 
 
 @pytest.mark.parametrize("n_labels", [1, 7, 8, 26])
@@ -652,43 +617,4 @@ def test_bars_need_importances(importance, error, message):
         plot.importance(importance)
     with pytest.raises(ValueError, match="n_features must be an integer >= 1, got 0"):
         plot.importance(importance, n_features=0)
-    assert not plt.get_fignums()
-
-
-def make_importances(values):
-    columns = pd.Index(np.array([*values, None], object)[:-1], tupleize_cols=False, name="feature")
-    return pd.DataFrame(np.array(list(values.values())).T, PLACES, columns)
-
-
-def test_importances_along_a_stream_are_lines_by_feature():
-    values = {"size": [0.1, 0.2, -0.3, 0.0], ("late", 1): [np.nan, np.nan, 0.4, 0.6]}
-    values |= {"never": [np.nan] * 4, "low": [0.01] * 4}
-    ax = plot.importance_history(make_importances(values), n_features=2)
-    for label in ("size", "('late', 1)", "low"):
-        name = ("late", 1) if label.startswith("(") else label
-        assert_shows(line_of(ax, label), values[name])
-    assert names(ax) == ["size", "('late', 1)"]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", "importance")
-
-
-def test_a_checkpoint_without_measurements_is_left_out():
-    ax = plot.importance_history(make_importances({"a": [0.1, np.nan, 0.2, np.nan]}))
-    assert line_of(ax, "a").get_xdata().tolist() == [100, 300]
-
-
-@pytest.mark.parametrize(
-    ("history", "error", "message"),
-    [
-        ([], TypeError, "got list"),
-        (
-            pd.DataFrame({"a": [1.0]}),
-            ValueError,
-            "columns feature, got a DataFrame with index None",
-        ),
-        (make_importances({"a": [np.nan] * 4}), ValueError, "got nothing measured"),
-    ],
-)
-def test_lines_of_importance_need_their_history(history, error, message):
-    with pytest.raises(error, match=rf"must come from evaluation.importance_history.*{message}"):
-        plot.importance_history(history)
     assert not plt.get_fignums()

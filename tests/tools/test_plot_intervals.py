@@ -5,6 +5,8 @@ import pytest
 
 from river_amf import AMFRegressor, evaluation, plot
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 HISTORY = pd.DataFrame(
     {
         "target": [0.0, 3.0, 1.0, np.nan, 2.0, 0.5],
@@ -14,13 +16,6 @@ HISTORY = pd.DataFrame(
     },
     index=pd.RangeIndex(11, 17, name="sample"),
 )
-
-
-@pytest.fixture(autouse=True)
-def no_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 def line_of(ax, label):

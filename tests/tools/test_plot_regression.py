@@ -9,14 +9,9 @@ from river import conf, linear_model, naive_bayes, neighbors, preprocessing
 from river_amf import AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, plot, sklearn
 from river_amf.evaluation import STREAMS
 
+pytestmark = pytest.mark.usefixtures("no_figures")
+
 SAMPLES = [({1: x[0], 2: x[3]}, y) for x, y in STREAMS["friedman"].take(150)]
-
-
-@pytest.fixture(autouse=True)
-def no_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 def learn(model, samples=SAMPLES):
@@ -71,7 +66,7 @@ def test_the_surface_is_the_prediction(model):
 
 @pytest.mark.parametrize("level", [None, 0.9, 0.5])
 @pytest.mark.parametrize("scale", [False, True])
-def test_a_forest_tells_how_wide_its_intervals_are_at_any_level(level, scale):
+def test_a_forest_shows_how_wide_its_intervals_are_at_any_level(level, scale):
     forest = AMFRegressor(n_estimators=4, seed=1)
     model = learn(preprocessing.StandardScaler() | forest if scale else forest)
     options = {"width": True, "level": level, "resolution": 6}

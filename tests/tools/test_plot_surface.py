@@ -1,5 +1,6 @@
 import math
 import random
+from collections import UserDict
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -7,17 +8,13 @@ import pytest
 from matplotlib.colors import to_rgb
 from river import datasets, dummy, naive_bayes, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, PackedSample, paths, plot
-from river_amf.plot.canvas import label_colors
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, plot
+from river_amf.explain import paths
+from river_amf.plot.axes import label_colors
+
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 SAMPLES = [({1: x["1"], 2: x["2"]}, y) for x, y in datasets.Bananas().take(150)]
-
-
-@pytest.fixture(autouse=True)
-def no_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
 
 
 def learn(model, samples):
@@ -196,7 +193,7 @@ def test_a_value_of_the_wrong_kind_has_no_point_if_the_forest_takes_it_as_missin
     np.testing.assert_array_equal(points, expected_points)
     with pytest.raises(ValueError, match="feature 1 is categorical; it must be numeric"):
         plot.decision_surface(bananas, samples=[*SAMPLES, *dirty], resolution=5)
-    mappings = [(PackedSample(x), y) for x, y in SAMPLES]
+    mappings = [(UserDict(x), y) for x, y in SAMPLES]
     again = plot.decision_surface(bananas, samples=mappings, resolution=5)
     np.testing.assert_array_equal(again.collections[0].get_offsets(), expected_points)
 

@@ -16,12 +16,7 @@ from river_amf import (
     plot,
 )
 
-
-@pytest.fixture(autouse=True)
-def no_figures():
-    plt.close("all")
-    yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("no_figures")
 
 
 def learn(model, samples):
@@ -101,7 +96,7 @@ def test_no_two_boxes_overlap_and_a_parent_is_between_its_children(bananas):
 
 
 @pytest.mark.parametrize("use_aggregation", [True, False])
-def test_a_box_tells_split_counts_and_shares(use_aggregation):
+def test_a_box_shows_split_counts_and_shares(use_aggregation):
     model = AMFClassifier(n_estimators=1, seed=1, use_aggregation=use_aggregation)
     learn(model, datasets.Bananas().take(200))
     written = texts(plot.tree(model))
@@ -183,7 +178,7 @@ def targets(n=200, scale=1.0, offset=0.0):
 
 
 @pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
-def test_a_box_of_a_regressor_tells_mean_and_deviation(kind):
+def test_a_box_of_a_regressor_shows_mean_and_deviation(kind):
     model = learn(kind(n_estimators=1, seed=1), targets())
     ax = plot.tree(model, max_depth=3)
     written, table, found = texts(ax), shown(model, 0, 3), boxes(ax)

@@ -2,9 +2,12 @@
 
 import json
 import pickle
+import random
 
 import pytest
 import recipes
+
+from river_amf import AdaptiveAMFClassifier, load
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +27,29 @@ def test_a_model_for_each_key_learns_each_row_once(tmp_path):
     assert [key for key, _ in models] == [*"abcde"]
     n_learned = sum(pickle.loads(model)[0].n_samples for _, model in models)
     assert n_learned == n_labels(tmp_path / "calm")
+
+
+def test_labels_of_the_day_after_judge_what_was_predicted(tmp_path):
+    names = {}
+    exec(recipes.code(), names)
+    draw = random.Random(1)
+    rows = [{"size": draw.random(), "hour": draw.randrange(24)} for _ in range(600)]
+    labels = {str(n): x["size"] > 0.5 for n, x in enumerate(rows)}
+    kept, at_once = names["new"](), AdaptiveAMFClassifier(max_pending=0, seed=1)
+    kept.save(tmp_path / "model.amf")
+    for day in range(0, 600, 100):
+        model = load(tmp_path / "model.amf")
+        asked = list(enumerate(rows))[day : day + 100]
+        answers = [names["answer"](model, tmp_path, str(n), x) for n, x in asked]
+        assert answers == [kept.predict_one(x) for _, x in asked]
+        model.save(tmp_path / "model.amf")
+        names["learn_day"](load(tmp_path / "model.amf"), tmp_path, labels)
+        for n, x in asked:
+            kept.learn_one(x, labels[str(n)])
+            at_once.learn_one(x, labels[str(n)])
+    x = {"size": 0.6, "hour": 3}
+    proba = load(tmp_path / "model.amf").predict_proba_one(x)
+    assert proba == kept.predict_proba_one(x) != at_once.predict_proba_one(x)
 
 
 @pytest.mark.soak

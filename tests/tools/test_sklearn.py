@@ -1,7 +1,8 @@
-"""Classifiers for scikit-learn: bit for bit like river's classes; all of scikit-learn's checks."""
+"""Estimators for scikit-learn: bit for bit like river's classes; all of scikit-learn's checks."""
 
 import copy
 import inspect
+import itertools
 import pickle
 from functools import partial
 
@@ -11,12 +12,13 @@ import pytest
 import scipy.sparse
 from estimators import LIBRARIES, as_seen, checks_of, error_of_edited, mixed_columns, rows_of, run
 from matplotlib.figure import Figure
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.feature_selection import SelectFromModel
+from sklearn.inspection import permutation_importance
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -29,7 +31,13 @@ import river_amf
 from river_amf import inspection, plot
 from river_amf import sklearn as face
 from river_amf.persistence import container
-from river_amf.sklearn import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier
+from river_amf.sklearn import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    OnlineDummyClassifier,
+)
 
 FOREST = partial(AMFClassifier, n_estimators=3, random_state=3)
 VARIANTS = {
@@ -38,11 +46,18 @@ VARIANTS = {
     "n_classes": (AMFClassifier, {"n_classes": 9, "step": 0.5}),
     "leaves alone": (AMFClassifier, {"use_aggregation": False, "max_nodes": 101}),
     "fading": (AMFClassifier, {"fading_factor": 0.7, "split_pure": True}),
+    "regressor": (AMFRegressor, {}),
+    "adaptive regressor": (AdaptiveAMFRegressor, {}),
+    "leaves": (AMFRegressor, {"use_aggregation": False, "max_nodes": 101, "step": 0.5}),
+    "fading regressor": (AMFRegressor, {"fading_factor": 0.7, "split_intensity": "relevance"}),
 }
 variants = pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), ids=VARIANTS)
-every_kind = pytest.mark.parametrize(
-    "kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier]
-)
+CLASSIFIERS = [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier]
+REGRESSORS = [AMFRegressor, AdaptiveAMFRegressor]
+every_classifier = pytest.mark.parametrize("kind", CLASSIFIERS)
+every_kind = pytest.mark.parametrize("kind", [*CLASSIFIERS, *REGRESSORS])
+every_forest = pytest.mark.parametrize("kind", [*CLASSIFIERS[:2], *REGRESSORS])
+of_each_task = pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
 # the adaptive forest is a forest with other parameters and inherits everything else
 both_kinds = pytest.mark.parametrize("kind", [AMFClassifier, OnlineDummyClassifier])
 
@@ -57,6 +72,17 @@ def make_block(n_rows=400, seed=7):
 
 
 X, Y, WEIGHTS = make_block()
+NUMBERS = np.nan_to_num(X) @ [3.0, -1.0, 0.0, 0.0] + 50.0
+
+
+def targets_of(kind):
+    """Return what an estimator learns of the rows."""
+    return NUMBERS if issubclass(kind, RegressorMixin) else Y
+
+
+def answers(estimator, X):
+    """Return probabilities, or the numbers that a regressor predicts."""
+    return estimator.predict(X) if is_regressor(estimator) else estimator.predict_proba(X)
 
 
 libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
@@ -71,16 +97,23 @@ def river_twin(estimator):
     return getattr(river_amf, type(estimator).__name__)(**parameters)
 
 
-def learn_rows(twin, rows, labels, weights=None):
+def learn_rows(twin, rows, targets, weights=None):
     """Feed the river model one dict after another."""
-    weights = np.ones(len(labels)) if weights is None else weights
-    for x, label, w in zip(rows, labels.tolist(), weights.tolist(), strict=True):
+    weights = np.ones(len(targets)) if weights is None else weights
+    for x, label, w in zip(rows, targets.tolist(), weights.tolist(), strict=True):
         twin.learn_one(x, label, w=w)
     return twin
 
 
 def assert_same(estimator, twin, X, rows):
     """Check that the estimator predicts bit for bit like the river model, row by row."""
+    if is_regressor(estimator):
+        assert estimator.predict(X).tolist() == [twin.predict_one(x) for x in rows]
+        for level in (0.5, 0.9):
+            intervals = [twin.predict_interval_one(x, level) for x in rows]
+            expected = [[interval.lower, interval.upper] for interval in intervals]
+            assert estimator.predict_interval(X, level).tolist() == expected
+        return
     proba = [twin.predict_proba_one(x) for x in rows]
     expected = [[p.get(label, 0.0) for label in estimator.classes_.tolist()] for p in proba]
     np.testing.assert_array_equal(estimator.predict_proba(X), expected)
@@ -93,7 +126,7 @@ def assert_same(estimator, twin, X, rows):
 
 # All checks run for each estimator with its defaults. Those that depend on settings of the
 # estimator itself run for other settings too; river's checks cover the forest's own parameters.
-AS_THEY_ARE = [AMFClassifier(), AdaptiveAMFClassifier(), OnlineDummyClassifier()]
+AS_THEY_ARE = [kind() for kind in (*CLASSIFIERS, *REGRESSORS)]
 VARIANTS_CHECKED = [
     AMFClassifier(
         3,
@@ -107,6 +140,7 @@ VARIANTS_CHECKED = [
     AdaptiveAMFClassifier(n_estimators=3, vote="mean", random_state=1),
     AMFClassifier(n_estimators=3, absent="zero", random_state=1),
     OnlineDummyClassifier(10, dirichlet=1.0),
+    AMFRegressor(3, max_nodes=41, n_jobs=2, random_state=np.random.RandomState(5)),
 ]
 OF_SETTINGS = {
     "check_estimator_cloneable",
@@ -119,6 +153,7 @@ OF_SETTINGS = {
     "check_classifiers_train",
     "check_classifiers_classes",
     "check_classifiers_one_label",
+    "check_regressors_train",
     "check_methods_sample_order_invariance",
     "check_methods_subset_invariance",
     "check_n_features_in",
@@ -126,8 +161,8 @@ OF_SETTINGS = {
     "check_estimator_sparse_array",
     "check_estimator_sparse_matrix",
 }
-# the fast lane skips the adaptive forest, which only inherits
-SLOW = AdaptiveAMFClassifier
+# the fast lane skips the adaptive forests, which only inherit
+SLOW = AdaptiveAMFClassifier, AdaptiveAMFRegressor
 ALL_CHECKS = [*checks_of(AS_THEY_ARE, SLOW), *checks_of(VARIANTS_CHECKED, SLOW, OF_SETTINGS)]
 
 
@@ -145,46 +180,44 @@ def test_the_checks_named_here_are_among_scikit_learn_s():
 
 @variants
 def test_fit_predicts_as_river_s_model_row_by_row(kind, parameters):
-    estimator = kind(n_estimators=3, random_state=3, **parameters).fit(X, Y)
-    twin = learn_rows(river_twin(estimator), rows_of(X), Y)
+    y = targets_of(kind)
+    estimator = kind(n_estimators=3, random_state=3, **parameters).fit(X, y)
+    twin = learn_rows(river_twin(estimator), rows_of(X), y)
     assert_same(estimator, twin, X, rows_of(X))
-
-
-@variants
-def test_fit_learns_as_river_s_model_learns_a_block(kind, parameters):
-    estimator = kind(n_estimators=3, random_state=3, **parameters).fit(X, Y)
-    twin = river_twin(estimator)
-    twin.learn_many(pd.DataFrame(X), Y)
-    expected = twin.predict_proba_many(pd.DataFrame(X))[estimator.classes_.tolist()]
-    np.testing.assert_array_equal(estimator.predict_proba(X), expected)
-    assert estimator.predict(X).tolist() == twin.predict_many(pd.DataFrame(X)).tolist()
 
 
 @pytest.mark.parametrize(
     ("variant", "size"),
     [("default", size) for size in (1, 7, 100, 1000)]
+    + [("regressor", 400)]
     + [(variant, 30) for variant in VARIANTS if variant != "default"],
 )
 def test_the_cuts_of_partial_fit_do_not_matter_and_weights_count(variant, size):
     kind, parameters = VARIANTS[variant]
+    y = targets_of(kind)
     estimator = kind(n_estimators=3, random_state=3, **parameters)
     for start in range(0, len(Y), size):
         part = slice(start, start + size)
         weights = WEIGHTS[part]
         if start == 0 and not weights.any():
             continue
-        estimator.partial_fit(X[part], Y[part], sample_weight=weights)
-    twin = learn_rows(river_twin(estimator), rows_of(X), Y, WEIGHTS)
+        estimator.partial_fit(X[part], y[part], sample_weight=weights)
+    twin = learn_rows(river_twin(estimator), rows_of(X), y, WEIGHTS)
     assert_same(estimator, twin, X, rows_of(X))
 
 
 @pytest.mark.parametrize(
     ("kind", "library"),
-    [*((AMFClassifier, library) for library in LIBRARIES), (OnlineDummyClassifier, "polars")],
+    [
+        *itertools.product([AMFClassifier, AMFRegressor], LIBRARIES),
+        (OnlineDummyClassifier, "polars"),
+    ],
 )
 def test_dataframes_go_to_the_model_as_they_are(kind, library):
     frame = LIBRARIES[library]
     columns, labels = mixed_columns()
+    if kind is AMFRegressor:
+        labels = np.array(columns["grade"]) + np.array(columns["alive"])
     rows = rows_of(columns)
     estimator = clone(kind())
     if kind is not OnlineDummyClassifier:
@@ -269,16 +302,16 @@ def test_columns_without_known_names_are_told_by_position(frame):
         np.testing.assert_array_equal(FOREST().fit(named, Y).predict_proba(X), proba)
 
 
-def test_the_number_of_threads_does_not_matter_and_may_change_at_any_time():
-    estimator, twin = FOREST(n_jobs=2), FOREST()
-    estimator.partial_fit(X[:200], Y[:200])
-    twin.partial_fit(X[:200], Y[:200])
-    estimator.set_params(n_jobs=3).predict(X)
+@of_each_task
+def test_the_number_of_threads_does_not_matter_and_may_change_at_any_time(kind):
+    y = targets_of(kind)
+    estimator, twin = (kind(3, random_state=3, n_jobs=n_jobs) for n_jobs in (2, None))
+    estimator.partial_fit(X[:200], y[:200]).set_params(n_jobs=3).predict(X[:200])
     assert estimator.model_.n_jobs == 3
-    estimator.set_params(n_jobs=1).partial_fit(X[200:], Y[200:])
+    estimator.set_params(n_jobs=1).partial_fit(X[200:], y[200:])
     assert estimator.model_.n_jobs == 1
-    twin.partial_fit(X[200:], Y[200:])
-    np.testing.assert_array_equal(estimator.predict_proba(X), twin.predict_proba(X))
+    twin.partial_fit(X, y)
+    np.testing.assert_array_equal(answers(estimator, X), answers(twin, X))
 
 
 def test_no_number_of_threads_is_one_as_in_scikit_learn(tmp_path):
@@ -314,9 +347,18 @@ def test_the_dummy_counts_as_river_s_row_by_row(n_classes, dirichlet, size):
         estimator.partial_fit(X[part], Y[part], sample_weight=weights[part])
     twin = learn_rows(river_twin(estimator), rows_of(X), Y, weights)
     assert_same(estimator, twin, X, rows_of(X))
-    assert estimator.model_._counts == twin._counts
+    assert estimator.model_.counts == twin.counts
     fitted = OnlineDummyClassifier(n_classes, dirichlet).fit(X, Y, sample_weight=weights)
     np.testing.assert_array_equal(fitted.predict_proba(X), estimator.predict_proba(X))
+
+
+def test_a_bad_label_leaves_a_dummy_as_it_was_and_pickles_are_its_only_files():
+    estimator = OnlineDummyClassifier(n_classes=2).partial_fit([[1], [1]], ["a", "b"])
+    before = as_seen(estimator)
+    with pytest.raises(ValueError, match="label 'c' would be class number 3"):
+        estimator.partial_fit([[1], [1]], ["a", "c"])
+    assert as_seen(estimator) == before
+    assert not hasattr(estimator, "save")
 
 
 def test_fit_takes_weights_where_the_order_of_rows_does_not_matter():
@@ -351,14 +393,15 @@ def test_parameters_and_defaults_are_those_of_river_s_class(kind):
     theirs = inspect.signature(getattr(river_amf, kind.__name__)).parameters
     names = ["random_state" if name == "seed" else name for name in theirs]
     own = ["class_weight"] * issubclass(kind, AMFClassifier)
+    mixin = RegressorMixin if kind in REGRESSORS else ClassifierMixin
     assert list(ours) == names + own
     defaults = [p.default for p in theirs.values()]
     assert [p.default for p in ours.values()] == defaults + [None] * len(own)
-    assert issubclass(kind, ClassifierMixin) and issubclass(kind, BaseEstimator)
+    assert issubclass(kind, mixin) and issubclass(kind, BaseEstimator)
 
 
 def test_the_number_of_trees_may_be_given_by_position_as_of_scikit_learn_s_forests():
-    for kind in (AMFClassifier, AdaptiveAMFClassifier):
+    for kind in (AMFClassifier, AdaptiveAMFClassifier, *REGRESSORS):
         assert kind(2).get_params()["n_estimators"] == 2
         with pytest.raises(TypeError, match="positional"):
             kind(2, 0.5)
@@ -375,13 +418,20 @@ BAD_PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "value"), BAD_PARAMETERS.items())
-def test_parameters_are_checked_when_learning_starts(name, value):
-    estimator = AMFClassifier(**{name: value})
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        *((AMFClassifier, name, value) for name, value in BAD_PARAMETERS.items()),
+        (AMFRegressor, "vote", "loud"),
+        (AMFRegressor, "trend", "up"),
+    ],
+)
+def test_parameters_are_checked_when_learning_starts(kind, name, value):
+    estimator = kind(**{name: value})
     assert estimator.set_params(**{name: value}).get_params()[name] == value
     for learn in (estimator.fit, estimator.partial_fit):
         with pytest.raises(ValueError, match=f"{name} must be"):
-            learn(X, Y)
+            learn(X, targets_of(kind))
         with pytest.raises(NotFittedError):
             estimator.predict(X)
 
@@ -522,7 +572,7 @@ def test_without_given_classes_more_may_come_and_be_given_late(kind):
     assert estimator.classes_.tolist() == ["a", "m", "z"]
     assert (estimator.predict_proba([[1.0]]) > 0).all()
     with pytest.raises(
-        ValueError, match=r"classes must include .*\['a', 'm', 'z'\], got \['a', 'b'\]"
+        ValueError, match=r"classes must include those in .*\['a', 'm', 'z'\], got \['a', 'b'\]"
     ):
         estimator.partial_fit([[1.0]], ["a"], classes=["a", "b"])
     estimator.partial_fit([[1.0]], ["a"], classes=["a", "b", "m", "z"])
@@ -680,19 +730,21 @@ def test_a_word_where_numbers_were_is_refused():
     assert as_seen(estimator) == before
 
 
-def test_the_first_block_needs_a_weight_and_a_later_one_may_have_none():
-    estimator = FOREST()
-    with pytest.raises(ValueError, match="sample_weight is zero everywhere"):
-        estimator.partial_fit(X, Y, sample_weight=np.zeros(len(Y)))
+@of_each_task
+def test_the_first_block_needs_a_weight_and_a_later_one_may_have_none(kind):
+    estimator, y = kind(3), targets_of(kind)
+    with pytest.raises(ValueError, match=r"sample_weight is zero everywhere.*in the first call"):
+        estimator.partial_fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(NotFittedError):
-        estimator.predict_proba(X)
-    model = pickle.dumps(estimator.fit(X, Y).model_)
-    estimator.partial_fit(X, Y, sample_weight=np.zeros(len(Y)))
+        estimator.predict(X)
+    model = pickle.dumps(estimator.fit(X, y).model_)
+    estimator.partial_fit(X, y, sample_weight=np.zeros(len(y)))
     assert pickle.dumps(estimator.model_) == model
 
 
-def test_a_fit_that_fails_leaves_the_old_forest():
-    estimator = FOREST().fit(pd.DataFrame(X).add_prefix("x"), Y)
+@of_each_task
+def test_a_fit_that_fails_leaves_the_old_forest(kind):
+    estimator = kind(3).fit(pd.DataFrame(X).add_prefix("x"), targets_of(kind))
     before = as_seen(estimator)
     with pytest.raises(ValueError, match="infinity"):
         estimator.fit(np.full((3, 2), np.inf), [0, 1, 2])
@@ -738,10 +790,12 @@ def test_other_features_are_refused_in_scikit_learn_s_words():
             call(X[:, :3])
 
 
-def test_a_column_of_labels_is_taken_with_a_warning():
+@of_each_task
+def test_a_column_of_targets_is_taken_with_a_warning(kind):
+    y, twin = targets_of(kind), kind(3, random_state=3)
     with pytest.warns(DataConversionWarning):
-        estimator = FOREST().fit(X, Y[:, None])
-    np.testing.assert_array_equal(estimator.predict(X), FOREST().fit(X, Y).predict(X))
+        estimator = kind(3, random_state=3).fit(X, y[:, None])
+    np.testing.assert_array_equal(estimator.predict(X), twin.fit(X, y).predict(X))
 
 
 # Inside scikit-learn
@@ -788,16 +842,16 @@ def test_columns_of_several_kinds_behind_a_transformer(output):
 
 @every_kind
 def test_copies_and_texts(kind):
-    estimator = kind(n_classes=3)
-    assert clone(estimator.fit(X, Y)).get_params() == estimator.get_params()
+    name = "n_estimators" if kind in REGRESSORS else "n_classes"
+    estimator, y = kind(**{name: 3}), targets_of(kind)
+    assert clone(estimator.fit(X, y)).get_params() == estimator.get_params()
     with pytest.raises(NotFittedError):
         clone(estimator).predict(X)
     for twin in (copy.deepcopy(estimator), pickle.loads(pickle.dumps(estimator))):
-        twin.partial_fit(X, Y)
-        estimator.predict(X)
-        again = copy.deepcopy(estimator).partial_fit(X, Y)
-        np.testing.assert_array_equal(twin.predict_proba(X), again.predict_proba(X))
-    assert repr(estimator) == f"{kind.__name__}(n_classes=3)"
+        twin.partial_fit(X, y)
+        again = copy.deepcopy(estimator).partial_fit(X, y)
+        np.testing.assert_array_equal(answers(twin, X), answers(again, X))
+    assert repr(estimator) == f"{kind.__name__}({name}=3)"
     assert kind.__name__ in estimator._repr_html_()
 
 
@@ -815,30 +869,34 @@ LABELS = {
     "numbers": np.unique(Y, return_inverse=True)[1],
     "short numbers": np.unique(Y, return_inverse=True)[1].astype(np.int8),
     "truth": Y == "tall",
+    "targets": NUMBERS,
 }
 
 
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
-        *((AMFClassifier, name) for name in LABELS),
+        *((AMFClassifier, name) for name in LABELS if name != "targets"),
         (AdaptiveAMFClassifier, "text"),
-        (OnlineDummyClassifier, "objects"),
-        (OnlineDummyClassifier, "truth"),
+        *((kind, "targets") for kind in REGRESSORS),
     ],
 )
 def test_a_file_keeps_predictions_classes_and_future(kind, name, tmp_path):
     labels = LABELS[name]
-    estimator = kind(n_classes=4).fit(X[:300], labels[:300])
-    estimator.save(tmp_path / "model.amf")
+    estimator = kind(3) if kind in REGRESSORS else kind(n_classes=4)
+    estimator.fit(X[:300], labels[:300]).save(tmp_path / "model.amf")
     twin = river_amf.load(tmp_path / "model.amf")
     assert type(twin) is kind
     assert twin.get_params() == estimator.get_params()
-    assert twin.classes_.dtype == estimator.classes_.dtype
     for _ in range(2):
-        np.testing.assert_array_equal(twin.classes_, estimator.classes_)
+        if kind in REGRESSORS:
+            ends = estimator.predict_interval(X)
+            np.testing.assert_array_equal(twin.predict_interval(X), ends)
+        else:
+            assert twin.classes_.dtype == estimator.classes_.dtype
+            np.testing.assert_array_equal(twin.classes_, estimator.classes_)
         assert twin.n_features_in_ == 4
-        np.testing.assert_array_equal(twin.predict_proba(X), estimator.predict_proba(X))
+        np.testing.assert_array_equal(answers(twin, X), answers(estimator, X))
         predicted = twin.predict(X)
         assert predicted.tolist() == estimator.predict(X).tolist()
         assert [*map(type, predicted)] == [*map(type, estimator.predict(X))]
@@ -846,13 +904,12 @@ def test_a_file_keeps_predictions_classes_and_future(kind, name, tmp_path):
             each.partial_fit(X[300:], labels[300:], sample_weight=WEIGHTS[300:])
 
 
-@both_kinds
-def test_a_file_keeps_names_given_classes_and_parameters_that_have_changed(kind, tmp_path):
-    estimator = kind()
+def test_a_file_keeps_names_given_classes_and_parameters_that_have_changed(tmp_path):
+    estimator = FOREST()
     table = pd.DataFrame(X[:9], columns=list("abcd"))
     estimator.partial_fit(table, Y[:9], classes=["broad", "deep", "tall", "wide"])
     estimator.set_params(n_classes=7).save(tmp_path / "model.amf")
-    twin = kind.load(tmp_path / "model.amf")
+    twin = AMFClassifier.load(tmp_path / "model.amf")
     np.testing.assert_array_equal(twin.feature_names_in_, estimator.feature_names_in_)
     np.testing.assert_array_equal(twin.predict_proba(table), estimator.predict_proba(table))
     with pytest.raises(ValueError, match="n_classes was changed from None to 7"):
@@ -862,19 +919,27 @@ def test_a_file_keeps_names_given_classes_and_parameters_that_have_changed(kind,
         twin.partial_fit(table, ["narrow"] * 9)
 
 
-@every_kind
+@every_forest
 def test_what_has_not_learnt_comes_back_so(kind, tmp_path):
-    kind(n_classes=-3).save(tmp_path / "model.amf")
+    kind(-3).save(tmp_path / "model.amf")
     twin = kind.load(tmp_path / "model.amf")
-    assert twin.n_classes == -3
+    assert twin.get_params()["n_estimators"] == -3
     with pytest.raises(NotFittedError):
         twin.predict(X)
 
 
-def test_a_file_of_river_s_class_is_none_of_scikit_learn_s(tmp_path):
-    river_amf.AMFClassifier().save(tmp_path / "model.amf")
-    with pytest.raises(river_amf.persistence.FileError, match="holds an AMFClassifier, no"):
-        AMFClassifier.load(tmp_path / "model.amf")
+@pytest.mark.parametrize(
+    ("saved", "kind"),
+    [
+        (river_amf.AMFClassifier, AMFClassifier),
+        (river_amf.AMFRegressor, AMFRegressor),
+        (AMFClassifier, AMFRegressor),
+    ],
+)
+def test_a_file_of_another_class_is_refused(saved, kind, tmp_path):
+    saved().save(tmp_path / "model.amf")
+    with pytest.raises(river_amf.persistence.FileError, match=f"holds an {saved.__name__}, no"):
+        kind.load(tmp_path / "model.amf")
 
 
 @pytest.mark.parametrize(("x", "y"), [({0: 1.0, "new": 2.0}, "tall"), ({0: 1.0}, ("new", 1))])
@@ -907,9 +972,14 @@ EDITS = {
     "classes that are none": ({"classes": 3}, "a list with one class per item is not a list"),
     "one entry more": ({"surplus": 1}, "entries ['surplus']"),
     "no model": ({"model": None}, "None in place of an object with 'parameters'"),
-    "other parameters": ({"parameters": {}}, "n_estimators of the fitted model cannot be"),
-    "unknown parameters": ({"parameters": {"pace": 1}}, "unknown parameters ['pace']"),
-    "parameters that are none": ({"parameters": []}, "its parameters must be an object, got []"),
+    "unknown parameters": (
+        {"parameters": {"timescale": 1}},
+        "its parameters must be an object with some of ",
+    ),
+    "parameters that are none": (
+        {"parameters": []},
+        "its parameters must be an object with some of ",
+    ),
     "columns that are none": ({"columns": 3}, "a list with one column per item is not a list"),
     "no columns": ({"columns": []}, "number of columns cannot be"),
     "too few columns": ({"columns": [0, 1, 2]}, "[3] besides the columns and classes, cannot be"),
@@ -921,9 +991,17 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize(("edit", "message"), EDITS.values(), ids=EDITS)
-def test_a_damaged_file_says_so(edit, message, tmp_path):
-    estimator = FOREST().fit(X, Y)
+@pytest.mark.parametrize(
+    ("kind", "edit", "message"),
+    [
+        *((AMFClassifier, *edit) for edit in EDITS.values()),
+        (AMFRegressor, {"classes": [1, 2]}, "entries ['classes']"),
+        (AMFRegressor, *EDITS["no model"]),
+        (AMFRegressor, {"columns": [0, 1, 2]}, "[3] besides the columns and classes, cannot be"),
+    ],
+)
+def test_a_damaged_file_says_so(kind, edit, message, tmp_path):
+    estimator = kind(3).fit(X, targets_of(kind))
     said = error_of_edited(estimator, lambda h, _: h["fitted"].update(edit), tmp_path / "model.amf")
     assert message in said
 
@@ -931,13 +1009,7 @@ def test_a_damaged_file_says_so(edit, message, tmp_path):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("loss", ["tuple", ["a"]], "loss of the fitted model cannot be"),
-        ("loss", "other", "loss of the fitted model cannot be"),
-        ("step", 2.0, "step of the fitted model cannot be"),
-        ("step", 1, "step of the fitted model cannot be"),
-        ("n_classes", 9, "n_classes of the fitted model cannot be"),
-        ("dirichlet", True, "dirichlet of the fitted model cannot be"),
-        ("n_jobs", "two", "n_jobs must be"),
+        ("vote", "mean", "its parameters must be an object with some of "),
         ("random_state", 4, "random_state of the fitted model cannot be"),
         ("random_state", "three", "'three' cannot be used to seed"),
     ],
@@ -949,57 +1021,62 @@ def test_fitted_parameters_that_are_not_the_model_s_are_refused(name, value, mes
     assert message in error_of_edited(FOREST().fit(X, Y), edit, tmp_path / "model.amf")
 
 
-@both_kinds
-def test_a_file_that_lacks_something_names_it(kind, tmp_path):
+def test_a_file_that_lacks_something_names_it(tmp_path):
     for name in ("classes", "columns", "model"):
 
         def edit(header, _, name=name):
             del header["fitted"][name]
 
-        said = error_of_edited(kind().fit(X, Y), edit, tmp_path / "model.amf")
+        said = error_of_edited(FOREST().fit(X, Y), edit, tmp_path / "model.amf")
         assert said.endswith(f"its header lacks {name!r}")
 
 
-@every_kind
+@every_forest
 def test_what_a_file_lacks_has_its_default(kind, tmp_path):
-    estimator, path = kind().fit(X, Y), tmp_path / "model.amf"
+    estimator, path = kind().fit(X, targets_of(kind)), tmp_path / "model.amf"
     header, arrays = estimator._to_file()
     for entry in (header, header["fitted"], header["fitted"]["model"]):
         seed = entry["parameters"].get("seed")  # has no default
         entry["parameters"] = {} if seed is None else {"seed": seed}
     del header["parameters"], header["fitted"]["parameters"]
-    del header["fitted"]["names"], header["fitted"]["has_all_classes"]
+    del header["fitted"]["names"]
+    header["fitted"].pop("has_all_classes", None)
     entries = {"river_amf": "0.1", "kind": kind._file_kind, "model": header}
-    container.write(str(path), entries, arrays)
-    assert (river_amf.load(path).predict_proba(X) == estimator.predict_proba(X)).all()
+    with path.open("wb") as file:
+        container.write(file, entries, arrays)
+    assert (answers(river_amf.load(path), X) == answers(estimator, X)).all()
     river_amf.load(path).save(path)
-    assert container.read(str(path))[0]["model"] == estimator._to_file()[0]
+    with path.open("rb") as file:
+        assert container.read(file)[0]["model"] == estimator._to_file()[0]
 
 
-def test_a_fitted_estimator_whose_model_has_learnt_nothing_is_refused(tmp_path):
-    def edit(header, arrays):
-        header["fitted"]["model"] = {"parameters": header["fitted"]["model"]["parameters"]}
-        header["fitted"]["model"] |= {"labels": [], "features": []}
-        arrays.clear()
-
-    said = error_of_edited(FOREST().fit(X, Y), edit, tmp_path / "model.amf")
-    assert "learned nothing" in said
+def forget(header, arrays):
+    header["fitted"]["model"] = {"parameters": header["fitted"]["model"]["parameters"]}
+    header["fitted"]["model"] |= {"labels": [], "features": []}
+    arrays.clear()
 
 
-def test_more_classes_than_n_classes_are_refused(tmp_path):
-    def edit(header, _):
-        header["fitted"]["classes"].append(["str", "wide"])
-
-    estimator = FOREST(n_classes=3).fit(X, Y)
-    assert "number of classes" in error_of_edited(estimator, edit, tmp_path / "model.amf")
+def add_class(header, _):
+    header["fitted"]["classes"].append(["str", "wide"])
 
 
-def test_arrays_of_an_estimator_that_is_not_fitted_are_refused(tmp_path):
-    def edit(_, arrays):
-        arrays["counts"] = np.zeros(3)
+def add_array(_, arrays):
+    arrays["counts"] = np.zeros((1, 1, 3))
 
-    said = error_of_edited(FOREST(), edit, tmp_path / "model.amf")
-    assert "entries ['counts']" in said
+
+@pytest.mark.parametrize(
+    ("is_fitted", "edit", "message"),
+    [
+        (True, forget, "learned nothing"),
+        (True, add_class, "number of classes"),
+        (False, add_array, "entries ['counts']"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(is_fitted, edit, message, tmp_path):
+    estimator = FOREST(n_classes=3)
+    if is_fitted:
+        estimator.fit(X, Y)
+    assert message in error_of_edited(estimator, edit, tmp_path / "model.amf")
 
 
 # The module
@@ -1036,8 +1113,9 @@ def test_no_check_is_skipped_where_scipy_takes_all_arrays():
         "from sklearn.utils.estimator_checks import check_estimator;"
         "from river_amf.sklearn import *;"
         "kinds = AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier;"
+        "kinds += AMFRegressor, AdaptiveAMFRegressor;"
         "done = [check for kind in kinds for check in check_estimator(kind(), on_skip=None)];"
-        "print(len(done) > 150, *{check['status'] for check in done})",
+        "print(len(done) > 250, *{check['status'] for check in done})",
         SCIPY_ARRAY_API="1",
     )
     assert result.stdout.split() == ["True", "passed"], result.stderr
@@ -1117,7 +1195,7 @@ def test_durations_are_no_numbers_among_labels():
 # What scikit-learn's forests have
 
 
-@every_kind
+@every_classifier
 def test_log_probabilities_are_the_logarithms_of_the_probabilities(kind):
     estimator = kind().partial_fit(X, Y, classes=["broad", "deep", "never", "tall"])
     log_proba = estimator.predict_log_proba(X)
@@ -1128,11 +1206,11 @@ def test_log_probabilities_are_the_logarithms_of_the_probabilities(kind):
         kind().predict_log_proba(X)
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+@every_forest
 def test_importances_of_features_are_the_decrease_of_impurity_by_column(kind):
     columns, _ = mixed_columns()
-    labels = ["red" if color == "red" else "other" for color in columns["color"]]
-    estimator = kind(random_state=1).fit(pd.DataFrame(columns), labels)
+    targets = [10.0 * (color == "red") for color in columns["color"]]
+    estimator = kind(random_state=1).fit(pd.DataFrame(columns), targets)
     importances = estimator.feature_importances_
     assert importances.shape == (estimator.n_features_in_,)
     assert importances.sum() == pytest.approx(1.0) and (importances >= 0.0).all()
@@ -1143,12 +1221,21 @@ def test_importances_of_features_are_the_decrease_of_impurity_by_column(kind):
     assert SelectFromModel(estimator, prefit=True).get_support().tolist().count(True) >= 1
 
 
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_scikit_learn_measures_permutation_importance(kind):
+    X = np.random.default_rng(1).random((200, 2))
+    estimator = kind(random_state=1).fit(X, X[:, 1] > 0.5)
+    noise, signal = permutation_importance(estimator, X, X[:, 1] > 0.5).importances_mean
+    assert signal > 0.3 > 0.05 > noise
+
+
 def test_there_are_no_importances_before_training_or_of_a_dummy():
     assert not hasattr(AMFClassifier(), "feature_importances_")
     with pytest.raises(NotFittedError):
         _ = AMFClassifier().feature_importances_
     assert not hasattr(OnlineDummyClassifier().fit(X, Y), "feature_importances_")
-    assert AMFClassifier().fit([[1.0, 2.0]], ["one"]).feature_importances_.tolist() == [0.0, 0.0]
+    for forest in (AMFClassifier(), AMFRegressor()):
+        assert forest.fit([[1.0, 2.0]], [1]).feature_importances_.tolist() == [0.0, 0.0]
 
 
 def test_a_feature_whose_kind_is_open_has_no_importance_yet():
@@ -1205,13 +1292,13 @@ def test_weights_of_classes_may_change_between_blocks():
 
 
 BAD_CLASS_WEIGHTS = [
-    ("heavy", "class_weight must be a dict from class to weight, 'balanced' or None, got 'heavy'"),
-    ([1.0, 2.0], "class_weight must be a dict .*, got \\[1.0, 2.0\\]"),
-    ({"tall": "2"}, "number from 0 to 1e\\+300 for each class, got '2' for 'tall'"),
-    ({"tall": -1.0}, "for each class, got -1.0 for 'tall'"),
-    ({"tall": np.nan}, "for each class, got nan for 'tall'"),
-    ({"tall": 10**400}, "for each class, got 10+ for 'tall'"),
-    ({"Tall": 2.0}, "weights for \\['Tall'\\], which are not among the classes \\['broad', "),
+    ("heavy", "'class_weight' .* must be an instance of 'dict', .*'balanced'.* Got 'heavy'"),
+    ([1.0, 2.0], "'class_weight' .* must be an instance of 'dict', .*Got \\[1.0, 2.0\\]"),
+    ({"tall": "2"}, "class_weight of 'tall': w must be a finite number .*, got '2' of type str"),
+    ({"tall": -1.0}, "of 'tall': w must .* between 0 and 1e\\+300, got -1.0"),
+    ({"tall": np.nan}, "of 'tall': w must .*, got nan"),
+    ({"tall": 10**400}, "of 'tall': w must .*, got 10+"),
+    ({"Tall": 2.0}, "classes, \\['broad', 'deep', 'tall'\\], are not in class_weight"),
     (dict.fromkeys(["tall", "broad", "deep"], 0.0), "or class_weight is"),
 ]
 

@@ -6,11 +6,12 @@ import subprocess
 import sys
 
 import pytest
+from numba.core.registry import cpu_target
 
 import river_amf
 from river_amf import cli
 from river_amf.evaluation.prequential import progress_bar
-from river_amf.kernels import cache
+from river_amf.kernels.numba_tools import cache
 
 # calls of all kinds, with everything that is compiled only when it is needed
 USE = """
@@ -21,7 +22,7 @@ X = pd.DataFrame({"a": range(3000), "b": list("rgb") * 1000})
 y = [i > 2900 and i % 3 for i in range(3000)]
 for model in (
     AMFClassifier(n_estimators=2, seed=1),
-    AdaptiveAMFClassifier(n_estimators=2, max_nodes=50, max_bytes=300_000, seed=1),
+    AdaptiveAMFClassifier(n_estimators=2, max_nodes=50, seed=1),
 ):
     model.learn_many(X, y)
     model.learn_one({"a": 3.5, "b": "x"}, "new", w=2.0)
@@ -65,19 +66,19 @@ def test_the_command_says_where_the_kernels_are(capsys):
 
 
 def test_a_line_of_the_command_does_not_go_on_that_of_a_progress_bar(capsys):
-    with cli._told_of_compiling(), progress_bar(3):
+    with cli._announce_compiling(), progress_bar(3):
         logging.getLogger("river_amf.kernels").info("compiling")
     assert "\rriver-amf: compiling\n" in capsys.readouterr().err
 
 
 def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, caplog):
-    monkeypatch.setattr(cache, "_is_told", False)
+    monkeypatch.setattr(cache, "_said", set())
     caplog.set_level(logging.DEBUG, "river_amf.kernels")
-    for folder in ("here", "here", None):
-        cache._tell("learn_sample", folder)
-        monkeypatch.setattr(cache, "_is_told", folder is not None and cache._is_told)
+    target = cpu_target.target_context
+    for _ in range(2):
+        assert cache.KernelCache(len, ["here"]).load_overload((), target) is None
     levels = [record.levelname for record in caplog.records]
-    assert levels == ["INFO", "DEBUG", "DEBUG", "DEBUG"]
+    assert levels == ["INFO", "DEBUG", "DEBUG"]
     assert "kept in here" in caplog.messages[0]
 
 

@@ -1,0 +1,1 @@
+"""Between the public classes and the kernels: samples, blocks, capacity, locks and shards."""

@@ -1,0 +1,402 @@
+"""The engine of a forest: what single samples need (`sample_engine`), blocks, files and parts."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.engine import events
+from river_amf.engine.known import Known, extended, growth, with_ready
+from river_amf.engine.lock import exclusive
+from river_amf.engine.restoring import arena_of_file
+from river_amf.engine.sample_engine import SampleEngine
+from river_amf.engine.segments import Segment
+from river_amf.engine.settings import Parameters, bound_of
+from river_amf.engine.threads import Workers
+from river_amf.inputs.columns import (
+    EncodedBlock,
+    NewCategory,
+    SchemaChange,
+    column_part,
+    encode_to_learn,
+    encode_to_predict,
+)
+from river_amf.inputs.frames import Column
+from river_amf.inputs.kinds import check_totals
+from river_amf.inputs.labels import Labels
+from river_amf.inputs.row_problems import Problems
+from river_amf.inputs.sparse_features import SparseFeatures
+from river_amf.inputs.sparse_rows import SparseRows, check_rows
+from river_amf.inputs.targets import Targets
+from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
+from river_amf.persistence import validation
+from river_amf.state import layout
+from river_amf.state.arena import Arena, Block
+
+_LEAST_PART = 1024  # minimum rows that are encoded at once
+
+Rows = NDArray[np.int64]
+Answers = NDArray[np.float64]
+Weights = NDArray[np.float64]
+
+
+class BlockAnswers(NamedTuple):
+    """The predictions for a block of rows."""
+
+    answers: Answers  # (n_rows, n_labels) probabilities, or what `layout` says of real targets
+    n_known: Rows  # how many of the labels were known when each row was predicted
+    labels: list[Hashable]  # known at the end of the block
+
+
+class LabeledRows(NamedTuple):
+    """A block that is to be learned."""
+
+    table: list[Column]
+    labels: Column
+    weights: Weights
+
+    def part(self, start: int, stop: int) -> LabeledRows:
+        """Return the rows from `start` to `stop`."""
+        table = [column_part(column, start, stop) for column in self.table]
+        return LabeledRows(table, column_part(self.labels, start, stop), self.weights[start:stop])
+
+
+class Engine(SampleEngine):
+    """The engine of a forest."""
+
+    @classmethod
+    def of(
+        cls,
+        parameters: Parameters,
+        features: Any,
+        labels: Labels | Targets,
+        arrays: dict[str, NDArray[Any]],
+    ) -> Self:
+        """Return an engine with the content of a file, or raise FileError if it is not sound."""
+        engine = cls()
+        pending = {name: arrays.pop(name) for name in layout.PENDING_FIELDS if name in arrays}
+        arena = arena_of_file(parameters, features, labels, arrays)
+        engine.known = Known(features, labels, arena)
+        if pending:
+            validation.check_pending(pending, arena, 0 if arena is None else arena.most_pending)
+            engine.predictions.take_arrays(pending)
+        return engine
+
+    def restricted_to(self, trees: list[int] | None, *, aggregated: bool) -> Self:
+        """Return an engine of the given trees (or all) for predictions, with aggregation or not."""
+        # It is for predictions only: it shares arrays with this engine, and learning would corrupt
+        # them. Selected trees vote by their mean, as learned weights are those of a whole forest.
+        twin = self.reader()
+        arena = twin.known.arena
+        if arena is not None:
+            arrays = {name: getattr(arena, name) for name in layout.COPIED}
+            settings = arrays["settings"]
+            settings["use_aggregation"] = aggregated
+            if trees is not None:
+                for name in ("learns_vote", "n_linear_models", "has_sparse_expert"):
+                    settings[name] = 0
+                of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
+                arrays |= {name: arrays[name][trees] for name in of_trees}
+                arrays |= arena.silenced()
+            arena = Arena.of(arrays)
+        twin.known = self.known._replace(arena=arena)
+        return twin
+
+    def nbytes(self) -> int:
+        """Return the bytes of the arrays, including spare capacity, and of names and categories."""
+        features, labels, arena = self.known
+        of_arena = 0 if arena is None else arena.nbytes
+        return of_arena + features.nbytes + labels.nbytes + self.predictions.nbytes
+
+    def faded_share(self) -> float:
+        """Return the mean share of the faded counts in the recent predictions of the trees."""
+        arena = self.known.arena
+        return 0.5 if arena is None else float(arena.trees["faded_share"].mean())
+
+    # Rows of words, which go one by one
+
+    @exclusive
+    def predict_rows(self, table: SparseRows) -> Answers:
+        """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
+        features, labels, arena = self.known
+        proba = np.zeros((table.n_rows, labels.n_classes))
+        problems = Problems()
+        for row, x in enumerate(table.samples()):
+            if arena is None or not isinstance(features, SparseFeatures):
+                problems.try_at(row, features.check, x)
+                problems.raise_first()
+                continue
+            sample = problems.try_at(row, features.encode, x)
+            problems.raise_first()
+            self._predict_encoded(arena, sample)
+            self._keep(features, sample, arena)
+            proba[row] = sample.prediction.buffer[: labels.n_classes]
+        return proba
+
+    @exclusive
+    def learn_rows(
+        self,
+        table: SparseRows,
+        labels: Column,
+        weights: Weights,
+        parameters: Parameters,
+        predicts: bool,
+    ) -> BlockAnswers:
+        """Learn rows one by one; if `predicts`, predict each one before it is learned."""
+        self._check_rows(table, labels, weights, parameters)
+        n_losses = self._n_losses(parameters)
+        n_known = np.zeros(table.n_rows, np.int64)
+        answers: list[list[float]] = []
+        problems = Problems()
+        for row, x in enumerate(table.samples()):
+            if predicts:
+                n_known[row] = len(self.labels)
+                answers.append(list(self.answer(x).values()))
+            problems.try_at(row, self._learn, x, labels.at(row), float(weights[row]), parameters)
+            problems.raise_first()
+        self._log_restarts(n_losses, weights)
+        return BlockAnswers(self._padded(answers, table.n_rows), n_known, list(self.labels))
+
+    def _check_rows(
+        self, table: SparseRows, labels: Column, weights: Weights, parameters: Parameters
+    ) -> None:
+        """Raise TypeError or ValueError for the first row of words that cannot be learned."""
+        features, known_labels = self._known_for(parameters)[:2]
+        assert isinstance(known_labels, Labels)  # only classifiers have words
+        check_rows(table, labels, weights, features, known_labels, parameters.n_classes)
+        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
+
+    def _padded(self, answers: Sequence[Sequence[float]], n_rows: int) -> Answers:
+        """Return the probabilities of rows, each of the labels known by then, as an array."""
+        proba = np.zeros((n_rows, len(self.labels)))
+        for row, answer in enumerate(answers):
+            proba[row, : len(answer)] = answer
+        return proba
+
+    # Blocks
+
+    @exclusive
+    def predict_block(
+        self, table: list[Column], n_rows: int, n_jobs: int, level: float = 0.0
+    ) -> Answers:
+        """Return the predictions for a block, as in `BlockAnswers`, with intervals of a level."""
+        return self._predict_block(table, n_rows, n_jobs, level)
+
+    def _predict_block(
+        self, table: list[Column], n_rows: int, n_jobs: int, level: float
+    ) -> Answers:
+        features, labels, arena = self.known
+        values = encode_to_predict(table, n_rows, features, is_fresh=arena is None)
+        answers = labels.blank_answers(n_rows, 0, level)
+        block = Block(values, np.zeros(n_rows), np.zeros(n_rows), answers)
+        self._hold()
+        self._predict_range(block, range(n_rows), n_jobs, keeps=True)
+        return block.answers
+
+    @exclusive
+    def learn_block(
+        self,
+        table: list[Column],
+        labels: Column,
+        weights: Weights,
+        parameters: Parameters,
+        predicts: bool,
+        level: float = 0.0,
+    ) -> BlockAnswers:
+        """Learn a block of rows; if `predicts`, predict each one before it is learned."""
+        n_losses = self._n_losses(parameters)
+        rows = LabeledRows(table, labels, weights)
+        answers = joined_answers(self._learn_parts(rows, parameters, predicts, level))
+        self._log_restarts(n_losses, weights)
+        return answers
+
+    @exclusive
+    def check_block(
+        self, table: list[Column], labels: Column, weights: Weights, parameters: Parameters
+    ) -> None:
+        """Raise the error that learning a block would raise, and learn nothing."""
+        rows = LabeledRows(table, labels, weights)
+        self._encoded(rows, parameters, self._known_for(parameters))
+
+    def _encoded(self, rows: LabeledRows, parameters: Parameters, known: Known) -> EncodedBlock:
+        """Return a block in numbers, or raise TypeError or ValueError for the first bad row."""
+        features, labels, _ = known
+        encoded = encode_to_learn(
+            *rows, features, labels, parameters.n_classes, bound_of(parameters)
+        )
+        check_totals(self.total_weight, rows.weights, parameters.task, are_rows=True)
+        return encoded
+
+    def _learn_parts(
+        self, rows: LabeledRows, parameters: Parameters, predicts: bool, level: float
+    ) -> list[BlockAnswers]:
+        """Learn a block of rows in parts."""
+        # It is one part, unless categories are forgotten on the way: which ones, and so how the
+        # rest is encoded, depends on what has been learned by then. The first part checks all rows.
+        parts = [self._learn_part(rows, parameters, predicts, level)]
+        n_rows, done = len(rows.weights), len(parts[0].answers)
+        while done < n_rows:
+            stop = min(n_rows, done + max(_LEAST_PART, 2 * (bound_of(parameters) or 0)))
+            parts.append(self._learn_part(rows.part(done, stop), parameters, predicts, level))
+            done += len(parts[-1].answers)
+        return parts
+
+    def _learn_part(
+        self, rows: LabeledRows, parameters: Parameters, predicts: bool, level: float
+    ) -> BlockAnswers:
+        """Learn the rows of a block up to the first one that changes how the rest is encoded."""
+        first = self._known_for(parameters)
+        encoded = self._encoded(rows, parameters, first)
+        first.features.warn(encoded.mismatches)
+        self._hold()
+        n_rows, n_jobs = min(len(rows.weights), encoded.full_at + 1), parameters.n_jobs
+        n_new = sum(len(change.label) for change in encoded.schema_changes)
+        answers = self.labels.blank_answers(len(rows.weights), n_new, level)
+        block = Block(encoded.values, encoded.targets, rows.weights, answers)
+        block.is_at_once = predicts
+        n_known = np.zeros(n_rows, np.int64)
+        learn = functools.partial(
+            self._learn_range, block, encoded.categories, predicts=predicts, n_jobs=n_jobs
+        )
+        start = 0
+        for change in (each for each in encoded.schema_changes if each.row < n_rows):
+            n_known[start : change.row + 1] = len(self.labels)
+            learn(range(start, change.row))
+            if predicts:
+                self._predict_range(block, range(change.row, change.row + 1), n_jobs)
+            known = first if self.known.arena is None else self.known  # it has warned already
+            self._learn_change(known, block, change, encoded.categories, parameters)
+            start = change.row + 1
+        n_known[start:] = len(self.labels)
+        learn(range(start, n_rows))
+        width = self.labels.width  # less than was allocated, if this is but a part
+        return BlockAnswers(answers[:n_rows, :width], n_known, list(self.labels))
+
+    def _predict_range(
+        self, block: Block, rows: range, n_jobs: int, *, keeps: bool = False
+    ) -> None:
+        """Predict some rows of a block, and keep the predictions until their labels come."""
+        if self.known.arena is not None and rows:
+            segment = self._segment(self.known, block, rows, predicts=True, learns=False)
+            for start in range(rows.start, rows.stop, block.chunk):
+                block.record["stage"] = UNOPENED
+                stop = min(start + block.chunk, rows.stop)
+                self._run_chunk(segment, start, stop, n_jobs, [])
+                if keeps and self.arena.settings["max_pending"][0]:
+                    self._keep_rows(block.values[start:stop], block.votes[:, : stop - start])
+
+    def _learn_range(
+        self,
+        block: Block,
+        categories: list[NewCategory],
+        rows: range,
+        *,
+        predicts: bool,
+        n_jobs: int,
+    ) -> None:
+        """Learn some rows of a block, none of which brings a new label or feature."""
+        if self.known.arena is not None and rows:
+            how = {"predicts": predicts, "learns": True, "has_late": self._may_be_late(block)}
+            segment = self._segment(self.known, block, rows, **how)
+            segment.categories = categories
+            start = rows.start
+            while start < rows.stop:
+                start = self._learn_chunk(self.known, segment, start, n_jobs)
+
+    def _learn_change(
+        self,
+        known: Known,
+        block: Block,
+        change: SchemaChange,
+        categories: list[NewCategory],
+        parameters: Parameters,
+    ) -> None:
+        """Learn a row with a new label or features, or for which categories are forgotten."""
+        self.pending = self.known.cutter()
+        own = [(new.feature, new.category) for new in categories if new.row == change.row]
+        new = change.new._replace(categories=own)
+        known, _ = extended(known, new, change.label, {}, parameters)
+        rows = range(change.row, change.row + 1)
+        how = {"predicts": False, "learns": True, "has_late": self._may_be_late(block)}
+        segment = self._segment(known, block, rows, **how)
+        self._learn_chunk(known, segment, change.row, n_jobs=1)
+
+    def _segment(self, known: Known, block: Block, rows: range, **how: bool) -> Segment:
+        """Return rows that are about to go through the trees."""
+        return Segment(known, block, rows, **how)
+
+    def _learn_chunk(self, known: Known, segment: Segment, start: int, n_jobs: int) -> int:
+        """Learn rows of a segment that there is capacity for; return the first of those left."""
+        features, labels, arena = known
+        assert arena is not None
+        block, end = segment.block, segment.rows.stop
+        wanted = min(block.chunk, end - start)
+        arena, n_ready = with_ready(arena, wanted, growth(arena, end - start))
+        stop = start + n_ready
+        new = [each for each in segment.categories if start <= each.row < stop]
+        if new:
+            self.pending = self.known.cutter()
+            for _, name, category in new:
+                features.add_category(name, category)
+            arena = arena.with_slots(features.n_slots)
+        if segment.has_late or self.predictions.keys:
+            self._note_late_rows(arena, block, start, stop)
+        block.record["stage"] = UNOPENED
+        workers: list[Workers] = []
+
+        def learn() -> None:
+            for each in workers:  # of a call that was interrupted
+                each.wait()
+            self._run_chunk(segment, start, stop, n_jobs, workers)
+
+        self._carry_out(Known(features, labels, arena), lambda: block.stage != UNOPENED, learn)
+        return stop
+
+    def _run_chunk(
+        self, segment: Segment, start: int, stop: int, n_jobs: int, started: list[Workers]
+    ) -> None:
+        """Run a chunk through all trees in some threads, from where it has come to."""
+        block = segment.block
+        if block.stage == UNOPENED:
+            segment.open(self.arena, start, stop)
+        while block.stage == OPEN:
+            workers = Workers(segment.calls(self.arena, start, stop, n_jobs))
+            started.append(workers)
+            try:
+                missing = set(workers.run()) - {DONE}
+            finally:
+                workers.wait()
+            for kind in missing:
+                self._enlarge(kind)
+            if not missing and segment.close(self.arena, start, stop) == RELEASED:
+                self._drop_rows()
+
+    # What is logged
+
+    def _n_losses(self, parameters: Parameters) -> Rows | None:
+        """Return how many losses each tree has counted, or None if restarts are not logged."""
+        if parameters.restart_threshold is None or not events.logs_restarts():
+            return None
+        if self.known.arena is None:
+            return np.zeros(parameters.n_estimators, np.int64)
+        return self.known.arena.trees["n_losses"].copy()
+
+    def _log_restarts(self, n_losses: Rows | None, weights: Weights) -> None:
+        """Log the trees that have started afresh in a block, given `n_losses` from before it."""
+        if n_losses is not None and self.known.arena is not None:
+            events.restarted(self.known.arena, n_losses, int(np.count_nonzero(weights)))
+
+
+def joined_answers(parts: list[BlockAnswers]) -> BlockAnswers:
+    """Return the answers of a block, given those of its parts."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.answers) for part in parts)])
+    answers = np.zeros((starts[-1], parts[-1].answers.shape[1]))
+    for start, part in zip(starts, parts, strict=False):
+        answers[start : start + len(part.answers), : part.answers.shape[1]] = part.answers
+    return BlockAnswers(answers, np.concatenate([part.n_known for part in parts]), parts[-1].labels)

@@ -1,0 +1,143 @@
+"""Labels that come late: which prediction each of them is for (DESIGN.md: late labels)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.engine.known import Known
+from river_amf.engine.lock import Guarded
+from river_amf.engine.pending_predictions import LEARNED_AT, Predictions
+from river_amf.inputs.encoding import EncodedSample, Features, key_of, keys_of
+from river_amf.state.arena import Arena, Block
+from river_amf.state.layout import N_LEARNED
+
+
+class LateLabels(Guarded):
+    """What a forest knows, and its predictions that wait for their labels.
+
+    The last prediction is in the buffer of its sample, the others are in `predictions`.
+    """
+
+    def __init__(self, known: Known) -> None:
+        super().__init__()
+        self.known = known
+        self.predictions = Predictions()
+
+    def pending_predictions(self) -> Predictions:
+        """Return a copy of all predictions that wait for their labels."""
+        self._hold()
+        return self.predictions.copy()
+
+    def _hold(self) -> None:
+        """Keep the last prediction, if its label has not come yet, before the buffer is reused."""
+        features, _, arena = self.known
+        buffer = features.sample.prediction
+        if buffer is not None and buffer.kept[LEARNED_AT] >= 0.0 and arena is not None:
+            self.predictions.add(key_of(buffer.seen), buffer.kept, arena)
+            buffer.kept[LEARNED_AT] = -1.0
+
+    def _keep(self, features: Features, sample: EncodedSample, arena: Arena) -> None:
+        """Keep a prediction that its buffer cannot identify: of words, or an unknown category."""
+        kept = sample.prediction.kept
+        is_masked = kept[LEARNED_AT] >= 0.0 and self._mask_unknown(features, sample)
+        if kept[LEARNED_AT] >= 0.0 and (is_masked or features.vocabulary is not None):
+            self.predictions.add(features.key(sample), kept, arena)
+            kept[LEARNED_AT] = -1.0
+
+    def _take_back(self, row: dict[Hashable, float]) -> bool:
+        """Remove the prediction of a sample if nothing was learned since; return whether it was."""
+        features, _, arena = self.known
+        if arena is None or not arena.settings["max_pending"][0]:
+            return False
+        known = {name: number for name, number in row.items() if features.is_known(name)}
+        sample = features.place(known)
+        self._mask_unknown(features, sample)
+        self._limit_predictions(arena)
+        key, n_learned = features.key(sample), int(arena.counters["n_learned"][0])
+        is_held = self._is_held(features, key, n_learned)
+        if is_held:
+            sample.prediction.made_by[N_LEARNED] = -1.0
+        return self.predictions.drop(key, n_learned) or is_held
+
+    def _limit_predictions(self, arena: Arena) -> None:
+        """Remove the oldest predictions if there are too many with the one in the buffer."""
+        predictions, buffer = self.predictions, self.known.features.sample.prediction
+        if len(predictions.keys) < arena.most_pending:
+            return
+        learned_at = -1.0 if buffer is None else buffer.kept[LEARNED_AT]
+        is_held = learned_at >= 0.0 and not predictions.has(key_of(buffer.seen), learned_at)
+        predictions.limit(arena.most_pending - is_held)
+
+    @staticmethod
+    def _mask_unknown(features: Features, sample: EncodedSample) -> bool:
+        """Mask unknown categories in a sample that has been predicted; whether there are any."""
+        masked = features.mask_unknown(sample.values[:1])
+        is_masked = masked.tobytes() != sample.values[:1].tobytes()
+        if is_masked:
+            sample.source = None
+            sample.values[:1] = masked
+        return is_masked
+
+    @staticmethod
+    def _is_held(features: Features, key: bytes, n_learned: int) -> bool:
+        """Whether the buffer has a prediction of a sample made after so many samples."""
+        buffer = features.sample.prediction
+        return (
+            buffer is not None
+            and bool(buffer.made_by[N_LEARNED] == n_learned)
+            and key_of(buffer.seen) == key
+        )
+
+    def _find_late(
+        self, features: Features, arena: Arena, sample: EncodedSample, is_at_once: bool
+    ) -> bool:
+        """Put what was predicted for a sample, if its label is late, where kernels find it."""
+        predictions, key = self.predictions, features.key(sample)
+        n_learned = int(arena.counters["n_learned"][0])
+        self._limit_predictions(arena)
+        if is_at_once or self._is_held(features, key, n_learned):
+            predictions.drop(key)
+            return False
+        found = predictions.take(key, n_learned)
+        if found is None:
+            return False
+        if self._is_held(features, key, found.made_by[N_LEARNED]):  # the same one
+            sample.prediction.kept[LEARNED_AT] = -1.0
+        found.note(n_learned, arena, arena.context, arena.late_votes[:, 0])
+        return True
+
+    # Blocks
+
+    def _keep_rows(self, rows: NDArray[np.float64], votes: NDArray[np.float64]) -> None:
+        """Keep predictions for some rows, of shape (voters, rows, ...), until their labels come."""
+        features, _, arena = self.known
+        assert arena is not None
+        keys = keys_of(features.mask_unknown(rows[:, : len(features)]))
+        self.predictions.add_all(keys, np.moveaxis(votes, 0, 1), arena.made_by(), arena)
+
+    def _note_late_rows(self, arena: Arena, block: Block, start: int, stop: int) -> None:
+        """Put what was predicted for rows about to be learned where kernels find it."""
+        predictions = self.predictions
+        block.contexts[:] = 0.0
+        n_learned, most = int(arena.counters["n_learned"][0]), arena.most_pending
+        predictions.limit(most)
+        for row, key in enumerate(keys_of(block.values[start:stop]), start=start):
+            if block.is_at_once and not predictions.has(key, n_learned):
+                predictions.limit(most - 1)  # in favor of this one
+            if block.weights[row] == 0.0:
+                predictions.drop(key, n_learned)
+                continue
+            if block.is_at_once:
+                predictions.drop(key)
+            elif found := predictions.take(key, n_learned):
+                where = row - start
+                context, votes = block.contexts[where], block.late_votes[:, where]
+                found.note(n_learned, arena, context, votes)
+            n_learned += 1
+
+    def _may_be_late(self, block: Block) -> bool:
+        """Whether there may be earlier predictions of rows of a block."""
+        return bool(self.predictions.keys) and not block.is_at_once

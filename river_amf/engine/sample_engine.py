@@ -1,0 +1,380 @@
+"""The engine of a forest for single samples, between the public classes and the kernels.
+
+It holds everything that a forest has learned. The public classes hold the parameters and the
+documentation; they pass themselves to the engine where it needs parameters.
+
+Any call may be interrupted between two steps of the interpreter, by an exception from a signal
+handler or when memory runs out. So whatever changes the forest is prepared beside it. When all that
+can fail has been done, the rest is written down as one function, `pending`, which may be called
+again wherever it was broken off; whoever enters next calls it first. So a call has learned all of a
+sample or nothing, and of a block all rows up to one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf import kernels
+from river_amf.engine import events
+from river_amf.engine.known import Known, extended, weight_learned, with_capacity, with_columns
+from river_amf.engine.late_labels import LateLabels
+from river_amf.engine.lock import exclusive
+from river_amf.engine.settings import Parameters, begin, has_words, most_columns
+from river_amf.explain.linear_experts import ExpertOutputs
+from river_amf.inputs.encoding import EncodedSample, Features, Reading
+from river_amf.inputs.kinds import as_dict, check_totals
+from river_amf.inputs.labels import Labels
+from river_amf.inputs.sparse_features import SparseFeatures
+from river_amf.inputs.targets import Targets
+from river_amf.kernels import (
+    DONE,
+    INFINITE,
+    NONE,
+    OCCUPIED,
+    RELEASED,
+    TOO_HEAVY,
+    learn_sample,
+    predict_sample,
+)
+from river_amf.state.arena import Arena
+from river_amf.state.layout import LOWER, UPPER
+
+
+class SampleEngine(LateLabels):
+    """What a forest knows, and how it learns and predicts one sample."""
+
+    def __init__(self, labels: Labels | Targets | None = None) -> None:
+        super().__init__(Known(Features(), Labels() if labels is None else labels, None))
+
+    @property
+    def features(self) -> Features:
+        """The features seen so far."""
+        return self.known.features
+
+    @property
+    def labels(self) -> Any:
+        """The labels seen so far, or what takes their place."""
+        return self.known.labels
+
+    @property
+    def arena(self) -> Any:
+        """The arena, None before the first sample."""
+        return self.known.arena
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights of all samples."""
+        return weight_learned(self.known.arena)
+
+    def _first(self, parameters: Parameters) -> Known:
+        """Return what is known before the first sample, which follows from the parameters."""
+        is_lenient, features = parameters.on_mismatch == "missing", self.features
+        if has_words(parameters):
+            features = SparseFeatures(most_columns(parameters), is_lenient=is_lenient)
+        elif is_lenient:
+            features = Features(is_lenient=True)
+        return Known(features, self.labels, begin(parameters))
+
+    def _known_for(self, parameters: Parameters) -> Known:
+        """Return what is known, with an arena."""
+        return self._first(parameters) if self.known.arena is None else self.known
+
+    # Learning
+
+    def _learn(self, x: Any, y: Hashable, weight: float, parameters: Parameters) -> None:
+        """Learn one sample, whose weight has been checked."""
+        features, labels, arena = self.known
+        sample = features.encode_known(x)
+        if sample is None and type(x) is not dict:
+            x = as_dict(x)
+            sample = features.encode_known(x)
+        try:
+            label = labels.get(y)
+        except TypeError:
+            label = labels.find(y)  # raises
+        has_chosen = features.vocabulary is not None and self._has_chosen()
+        if sample is None or label is None or weight == 0.0 or has_chosen:
+            sample, label = self._read(x, y, label, weight, parameters)
+            if sample is None or label is None:
+                return
+        assert arena is not None
+        if sample.fits is not arena.capacities:
+            self._fit_prediction(arena, sample)
+        if not arena.can_learn:
+            kernels.compile_for(arena, learns=True)
+        is_late = 0  # not a bool, for which the kernel would be compiled again
+        if self.predictions.keys:
+            is_late = int(self._find_late(features, arena, sample, False))
+        target, address = float(label), sample.prediction.address
+        self.pending = self._finish_sample
+        status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
+        if status != DONE:
+            status = self._go_on(status, sample, target, weight, is_late)
+        self.pending = None
+        if status == INFINITE:
+            features.check(x)  # raises
+        elif status == TOO_HEAVY:
+            check_totals(self.total_weight, [weight], parameters.task)  # raises
+
+    learn = exclusive(_learn)
+
+    def _read(
+        self, x: Any, y: Hashable, label: float | None, weight: float, parameters: Parameters
+    ) -> tuple[EncodedSample | None, float | None]:
+        """Check a sample; learn it if it brings anything new, or return it and its label."""
+        known, labels = self._known_for(parameters), self.known.labels
+        if weight > 0.0 and self._has_chosen():
+            known = with_columns(known)
+        features = known.features
+        reading = features.read(x)
+        if label is None:
+            y = labels.read(y)
+            label = labels.find(y)
+        if label is None:
+            labels.check_new(y, parameters.n_classes)
+        if weight == 0.0:  # it settles the kind of no feature
+            features.warn(m for m in reading.mismatches if features.is_known(m.feature))
+            self._take_back(reading.row)
+            return None, None
+        features.warn(reading.mismatches)
+        if label is not None and not any(reading.new) and known is self.known:
+            return features.place(reading.row), label
+        self._learn_new(known, reading, y, label, weight, parameters)
+        return None, None
+
+    def _has_chosen(self) -> bool:
+        """Whether some words are to have a column from the next sample on."""
+        arena = self.known.arena
+        return arena is not None and bool(arena.counters["n_chosen"][0])
+
+    def _learn_new(
+        self,
+        known: Known,
+        reading: Reading,
+        y: Hashable,
+        label: float | None,
+        weight: float,
+        parameters: Parameters,
+    ) -> None:
+        """Learn a checked sample that brings a new label, features or categories."""
+        if weight > 1.0:  # it would take 1e305 samples of smaller ones
+            check_totals(self.total_weight, [weight], parameters.task)
+        is_at_once = self._take_back(reading.row)
+        self._hold()
+        self.pending = self.known.cutter()
+        new_labels = [y] if label is None else []
+        known, row = extended(known, reading.new, new_labels, reading.row, parameters)
+        sample, arena = known.features.place(row), known.arena
+        assert arena is not None
+        target = float(len(known.labels) - 1 if label is None else label)
+        sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
+        if known.features.vocabulary is not self.known.features.vocabulary:
+            self.predictions.clear()  # words that were forgotten leave their slots to others
+        is_late = int(self._find_late(known.features, arena, sample, is_at_once))
+        version = int(arena.handle["version"][0])
+
+        def has_begun() -> bool:
+            return int(self.arena.handle["version"][0]) != version
+
+        def learn() -> None:
+            if not has_begun() or self.arena.handle["next_tree"][0] != NONE:
+                self._learn_encoded(sample, target, weight, is_late)
+
+        self._carry_out(known, has_begun, learn)
+
+    def _carry_out(
+        self, known: Known, has_begun: Callable[[], bool], learn: Callable[[], None]
+    ) -> None:
+        """Put what is `known` in place of what was, then learn; the next call does what is left."""
+        before = self.known
+        old, new = before.arena, known.arena
+        needs_odds = (
+            old is not None
+            and new is not None
+            and new.settings["n_classes"] > old.settings["n_classes"]
+            and not new.settings["fades"]
+        )
+
+        def finish() -> None:
+            if self.known is before:
+                self.known = known
+            self.known.note_sizes()
+            if needs_odds and not has_begun():
+                kernels.recompute_all_odds(self.arena.address)
+            learn()
+
+        self.pending = finish
+        finish()
+        self.pending = None
+
+    def _finish_sample(self) -> None:
+        """Learn the sample at hand, which brings nothing new, in the trees that are left."""
+        handle = self.arena.handle[0]
+        if handle["next_tree"] != NONE:
+            target, weight = float(handle["target"]), float(handle["weight"])
+            self._learn_encoded(self.features.sample, target, weight)
+
+    def _learn_encoded(
+        self, sample: EncodedSample, target: float, weight: float, is_late: int = 0
+    ) -> None:
+        """Learn a sample in the trees that have not learned it."""
+        address = sample.prediction.address
+        status = learn_sample(self.arena.address, sample.address, target, weight, address, is_late)
+        self._go_on(status, sample, target, weight, is_late)
+
+    def _go_on(
+        self, status: int, sample: EncodedSample, target: float, weight: float, is_late: int
+    ) -> int:
+        """Bring a sample to its end, given the answer of the kernel, and return its last one."""
+        # The address of the sample's buffer stays right, as the buffer does not depend on nodes,
+        # boxes and rows, which are all that may be short here.
+        address = sample.prediction.address
+        while status < 0:
+            self._enlarge(status)
+            status = learn_sample(
+                self.arena.address, sample.address, target, weight, address, is_late
+            )
+        if status == RELEASED:
+            self._drop_rows()
+        return status
+
+    def _enlarge(self, missing: int) -> None:
+        """Enlarge what a kernel has used up."""
+        self.known = self.known._replace(arena=with_capacity(self.arena, missing))
+
+    def _drop_rows(self) -> None:
+        """Free the memory of samples that no tree keeps any more."""
+        kernels.compact_rows(self.arena.address)
+        self.known = self.known._replace(arena=self.arena.drop_rows())
+        events.released(self.arena)
+
+    # Predicting. Those without "predict" in their names are for whoever holds the lock.
+
+    def answer(self, x: Any) -> Any:
+        """Return the probability of each label seen so far, or the predicted target."""
+        features, labels, arena = self.known
+        if arena is None:
+            features.check(x)
+            return labels.no_answer()
+        sample, is_unusual = features.encode_known(x), False
+        if sample is None and type(x) is not dict:
+            x = as_dict(x)
+            sample = features.encode_known(x)
+        if sample is None:
+            sample, is_unusual = features.encode_unusual(x), True
+        if self._predict_encoded(arena, sample) == INFINITE:
+            features.check(x)  # raises
+        if is_unusual or features.vocabulary is not None:
+            self._keep(features, sample, arena)
+        return labels.answer(sample.prediction.buffer)
+
+    predict = exclusive(answer)
+
+    def interval(self, x: Any, level: float) -> tuple[float, float]:
+        """Return the ends of an interval for the target."""
+        features, _, arena = self.known
+        if arena is None:
+            prediction = self.answer(x)
+            return prediction, prediction
+        sample = features.encode(x)
+        self._fit_prediction(arena, sample)
+        answer = sample.prediction.buffer
+        answer[LOWER] = level
+        try:
+            if self._predict_encoded(arena, sample) == INFINITE:
+                features.check(x)  # raises
+            lower, upper = answer[LOWER], answer[UPPER]
+            self._keep(features, sample, arena)
+        finally:
+            answer[LOWER] = 0.0  # or the next prediction would take it for a level
+        origin = self.labels.origin
+        return lower + origin, upper + origin
+
+    predict_interval = exclusive(interval)
+
+    def _predict_encoded(self, arena: Arena, sample: EncodedSample) -> int:
+        """Write the prediction for a sample to its buffer; return the answer of the kernel."""
+        if sample.fits is not arena.capacities:
+            self._fit_prediction(arena, sample)
+        if not arena.can_predict:
+            kernels.compile_for(arena, learns=False)
+        status = predict_sample(arena.address, sample.address, sample.prediction.address)
+        if status == OCCUPIED:
+            self._hold()
+            status = predict_sample(arena.address, sample.address, sample.prediction.address)
+        return status
+
+    def _fit_prediction(self, arena: Arena, sample: EncodedSample) -> None:
+        """Give a sample a buffer for predictions of this forest."""
+        if sample.fits is not arena.capacities:
+            self._hold()
+            sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
+
+    def reader(self) -> Self:
+        """Return an engine whose predictions await no labels; learning would corrupt both."""
+        self._hold()
+        twin, arena = type(self)(), self.known.arena
+        if arena is not None:
+            settings = arena.settings.copy()
+            settings["max_pending"] = 0
+            arena = arena.replacing(settings=settings)
+        twin.known = self.known._replace(arena=arena)
+        return twin
+
+    def expert_outputs(self, x: Any) -> ExpertOutputs | None:
+        """Return what experts make of a sample, None before the first; raise if it is not valid."""
+        reader = self.reader()
+        reader.answer(x)
+        features, labels, arena = reader.known
+        if arena is None:
+            return None
+        sample = features.encode(x)
+        reader._predict_encoded(arena, sample)
+        votes, standardised, terms = map(np.copy, arena.outputs_in(sample.prediction))
+        answer = labels.answer(sample.prediction.buffer)
+        values, words = sample.values[0].copy(), sample.words.copy()
+        return ExpertOutputs(values, words, votes, standardised, terms, answer)
+
+    def encode(self, x: Any) -> NDArray[np.float64] | None:
+        """Return a sample as a row, or None before the first sample; raise if it is not valid."""
+        self.reader().answer(x)
+        return None if self.known.arena is None else self.features.encode(x).values[0].copy()
+
+    # Copies
+
+    def close_gaps(self) -> None:
+        """Close the gaps in the store of samples."""
+        # The gaps depend on the capacity of the store, so equal models could give unequal pickles.
+        self._hold()
+        if self.known.arena is not None:
+            kernels.compact_rows(self.known.arena.address)
+            self.known.arena.can_learn = False  # as lists may grow longer before the store is full
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return copies of all that has been learned."""
+        self.close_gaps()
+        features, labels, arena = self.known
+        arrays = None if arena is None else arena.__getstate__()
+        state = {"features": features.copy(), "labels": labels.copy(), "arena": arrays}
+        return state | ({"predictions": self.predictions.copy()} if self.predictions.keys else {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.run(self._snapshot)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        SampleEngine.__init__(self)
+        arena = None
+        if state["arena"] is not None:
+            arena = Arena.__new__(Arena)
+            arena.__setstate__(state["arena"])
+        self.known = Known(state["features"], state["labels"], arena)
+        self.predictions = state.get("predictions", self.predictions)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = type(self).__new__(type(self))
+        twin.__setstate__(self.__getstate__())
+        return twin

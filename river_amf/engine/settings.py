@@ -1,0 +1,162 @@
+"""Settings, limits and the first arena of a forest, which follow from its parameters."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf import kernels
+from river_amf.parameters import Parameters as Parameters
+from river_amf.parameters import automatic_dirichlet
+from river_amf.state import layout
+from river_amf.state.arena import Arena, set_prior
+
+# The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
+# Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
+# few percent.
+LONGEST_LIST = 2048
+SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
+
+LINEAR_COSINE_SCALE, SCALE_OF_TRENDS = 0.5, 0.25  # of the distances that cosines see
+FIRST_ERRORS = 10.0  # weight of a normal law in the counts of errors, at first
+FIRST_LINEAR_WEIGHT = 0.1  # of a linear model in the vote, at first
+
+NO_LIMIT = 2**31 - 1  # 32-bit links
+
+
+def begin(parameters: Parameters) -> Arena:
+    """Return the arena of a forest that has not learned any samples."""
+    check_together(parameters)
+    n_trees = parameters.n_estimators
+    n_linear_models = n_linear_models_of(parameters)
+    sequence = np.random.SeedSequence(parameters.seed)
+    n_trends = n_trends_of(parameters)
+    numbers = sequence.generate_state(2 * n_trees + n_linear_models + n_trends, np.uint64)
+    of_trees, others = numbers[: 2 * n_trees], numbers[2 * n_trees :]
+    trees = np.zeros(n_trees, layout.TREE)
+    trees["random_state"], trees["key"] = of_trees[::2], of_trees[1::2] >> np.uint64(32)
+    trees["root"] = kernels.NONE
+    trees["faded_share"] = 0.5
+    trees["vote_weight"] = 1.0 / n_trees
+    linear_models = np.zeros(n_linear_models, layout.LINEAR_MODEL)
+    linear_models["key"], linear_models["vote_weight"] = (
+        others[:n_linear_models],
+        FIRST_LINEAR_WEIGHT,
+    )
+    trends = np.zeros(n_trends, layout.TREND)
+    trends["key"], trends["newest_weight"] = others[n_linear_models:], 1.0
+    arena = Arena(settings_of(parameters, least_classes(parameters)), trees, linear_models, trends)
+    arena.counters["newest_profile"] = 1.0
+    arena.errors[:] = first_errors(len(arena.errors))
+    arena.counters["sparse_weight"] = kernels.FIRST_SPARSE_WEIGHT if has_words(parameters) else 0.0
+    return arena
+
+
+def least_classes(parameters: Parameters) -> int:
+    """Return the number of classes that a forest counts before it has seen any."""
+    return 0 if parameters.task == layout.REGRESSION else parameters.n_classes or 1
+
+
+def first_errors(n_bins: int) -> NDArray[Any]:
+    """Return how many errors a regression counts in each bin before the first: a normal law."""
+    # Bins are uniform on u / (1 + |u|), where u is an error in units of its scale.
+    if not n_bins:
+        return np.zeros(0)
+    with np.errstate(divide="ignore"):
+        place = np.linspace(-1.0, 1.0, n_bins + 1)
+        ends = place / (1.0 - np.abs(place))
+    below = [0.5 * math.erfc(-end / math.sqrt(2.0)) for end in ends.tolist()]
+    return FIRST_ERRORS * np.diff(below)
+
+
+def n_linear_models_of(parameters: Parameters) -> int:
+    """Return how many linear models are used beside the trees, or raise ValueError."""
+    # First the one on the features, then those on cosines.
+    if parameters.linear is not None and parameters.vote != "learned":
+        if parameters.linear == "auto":
+            return 0
+        raise ValueError(
+            f"linear={parameters.linear!r} needs vote='learned', which weighs the linear models "
+            f"against the trees; got vote={parameters.vote!r}"
+        )
+    # Cosines tell nothing of words.
+    automatic = 1 if has_words(parameters) else 3
+    return {None: 0, "logistic": 1, "cosines": 3, "auto": automatic}[parameters.linear]
+
+
+def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
+    """Return the settings that follow from the parameters and the number of classes."""
+    settings = np.zeros(1, layout.SETTINGS)
+    settings["task"] = parameters.task
+    settings["largest_total"] = layout.LARGEST_TOTALS[parameters.task]
+    settings["step"] = parameters.step
+    settings["log_split"] = math.log(parameters.split_prior)
+    settings["log_stop"] = math.log1p(-parameters.split_prior)
+    if parameters.task == layout.CLASSIFICATION:
+        set_prior(settings, n_classes, dirichlet_of(parameters, n_classes))
+    settings["max_nodes"] = min(parameters.max_nodes or NO_LIMIT, NO_LIMIT)
+    settings["longest_list"] = LONGEST_LIST
+    if parameters.max_nodes is not None:
+        shorter = max(SHORTER_LIST, parameters.max_nodes // 8)
+        settings["longest_list"] = min(LONGEST_LIST, shorter)
+    settings["period"] = (bound_of(parameters) or -1) + 1
+    settings["use_aggregation"] = parameters.use_aggregation
+    settings["fades"] = parameters.fading_factor is not None
+    settings["fading_factor"] = parameters.fading_factor or 0.0
+    settings["split_pure"] = parameters.split_pure
+    settings["range_intensity"] = parameters.split_intensity != "unit"
+    settings["relevance"] = parameters.split_intensity == "relevance"
+    settings["restart_threshold"] = parameters.restart_threshold or 0.0
+    settings["judges_trees"] = parameters.restart_threshold is not None
+    settings["learns_vote"] = parameters.vote == "learned"
+    if parameters.task == layout.REGRESSION:  # errors of trees and of the forest always count
+        settings["judges_trees"] = settings["learns_vote"] = True
+        settings["is_stacked"] = parameters.vote == "learned"
+    if settings["learns_vote"] or settings["judges_trees"]:
+        settings["max_pending"] = min(int(parameters.max_pending), NO_LIMIT)
+    settings["n_linear_models"] = n_linear_models_of(parameters)
+    settings["n_trends"] = n_trends_of(parameters)
+    settings["n_tree_targets"] = 2 if settings["n_trends"][0] else 1
+    settings["cosine_scale"] = SCALE_OF_TRENDS if settings["n_trends"][0] else LINEAR_COSINE_SCALE
+    settings["n_words"] = has_words(parameters)
+    settings["max_columns"] = most_columns(parameters)
+    settings["has_sparse_expert"] = has_words(parameters) and n_linear_models_of(parameters) > 0
+    return settings
+
+
+def has_words(parameters: Parameters) -> bool:
+    """Whether an absent number counts as 0, so that numeric features are words."""
+    return parameters.absent == "zero"
+
+
+def most_columns(parameters: Parameters) -> int:
+    """Return how many features the trees may see if there are words."""
+    # Words with columns are never forgotten, and make up half of all words at most.
+    bound = parameters.max_vocabulary
+    return min(int(parameters.max_columns), NO_LIMIT if bound is None else int(bound) // 2)
+
+
+def bound_of(parameters: Parameters) -> int | None:
+    """Return the maximum number of categories of a feature, or None if there is no limit."""
+    bound = parameters.max_categories
+    return None if bound is None or bound >= NO_LIMIT else int(bound)
+
+
+def check_together(parameters: Parameters) -> None:
+    """Raise ValueError for parameters that are valid alone, but not together."""
+    n_linear_models_of(parameters)
+
+
+def n_trends_of(parameters: Parameters) -> int:
+    """Return how many trends a regression has."""
+    return 0 if parameters.trend is None else layout.N_TRENDS
+
+
+def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
+    """Return the Dirichlet parameter in effect for a number of classes."""
+    if parameters.dirichlet is None:
+        return automatic_dirichlet(n_classes)
+    return float(parameters.dirichlet)

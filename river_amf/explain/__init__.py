@@ -1,0 +1,1 @@
+"""Paths, trees and single predictions, as objects and as text."""

@@ -1,0 +1,327 @@
+"""The trees of a forest, to look at one by one: a forest is a sequence of them.
+
+The sequence is that of river's ensembles, and the names are those of its Hoeffding trees. A `Tree`
+holds nothing but the forest and its index, so that it always shows the tree as it is now.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf import kernels
+from river_amf.explain import paths, trend_experts
+from river_amf.inputs.kinds import shown
+from river_amf.state import layout
+
+__all__ = ["Ensemble", "Tree"]
+
+
+@dataclass(frozen=True, repr=False)
+class Tree:
+    """A tree of a forest, as it is whenever it is looked at; it can not learn by itself.
+
+    Parameters
+    ----------
+    forest
+        The forest.
+    index
+        Index of the tree, from 0.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier
+    >>> model = AMFClassifier(n_estimators=2, seed=1)
+    >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long"), (4.5, "long")]:
+    ...     model.learn_one({"length": length}, label)
+    >>> model[0]
+    Tree 0 of AMFClassifier: 3 nodes, height 2, 4 samples
+    >>> model[0].n_leaves
+    2
+    """
+
+    forest: Any
+    index: int
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes; 0 before the first sample, and right after a restart."""
+        return int(self.forest._read(_numbers_of_nodes, self.forest)[self.index])
+
+    @property
+    def n_branches(self) -> int:
+        """Number of nodes that are split."""
+        return self.n_nodes // 2
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of nodes that are not split."""
+        return (self.n_nodes + 1) // 2
+
+    @property
+    def height(self) -> int:
+        """Number of nodes on the longest path: 1 for a root alone, 0 without nodes, as in river."""
+        height: int = self.forest._read(_height, self.forest, self.index)
+        return height
+
+    @property
+    def n_samples(self) -> float:
+        """Sum of the weights of the samples learned, since the last restart if there was one."""
+        weight: float = self.forest._read(_weight, self.forest, self.index)
+        return weight
+
+    @property
+    def summary(self) -> dict[str, float]:
+        """All of these figures, by name.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(seed=1)
+        >>> model.learn_one({"length": 2.5}, "short")
+        >>> model[0].summary
+        {'n_nodes': 1, 'n_branches': 0, 'n_leaves': 1, 'height': 1, 'n_samples': 1.0}
+        """
+        summary: dict[str, float] = self.forest._read(self._summary)
+        return summary
+
+    def _summary(self) -> dict[str, float]:
+        n_nodes = int(_numbers_of_nodes(self.forest)[self.index])
+        return {
+            "n_nodes": n_nodes,
+            "n_branches": n_nodes // 2,
+            "n_leaves": (n_nodes + 1) // 2,
+            "height": _height(self.forest, self.index),
+            "n_samples": _weight(self.forest, self.index),
+        }
+
+    def predict_proba_one(self, x: dict[Any, Any]) -> dict[Hashable, float]:
+        """Predict probabilities of labels by this tree alone, as `AMFClassifier` does.
+
+        Without nodes, all labels are equally probable. A tree of a regressor raises AttributeError.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(n_estimators=2, seed=1)
+        >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long")]:
+        ...     model.learn_one({"length": length}, label)
+        >>> x = {"length": 1.2}
+        >>> mean = sum(tree.predict_proba_one(x)["short"] for tree in model) / len(model)
+        >>> abs(mean - model.predict_proba_one(x)["short"]) < 1e-12
+        True
+        """
+        if self.forest.task == layout.REGRESSION:
+            raise AttributeError(
+                f"a tree of {type(self.forest).__name__} predicts a number, not probabilities of "
+                "labels; use predict_one"
+            )
+        proba: dict[Hashable, float] = self.forest._read(_predict_proba, self.forest, self.index, x)
+        return proba
+
+    def predict_one(self, x: dict[Any, Any]) -> Hashable:
+        """Predict the label or target by this tree alone, as the forest's method does.
+
+        In a regressor with a trend, trees with odd indices learn the residual of the target, and
+        their predictions include the trend.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(seed=1)
+        >>> model.learn_one({"length": 2.5}, "short")
+        >>> model[-1].predict_one({"length": 2.0})
+        'short'
+        """
+        if self.forest.task == layout.REGRESSION:
+            number: float = self.forest._read(_predict, self.forest, self.index, x)
+            return number
+        proba = self.predict_proba_one(x)
+        return max(proba, key=lambda label: proba[label], default=None)
+
+    def debug_one(self, x: dict[Any, Any]) -> str:
+        """Explain the forest's prediction with the path down this tree.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(seed=1)
+        >>> model.learn_one({"length": 2.5}, "short")
+        >>> model[3].debug_one({"length": 2.0}) == model.debug_one({"length": 2.0}, tree=3)
+        True
+        """
+        text: str = self.forest.debug_one(x, tree=self.index)
+        return text
+
+    def __repr__(self) -> str:
+        figures = self.summary
+        return (
+            f"Tree {self.index} of {type(self.forest).__name__}: {figures['n_nodes']} nodes, "
+            f"height {figures['height']}, {figures['n_samples']:g} samples"
+        )
+
+
+class Ensemble:
+    """Mixin that makes a forest the sequence of its trees, as river's ensembles are of models."""
+
+    # A forest has at least one tree, also before its first sample, so that it is always true.
+
+    def __len__(self: Any) -> int:
+        """Return the number of trees."""
+        return int(self.n_estimators)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self.models)
+
+    @overload
+    def __getitem__(self, index: int) -> Tree: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Tree]: ...
+
+    def __getitem__(self, index: int | slice) -> Tree | list[Tree]:
+        """Return a tree, or the trees of a slice as a list."""
+        if isinstance(index, slice):
+            return self.models[index]
+        n_trees = len(self)
+        try:
+            place = operator.index(index)
+        except TypeError:
+            raise TypeError(
+                f"the index of a tree must be an integer or a slice, got {shown(index)} of type "
+                f"{type(index).__name__}"
+            ) from None
+        if not -n_trees <= place < n_trees:
+            raise IndexError(
+                f"the index of a tree must be between {-n_trees} and {n_trees - 1}, got {place}"
+            )
+        return Tree(self, place % n_trees)
+
+    @property
+    def models(self) -> list[Tree]:
+        """The trees as a list, under the name that river's ensembles have for it.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(n_estimators=3, seed=1)
+        >>> [tree.n_nodes for tree in model], model.models == list(model)
+        ([0, 0, 0], True)
+        """
+        return [Tree(self, index) for index in range(len(self))]
+
+    @property
+    def n_nodes(self: Any) -> int:
+        """Number of nodes of all trees.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(n_estimators=3, seed=1)
+        >>> for length, label in [(1.0, "short"), (4.0, "long")]:
+        ...     model.learn_one({"length": length}, label)
+        >>> model.n_nodes, model.n_branches, model.n_leaves, model.n_samples
+        (9, 3, 6, 2.0)
+        """
+        return int(self._read(_numbers_of_nodes, self).sum())
+
+    @property
+    def n_branches(self: Any) -> int:
+        """Number of nodes of all trees that are split."""
+        return int((self._read(_numbers_of_nodes, self) // 2).sum())
+
+    @property
+    def n_leaves(self: Any) -> int:
+        """Number of nodes of all trees that are not split."""
+        return int(((self._read(_numbers_of_nodes, self) + 1) // 2).sum())
+
+    @property
+    def n_samples(self: Any) -> float:
+        """Sum of the weights of the samples learned, by default their number."""
+        return float(self._read(_weight, self, 0))  # the first tree never restarts
+
+    def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
+        """Return how often trees have started afresh, as river's `ARFClassifier` has it.
+
+        Only every second tree can, and only with a `restart_threshold`.
+
+        Parameters
+        ----------
+        tree_id
+            Index of a tree, from 0. With `None`, the restarts of all trees are counted.
+
+        Returns
+        -------
+        int
+            The number of restarts.
+
+        Raises
+        ------
+        TypeError, IndexError
+            If `tree_id` is not an integer, or there is no such tree.
+
+        Examples
+        --------
+        >>> from river_amf import AdaptiveAMFClassifier
+        >>> model = AdaptiveAMFClassifier(n_estimators=4, seed=1)
+        >>> for i in range(3000):
+        ...     model.learn_one({"a": i % 7}, (i % 7 < 3) is (i < 2000))
+        >>> model.n_drifts_detected(), model.n_drifts_detected(tree_id=0)
+        (2, 0)
+        """
+        trees = slice(None)
+        if tree_id is not None:
+            tree = paths.check_tree(len(self), tree_id)
+            trees = slice(tree, tree + 1)
+        return int(self._read(_restarts, self, trees))
+
+
+def _restarts(forest: Any, trees: slice) -> int:
+    """Return the number of restarts of some trees."""
+    return 0 if forest._arena is None else int(forest._arena.trees["n_restarts"][trees].sum())
+
+
+def _numbers_of_nodes(forest: Any) -> NDArray[np.int64]:
+    """Return the number of nodes of each tree."""
+    if forest._arena is None:
+        return np.zeros(forest.n_estimators, np.int64)
+    numbers: NDArray[np.int64] = forest._arena.trees["n_nodes"].astype(np.int64)
+    return numbers
+
+
+def _weight(forest: Any, index: int) -> float:
+    """Return the sum of the weights of the samples that a tree has learned."""
+    arena = forest._arena
+    root = kernels.NONE if arena is None else int(arena.trees["root"][index])
+    return 0.0 if root == kernels.NONE else float(arena.nodes["n_samples"][index, root])
+
+
+def _height(forest: Any, index: int) -> int:
+    """Return the number of nodes on the longest path down a tree."""
+    arena = forest._arena
+    if arena is None:
+        return 0
+    return len(paths.levels(arena.nodes[index], int(arena.trees["root"][index])))
+
+
+def _predict(forest: Any, index: int, x: dict[Any, Any]) -> float:
+    """Return the target predicted by a tree alone."""
+    outputs = forest._engine.expert_outputs(x)
+    if outputs is None:
+        return 0.0
+    return float(forest._labels.origin + trend_experts.of_trees(forest._arena, outputs)[index])
+
+
+def _predict_proba(forest: Any, index: int, x: dict[Any, Any]) -> dict[Hashable, float]:
+    """Return the probabilities of the labels by a tree alone."""
+    values = forest._encode(x)
+    if values is None:
+        return {}
+    labels = list(forest._labels)
+    proba = paths.predict(forest._arena, index, values)[: len(labels)]
+    return dict(zip(labels, (proba / proba.sum()).tolist(), strict=True))

@@ -1,0 +1,1 @@
+"""Turn what people pass in into numbers: features, labels, targets and dataframes."""

@@ -1,0 +1,532 @@
+"""Encoding of samples for the kernels: dict -> row of numbers.
+
+Feature names may be any hashable. All checks come before any change, so a sample that is
+rejected leaves no trace.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import struct
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.inputs.categories import Categories
+from river_amf.inputs.invalid import InvalidType, InvalidValue
+from river_amf.inputs.kinds import (
+    PLAIN_NUMBERS,
+    as_dict,
+    as_number,
+    is_missing,
+    is_number,
+    plain,
+    shown,
+    size_of,
+)
+from river_amf.inputs.mismatch import (
+    Mismatch,
+    Mismatches,
+    category_before_numbers,
+    category_for_numbers,
+    number_for_categories,
+)
+from river_amf.inputs.unrolled import float_check, identity_check
+from river_amf.inputs.vocabulary import Vocabulary
+
+
+class NewFeatures(NamedTuple):
+    """Features and categories of a sample that the encoder has not seen before."""
+
+    numeric: list[Hashable]
+    categorical: list[Hashable]
+    categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for known features
+    undecided: list[tuple[Hashable, Hashable]]  # (feature, its first category), see `mismatch`
+
+    @classmethod
+    def none(cls) -> NewFeatures:
+        """Return a list of each, for what there may be."""
+        return cls([], [], [], [])
+
+
+class Reading(NamedTuple):
+    """A sample that has been checked."""
+
+    new: NewFeatures
+    row: dict[Hashable, float]  # its values, as they will be encoded
+    mismatches: list[Mismatch]  # that count as missing
+
+
+def column_order(name: Hashable) -> tuple[str, str]:
+    """Return the sort key of new columns, which orders names of any type."""
+    try:
+        return type(name).__name__, repr(name)
+    except Exception:  # as of 10**5000; such names stay in their order
+        return type(name).__name__, ""
+
+
+def ascending(values: Iterable[Any]) -> list[Any]:
+    """Return values in ascending order, those of several types by type.
+
+    >>> ascending([2, "a", 1]), ascending([2, 10])
+    ([1, 2, 'a'], [2, 10])
+    """
+    values = list(values)
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=column_order)
+
+
+UNKNOWN = -1.0  # in the key of a sample, a category that is not known yet
+
+
+def key_of(row: Any) -> bytes:
+    """Return what identifies an encoded row; it stays the same when features are added.
+
+    The row is a memoryview or an array of float64.
+    """
+    n = len(row)
+    while n and row[n - 1] != row[n - 1]:  # NaN
+        n -= 1
+    key: bytes = (row[:n] if n < len(row) else row).tobytes()
+    return key
+
+
+def keys_of(rows: NDArray[np.float64]) -> list[bytes]:
+    """Return the key of each encoded row of a block."""
+    rows = rows + 0.0  # not -0.0
+    rows[np.isnan(rows)] = np.nan  # of any sign
+    if not rows.size or np.isnan(rows[:, -1]).any():
+        return [key_of(row) for row in rows]
+    content, width = rows.tobytes(), rows.itemsize * rows.shape[1]
+    return [content[start : start + width] for start in range(0, len(content), width)]
+
+
+class EncodedSample:
+    """A sample in the form that the kernels take, with a buffer for its prediction."""
+
+    __slots__ = ("address", "buffer", "fits", "picked", "prediction", "source", "values")
+
+    def __init__(self, n_features: int) -> None:
+        # Row 0 is the sample; kernels write it without outliers to row 1, and as a particular tree
+        # sees it to row 2.
+        self.values: NDArray[np.float64] = np.full((3, n_features), np.nan)
+        self.address: int = self.values.ctypes.data
+        self.buffer = self.values.data
+        self.source: Any = None  # the dict that it was encoded from, and its values at that time
+        self.picked: Any = None
+        self.fits: Any = None  # the `Arena.capacities` that `prediction` was made for
+        self.prediction: Any = None  # where the prediction is written
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the values."""
+        return self.values.nbytes
+
+    @property
+    def words(self) -> NDArray[np.float64]:
+        """The slots and values of its words, of shape (n_words, 2): none."""
+        return np.empty((0, 2))
+
+
+def _encoder(
+    columns: dict[Hashable, int],
+    column_codes: list[tuple[int, dict[Hashable, int]]],
+    sample: EncodedSample,
+) -> Callable[[Any], EncodedSample | None]:
+    """Return the function `Features.encode_known`."""
+    # It is a closure because looking up attributes would take half of its time.
+    names = list(columns)
+    n_features = len(names)
+    pick: Callable[[Any], Any] = operator.itemgetter(*names) if names else tuple
+    if n_features == 1:
+        pick = lambda x: (x[names[0]],)  # noqa: E731
+    pack = struct.Struct(f"{n_features}d").pack_into
+    are_numbers = PLAIN_NUMBERS.issuperset
+    are_floats, are_same = float_check(n_features), identity_check(n_features)
+
+    def encode_known(x: Any) -> EncodedSample | None:
+        """Encode a sample in the common cases, where nothing is new; return None in all others."""
+        # Infinite values are left to the kernels. Of missing values, None, NaN and absent keys are
+        # common cases.
+        if type(x) is not dict:
+            return None
+        try:
+            if len(x) != n_features:
+                return encode_gaps(x)
+            values: Any = pick(x)
+            if x is sample.source and are_same(values, sample.picked):  # predicted, now learned
+                return sample
+            picked = values
+            if column_codes:
+                values = list(values)
+                for column, codes in column_codes:
+                    values[column] = codes[values[column]]
+            if not are_floats(values) and not are_numbers(map(type, values)):
+                return encode_gaps(x)
+            sample.source = None
+            pack(sample.buffer, 0, *values)
+            sample.source, sample.picked = x, picked
+        except KeyError:
+            return encode_gaps(x)
+        except (TypeError, ValueError, OverflowError, struct.error):
+            return None
+        return sample
+
+    def encode_gaps(x: dict[Any, Any]) -> EncodedSample | None:
+        """Encode a sample with missing values: an absent key, or None."""
+        try:
+            values: list[Any] = [x.get(name) for name in names]
+            if None not in values or not x.keys() <= columns.keys():
+                return None
+            for column, codes in column_codes:
+                if values[column] is not None:
+                    values[column] = codes[values[column]]
+            values = [math.nan if value is None else value for value in values]
+            if not are_numbers(map(type, values)):
+                return None
+            sample.source = None
+            pack(sample.buffer, 0, *values)
+        except (KeyError, TypeError, ValueError, OverflowError, struct.error):
+            return None
+        return sample
+
+    return encode_known
+
+
+class Features:
+    """The columns of the features seen so far, and the codes of their categories.
+
+    >>> features = Features()
+    >>> features = features.extended(features.check({"size": 2, "color": "red"}))
+    >>> list(features), features.is_categorical
+    (['color', 'size'], [True, False])
+    >>> features.encode({"color": "red", "size": 3.5}).values[0].tolist()
+    [0.0, 3.5]
+    """
+
+    # The first value of a feature that is not missing decides whether it is numeric or categorical;
+    # see `mismatch` for features whose values of the wrong kind count as missing. Columns are
+    # numbered in order of first appearance, and so are the categories of a feature, as long as none
+    # is forgotten. In an encoded row, missing values are NaN. New features, and categories that are
+    # forgotten, make a new object, which the engine puts in the place of the old one in one step;
+    # it shares the codes of the other features.
+
+    vocabulary: Vocabulary | None = None  # of words (see `sparse_features`)
+
+    def __init__(self, *, is_lenient: bool = False) -> None:
+        self._columns: dict[Hashable, int] = {}
+        self._categories: dict[Hashable, Categories] = {}  # for categorical features only
+        self._undecided: dict[Hashable, Hashable] = {}  # features without a column: first category
+        # None if a value of the wrong kind is an error. It is no part of the state: copies warn
+        # anew.
+        self.mismatches = Mismatches() if is_lenient else None
+        self._prepare()
+
+    @classmethod
+    def of(
+        cls,
+        columns: dict[Hashable, int],
+        categories: dict[Hashable, Categories],
+        undecided: dict[Hashable, Hashable] | None = None,
+        mismatches: Mismatches | None = None,
+    ) -> Features:
+        """Return features with these columns and, by feature, these categories."""
+        features = cls.__new__(cls)
+        features._columns, features._categories = columns, categories
+        features._undecided = {} if undecided is None else undecided
+        features.mismatches = mismatches
+        features._prepare()
+        return features
+
+    def _with(
+        self,
+        columns: dict[Hashable, int],
+        categories: dict[Hashable, Categories],
+        undecided: dict[Hashable, Hashable],
+    ) -> Features:
+        """Return features with other columns and categories that are else as these are."""
+        return Features.of(columns, categories, undecided, self.mismatches)
+
+    def _prepare(self) -> None:
+        """Set up the encoder, which follows from the columns and is not part of the state."""
+        self.sample = EncodedSample(len(self))
+        codes = [(self._columns[name], known.codes) for name, known in self._categories.items()]
+        self.encode_known = _encoder(self._columns, codes, self.sample)
+
+    def __getstate__(self) -> dict[str, Any]:
+        categories = {name: known.copy() for name, known in self._categories.items()}
+        return {
+            "_columns": self._columns.copy(),
+            "_categories": categories,
+            "_undecided": self._undecided.copy(),
+            "is_lenient": self.mismatches is not None,
+        }
+
+    def copy(self) -> Features:
+        """Return features that later changes of these do not affect."""
+        twin = type(self).__new__(type(self))
+        twin.__setstate__(self.__getstate__())
+        return twin
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.mismatches = Mismatches() if state.pop("is_lenient") else None
+        self.__dict__.update(state)
+        self._prepare()
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._columns)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the names and categories, their dicts, and an encoded sample."""
+        categories = sum(known.nbytes for known in self._categories.values())
+        undecided = size_of(self._undecided) + sum(map(sys.getsizeof, self._undecided.values()))
+        return size_of(self._columns) + categories + undecided + self.sample.nbytes
+
+    def dictionaries(self) -> list[dict[Hashable, int]]:
+        """Return what new categories and words are added to in place."""
+        codes = [known.codes for known in self._categories.values()]
+        return codes if self.vocabulary is None else [*codes, self.vocabulary.slots]
+
+    @property
+    def names(self) -> list[Hashable]:
+        """The features that have a kind."""
+        return list(self._columns)
+
+    def is_known(self, name: Hashable) -> bool:
+        """Whether a feature has a kind."""
+        return name in self._columns
+
+    def among(self, names: Iterable[Hashable]) -> Features:
+        """Return features that know those of the names that have a kind, to check columns by."""
+        known = [name for name in names if self.is_known(name)]
+        columns = {name: column for column, name in enumerate(known)}
+        categories = {name: self._categories[name] for name in known if name in self._categories}
+        return Features.of(columns, categories, self._undecided, self.mismatches)
+
+    def column(self, name: Hashable) -> int | None:
+        """Return the column of a feature, or None if it is unknown."""
+        return self._columns.get(name)
+
+    def categories(self, name: Hashable) -> dict[Hashable, int] | None:
+        """Return the categories of a feature with their codes, or None if it is numeric."""
+        known = self._categories.get(name)
+        return None if known is None else known.codes
+
+    def coding(self, name: Hashable) -> Categories | None:
+        """Return how the categories of a feature are coded, or None if it is numeric."""
+        return self._categories.get(name)
+
+    @property
+    def next_codes(self) -> list[int | None]:
+        """The code of the next new category of each column, None for a numeric one."""
+        known = (self._categories.get(name) for name in self)
+        return [None if categories is None else categories.next_code for categories in known]
+
+    @property
+    def n_slots(self) -> int:
+        """The number of slots in which the uses of a feature's categories are counted."""
+        return max((known.n_slots for known in self._categories.values()), default=0)
+
+    def encode(self, x: Any) -> EncodedSample:
+        """Encode any sample, ignoring unknown features, or raise as `check` does."""
+        # The result is overwritten by the next call. A new category gets the code that it would
+        # have if it were learned next.
+        known = self.encode_known(x)
+        return self.encode_unusual(x) if known is None else known
+
+    def encode_unusual(self, x: Any) -> EncodedSample:
+        """Encode a sample that `encode_known` has left, as `encode` does."""
+        row = [math.nan] * len(self)
+        mismatches: list[Mismatch] = []
+        for name, value in as_dict(x).items():
+            column = self._columns.get(name)
+            if column is not None:
+                row[column] = self.encode_value(name, value, mismatches)
+        self.warn(mismatches)
+        return self.encoded(row)
+
+    def encoded(self, row: Any) -> EncodedSample:
+        """Return a row of numbers as an encoded sample, which the next call overwrites."""
+        self.sample.source = None
+        self.sample.values[0] = row
+        return self.sample
+
+    def encode_value(self, name: Hashable, value: Any, mismatches: list[Mismatch]) -> float:
+        """Encode one value of a known feature, or raise TypeError or ValueError.
+
+        If values of the wrong kind count as missing, one is added to `mismatches`.
+        """
+        known = self._categories.get(name)
+        is_plain = type(value) in PLAIN_NUMBERS
+        if not is_plain and type(value) is not str:
+            value = plain(value)
+            if is_missing(value):
+                return math.nan
+        kind = type(value)
+        if is_plain or is_number(name, value):
+            number = as_number(name, value)
+            if known is None or number != number:
+                return number
+            # a warning gives no example, as categories may be forgotten in the middle of a block
+            is_error = self.mismatches is None
+            example = f"such as {shown(next(iter(known.codes)))}, " * is_error
+            wrong = number_for_categories(name, value, example)
+            return self._missing(wrong, "pass a str", mismatches)
+        if known is None:
+            wrong = category_for_numbers(name, value)
+            return self._missing(wrong, "pass a number", mismatches)
+        try:
+            code = known.codes.get(value)
+            return known.next_code if code is None else code
+        except (TypeError, ValueError) as error:
+            raise InvalidType(
+                f"feature {shown(name)}: the value {shown(value)} of type {kind.__name__} cannot "
+                f"be compared with the categories so far, {shown(list(known.codes))}: {error}"
+            ) from None
+
+    def key(self, sample: EncodedSample) -> bytes:
+        """Return what identifies an encoded sample; it stays the same when features are added."""
+        return key_of(sample.values[0])
+
+    def mask_unknown(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return encoded rows in which unknown categories, whose code may change, are -1."""
+        rows = rows.copy()
+        for column, code in enumerate(self.next_codes):
+            if code is not None:
+                rows[rows[:, column] == code, column] = UNKNOWN
+        return rows
+
+    def _missing(self, wrong: Mismatch, advice: str, mismatches: list[Mismatch]) -> float:
+        """Return a value of the wrong kind as a missing one, or raise ValueError."""
+        if self.mismatches is None:
+            raise InvalidValue(f"{wrong.message}; {advice}, or use another feature name")
+        mismatches.append(wrong)
+        return math.nan
+
+    def warn(self, mismatches: Iterable[Mismatch]) -> None:
+        """Warn of values of the wrong kind that have been taken as missing."""
+        if self.mismatches is not None:
+            self.mismatches.warn(mismatches)
+
+    @property
+    def all_undecided(self) -> dict[Hashable, Hashable]:
+        """The features whose kind is open, with the first category of each."""
+        return self._undecided
+
+    def undecided(self, name: Hashable) -> list[Hashable]:
+        """Return the first category of a feature whose kind is open, if there has been one."""
+        return [self._undecided[name]] if name in self._undecided else []
+
+    def _items(self, x: Any) -> Iterable[tuple[Hashable, Any]]:
+        """Return the features of a sample that may be present, with their values."""
+        return as_dict(x).items()
+
+    def check(self, x: Any) -> NewFeatures:
+        """Check a sample and return what is new in it, or raise TypeError or ValueError."""
+        return self.read(x).new
+
+    def read(self, x: Any) -> Reading:
+        """Check a sample; return what is new in it, and its values as they will be encoded."""
+        # Each value is read once, because those of odd types may change or raise the second time.
+        new = NewFeatures.none()
+        row: dict[Hashable, float] = {}
+        mismatches: list[Mismatch] = []
+        for name, value in self._items(x):
+            known = self._categories.get(name)
+            if self.is_known(name):
+                row[name] = code = self.encode_value(name, value, mismatches)
+                if known is not None and code == known.next_code:
+                    new.categories.append((name, plain(value)))
+            elif is_missing(value):
+                continue  # a feature is added only when its first value comes
+            elif is_number(name, value):
+                number = as_number(name, value)
+                if number == number:
+                    row[name] = number
+                    new.numeric.append(plain(name))
+                    mismatches += [
+                        category_before_numbers(name, first) for first in self.undecided(name)
+                    ]
+            else:
+                self._read_category(plain(name), plain(value), row, new)
+        return Reading(new, row, mismatches)
+
+    def _read_category(
+        self, name: Hashable, category: Hashable, row: dict[Hashable, float], new: NewFeatures
+    ) -> None:
+        """Read the category of a feature that has no column."""
+        first = self.undecided(name)
+        if self.mismatches is None or (first and category not in {first[0]}):
+            row[name] = 0.0
+            new.categorical.append(name)
+            new.categories.append((name, category))
+        elif not first:
+            new.undecided.append((name, category))
+
+    def place(self, row: dict[Hashable, float]) -> EncodedSample:
+        """Return a sample that has been read, once what is new in it has been added."""
+        values = [math.nan] * len(self)
+        for name, number in row.items():
+            values[self._columns[name]] = number
+        return self.encoded(values)
+
+    def extended(self, new: NewFeatures, max_categories: int | None = None) -> Features:
+        """Return features with the new ones that `check` has found, and the categories of these."""
+        # New columns are sorted, so that the order of the keys in a sample does not matter.
+        kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
+        if not kinds and not new.undecided:
+            return self
+        names = sorted(kinds, key=column_order)
+        columns = self._columns | {name: len(self) + k for k, name in enumerate(names)}
+        known = self._categories | {
+            name: Categories(max_categories) for name in names if kinds[name]
+        }
+        for name, category in new.categories:
+            if name in kinds:
+                known[name].add(category)
+        undecided = self._undecided | dict(new.undecided)
+        undecided = {name: first for name, first in undecided.items() if name not in kinds}
+        return self._with(columns, known, undecided)
+
+    def add_category(self, name: Hashable, category: Hashable) -> None:
+        """Give a category of a known feature the next code, unless it has one."""
+        self._categories[name].add(category)
+
+    @property
+    def is_categorical(self) -> list[bool]:
+        """Whether each column is categorical."""
+        return [name in self._categories for name in self._columns]
+
+    def without_rarest(
+        self, new: list[tuple[Hashable, Hashable]], uses: NDArray[np.int64]
+    ) -> tuple[Features, NDArray[np.int64]]:
+        """Return features, with at most one new category each, that hold no more than they may.
+
+        `uses` counts the categories, with a row for each categorical feature. It is returned as it
+        has to be then. Unless something is forgotten, both are returned as they are.
+        """
+        categories = dict(self._categories)
+        full = [
+            (name, category)
+            for name, category in new
+            if categories[name].n_free <= (category not in categories[name].codes)
+        ]  # the last code is taken
+        if not full:
+            return self, uses
+        uses = uses.copy()
+        for name, category in full:
+            known = categories[name].copy()
+            known.add(category)
+            row = list(categories).index(name)
+            categories[name] = known.without_rarest(uses[row])
+        return self._with(self._columns, categories, self._undecided), uses

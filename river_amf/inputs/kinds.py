@@ -1,0 +1,242 @@
+"""Kinds of values: missing, a number or a category; and what counts as a sample or a weight.
+
+Values of subclasses of str, bytes, int and float, such as members of a `StrEnum`, count as the text
+or number that they hold (`plain`). Dates and durations are neither numbers nor categories, because
+either choice would be wrong silently: each date is new, and its unit is a matter of taste.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+import numbers
+import sys
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from river.utils import VectorDict
+
+from river_amf.inputs.invalid import InvalidType, InvalidValue
+from river_amf.state.layout import CLASSIFICATION, LARGEST_TOTALS
+
+# Numpy's scalars are registered as numbers. Complex numbers are included so that they are rejected
+# as numbers, rather than taken for categories.
+Number = numbers.Complex | np.bool_ | decimal.Decimal
+
+# Types that struct may pack unchecked; it would accept anything with a __float__, even an array.
+PLAIN_NUMBERS = frozenset(
+    {float, int, bool, np.bool_, np.float64, np.float32, np.float16}
+    | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
+)
+_REAL = numbers.Real | np.bool_ | decimal.Decimal
+# Numpy counts durations as integers, whatever their units.
+_DURATIONS = np.timedelta64 | dt.timedelta
+_TIMES = _DURATIONS | np.datetime64 | dt.date | dt.time
+_MAY_BE_NAN = complex | np.complexfloating | decimal.Decimal | np.datetime64 | np.timedelta64
+_NEVER_MISSING = frozenset({str, bytes, int, bool, tuple})
+_EXACT = PLAIN_NUMBERS | {str, bytes, type(None)}
+_LONGEST_SHOWN = 500  # maximum number of characters of a value in a message
+
+
+def shown(value: object) -> str:
+    """Return the repr of a value for a message, truncated if it is long."""
+    try:
+        text = repr(value)
+    except Exception:  # as of 10**5000
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def size_of(index: dict[Hashable, Any]) -> int:
+    """Return the size of a dict and its keys in bytes."""
+    return sys.getsizeof(index) + sum(map(sys.getsizeof, index))
+
+
+def check_sample(x: object) -> None:
+    """Raise TypeError unless `x` is a dict or another mapping."""
+    if not isinstance(x, Mapping | VectorDict):  # river's class is not registered as a mapping
+        raise InvalidType(
+            f"x must be a dict of features, such as {{'length': 2.5}}, or another mapping, "
+            f"got {shown(x)} of type {type(x).__name__}"
+        )
+
+
+def as_dict(x: Any) -> dict[Any, Any]:
+    """Return a sample as a dict, or raise TypeError if it is no mapping."""
+    check_sample(x)
+    return x if type(x) is dict else dict(x.items())
+
+
+def plain(value: Any) -> Any:
+    """Return what a value of a subclass of str, bytes, int or float holds, others as they are.
+
+    >>> import enum
+    >>> plain(enum.StrEnum("Color", ["RED"]).RED), plain(np.str_("tan")), plain(("a", 1))
+    ('red', 'tan', ('a', 1))
+    """
+    # The methods are those of the base classes, as an Enum may have others, and str() of `np.str_`
+    # drops "\0" at the end.
+    if type(value) in _EXACT:
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, bytes):
+        return bytes.__getitem__(value, slice(None))
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    return value
+
+
+def is_plain_type(kind: type) -> bool:
+    """Whether `plain` returns values of a type as they are."""
+    return kind in _EXACT or not issubclass(kind, str | bytes | int | float)
+
+
+def is_missing(value: object) -> bool:
+    """Whether a value counts as missing: None, NaN, NaT, pandas' NA, or numpy's masked."""
+    if type(value) in _NEVER_MISSING:
+        return False
+    if value is None or value is np.ma.masked:
+        return True
+    if isinstance(value, float | np.floating):
+        return math.isnan(value)
+    if isinstance(value, _MAY_BE_NAN):
+        try:
+            return bool(value != value)
+        except decimal.InvalidOperation:  # a signaling NaN: an error rather than a missing value
+            return False
+    pandas = sys.modules.get("pandas")  # whose NA and NaT there are only once it is imported
+    return value is getattr(pandas, "NA", None) or value is getattr(pandas, "NaT", None)
+
+
+def _is_time(value: object) -> bool:
+    """Whether a value is a date, a time or a duration."""
+    period = getattr(sys.modules.get("pandas"), "Period", ())
+    return isinstance(value, (_TIMES, period))
+
+
+def is_hashable(value: Any) -> bool:
+    """Whether a value can be hashed."""
+    try:
+        hash(value)
+    except (TypeError, ValueError):  # the latter of numpy's durations without a unit
+        return False
+    return True
+
+
+def is_number(name: Hashable, value: Any) -> bool:
+    """Whether a value that is not missing is a number, or raise if it is no category either."""
+    if isinstance(value, Number) and not isinstance(value, np.timedelta64):
+        return True
+    if _is_time(value):
+        kind, number = "date", "seconds since some day, or the hour"
+        if isinstance(value, _DURATIONS):
+            kind, number = "duration", "seconds"
+        elif isinstance(value, dt.time):
+            kind, number = "time", "seconds since midnight, or the hour"
+        raise InvalidValue(
+            f"feature {shown(name)}: the value {shown(value)} is a {kind} of type "
+            f"{type(value).__name__}, which is neither a number nor a category; convert it to a "
+            f"number, for example of {number}, or to str to make it a category"
+        )
+    try:
+        hash(value)
+    except (
+        TypeError,
+        ValueError,
+    ):  # scikit-learn's checks look for "argument must be a string, a number"
+        raise InvalidType(
+            f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
+            "is unhashable; the argument must be a string, a number or another hashable value"
+        ) from None
+    return False
+
+
+def is_real(value: Any) -> bool:
+    """Whether a value is a real number, which a duration of numpy is not."""
+    return isinstance(value, _REAL) and not isinstance(value, np.timedelta64)
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a value is the number 0."""
+    try:
+        return is_real(value) and bool(value == 0)
+    except ArithmeticError:  # a signaling NaN
+        return False
+
+
+def as_number(name: Hashable, value: Any) -> float:
+    """Convert a number to float, or raise ValueError if it is not real and finite in float64."""
+    number: float | None = None
+    if type(value) in PLAIN_NUMBERS or is_real(value):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        except (TypeError, ValueError):  # a signaling NaN
+            pass
+    if number is None:  # also of complex numbers, of which float() may take the real part
+        raise InvalidValue(
+            f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} is "
+            "not a plain number; convert it to float, or to str to make it a category"
+        )
+    if math.isinf(number):
+        raise InvalidValue(
+            f"feature {shown(name)}: the value {shown(value)} is infinite or too large for "
+            "float64; pass a finite number, or None if it is missing"
+        )
+    return number
+
+
+def as_category(value: Any) -> Hashable:
+    """Return a value of a column of categories as a category, which a number becomes as text.
+
+    >>> as_category("red"), as_category(30), as_category(30.0), as_category(0.5), as_category(True)
+    ('red', '30', '30', '0.5', 'True')
+    """
+    # Whole numbers are written without a point, because pandas turns integers into floats where
+    # some of them are missing.
+    value = plain(value)
+    if not isinstance(value, Number) or _is_time(value) or is_missing(value):
+        category: Hashable = value
+        return category
+    if isinstance(value, float | np.floating) and value == np.trunc(value) and np.isfinite(value):
+        return str(int(value))
+    return str(value)
+
+
+LARGEST_WEIGHT = 1e300  # the sum of a hundred thousand of these still has a finite log-gamma
+
+
+def check_weight(w: Any) -> float:
+    """Return a sample weight as a float, or raise TypeError or ValueError."""
+    if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
+        return w
+    wanted = f"w must be a finite number between 0 and {LARGEST_WEIGHT:g}"
+    if not is_real(w):
+        raise InvalidType(f"{wanted}, got {shown(w)} of type {type(w).__name__}")
+    try:
+        weight = float(w)
+    except (OverflowError, ValueError):
+        weight = math.nan
+    if not 0.0 <= weight <= LARGEST_WEIGHT:
+        raise InvalidValue(f"{wanted}, got {shown(w)}")
+    return weight
+
+
+def check_totals(
+    total: float, weights: Any, task: int = CLASSIFICATION, *, are_rows: bool = False
+) -> None:
+    """Raise ValueError if the sum of all weights, `total` so far, would be too large."""
+    totals = np.cumsum(np.concatenate([[total], weights]))[1:]
+    too_heavy = np.flatnonzero(~(totals <= LARGEST_TOTALS[task]))
+    if len(too_heavy):
+        row = int(too_heavy[0])
+        raise InvalidValue(
+            f"{f'row {row}: ' * are_rows}with w={float(weights[row])!r}, the weights of all "
+            f"samples would sum to more than {LARGEST_TOTALS[task]:g}; divide them by a constant"
+        )

@@ -1,0 +1,120 @@
+"""Values of the wrong kind that count as missing: which they are, and a warning for each feature.
+
+With `on_mismatch="missing"` a number for a categorical feature, or a category for a numeric one, is
+missing. So the first value of a feature must not settle its kind if it is the dirty one:
+
+- a category that is the first one, or the same as the first one, leaves the kind open and is
+  missing; the second different one makes the feature categorical;
+- a number that comes before that makes it numeric.
+
+Hence one text, however often it comes, never spoils a feature of numbers; two different ones before
+the first number do (DESIGN.md: kinds).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+import river
+
+from river_amf.inputs.kinds import shown
+
+# a warning is about the code that calls us, perhaps through river's pipelines
+_INSIDE = tuple(
+    str(folder) + os.sep for folder in (Path(__file__).parents[1], Path(river.__file__).parent)
+)
+
+
+class MismatchWarning(UserWarning):
+    """Given when a value of the wrong kind counts as missing, with `on_mismatch="missing"`.
+
+    There is one for each feature of a model; copies and loaded models warn anew.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from river_amf import AMFClassifier, MismatchWarning
+
+    >>> model = AMFClassifier(on_mismatch="missing", seed=1)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always", MismatchWarning)
+    ...     for temp in (20.5, "N/A", "?", 21.0):
+    ...         model.learn_one({"temp": temp}, "warm")
+    >>> for warning in caught:
+    ...     print(warning.message)
+    feature 'temp' has held numbers so far, got 'N/A' of type str; such values count as missing
+    """
+
+
+class Mismatch(NamedTuple):
+    """A value of the wrong kind, and the warning about it."""
+
+    feature: Hashable
+    message: str
+
+
+def category_for_numbers(feature: Hashable, value: object) -> Mismatch:
+    """Return what is wrong with a category for a numeric feature."""
+    return Mismatch(
+        feature,
+        f"feature {shown(feature)} has held numbers so far, got {shown(value)} of type "
+        f"{type(value).__name__}",
+    )
+
+
+def number_for_categories(feature: Hashable, value: object, example: str = "") -> Mismatch:
+    """Return what is wrong with a number for a categorical feature."""
+    return Mismatch(
+        feature,
+        f"feature {shown(feature)} has held categories so far, {example}got the number "
+        f"{shown(value)}",
+    )
+
+
+def category_before_numbers(feature: Hashable, value: object) -> Mismatch:
+    """Return what was wrong with the category that came before the first number."""
+    return Mismatch(
+        feature,
+        f"feature {shown(feature)} holds numbers from now on, got {shown(value)} of type "
+        f"{type(value).__name__} before",
+    )
+
+
+class Mismatches:
+    """Warns of values of the wrong kind, once for each feature."""
+
+    def __init__(self) -> None:
+        self._warned: dict[Hashable, Mismatch] = {}
+
+    def warn(self, found: Iterable[Mismatch]) -> None:
+        """Warn of the features among these that have not been warned about."""
+        for mismatch in found:
+            # in one step, as several threads may predict; a warning may also be raised as an error
+            if self._warned.setdefault(mismatch.feature, mismatch) is not mismatch:
+                continue
+            text = f"{mismatch.message}; such values count as missing"
+            try:
+                warnings.warn(text, MismatchWarning, stacklevel=_levels_outside())
+            except BaseException:
+                self._warned.pop(mismatch.feature, None)
+                raise
+
+
+class Silence(Mismatches):
+    """Warns of nothing, where somebody else has seen the same values."""
+
+    def warn(self, found: Iterable[Mismatch]) -> None:
+        """Do nothing."""
+
+
+def _levels_outside() -> int:
+    """Return the `stacklevel`, for the caller, of the first frame outside of here and river."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):
+        frame, level = frame.f_back, level + 1
+    return level

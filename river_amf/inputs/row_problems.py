@@ -1,0 +1,104 @@
+"""Rows of a block: where a value comes first, and which row is wrong."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
+from river_amf.inputs.mismatch import Mismatch
+
+Rows = NDArray[np.int64]
+NEVER = int(np.iinfo(np.int64).max)  # the number of a row that does not exist
+_ROW = re.compile(r"row (\d+): ")
+
+
+class Problems:
+    """The errors in a block; the one in the first row is raised."""
+
+    def __init__(self) -> None:
+        self.first: tuple[int, InvalidType | InvalidValue] | None = None
+
+    def try_at(self, row: int, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function; if it raises an error of our own, keep it with its row."""
+        try:
+            return call(*arguments)
+        except INVALID as error:
+            if self.first is None or row < self.first[0]:
+                self.first = row, error
+
+    def raise_first(self) -> None:
+        """Raise the error of the first row, if there is one."""
+        if self.first is not None:
+            row, error = self.first
+            raise type(error)(f"row {row}: {error}") from None
+
+
+def renumbered(
+    error: TypeError | ValueError, rows: Sequence[int] | Rows, about: str = ""
+) -> TypeError | ValueError:
+    """Return an error about one of these rows with the number that the row has for the caller.
+
+    >>> renumbered(ValueError("row 1: the weight is negative"), [20, 30])
+    ValueError('row 30: the weight is negative')
+    """
+    found = _ROW.match(str(error))
+    if found is None:
+        return error
+    text = f"row {rows[int(found[1])]}: {about}{str(error)[found.end() :]}"
+    return _same_kind(error, text)
+
+
+def of_sample(error: TypeError | ValueError) -> TypeError | ValueError:
+    """Return an error about a block of one row as one about a sample.
+
+    >>> of_sample(ValueError("row 0: the weight is negative"))
+    ValueError('the weight is negative')
+    """
+    found = _ROW.match(str(error))
+    return error if found is None else _same_kind(error, str(error)[found.end() :])
+
+
+def _same_kind(error: TypeError | ValueError, text: str) -> TypeError | ValueError:
+    """Return an error with another text; a subclass may want other arguments."""
+    other = InvalidType(text) if isinstance(error, TypeError) else InvalidValue(text)
+    other.__cause__ = error.__cause__
+    for note in getattr(error, "__notes__", ()):
+        other.add_note(note)
+    return other
+
+
+class Mismatched:
+    """The values of the wrong kind in a block that count as missing, with their rows."""
+
+    def __init__(self) -> None:
+        self._found: list[tuple[int, Mismatch]] = []
+
+    def add(self, row: int, mismatches: list[Mismatch]) -> None:
+        """Add what is wrong in a row."""
+        self._found += [(row, mismatch) for mismatch in mismatches]
+
+    def in_order(self) -> list[Mismatch]:
+        """Return them as the rows come, and within a row as the columns do."""
+        return [mismatch for _, mismatch in sorted(self._found, key=operator.itemgetter(0))]
+
+
+def first_rows(codes: Rows, n_values: int, rows: Rows) -> Rows:
+    """Return the first of `rows` that holds each value, or NEVER."""
+    first = np.full(n_values, NEVER)
+    backwards = rows[::-1]
+    coded = codes[backwards]
+    first[coded[coded >= 0]] = backwards[coded >= 0]
+    return first
+
+
+def taken(table: NDArray[Any], codes: Rows, missing: float) -> NDArray[Any]:
+    """Return the entry of a table for each code, or `missing` for -1."""
+    if not len(table):
+        return np.full(len(codes), missing)
+    return np.where(codes >= 0, table[codes], missing)

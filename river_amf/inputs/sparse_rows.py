@@ -1,0 +1,169 @@
+"""Blocks of rows in which a 0 means absent, read as samples of the features that each row has.
+
+They come from dataframes, whose columns may be sparse, and from scipy's sparse matrices, and take
+memory and time by the values that are stored.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.inputs import frames
+from river_amf.inputs.columns import encode_to_learn
+from river_amf.inputs.encoding import Features
+from river_amf.inputs.frames import Column
+from river_amf.inputs.kinds import is_zero, plain, shown
+from river_amf.inputs.labels import Labels
+from river_amf.inputs.row_problems import Problems, taken
+
+
+class SparseRows(NamedTuple):
+    """Rows of features that are not 0."""
+
+    names: Sequence[Hashable]  # of the columns of numbers
+    starts: NDArray[np.int64]  # of each row in the next two, and the end
+    columns: NDArray[np.int64]
+    numbers: NDArray[np.float64]  # NaN where missing
+    coded: list[Column]  # columns of other values
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.starts) - 1
+
+    def samples(self) -> Iterator[dict[Hashable, Any]]:
+        """Yield the rows as samples."""
+        names = self.names
+        for row in range(self.n_rows):
+            own = slice(self.starts[row], self.starts[row + 1])
+            pairs = zip(self.columns[own].tolist(), self.numbers[own].tolist(), strict=True)
+            x = {names[column]: number for column, number in pairs}
+            for column in self.coded:
+                if column.codes[row] >= 0:
+                    x[column.name] = column.at(row)
+            yield x
+
+
+def is_matrix(X: Any) -> bool:
+    """Whether X is a sparse matrix or array of scipy."""
+    scipy = sys.modules.get("scipy.sparse")  # if it is one, scipy has been imported
+    return scipy is not None and bool(scipy.issparse(X))
+
+
+def frame_of(X: Any) -> nw.DataFrame[Any]:
+    """Return a dataframe of the kind that predictions for X have."""
+    if not is_matrix(X) and not isinstance(X, SparseRows):
+        return frames.read_frame(X)
+    import pandas as pd
+
+    n_rows = X.n_rows if isinstance(X, SparseRows) else X.shape[0]
+    return frames.read_frame(pd.DataFrame(index=pd.RangeIndex(n_rows)))
+
+
+def read_rows(X: Any) -> SparseRows:
+    """Read a dataframe or sparse matrix, or raise TypeError or ValueError."""
+    if isinstance(X, SparseRows):
+        return X
+    return _read_matrix(X) if is_matrix(X) else _read_frame(frames.read_frame(X))
+
+
+def _read_matrix(X: Any) -> SparseRows:
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise TypeError(
+            "a sparse X must have two dimensions and hold real numbers, got "
+            f"{X.ndim} and the dtype {X.dtype}"
+        )
+    rows = X.tocsr()
+    if not rows.has_canonical_format:  # entries may come twice, and are to be added up
+        rows = rows.copy()
+        rows.sum_duplicates()
+    with np.errstate(over="ignore"):  # infinite numbers are refused later
+        numbers = rows.data.astype(np.float64)
+    starts, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    return SparseRows(range(X.shape[1]), starts, columns, numbers, [])
+
+
+def _read_frame(frame: nw.DataFrame[Any]) -> SparseRows:
+    names: list[Hashable] = []
+    rows: list[NDArray[Any]] = []
+    numbers: list[NDArray[np.float64]] = []
+    coded: list[Column] = []
+
+    def add(name: Hashable, where: NDArray[Any], values: NDArray[Any]) -> None:
+        names.append(name)
+        rows.append(where)
+        numbers.append(values.astype(np.float64))
+
+    native, dense = frame.to_native(), frame
+    if frame.implementation.is_pandas():
+        are_sparse = np.array([*map(_is_sparse, native.dtypes)], bool)
+        for (name, series), is_sparse in zip(native.items(), are_sparse, strict=True):
+            if is_sparse:
+                where = series.array.sp_index.to_int_index().indices
+                add(plain(name), where, series.array.sp_values)
+        if are_sparse.any():
+            dense = frames.read_frame(native.iloc[:, np.flatnonzero(~are_sparse)])
+    for column in frames.read_columns(dense):
+        if column.numbers is None:
+            kept = [-1 if is_zero(value) else u for u, value in enumerate(column.values)]
+            codes = taken(np.array(kept, np.int64), column.codes, -1).astype(np.int64)
+            coded.append(column._replace(codes=codes))
+        else:
+            where = np.flatnonzero(column.numbers)
+            add(column.name, where, column.numbers[where])
+    at = np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int64)
+    order = np.argsort(at, kind="stable")
+    sizes = [len(where) for where in rows]
+    return SparseRows(
+        names,
+        np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(frame)))]).astype(np.int64),
+        np.repeat(np.arange(len(names)), sizes)[order],
+        np.concatenate([np.zeros(0), *numbers])[order],
+        coded,
+    )
+
+
+def _is_sparse(dtype: Any) -> bool:
+    """Whether a dtype of pandas is one of sparse numbers, of which the others are 0."""
+    import pandas as pd
+
+    is_sparse = isinstance(dtype, pd.SparseDtype)
+    return is_sparse and dtype.subtype.kind in "fiub" and dtype.fill_value == 0
+
+
+def check_rows(
+    table: SparseRows,
+    labels: Column,
+    weights: NDArray[np.float64],
+    features: Features,
+    known_labels: Labels,
+    n_classes: int | None,
+) -> None:
+    """Raise TypeError or ValueError for the first row that cannot be learned, if there is one."""
+    problems = Problems()
+    is_bad = np.isinf(table.numbers)
+    if features.mismatches is None:
+        used, places = np.unique(table.columns, return_inverse=True)
+        is_category = [features.coding(table.names[u]) is not None for u in used.tolist()]
+        is_bad |= np.array(is_category, bool)[places] & ~np.isnan(table.numbers)
+    for entry in np.flatnonzero(is_bad)[:1].tolist():
+        row = int(np.searchsorted(table.starts, entry, side="right")) - 1
+        x = {table.names[table.columns[entry]]: float(table.numbers[entry])}
+        problems.try_at(row, features.check, x)
+    rest = labels, weights, features.among(column.name for column in table.coded), known_labels
+    encode_to_learn(table.coded, *rest, n_classes, problems=problems)
+
+
+def refuse_matrix(X: Any) -> None:
+    """Raise TypeError if X is a sparse matrix, whose zeros would count as missing."""
+    if is_matrix(X):
+        raise TypeError(
+            f"X is a sparse matrix, {shown(type(X).__name__)}, in which most features are absent; "
+            'absent ones count as missing here, so use absent="zero", or pass a dataframe'
+        )

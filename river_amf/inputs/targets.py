@@ -1,0 +1,178 @@
+"""The targets of a regression: real numbers, of which the first is the origin for all others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.inputs.frames import Column
+from river_amf.inputs.invalid import InvalidType, InvalidValue
+from river_amf.inputs.kinds import PLAIN_NUMBERS, is_missing, is_real, shown
+from river_amf.inputs.row_problems import Problems
+from river_amf.state.layout import ANSWER, LOCATION, LOWER
+
+LARGEST_TARGET = 1e100  # distance from the first target; the squares of more would be useless
+_EXACT = 2**53  # integers up to it are exact in float64
+_NBYTES = 64  # of the origin
+
+
+class Targets:
+    """Targets, in the place of labels in a regression.
+
+    The forest learns y minus the first target, the origin, so that an offset costs no digits.
+
+    >>> targets = Targets()
+    >>> targets.add(100.0), targets.get(101.5), targets.answer([1.5, 0.5])
+    (0.0, 1.5, 101.5)
+    """
+
+    def __init__(self) -> None:
+        self.origin: float | None = None  # the first target
+
+    def copy(self) -> Targets:
+        """Return targets that later changes of these do not affect."""
+        twin = type(self)()
+        twin.origin = self.origin
+        return twin
+
+    def __len__(self) -> int:
+        return int(self.origin is not None)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter([] if self.origin is None else [self.origin])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the origin."""
+        return _NBYTES
+
+    def truncate(self, n_targets: int) -> None:
+        """Take back the origin unless so many targets, 0 or 1, include it."""
+        if n_targets == 0:
+            self.origin = None
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, of which there are none."""
+        return 0
+
+    @property
+    def width(self) -> int:
+        """The number of columns of the forest's answers."""
+        return ANSWER
+
+    def get(self, y: Any) -> float | None:
+        """Return a target minus the origin, or None if it needs a closer look."""
+        is_plain = isinstance(y, float) or (isinstance(y, int) and -_EXACT <= y <= _EXACT)
+        if is_plain and self.origin is not None:
+            target = float(y) - self.origin
+            if -LARGEST_TARGET <= target <= LARGEST_TARGET:
+                return target + 0.0  # not -0.0
+        return None
+
+    def read(self, y: Any) -> float:
+        """Return a target as a float; raise if it is not valid."""
+        return as_target(y)
+
+    def find(self, y: Any) -> float | None:
+        """Return a target minus the origin, None if it is the first; raise if it is not valid."""
+        number = as_target(y)
+        return None if self.origin is None else self._less_origin(y, number)
+
+    def _less_origin(self, y: Any, number: float) -> float:
+        assert self.origin is not None
+        target = number - self.origin
+        if not abs(target) <= LARGEST_TARGET:
+            raise InvalidValue(
+                f"y must be within {LARGEST_TARGET:g} of the first target, {self.origin!r}, "
+                f"got {shown(y)}"
+            )
+        return target + 0.0
+
+    def check_new(self, y: Any, n_classes: int | None) -> None:
+        """Raise unless the first target is valid."""
+        as_target(y)
+
+    def add(self, y: Any) -> float:
+        """Return a target minus the origin, which it becomes if it is the first."""
+        if self.origin is None:
+            self.origin = as_target(y)
+        return as_target(y) - self.origin
+
+    def find_all(self, column: Column, problems: Problems) -> list[int | None]:
+        """Return nothing, as targets are checked after the features."""
+        return []
+
+    def encode(
+        self,
+        column: Column,
+        found: list[int | None],
+        is_learnt: NDArray[np.bool_],
+        n_classes: int | None,
+        problems: Problems,
+    ) -> tuple[NDArray[np.float64], dict[int, list[Hashable]]]:
+        """Return the targets of a block minus the origin, and the first of all by its row."""
+        numbers = column.numbers
+        if numbers is None:
+            numbers = np.array(
+                [problems.try_at(row, as_target, column.at(row)) for row in range(len(is_learnt))],
+                dtype=np.float64,
+            )
+        for row in np.flatnonzero(~np.isfinite(numbers))[:1].tolist():
+            problems.try_at(row, as_target, column.at(row))
+        first: dict[int, list[Hashable]] = {}
+        twin = self.copy()
+        learnt = np.flatnonzero(is_learnt)
+        if self.origin is None and len(learnt):
+            row = int(learnt[0])
+            first = {row: [float(numbers[row])]}
+            twin.origin = float(numbers[row])
+        if twin.origin is None:
+            return np.zeros(len(numbers)), first
+        with np.errstate(over="ignore", invalid="ignore"):
+            targets = numbers - twin.origin
+            is_far = ~(np.abs(targets) <= LARGEST_TARGET)
+        # As in single calls, a row before the first one learned has no origin yet.
+        is_far[: next(iter(first), 0)] = False
+        for row in np.flatnonzero(is_far & np.isfinite(numbers))[:1].tolist():
+            problems.try_at(row, twin._less_origin, column.at(row), float(numbers[row]))
+        return np.where(is_learnt, targets, 0.0) + 0.0, first
+
+    def answer(self, buffer: Any) -> float:
+        """Return the prediction in an answer of the forest."""
+        assert self.origin is not None
+        return float(buffer[LOCATION]) + self.origin
+
+    def blank_answers(self, n_rows: int, n_new: int, level: float) -> NDArray[np.float64]:
+        """Return an array for the answers to a block, which asks for intervals of a level."""
+        answers = np.zeros((n_rows, ANSWER))
+        answers[:, LOWER] = level
+        return answers
+
+    def no_answer(self) -> float:
+        """Return the prediction before the first sample."""
+        return 0.0
+
+
+def as_target(y: Any) -> float:
+    """Return a target as a float, or raise TypeError or ValueError.
+
+    >>> as_target(True), as_target("5")
+    Traceback (most recent call last):
+    TypeError: y must be a finite number, got '5' of type str
+    """
+    if type(y) not in PLAIN_NUMBERS and not is_real(y):
+        if is_missing(y):
+            raise InvalidValue(f"y must be a finite number, got {shown(y)}, which is missing")
+        raise InvalidType(f"y must be a finite number, got {shown(y)} of type {type(y).__name__}")
+    try:
+        number = float(y)
+    except (OverflowError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidValue(f"y must be a finite number, got {shown(y)}")
+    return number + 0.0  # not -0.0

@@ -1,0 +1,189 @@
+"""Relevance of features to the label or target, and their importance in the trees of a forest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from river_amf import kernels
+from river_amf.explain import paths
+from river_amf.forest import Forest, forest_of
+from river_amf.state import layout
+from river_amf.state.arena import Arena
+
+
+def feature_relevance(model: Any) -> pd.Series:
+    """Return how informative each feature has recently been about label or target, from 0 to 1.
+
+    In a classifier it is Goodman and Kruskal's tau[^1] for a categorical feature: the part of the
+    label's variance that lies between the categories, minus what chance would give. (If there are
+    more than 64 categories, some share their counts.) For a numeric feature, it is the larger of
+    two values: tau over 16 equal parts of the range, and the correlation ratio eta^2, the part of
+    the feature's own variance that lies between the labels.
+
+    In a regressor it is the part of the target's variance that lies between the categories, or the
+    16 parts of the range, minus what chance would give; for a numeric feature the squared
+    correlation, if that is larger.
+
+    All are averages over about the last 400 samples. The forest splits a feature in proportion to
+    its relevance plus 0.003.
+
+    Parameters
+    ----------
+    model
+        A forest with `split_intensity="relevance"`, or a fitted estimator of `river_amf.sklearn`
+        with one.
+
+    Returns
+    -------
+    Series of length n_features
+        The relevances, as floats named `relevance` and indexed by feature, in order of first
+        appearance. Empty before the first sample.
+
+    Raises
+    ------
+    ValueError
+        If the forest has another split intensity, as it then does not keep the relevance.
+
+    Examples
+    --------
+    >>> import random
+    >>> from river_amf import AdaptiveAMFClassifier, inspection
+    >>> model, rng = AdaptiveAMFClassifier(seed=1), random.Random(1)
+    >>> for i in range(500):
+    ...     model.learn_one({"noise": rng.random(), "signal": i % 10}, i % 10 < 5)
+    >>> inspection.feature_relevance(model).round(1)
+    noise     0.0
+    signal    1.0
+    Name: relevance, dtype: float64
+
+    References
+    ----------
+    [^1]: Goodman, L. A., & Kruskal, W. H. (1954). Measures of association for cross
+          classifications. Journal of the American Statistical Association, 49(268), 732-764.
+    """
+    forest = forest_of(model)
+    if forest.split_intensity != "relevance":
+        is_regressor = forest.task == layout.REGRESSION
+        adaptive = "AdaptiveAMFRegressor" if is_regressor else "AdaptiveAMFClassifier"
+        raise ValueError(
+            f"model has split_intensity={forest.split_intensity!r}, but only a forest with "
+            f"'relevance', such as {adaptive}, keeps the relevance of its features"
+        )
+    return forest._read(_feature_relevance, forest)
+
+
+def _feature_relevance(forest: Forest) -> pd.Series:
+    arena, names = forest._arena, list(forest._features)
+    values = [] if arena is None else arena.features["relevance"][: len(names)].tolist()
+    return pd.Series(values, index=feature_index(names), name="relevance", dtype=np.float64)
+
+
+def feature_importance(model: Any) -> pd.DataFrame:
+    """Return what each feature contributes to the trees, in several measures.
+
+    Mondrian trees draw their splits without looking at labels or targets, so a feature that is
+    split often need not matter. What matters is how much of a prediction is left to the nodes below
+    a split, and how well its two sides separate the labels or targets.
+
+    Parameters
+    ----------
+    model
+        A forest, or a fitted estimator of `river_amf.sklearn` with one.
+
+    Returns
+    -------
+    DataFrame of shape (n_features, 4)
+        One row per feature, in order of first appearance, with these columns. Each of the first
+        three sums to 1, or is 0 before the first split. They are sums over the trees, where a tree
+        that has restarted counts as much as the others.
+
+        - `splits`: share of the splits on the feature.
+        - `mass`: share of the mass that these splits pass on to the nodes below them, where each
+          node counts by the fraction of the tree's samples in its cell (see `path`). With
+          `use_aggregation=False`, all of the mass is passed on.
+        - `impurity`: share of the decrease of impurity from a node to its children, with nodes
+          weighted as in `mass`. Impurity is the Gini impurity of the labels, or the variance of the
+          targets. This is the importance that random forests have in scikit-learn, except that
+          splits which aggregation ignores do not count. In a regressor with a trend, every second
+          tree splits its residuals; `linear_weights` has the weights of features in the trend.
+        - `relevance`: as from `feature_relevance`, not a share; NaN if the forest does not keep it.
+
+    Examples
+    --------
+    >>> import random
+    >>> from river_amf import AMFClassifier, inspection
+    >>> model, rng = AMFClassifier(seed=1), random.Random(1)
+    >>> for i in range(500):
+    ...     model.learn_one({"noise": rng.random(), "signal": i % 10}, i % 10 < 5)
+    >>> table = inspection.feature_importance(model)
+    >>> table.columns.tolist()
+    ['splits', 'mass', 'impurity', 'relevance']
+    >>> bool(table.impurity["signal"] > 0.9)
+    True
+    """
+    forest = forest_of(model)
+    return forest._read(_feature_importance, forest)
+
+
+def _feature_importance(forest: Forest) -> pd.DataFrame:
+    arena, names = forest._arena, list(forest._features)
+    shares = np.zeros((3, len(names)))
+    if arena is not None:
+        for tree in range(len(arena.trees)):
+            shares += _of_tree(arena, tree)
+    totals = shares.sum(axis=1, keepdims=True)
+    np.divide(shares, totals, out=shares, where=totals > 0.0)
+    keeps_relevance = forest.split_intensity == "relevance"
+    relevance = _feature_relevance(forest).to_numpy() if keeps_relevance else math.nan
+    columns = dict(zip(("splits", "mass", "impurity"), shares, strict=True), relevance=relevance)
+    return pd.DataFrame(columns, index=feature_index(names), dtype=np.float64)
+
+
+def _of_tree(arena: Arena, tree: int) -> NDArray[np.float64]:
+    """Return splits, mass and decrease of impurity by feature (DESIGN.md: importance)."""
+    n_features = int(arena.settings["n_features"][0])
+    nodes = arena.nodes[tree, : int(arena.trees["n_nodes"][tree])]
+    if not len(nodes):
+        return np.zeros((3, n_features))
+    total = nodes["n_samples"][int(arena.trees["root"][tree])]
+    weight = nodes["n_samples"] / total
+    if arena.task == layout.REGRESSION:
+        impurity = arena.targets[tree, : len(nodes), layout.SQUARES] / total
+    else:
+        fractions = arena.counts[tree, : len(nodes)] / nodes["n_samples"][:, None]
+        impurity = weight * (1.0 - (fractions**2).sum(axis=1))
+    branches = np.flatnonzero(nodes["left"] != kernels.NONE)
+    left, right = nodes["left"][branches], nodes["right"][branches]
+    decrease = np.maximum(impurity[branches] - impurity[left] - impurity[right], 0.0)
+    passed = _passed_on(arena, tree, nodes)[branches]
+    one = np.full(len(branches), 1.0 / max(len(branches), 1))
+    measures = (one, passed * weight[branches], passed * decrease)
+    features = nodes["feature"][branches]
+    return np.array([np.bincount(features, measure, n_features) for measure in measures])
+
+
+def _passed_on(arena: Arena, tree: int, nodes: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the mass that each node passes on to a child, of a mass of 1 at the root."""
+    log_odds = np.nan_to_num(paths.log_odds(nodes))  # which are NaN at a leaf
+    rest = np.exp(-np.logaddexp(0.0, log_odds))  # sigma(-r_v)
+    if not arena.settings["use_aggregation"][0]:
+        rest = np.ones(len(nodes))
+    passed = np.zeros(len(nodes))
+    for level in paths.levels(nodes, int(arena.trees["root"][tree])):
+        branches = level[nodes["left"][level] != kernels.NONE]
+        parents = nodes["parent"][branches]
+        arriving = np.where(parents == kernels.NONE, 1.0, passed[parents])
+        passed[branches] = arriving * rest[branches]
+    return passed
+
+
+def feature_index(names: Sequence[Hashable]) -> pd.Index:
+    """Return names of features as an index."""
+    # made from an array, as pandas would turn tuples in a list of names into levels
+    return pd.Index(np.array([*names, None], dtype=object)[:-1], tupleize_cols=False)

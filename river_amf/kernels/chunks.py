@@ -1,0 +1,183 @@
+"""The kernels that Python calls for a block of samples, which is processed in chunks.
+
+First, open_chunk does what concerns all trees and linear models. Then run_chunk takes each of them
+through all samples of the chunk, in any number of threads. Finally, close_chunk combines their
+predictions. This way, a tree and the chunk stay in the CPU cache. The record of the block says
+whether it is to be predicted, learned, or both, and how far a chunk has come, so that one that was
+interrupted can be finished.
+"""
+
+from __future__ import annotations
+
+from river_amf.kernels.classification.linear_models import run_linear_model, timescale_of
+from river_amf.kernels.classification.opinion_pool import (
+    copy_vote,
+    fill_unknown,
+    judge_tree,
+    learn_vote,
+    mean_votes,
+    pool_votes,
+    take_vote,
+)
+from river_amf.kernels.features.intensity import clip_outliers, update_intensity
+from river_amf.kernels.features.standardisation import standardise
+from river_amf.kernels.learning import learn_tree
+from river_amf.kernels.numba_tools.arrays import (
+    DONE,
+    NONE,
+    NOTHING,
+    RELEASED,
+    forest_of,
+    samples_of,
+    tree_of,
+)
+from river_amf.kernels.numba_tools.compilation import kernel
+from river_amf.kernels.regression.trends import follow_trends
+from river_amf.kernels.tree.random_numbers import code_row
+from river_amf.kernels.tree.readiness import (
+    needs_tree_votes,
+    tree_lacks,
+)
+from river_amf.kernels.tree.sample_store import (
+    count_late,
+    have_released,
+    is_keeping_rows,
+    store_row,
+)
+from river_amf.kernels.tree.structure import tree_number
+from river_amf.state.layout import DELAY, N_KNOWN, SAMPLE_NUMBER, SHARD, TREND_THEN
+
+UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
+
+
+@kernel
+def open_chunk(arena: int, block: int, start: int, stop: int) -> None:
+    """Clip outliers, update split intensities, and store the samples that will be learned."""
+    forest, samples = forest_of(arena), samples_of(block)
+    at, learns = samples.handle, samples.handle["learns"]
+    settings = forest.settings[0]
+    n_late = count_late(settings, forest.trees)
+    keeps_rows = is_keeping_rows(settings, forest.trees, n_late)
+    for t in range(len(samples.next_samples)):
+        samples.next_samples[t] = start
+    n_features, n_tree_targets = settings["n_features"], len(samples.intensities)
+    for i in range(start, stop):
+        x = samples.clipped[i - start]
+        clip_outliers(forest, samples.values[i], n_features, x)
+        is_learned = learns and samples.weights[i] > 0.0
+        for timescale in range(len(forest.standards)):
+            standardise(
+                forest, timescale, x, is_learned, samples.standardised[timescale, i - start]
+            )
+        target, weight = samples.targets[i], samples.weights[i]
+        if n_tree_targets == 1:
+            samples.tree_targets[0, i - start] = target
+        elif settings["role"] == SHARD:  # they have been written
+            for tree_target in range(n_tree_targets):
+                forest.tree_targets[tree_target] = samples.tree_targets[tree_target, i - start]
+        else:
+            samples.tree_targets[0, i - start] = target
+            z, terms, votes = samples.standardised[0, i - start], samples.terms[0], samples.votes
+            follow_trends(forest, x, z, terms, votes, i - start, True, is_learned, target, weight)
+            for tree_target in range(n_tree_targets if is_learned else 0):
+                samples.tree_targets[tree_target, i - start] = forest.tree_targets[tree_target]
+        if is_learned:
+            update_intensity(forest, samples.values[i], samples.tree_targets[0, i - start], weight)
+            row = NONE
+            if keeps_rows:
+                row = store_row(forest, x, int(target), weight)
+            samples.rows[i - start] = row
+        for tree_target in range(n_tree_targets if learns else 0):
+            for j in range(n_features):
+                samples.intensities[tree_target, i - start, j] = forest.intensity[tree_target, j]
+        context = samples.contexts[i - start]
+        context[SAMPLE_NUMBER] = forest.counters[0]["n_learned"]
+        if context[DELAY] > 0.0:
+            fill_unknown(forest, samples.late_votes, i - start, int(context[N_KNOWN]))
+            for v in range(len(forest.trees), len(samples.votes) if n_tree_targets > 1 else 0):
+                copy_vote(samples.late_votes[v, i - start], samples.votes[v, i - start])
+        forest.counters[0]["n_learned"] += is_learned
+    if learns:
+        forest.handle["version"] += 1
+    at["n_late"] = n_late
+    at["stage"] = OPEN
+
+
+@kernel
+def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: int) -> int:
+    """Predict and learn the samples of a chunk with the trees and linear models from `first` on."""
+    # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
+    # also after memory has run out.
+    forest, samples = forest_of(arena), samples_of(block)
+    at, learns = samples.handle, samples.handle["learns"]
+    settings = forest.settings[0]
+    takes_votes = at["predicts"] or (learns and needs_tree_votes(settings))
+    n_trees = len(forest.trees)
+    for t in range(first, min(end, n_trees)):
+        tree_target = tree_number(settings, t) % len(samples.intensities)
+        for i in range(samples.next_samples[t], stop):
+            samples.next_samples[t] = i
+            x, context = samples.clipped[i - start], samples.contexts[i - start]
+            if settings["has_categories"]:
+                x = samples.coded[t]
+                key = forest.trees[t]["key"]
+                n_features = settings["n_features"]
+                code_row(forest.is_categorical, n_features, key, samples.clipped[i - start], x)
+            if context[DELAY] > 0.0:
+                copy_vote(samples.late_votes[t, i - start], samples.votes[t, i - start])
+            elif takes_votes:
+                take_vote(forest, t, x, samples.votes[t, i - start])
+            weight = samples.weights[i]
+            if learns and weight > 0.0:
+                missing = tree_lacks(forest, t, 1)
+                if missing == NOTHING:
+                    tree = tree_of(forest, t, samples.intensities[tree_target, i - start])
+                    row = samples.rows[i - start]
+                    missing = learn_tree(
+                        forest, tree, x, samples.tree_targets[tree_target, i - start], weight, row
+                    )
+                if missing != NOTHING:
+                    return missing
+                if settings["judges_trees"]:
+                    own = samples.tree_targets[tree_target, i - start]
+                    if context[DELAY] > 0.0 and tree_target > 0:
+                        own = samples.tree_targets[0, i - start] - context[TREND_THEN]
+                    judge_tree(forest, t, samples.votes[t, i - start], own, weight, context)
+        samples.next_samples[t] = stop
+    for v in range(max(first - n_trees, 0), end - n_trees):
+        inputs, standardised = samples.inputs[v], samples.standardised[timescale_of(v)]
+        for i in range(samples.next_samples[n_trees + v], stop):
+            weight = samples.weights[i]
+            label = int(samples.targets[i]) if learns and weight > 0.0 else NONE
+            x, vote = samples.clipped[i - start], samples.votes[n_trees + v, i - start]
+            run_linear_model(
+                forest, v, x, standardised[i - start], inputs, vote, True, label, weight
+            )
+            if samples.contexts[i - start, DELAY] > 0.0:
+                copy_vote(samples.late_votes[n_trees + v, i - start], vote)
+        samples.next_samples[n_trees + v] = stop
+    return DONE
+
+
+@kernel
+def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
+    """Combine the trees' predictions, and return RELEASED or DONE."""
+    forest, samples = forest_of(arena), samples_of(block)
+    at = samples.handle
+    predicts, learns = at["predicts"], at["learns"]
+    settings = forest.settings[0]
+    if settings["role"] == SHARD:
+        pass  # the votes meet elsewhere
+    elif settings["learns_vote"]:
+        for i in range(start, stop):
+            if predicts:
+                pool_votes(forest, samples.votes, i - start, samples.answers[i])
+            if learns and samples.weights[i] > 0.0:
+                weight = samples.weights[i]
+                context = samples.contexts[i - start]
+                learn_vote(forest, samples.votes, i - start, samples.targets[i], weight, context)
+    else:
+        for i in range(start, stop if predicts else start):
+            mean_votes(settings, samples.votes, i - start, samples.answers[i])
+    at["stage"] = CLOSED
+    return RELEASED if have_released(forest, at["n_late"] if learns else 0) else DONE

@@ -1,0 +1,1 @@
+"""The opinion pool on labels, and the linear models in it."""

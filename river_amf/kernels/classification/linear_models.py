@@ -1,0 +1,146 @@
+"""Linear models that a learned vote combines with the trees (DESIGN.md: linear experts).
+
+Each is a multinomial logistic regression, learned by gradient steps whose sizes adapt to each
+weight as in AdaGrad (Duchi, Hazan, Singer, 2011), except that squared gradients fade. The first
+model takes the standardised features and the categories; any others take cosines.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.features.standardisation import count_cosines, take_cosines
+from river_amf.kernels.numba_tools.arrays import FOREST, NONE, Array, Forest
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
+from river_amf.state.layout import N_CODES, N_COSINES
+
+LOGISTIC = 0  # the linear model that takes the features
+STEP, COSINE_STEP = 0.3, 0.1
+KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
+LEAST_SQUARES = 1e-100
+TINY_ERROR = 0.01  # labels whose probability is off by less take no step
+
+
+@hot
+def timescale_of(v: int) -> int:
+    """The timescale at which the inputs of a linear model are standardised."""
+    return v - 1 if v > 1 else 0
+
+
+@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, MATRIX, ROW, INTEGER, INTEGER, NUMBER)
+def run_linear_model(
+    forest: Forest,
+    v: int,
+    x: Array,
+    standardised: Array,
+    inputs: Array,
+    vote: Array,
+    predicts: int,
+    label: int,
+    weight: float,
+) -> None:
+    """Predict a sample with a linear model, and then learn it if there is a label."""
+    if predicts:
+        predict_linear_model(forest, v, x, standardised, inputs, vote)
+    if label != NONE:
+        learn_linear_model(forest, v, x, inputs, vote, label, weight)
+
+
+@helper
+def predict_linear_model(
+    forest: Forest, v: int, x: Array, standardised: Array, inputs: Array, vote: Array
+) -> None:
+    """Write the inputs of a linear model, and its log p(c) for the labels seen so far."""
+    settings = forest.settings[0]
+    n_labels, n_features = settings["n_labels"], settings["n_features"]
+    own, n_inputs = inputs[0], 1 + n_features
+    own[0] = 1.0
+    if v == LOGISTIC:
+        for j in range(n_features):
+            own[1 + j] = standardised[j]
+    else:
+        n_inputs = 1 + N_COSINES
+        take_cosines(forest, v - 1, standardised, inputs[1], own, 1)
+    for c in range(n_labels):
+        vote[c] = dot(forest.linear_coefficients[v, c], own, n_inputs)
+    n_before = 0  # categorical features before this one
+    for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
+        if forest.is_categorical[j]:
+            for c in range(0 if math.isnan(x[j]) else n_labels):
+                vote[c] += forest.category_weights[n_before, int(x[j]) % N_CODES, c]
+            n_before += 1
+    log_softmax(vote, n_labels)
+
+
+@hot
+def dot(a: Array, b: Array, n: int) -> float:
+    """The scalar product of the first n values, in four sums that the processor adds at once."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        s0 += a[i] * b[i]
+        s1 += a[i + 1] * b[i + 1]
+        s2 += a[i + 2] * b[i + 2]
+        s3 += a[i + 3] * b[i + 3]
+    for i in range(whole, n):
+        s0 += a[i] * b[i]
+    return (s0 + s1) + (s2 + s3)
+
+
+@hot
+def log_softmax(scores: Array, n: int) -> None:
+    """Turn the first n scores into logarithms of probabilities."""
+    largest = -math.inf
+    for c in range(n):
+        largest = scores[c] if scores[c] > largest else largest
+    total = 0.0
+    for c in range(n):
+        total += math.exp(scores[c] - largest)
+    offset = largest + math.log(total)
+    for c in range(n):
+        scores[c] -= offset
+
+
+@helper
+def learn_linear_model(
+    forest: Forest, v: int, x: Array, inputs: Array, vote: Array, label: int, weight: float
+) -> None:
+    """Learn a sample in a linear model that has just predicted it."""
+    settings, trust = forest.settings[0], weight if weight < 1.0 else 1.0
+    n_labels, n_features = settings["n_labels"], settings["n_features"]
+    step, n_inputs = (STEP, 1 + n_features) if v == LOGISTIC else (COSINE_STEP, 1 + N_COSINES)
+    own = inputs[0]
+    for c in range(n_labels):
+        error = math.exp(vote[c]) - (c == label)
+        if abs(error) < TINY_ERROR:
+            continue
+        error *= trust
+        weights, squares = forest.linear_coefficients[v, c], forest.linear_squares[v, c]
+        for i in range(n_inputs):
+            value = own[i]
+            gradient = error * value
+            square = faded_square(squares[i], gradient)
+            squares[i] = square if value != 0.0 else squares[i]
+            weights[i] -= step * gradient / math.sqrt(square)
+        n_before = 0
+        for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
+            if forest.is_categorical[j]:
+                if not math.isnan(x[j]):
+                    k = int(x[j]) % N_CODES
+                    weights = forest.category_weights[n_before, k]
+                    squares = forest.category_squares[n_before, k]
+                    squares[c] = faded_square(squares[c], error)
+                    weights[c] -= step * error / math.sqrt(squares[c])
+                n_before += 1
+    if v > LOGISTIC:
+        n_learned = forest.linear_models[v]["n_learned"]
+        count_cosines(forest, v - 1, inputs[1], n_learned)
+        forest.linear_models[v]["n_learned"] = n_learned + 1
+
+
+@hot
+def faded_square(square: float, gradient: float) -> float:
+    """A sum of squared gradients, after one more."""
+    square = KEPT_SQUARES * square + gradient * gradient
+    return square if square > LEAST_SQUARES else LEAST_SQUARES

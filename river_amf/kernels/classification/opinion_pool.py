@@ -1,0 +1,197 @@
+"""The vote of the trees, and trees that restart (DESIGN.md: learned vote, restarts).
+
+A learned vote is a logarithmic opinion pool (Genest, Zidek, 1986) whose weights follow the gradient
+of the logarithmic loss, as in the geometric mixing of Mattern (2013): with weights v_t for tree t
+and beta_c for class c, log P(c) = beta_c + sum_t v_t log(p_t(c) + 0.001) + const. The linear
+models enter with the logarithms of their own probabilities, clipped to at least -7. An array of
+votes is (voters, samples, classes), trees first; for a learned vote it holds logarithms.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.numba_tools.arrays import FOREST, NONE, UNLISTED, Array, Forest, Record
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
+from river_amf.kernels.tree.aggregation import predict_tree
+from river_amf.kernels.tree.structure import tree_number
+from river_amf.state.layout import CLASSIFICATION, DELAY, RESTARTED, SAMPLE_NUMBER
+
+VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
+VOTE_RATE = 0.002
+LINEAR_FLOOR = -7.0  # of the logarithms of a linear model; that of the trees is about the same
+LINEAR_RATE = 0.01
+WORDS_RATE = 0.1  # of the linear model of the words, which is right long before the trees are
+BIAS_RATE = 0.02
+
+RECENT_RATE = 0.02  # of the running mean of a tree's recent losses
+USUAL_RATE = 0.001  # of the long-run mean of its losses
+LEAST_LOSSES = 300  # the number of predictions before a tree may be restarted
+LEAST_VARIANCE = 0.001  # of a loss
+LEAST_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three misses in a row
+
+DELAY_SCALE = 5.0  # delay in samples at which the rates of the pool are halved
+
+
+@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=CLASSIFICATION)
+def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
+    """Write a tree's prediction, or its logarithm log p_t(c) for a learned vote."""
+    predict_tree(forest, t, x, vote)
+    if forest.settings[0]["learns_vote"]:
+        for c in range(forest.settings[0]["n_labels"]):
+            vote[c] = math.log(vote[c] + VOTE_FLOOR)
+
+
+@hot
+def mean_votes(settings: Record, votes: Array, i: int, proba: Array) -> None:
+    """Write the forest's probabilities of the labels seen so far, as the mean of the votes."""
+    n_labels = settings["n_labels"]
+    for c in range(n_labels):
+        proba[c] = 0.0
+    for t in range(len(votes)):
+        for c in range(n_labels):
+            proba[c] += votes[t, i, c]
+    normalise(proba, n_labels)
+
+
+@hot
+def normalise(proba: Array, n_labels: int) -> None:
+    """Normalize the probabilities of the labels seen so far to a sum of 1."""
+    total = 0.0
+    for c in range(n_labels):
+        total += proba[c]
+    for c in range(n_labels):
+        proba[c] /= total
+
+
+@part(NO_VALUE, FOREST, VOTES, INTEGER, ROW, task=CLASSIFICATION)
+def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
+    """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
+    n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
+    largest = -math.inf
+    for c in range(n_labels):
+        log_p = forest.bias[c]
+        for t in range(n_trees):
+            log_p += forest.trees[t]["vote_weight"] * votes[t, i, c]
+        for v in range(len(forest.linear_models)):
+            log_vote = max(votes[n_trees + v, i, c], LINEAR_FLOOR)
+            log_p += forest.linear_models[v]["vote_weight"] * log_vote
+        if forest.settings[0]["has_sparse_expert"]:
+            log_vote = max(votes[len(votes) - 1, i, c], LINEAR_FLOOR)
+            log_p += forest.counters[0]["sparse_weight"] * log_vote
+        proba[c] = log_p
+        largest = max(largest, log_p)
+    for c in range(n_labels):
+        proba[c] = math.exp(proba[c] - largest)
+    normalise(proba, n_labels)
+
+
+@part(NO_VALUE, FOREST, VOTES, INTEGER, NUMBER, NUMBER, ROW, task=CLASSIFICATION)
+def learn_vote(
+    forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
+) -> None:
+    """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
+    # The rates shrink with the delay of the label, as that many steps add up before the effect of
+    # the first is seen.
+    n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
+    label = int(target)
+    proba = forest.pooled
+    pool_votes(forest, votes, i, proba)
+    trust = min(weight, 1.0) / (1.0 + context[DELAY] / DELAY_SCALE)
+    for t in range(n_trees):
+        if context[RESTARTED + t] > 0.0:
+            continue
+        gradient = votes[t, i, label]
+        for c in range(n_labels):
+            gradient -= proba[c] * votes[t, i, c]
+        forest.trees[t]["vote_weight"] += VOTE_RATE * trust * gradient
+    for v in range(len(forest.linear_models)):
+        gradient = gradient_of(votes[n_trees + v, i], proba, label, n_labels)
+        forest.linear_models[v]["vote_weight"] += LINEAR_RATE * trust * gradient
+    if forest.settings[0]["has_sparse_expert"]:
+        gradient = gradient_of(votes[len(votes) - 1, i], proba, label, n_labels)
+        forest.counters[0]["sparse_weight"] += WORDS_RATE * trust * gradient
+    for c in range(n_labels):
+        forest.bias[c] -= BIAS_RATE * trust * proba[c]
+    forest.bias[label] += BIAS_RATE * trust
+
+
+@hot
+def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
+    """The derivative of log P(y) by the weight of a linear model."""
+    gradient = max(vote[label], LINEAR_FLOOR)
+    for c in range(n_labels):
+        gradient -= proba[c] * max(vote[c], LINEAR_FLOOR)
+    return gradient
+
+
+@hot
+def copy_votes(votes: Array, out: Array) -> None:
+    """Copy the votes on a sample."""
+    for t in range(len(votes)):
+        copy_vote(votes[t, 0], out[t, 0])
+
+
+@hot
+def copy_vote(vote: Array, out: Array) -> None:
+    """Copy the vote of a tree or another voter."""
+    for c in range(len(vote)):
+        out[c] = vote[c]
+
+
+@hot
+def fill_unknown(forest: Forest, votes: Array, i: int, n_known: int) -> None:
+    """Give the labels that were unknown when votes were taken a probability of 0."""
+    settings, n_trees = forest.settings[0], len(forest.trees)
+    of_tree = math.log(VOTE_FLOOR) if settings["learns_vote"] else 0.0
+    for t in range(len(votes)):
+        for c in range(n_known, settings["n_labels"]):
+            votes[t, i, c] = of_tree if t < n_trees else LINEAR_FLOOR
+
+
+@part(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, ROW, task=CLASSIFICATION)
+def judge_tree(
+    forest: Forest, t: int, vote: Array, target: float, weight: float, context: Array
+) -> None:
+    """Restart a tree with an odd index once it predicts far worse than it used to."""
+    # That is the case when the running mean of its recent losses, 1 - p(label), exceeds the long-
+    # run mean by restart_threshold standard errors, and by more than a few rare labels would cause.
+    # The other trees are never restarted, as the drift may be less than it seems. If the label is
+    # late, the vote may be that of a tree that has been restarted since.
+    state, settings = forest.trees[t], forest.settings[0]
+    if tree_number(settings, t) % 2 == 0:
+        return
+    if context[DELAY] > 0.0 and context[SAMPLE_NUMBER] - context[DELAY] < state["restarted_at"]:
+        context[RESTARTED + t] = 1.0
+        return
+    p = vote[int(target)]
+    loss = 1.0 - (math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p)
+    n_losses = state["n_losses"] + 1
+    recent = state["recent_loss"]
+    usual = state["usual_loss"]
+    trust = min(weight, 1.0)
+    recent += trust * (loss - recent) * max(RECENT_RATE, 1.0 / n_losses)
+    usual += trust * (loss - usual) * max(USUAL_RATE, 1.0 / n_losses)
+    variance = max(usual * (1.0 - usual), LEAST_VARIANCE) * RECENT_RATE / (2.0 - RECENT_RATE)
+    state["n_losses"] = n_losses
+    state["recent_loss"], state["usual_loss"] = recent, usual
+    surplus = max(settings["restart_threshold"] * math.sqrt(variance), LEAST_SURPLUS)
+    if n_losses > LEAST_LOSSES and recent - usual > surplus:
+        restart_tree(forest, t)
+        state["restarted_at"] = int(context[SAMPLE_NUMBER]) + 1
+
+
+@helper
+def restart_tree(forest: Forest, t: int) -> None:
+    """Make a tree forget everything that it has learned."""
+    state = forest.trees[t]
+    state["root"] = NONE
+    state["n_nodes"] = 0
+    state["n_boxes"] = 0
+    state["n_losses"] = 0
+    state["n_restarts"] += 1
+    state["recent_loss"] = 0.0
+    state["usual_loss"] = 0.0
+    for row in range(forest.links.shape[1]):
+        forest.links[t, row] = UNLISTED

@@ -1,0 +1,136 @@
+"""Words: numeric features of which an absent one is 0 (DESIGN.md: words).
+
+A sample has a list of its words, as rows of slot and value in ascending order of slots, so that
+sums do not depend on the order of its keys. A logistic regression, the linear model of the words,
+takes all of them; trees see those that have been chosen for a column. What a sample costs depends
+on its words, not on the vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_amf.kernels.classification.linear_models import TINY_ERROR, log_softmax
+from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record, array_at
+from river_amf.kernels.numba_tools.compilation import hot, view
+from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
+from river_amf.state.layout import CHOSEN
+
+CONSTANT = 0  # the slot of the constant 1
+
+STEP = 0.1
+FIRST_VOTE = 0.5  # weight of the linear model in a learned vote before its first prediction
+LARGEST_INPUT = 10.0  # inputs are clipped to it
+
+LARGEST_VALUE = 1e140  # so that sums of squares stay finite
+FEW_USES = 20.0  # after these, an outlier is clipped to LARGEST_INPUT before it is counted
+
+LEAST_USES = 5.0  # of a word that gets a column because it tells of the label
+SURPRISE = 11.0  # and by how many square roots of its degrees of freedom it has to exceed chance
+COMMON = 0.5  # the share of samples in which a word is an ordinary number,
+LEAST_SAMPLES = 20.0  # after so many samples
+
+
+@view
+def words_of(address: int, width: int, has_words: bool) -> Array:
+    """The words of an encoded sample as rows of slot and value, none if the forest has none."""
+    start = address + 24 * width
+    n_words = int(array_at(start, (1,), np.float64)[0]) if has_words else 0
+    return array_at(start + 8, (n_words, 2), np.float64)
+
+
+@hot
+def input_of(word: Record, value: float) -> float:
+    """A value in units of the root mean square of the word's values, 1 or -1 for the first."""
+    scale = math.sqrt(word["squares"] / word["weight"]) if word["squares"] > 0.0 else abs(value)
+    return min(max(value / scale, -LARGEST_INPUT), LARGEST_INPUT)
+
+
+@part(NO_VALUE, FOREST, MATRIX, ROW)
+def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
+    """Write log p(c) of the linear model of the words, for the labels seen so far."""
+    n_labels = forest.settings[0]["n_labels"]
+    for c in range(n_labels):
+        vote[c] = forest.word_weights[CONSTANT, c]
+    for i in range(len(words)):
+        slot = int(words[i, 0])
+        value = input_of(forest.words[slot], words[i, 1])
+        for c in range(n_labels):
+            vote[c] += forest.word_weights[slot, c] * value
+    log_softmax(vote, n_labels)
+
+
+@part(NO_VALUE, FOREST, MATRIX, ROW, INTEGER, NUMBER)
+def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: float) -> None:
+    """Learn a sample in the linear model of the words, given its prediction: a step of AdaGrad."""
+    n_labels = forest.settings[0]["n_labels"]
+    errors, trust = forest.pooled, min(weight, 1.0)
+    for c in range(n_labels):
+        errors[c] = math.exp(vote[c]) - (c == label)
+    for i in range(-1, len(words)):
+        slot, value = CONSTANT, 1.0
+        if i >= 0:
+            slot = int(words[i, 0])
+            value = input_of(forest.words[slot], words[i, 1])
+        for c in range(n_labels):
+            if abs(errors[c]) >= TINY_ERROR:
+                gradient = trust * errors[c] * value
+                forest.word_squares[slot, c] += gradient * gradient
+                step = STEP * gradient / math.sqrt(forest.word_squares[slot, c])
+                forest.word_weights[slot, c] -= step
+
+
+@part(NO_VALUE, FOREST, MATRIX, INTEGER, NUMBER)
+def count_words(forest: Forest, words: Array, label: int, weight: float) -> None:
+    """Count the words of a sample that is learned, and choose those that are to have a column."""
+    settings, counters = forest.settings[0], forest.counters[0]
+    trust = min(weight, 1.0)
+    count_word(forest, CONSTANT, 1.0, label, trust)
+    for i in range(len(words)):
+        count_word(forest, int(words[i, 0]), words[i, 1], label, trust)
+    for i in range(len(words)):
+        if settings["n_features"] + counters["n_chosen"] >= settings["max_columns"]:
+            return
+        word = forest.words[int(words[i, 0])]
+        if word["column"] == 0 and is_informative(forest, int(words[i, 0])):
+            word["column"] = CHOSEN
+            counters["n_chosen"] += 1
+
+
+@hot
+def count_word(forest: Forest, slot: int, value: float, label: int, trust: float) -> None:
+    """Count a word in its statistics."""
+    word = forest.words[slot]
+    largest = LARGEST_VALUE
+    if word["weight"] > FEW_USES:
+        scale = math.sqrt(word["squares"] / word["weight"])
+        largest = min(LARGEST_INPUT * scale, largest) if scale > 0.0 else largest
+    value = min(max(value, -largest), largest)
+    word["uses"] += 1
+    word["weight"] += trust
+    word["squares"] += trust * value * value
+    forest.word_sums[slot, label] += trust * value
+
+
+@hot
+def is_informative(forest: Forest, slot: int) -> bool:
+    """Whether a word is an ordinary number, or goes with the label as it hardly does by chance."""
+    # n eta^2, where eta^2 is the share of the value's variance that lies between the labels, is
+    # Pearson's chi^2 if a word is there or not. By chance it is about k, plus or minus sqrt(2 k).
+    word, n = forest.words[slot], forest.words[CONSTANT]["weight"]
+    if n >= LEAST_SAMPLES and word["weight"] >= COMMON * n:
+        return True
+    if word["weight"] < LEAST_USES:
+        return False
+    total, between, n_labels = 0.0, 0.0, 0
+    for c in range(forest.settings[0]["n_labels"]):
+        size, of_label = forest.word_sums[CONSTANT, c], forest.word_sums[slot, c]
+        if size > 0.0:
+            n_labels += 1
+            total += of_label
+            between += of_label * of_label / size
+    by_mean = total * total / n
+    k = n_labels - 1.0
+    return n * (between - by_mean) > (k + SURPRISE * math.sqrt(k)) * (word["squares"] - by_mean)

@@ -1,0 +1,146 @@
+"""The relevance of features to a real target (DESIGN.md: relevance to real targets).
+
+It is the larger of the squared correlation and the correlation ratio eta^2 of the target given the
+bucket of the value, less what chance would give, both of the last few hundred samples.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.features.intensity import (
+    LARGEST_NEWEST,
+    N_BINS,
+    RELEVANCE_MEMORY,
+    relevance_scale,
+    scaled_down,
+    weigh_feature,
+)
+from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.parts import NO_VALUE, NUMBER, ROW, part
+from river_amf.state.layout import N_BUCKETS, REGRESSION
+
+# What the moments of a feature hold; and its buckets, of the targets in each.
+MEAN, TOTAL, PRODUCT = (0, 0), (0, 1), (1, 0)  # of the target, and its products with the value
+WEIGHT, BUCKET_MEAN = 0, 1
+FLOOR = 0.006  # of relevance
+LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
+
+
+@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER, task=REGRESSION)
+def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
+    """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
+    counters = forest.counters[0]
+    taken = weight * counters["newest_weight"]
+    weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, taken)
+    if len(forest.residual_features) > 0:  # half of the trees learn what trends leave
+        features, moments = forest.residual_features, forest.residual_moments
+        rest = forest.tree_targets[1]
+        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, rest, taken)
+    counters["newest_weight"] /= 1.0 - 1.0 / RELEVANCE_MEMORY
+    newest = counters["newest_weight"]
+    if newest > LARGEST_NEWEST:
+        rescale_statistics(forest.features, forest.moments, forest.buckets, newest)
+        rescale_statistics(
+            forest.residual_features, forest.residual_moments, forest.residual_buckets, newest
+        )
+        counters["newest_weight"] = 1.0
+
+
+@helper
+def weigh_for(
+    forest: Forest,
+    tree_target: int,
+    x: Array,
+    features: Array,
+    moments: Array,
+    buckets: Array,
+    target: float,
+    weight: float,
+) -> None:
+    """Do the work of weigh_features for one tree target."""
+    scale = relevance_scale(forest, features, FLOOR)
+    for j in range(forest.settings[0]["n_features"]):
+        feature = features[j]
+        low, high = forest.ranges[0, j], forest.ranges[1, j]
+        value = x[j]
+        base = weigh_feature(forest, tree_target, j, scale * (FLOOR + feature["relevance"]))
+        if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
+            continue
+        if forest.is_categorical[j]:
+            k, value = int(value) % N_BUCKETS, feature["mean"]
+        else:
+            place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
+            k = int(place) if place < N_BINS else N_BINS - 1
+        measure_pair(feature, moments[j], value, target, weight)
+        count_target_in(feature, buckets[j, k], target, weight)
+        feature["relevance"] = relevance_of(feature, moments[j])
+
+
+@hot
+def measure_pair(
+    feature: Record, moments: Array, value: float, target: float, weight: float
+) -> None:
+    """Update the sums of squares and products of a value and its target, as in West (1979)."""
+    # But without the differences from the new means, which may cancel.
+    before = feature["weight"]
+    feature["weight"] = before + weight
+    feature["squares"] += weight * weight
+    share = weight / feature["weight"]
+    gain = weight * (before / feature["weight"])
+    deviation, of_target = value - feature["mean"], target - moments[MEAN]
+    if max(abs(deviation), abs(of_target)) >= LARGEST_SPREAD:
+        return
+    feature["mean"] += share * deviation
+    moments[MEAN] += share * of_target
+    feature["total"] += gain * deviation * deviation
+    moments[TOTAL] += gain * of_target * of_target
+    moments[PRODUCT] += gain * deviation * of_target
+
+
+@hot
+def count_target_in(feature: Record, bucket: Array, target: float, weight: float) -> None:
+    """Update the mean of the targets in a bucket, and the sum of squares within all buckets."""
+    before = bucket[WEIGHT]
+    feature["n_used"] += before == 0.0
+    bucket[WEIGHT] = before + weight
+    deviation = target - bucket[BUCKET_MEAN]
+    if abs(deviation) < LARGEST_SPREAD:
+        bucket[BUCKET_MEAN] += deviation * (weight / bucket[WEIGHT])
+        feature["within"] += weight * (before / bucket[WEIGHT]) * deviation * deviation
+
+
+@hot
+def relevance_of(feature: Record, moments: Array) -> float:
+    """The relevance of a feature, from 0 to 1."""
+    total = moments[TOTAL]
+    if not total > 0.0:
+        return 0.0
+    ratio = min(max(1.0 - feature["within"] / total, 0.0), 1.0)
+    n_samples = feature["weight"] * (feature["weight"] / feature["squares"])
+    n_used = feature["n_used"]
+    ratio -= (1.0 - ratio) * (n_used - 1.0) / max(n_samples - n_used, 1.0)
+    correlation = 0.0
+    if feature["total"] > 0.0:
+        correlation = moments[PRODUCT] / feature["total"] * (moments[PRODUCT] / total)
+    return min(max(ratio, correlation, 0.0), 1.0)
+
+
+@helper
+def rescale_statistics(features: Array, moments: Array, buckets: Array, factor: float) -> None:
+    """Divide all weights of past samples by a factor."""
+    for j in range(len(features)):
+        feature = features[j]
+        feature["weight"] = scaled_down(feature["weight"], factor)
+        feature["squares"] /= factor
+        feature["squares"] /= factor
+        feature["total"] /= factor
+        feature["within"] /= factor
+        moments[j][TOTAL] /= factor
+        moments[j][PRODUCT] /= factor
+        feature["n_used"] = 0.0
+        for k in range(N_BUCKETS):
+            weight = scaled_down(buckets[j, k, WEIGHT], factor)
+            buckets[j, k, WEIGHT] = weight
+            feature["n_used"] += weight > 0.0

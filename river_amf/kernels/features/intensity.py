@@ -1,0 +1,306 @@
+"""Split intensity: how readily a feature is split, given its range and its relevance.
+
+The range is judged by the first values and by how often later ones are far outside it, so that an
+outlier does not silence a feature (DESIGN.md: outliers). Relevance is how informative a feature has
+recently been about the label: the larger of the correlation ratio eta^2 and Goodman and Kruskal's
+tau (DESIGN.md: relevance). `correlation` has that of a real target.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.features.standardisation import forget_standards
+from river_amf.kernels.numba_tools.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Record
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.parts import NO_VALUE, NUMBER, ROW, part
+from river_amf.state.layout import CLASSIFICATION, N_BUCKETS, N_CODES, N_RECENT
+
+FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
+MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
+CREDIT_NEEDED = 5.0  # the number of values far outside that makes the range wider
+CREDIT_LOST = 0.05  # how much of that credit each value inside the range takes back
+
+N_BINS = 16  # equal parts of the range of a number, each counted in its own bucket
+RELEVANCE_MEMORY = 400.0  # the number of samples that relevance averages over
+RELEVANCE_FLOOR = 0.003
+LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
+LARGEST_NEWEST = 1e60  # the weight of the newest sample at which all weights are scaled down
+LEAST_PAST = 1e-150  # sums of weights below it become 0 then: a square must not be below 2.2e-308
+LARGEST_SPREAD = 1e100  # the squares of larger deviations would be useless
+
+
+@hot
+def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) -> None:
+    """Copy a sample, with values far outside the range clipped to its ends (winsorized)."""
+    # Otherwise, a tree would split an outlier off near its root, into a cell with hardly any
+    # samples.
+    for j in range(n_features):
+        value = values[j]
+        value = forest.ranges[0, j] if value < forest.limits[0, j] else value
+        out[j] = forest.ranges[1, j] if value > forest.limits[1, j] else value
+
+
+@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER)
+def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> None:
+    """Update the split intensities for a sample to be learned, and count its categories."""
+    # (DESIGN.md: split intensity, bounded categories.) Intensities follow from the ranges including
+    # the sample, and from the relevance before it.
+    settings = forest.settings[0]
+    n_features, period = settings["n_features"], settings["period"]
+    n_before = 0  # categorical features before this one
+    for j in range(n_features):
+        value = x[j]
+        if forest.is_categorical[j]:
+            if period > 0 and not math.isnan(value):
+                forest.uses[n_before, int(value) % period] += 1
+            n_before += 1
+            continue
+        if math.isnan(value):
+            continue
+        feature = forest.features[j]
+        is_inside_range = forest.ranges[0, j] <= value <= forest.ranges[1, j]
+        if feature["n_recent"] < N_RECENT or not is_inside_range:
+            take_range(forest, j, value)
+        elif feature["credit"] > 0.0:
+            feature["credit"] = max(0.0, feature["credit"] - CREDIT_LOST)
+    if settings["relevance"]:
+        weigh_features(forest, x, target, max(min(weight, LARGEST_TRUST), LEAST_TRUST))
+
+
+@helper
+def take_range(forest: Forest, j: int, value: float) -> None:
+    """Extend the range of a feature to a value, unless it may be an outlier."""
+    # Otherwise, a -999 or 1e9 in every thousandth sample would silence the feature. The first
+    # values are judged together; later on, values far outside have to be frequent.
+    feature = forest.features[j]
+    low, high = forest.ranges[0, j], forest.ranges[1, j]
+    if feature["n_recent"] == N_RECENT and max(low - value, value - high) > FAR * (high - low):
+        feature["credit"] += 1.0
+        if feature["credit"] < CREDIT_NEEDED:
+            return
+        feature["credit"] = 0.0
+    low = min(low, value) if low <= high else value
+    high = max(high, value) if low <= high else value
+    n_recent = feature["n_recent"]
+    if n_recent < N_RECENT:
+        forest.recent[j, n_recent] = value
+        feature["n_recent"] = n_recent + 1
+        if n_recent + 1 == N_RECENT:
+            least, largest = inner_range(forest.recent[j])
+            if least > low or largest < high:
+                low, high = least, largest
+                forget_feature(forest, j)
+            if is_nearly_constant(forest.recent[j]):
+                forest.recent[j, 0], forest.recent[j, 1] = low, high
+                feature["n_recent"] = 2
+    forest.ranges[0, j], forest.ranges[1, j] = low, high
+    if forest.settings[0]["range_intensity"]:
+        for tree_target in range(len(forest.intensity)):
+            forest.intensity[tree_target, j] = range_intensity(low, high)
+        if feature["n_recent"] == N_RECENT and high > low:
+            reach = FAR * min(high - low, LARGEST_FLOAT)
+            forest.limits[0, j], forest.limits[1, j] = low - reach, high + reach
+
+
+@hot
+def is_nearly_constant(values: Array) -> bool:
+    """Whether sorted values are equal, except those that may be outliers (then judge again)."""
+    return values[MAX_DROPPED] == values[len(values) - 1 - MAX_DROPPED]
+
+
+@hot
+def range_intensity(low: float, high: float) -> float:
+    """One over the width of the range."""
+    return min(1.0 / min(high - low, LARGEST_FLOAT), LARGEST_FLOAT) if high > low else 0.0
+
+
+@helper
+def inner_range(values: Array) -> tuple[float, float]:
+    """Sort values, and return the smallest and the largest of those that are not outliers."""
+    # There are at most MAX_DROPPED outliers at each end, far from the others compared with the
+    # width of the rest.
+    for i in range(1, len(values)):
+        value, k = values[i], i
+        while k > 0 and values[k - 1] > value:
+            values[k] = values[k - 1]
+            k -= 1
+        values[k] = value
+    first, last = 0, len(values) - 1
+    width = values[last - MAX_DROPPED] - values[MAX_DROPPED]
+    for k in range(1, MAX_DROPPED + 1):
+        if width > 0.0 and values[k] - values[k - 1] > FAR * width:
+            first = k
+        if width > 0.0 and values[-k] - values[-k - 1] > FAR * width:
+            last = len(values) - 1 - k
+    return values[first], values[last]
+
+
+@helper
+def forget_feature(forest: Forest, j: int) -> None:
+    """Forget the statistics of a numeric feature."""
+    forget_relevance(forest.features[j], forest.moments[j], forest.buckets[j])
+    if len(forest.residual_features) > 0:
+        moments, buckets = forest.residual_moments[j], forest.residual_buckets[j]
+        forget_relevance(forest.residual_features[j], moments, buckets)
+    for k in range(N_CODES if len(forest.profiles) > 0 else 0):
+        forest.profiles[j, k, 0] = forest.profiles[j, k, 1] = 0.0
+    forget_standards(forest, j)
+
+
+@helper
+def forget_relevance(feature: Record, moments: Array, buckets: Array) -> None:
+    """Forget what the relevance of a feature follows from."""
+    feature["weight"] = 0.0
+    feature["squares"] = 0.0
+    feature["mean"] = 0.0
+    feature["total"] = 0.0
+    feature["within"] = 0.0
+    feature["explained"] = 0.0
+    feature["n_used"] = 0.0
+    feature["relevance"] = 0.0
+    for c in range(len(moments)):
+        moments[c, 0] = 0.0
+        moments[c, 1] = 0.0
+        for k in range(N_BUCKETS):
+            buckets[k, c] = 0.0
+
+
+@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER, task=CLASSIFICATION)
+def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
+    """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
+    # Older samples count less because the weight of the newest one keeps growing.
+    settings, counters = forest.settings[0], forest.counters[0]
+    n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
+    scale = relevance_scale(forest, forest.features, RELEVANCE_FLOOR)
+    newest = counters["newest_weight"]
+    for j in range(n_features):
+        feature = forest.features[j]
+        low, high = forest.ranges[0, j], forest.ranges[1, j]
+        value = x[j]
+        base = weigh_feature(forest, 0, j, scale * (RELEVANCE_FLOOR + feature["relevance"]))
+        if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
+            continue
+        moments, taken = forest.moments[j], weight * newest
+        eta2 = 0.0
+        if forest.is_categorical[j]:
+            k = int(value) % N_BUCKETS
+            moments[label, 0] += taken
+        else:
+            place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
+            k = int(place) if place < N_BINS else N_BINS - 1
+            eta2 = measure_value(feature, moments[label], value, taken)
+        bucket = forest.buckets[j, k]
+        tau = count_bucket(feature, moments, bucket, n_classes, label, taken)
+        feature["relevance"] = min(max(eta2, tau), 1.0)
+    counters["newest_weight"] = newest / (1.0 - 1.0 / RELEVANCE_MEMORY)
+    if counters["newest_weight"] > LARGEST_NEWEST:
+        rescale_statistics(forest, counters["newest_weight"])
+        counters["newest_weight"] = 1.0
+
+
+@hot
+def relevance_scale(forest: Forest, features: Array, floor: float) -> float:
+    """One over the mean relevance of the features, floor included."""
+    n_features, total = forest.settings[0]["n_features"], 0.0
+    for j in range(n_features):
+        total += floor + features[j]["relevance"]
+    return n_features / total if n_features > 0 else 0.0
+
+
+@hot
+def weigh_feature(forest: Forest, tree_target: int, j: int, factor: float) -> float:
+    """Weight the intensity of a feature by its relative relevance; return it without that."""
+    is_categorical = forest.is_categorical[j]
+    base = 1.0 if is_categorical else range_intensity(forest.ranges[0, j], forest.ranges[1, j])
+    forest.intensity[tree_target, j] = min(base * factor, LARGEST_FLOAT)
+    return base
+
+
+@hot
+def measure_value(feature: Record, moment: Array, value: float, weight: float) -> float:
+    """Add a value of a numeric feature; return the correlation ratio eta^2 = 1 - within / total."""
+    # The sums of squares about the mean, of all values and of each class, are updated as in West
+    # (1979).
+    total, of_class = feature["weight"] + weight, moment[0] + weight
+    moment[0] = of_class
+    deviation, from_class = value - feature["mean"], value - moment[1]
+    if max(abs(deviation), abs(from_class)) < LARGEST_SPREAD:
+        feature["mean"] += deviation * (weight / total)
+        feature["total"] += weight * deviation * (value - feature["mean"])
+        moment[1] += from_class * (weight / of_class)
+        feature["within"] += weight * from_class * (value - moment[1])
+    if feature["total"] > 0.0:
+        return min(max(1.0 - feature["within"] / feature["total"], 0.0), 1.0)
+    return 0.0
+
+
+@hot
+def count_bucket(
+    feature: Record, moments: Array, bucket: Array, n_classes: int, label: int, weight: float
+) -> float:
+    """Count a value in its bucket; return Goodman and Kruskal's tau, corrected for chance."""
+    # Tau is the correlation ratio of the label's indicators given the bucket, (E - G) / (1 - G),
+    # with E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2. `moments` already includes
+    # this sample.
+    feature["weight"] += weight
+    feature["squares"] += weight * weight
+    total = feature["weight"]
+    size, squares, by_chance = 0.0, 0.0, 0.0
+    for c in range(n_classes):
+        size += bucket[c]
+        squares += bucket[c] * bucket[c]
+        by_chance += moments[c, 0] * moments[c, 0]
+    by_chance /= total * total
+    if size > 0.0:
+        feature["explained"] -= squares / size
+    else:
+        feature["n_used"] += 1.0
+    squares += weight * (2.0 * bucket[label] + weight)
+    bucket[label] += weight
+    feature["explained"] += squares / (size + weight)
+    if by_chance >= 1.0 - 1e-12:
+        return 0.0
+    tau = (feature["explained"] / total - by_chance) / (1.0 - by_chance)
+    n_samples = total * (total / feature["squares"])
+    surplus = (1.0 - tau) * (feature["n_used"] - 1.0) / max(n_samples - feature["n_used"], 1.0)
+    return max(tau - surplus, 0.0)
+
+
+@helper
+def count_used(buckets: Array) -> int:
+    """The number of buckets that are not empty, as old ones fade to zero."""
+    n_used = 0
+    for k in range(N_BUCKETS):
+        size = 0.0
+        for c in range(buckets.shape[1]):
+            size += buckets[k, c]
+        n_used += size > 0.0
+    return n_used
+
+
+@hot
+def scaled_down(weight: float, factor: float) -> float:
+    """A sum of weights divided by a factor, or 0 if it is negligible."""
+    # Computing with its square would take a hundred times as long. A new sample weighs 1e-60 at
+    # least.
+    weight /= factor
+    return weight if weight > LEAST_PAST else 0.0
+
+
+@helper
+def rescale_statistics(forest: Forest, factor: float) -> None:
+    """Divide all weights of past samples by a factor."""
+    for j in range(forest.settings[0]["n_features"]):
+        feature = forest.features[j]
+        feature["weight"] = scaled_down(feature["weight"], factor)
+        feature["squares"] /= factor
+        feature["squares"] /= factor
+        feature["total"] /= factor
+        feature["within"] /= factor
+        feature["explained"] /= factor
+        for c in range(forest.moments.shape[1]):
+            forest.moments[j, c, 0] = scaled_down(forest.moments[j, c, 0], factor)
+            for k in range(N_BUCKETS):
+                forest.buckets[j, k, c] = scaled_down(forest.buckets[j, k, c], factor)
+        feature["n_used"] = count_used(forest.buckets[j])

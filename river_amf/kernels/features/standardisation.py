@@ -1,0 +1,117 @@
+"""Running standardisation of features, at a slow and a fast timescale (DESIGN.md: standards).
+
+At the slow timescale it says how unusual a value is in the stream so far; at the fast one, what is
+high or low compared with the last few dozen samples.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, ROW, part
+
+SLOW, FAST = 0.001, 0.03  # weight of the newest value in the running means, at the two timescales
+LARGEST_SCORE = 4.0  # standardised values are clipped to it
+FEW_VALUES = 20  # after these, an outlier is clipped before it is counted, to
+LARGEST_STEP = 10.0  # so many standard deviations
+LARGEST_DEVIATION = 1e150  # its square is finite
+LEAST_VARIANCE = 1e-28  # of the square of the mean; below that the feature is a constant
+NEGLIGIBLE = 1e-290  # means and variances that fade become 0 there, as subnormal numbers are slow
+
+
+@part(NO_VALUE, FOREST, INTEGER, ROW, INTEGER, ROW)
+def standardise(forest: Forest, timescale: int, x: Array, learns: int, out: Array) -> None:
+    """Write the standardised sample, 0 where a value is missing; then count its values."""
+    rate = FAST if timescale else SLOW
+    for j in range(forest.settings[0]["n_features"]):
+        out[j] = 0.0
+        value = x[j]
+        if math.isnan(value) or forest.is_categorical[j]:
+            continue
+        standard = forest.standards[timescale, j]
+        mean, variance, n_values = standard["mean"], standard["variance"], standard["n_values"]
+        least = LEAST_VARIANCE * mean * mean
+        out[j] = score(value - mean, variance, least)
+        if not learns:
+            continue
+        standard["n_values"] = n_values + 1
+        if n_values == 0:
+            standard["mean"] = value
+            continue
+        deviation = value - mean
+        limit = LARGEST_DEVIATION
+        if n_values > FEW_VALUES and variance > least:
+            step = LARGEST_STEP * math.sqrt(variance)
+            limit = step if step < limit else limit
+        deviation = deviation if deviation < limit else limit
+        deviation = deviation if deviation > -limit else -limit
+        share = 1.0 / (n_values + 1)
+        share = share if share > rate else rate
+        mean += share * deviation
+        variance = (1.0 - share) * (variance + share * deviation * deviation)
+        standard["mean"] = mean if abs(mean) > NEGLIGIBLE else 0.0
+        standard["variance"] = variance if variance > NEGLIGIBLE else 0.0
+
+
+@hot
+def score(deviation: float, variance: float, least: float) -> float:
+    """A deviation from the mean in standard deviations, clipped; 0 for a constant."""
+    z = deviation / math.sqrt(variance) if variance > least else 0.0
+    z = z if z < LARGEST_SCORE else LARGEST_SCORE  # min and max take long to compile
+    return z if z > -LARGEST_SCORE else -LARGEST_SCORE
+
+
+@helper
+def forget_standards(forest: Forest, j: int) -> None:
+    """Forget the statistics of a feature, at all timescales."""
+    for timescale in range(len(forest.standards)):
+        standard = forest.standards[timescale, j]
+        standard["n_values"] = 0
+        standard["mean"] = 0.0
+        standard["variance"] = 0.0
+
+
+MOST_DIRECTIONS = 8  # with more features than this, distances are scaled down
+LEAST_VARIANCE = 1e-20  # below that a cosine is a constant, but for rounding
+MEAN, VARIANCE = 0, 1  # rows of the statistics of cosines
+
+
+@hot
+def take_cosines(
+    forest: Forest, draw: int, z: Array, cosines: Array, out: Array, first: int
+) -> None:
+    """Write the cosines of a standardised sample, and them standardised, from out[first] on."""
+    settings, directions = forest.settings[0], forest.directions[draw]
+    scale = settings["cosine_scale"]
+    if settings["n_numeric"] > MOST_DIRECTIONS:
+        scale *= math.sqrt(MOST_DIRECTIONS / settings["n_numeric"])
+    phases = forest.phases[draw]
+    n_cosines = len(phases)
+    for k in range(n_cosines):
+        cosines[k] = phases[k]
+    for j in range(settings["n_features"]):
+        length = scale * z[j]
+        if length != 0.0:
+            direction = directions[j]
+            for k in range(n_cosines):
+                cosines[k] += length * direction[k]
+    mean, variance = forest.cosines[draw, MEAN], forest.cosines[draw, VARIANCE]
+    for k in range(n_cosines):
+        cosine = math.cos(cosines[k])
+        cosines[k] = cosine
+        out[first + k] = score(cosine - mean[k], variance[k], LEAST_VARIANCE)
+
+
+@hot
+def count_cosines(forest: Forest, draw: int, cosines: Array, n_before: int) -> None:
+    """Update the means and variances of the cosines."""
+    share = 1.0 / (n_before + 1)
+    share = share if share > SLOW else SLOW
+    mean, variance = forest.cosines[draw, MEAN], forest.cosines[draw, VARIANCE]
+    for k in range(len(mean)):
+        deviation = cosines[k] - mean[k]
+        mean[k] += share * deviation
+        square = (1.0 - share) * (variance[k] + share * deviation * deviation)
+        variance[k] = square if square > NEGLIGIBLE else 0.0

@@ -1,0 +1,147 @@
+"""The arrays as the kernels see them: views of the arrays in `state`, made from their addresses.
+
+These views are not reference-counted, as Python keeps the arrays alive during a call. Counting
+references, for each view and each time it is passed to a function, took half the time of a walk.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from river_amf.kernels.numba_tools import IS_COMPILED, USES_INSIDES
+from river_amf.kernels.numba_tools.compilation import hot, view
+from river_amf.kernels.numba_tools.views import (
+    INTENSITY,
+    TreeView,
+    UncompiledTree,
+    UncompiledViews,
+    Views,
+    uncompiled_array,
+)
+from river_amf.state.layout import BLOCK, BLOCK_FIELDS, FIELDS, HANDLE, N_MADE_BY
+
+if USES_INSIDES:
+    from river_amf.kernels.numba_tools import insides
+elif IS_COMPILED:
+    from river_amf.kernels.numba_tools import plain
+
+NONE = -1  # no node, box, row or tree to resume with; also the end of a list of rows
+UNLISTED = -2  # the link of a row that no leaf of the tree keeps
+NEVER = math.inf  # the split time of a node that is not split
+LARGEST_FLOAT = 1.7976931348623157e308
+
+# Types for the reader; arrays and records are those of `layout`.
+Array = Any
+Record = Any
+Word = Any  # a uint64 of which only the lower 32 bits are used
+
+
+Forest = Any  # a view of the arrays of `layout.FIELDS`, and of the handle
+Samples = Any  # the same for `layout.BLOCK_FIELDS`
+# One tree's part of a forest: the arrays that have an axis of trees, its record `state`, the
+# `settings`, and the split `intensity` at the time of the sample that is being learned.
+Tree = Any
+
+
+def view_of(views: Views) -> Callable[[int], Any]:
+    """Return the function from the address of a record to a view of it."""
+    if not IS_COMPILED:
+        return lambda address: UncompiledViews(address, views)
+    if not USES_INSIDES:
+        plain.define_attributes(views)
+
+    @intrinsic
+    def view(typingctx, address):  # type: ignore[no-untyped-def]
+        """Return a view of the record at an address."""
+
+        def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+            return builder.inttoptr(arguments[0], context.get_value_type(views))
+
+        return views(types.intp), generate
+
+    return view
+
+
+@intrinsic
+def _tree_of(typingctx, forest, t, intensity):  # type: ignore[no-untyped-def]
+    """Return one tree's part of a forest, with the split intensities of a sample."""
+    tree = TreeView(forest)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        members = cgutils.create_struct_proxy(tree)(context, builder)
+        members.forest, members.t, members.intensity = arguments
+        return members._getvalue()
+
+    return tree(forest, types.intp, INTENSITY), generate
+
+
+tree_of: Any = UncompiledTree
+array_at: Any = uncompiled_array
+if IS_COMPILED:
+    tree_of = _tree_of
+    array_at = insides.array_at if USES_INSIDES else plain.array_at
+
+FOREST = Views(HANDLE, FIELDS)
+TREE = TreeView(FOREST)
+forest_of = view_of(FOREST)
+samples_of = view_of(Views(BLOCK, BLOCK_FIELDS))
+
+
+@view
+def sample_of(address: int, width: int) -> Array:
+    """The (3, n_features) values of an encoded sample."""
+    return array_at(address, (3, width), np.float64)
+
+
+@hot
+def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]:
+    """The first arrays of `layout.OUTPUT_FIELDS`: answer, votes, what made it, sample seen."""
+    at, votes = forest.handle, forest.votes.shape
+    return (
+        array_at(address, (votes[2],), np.float64),
+        array_at(address + at["expert_votes_place"], (votes[0], 1, votes[2]), np.float64),
+        array_at(address + at["made_by_place"], (N_MADE_BY,), np.float64),
+        array_at(address + at["seen_place"], (forest.intensity.shape[1],), np.float64),
+    )
+
+
+@hot
+def inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
+    """More of them: the standardised sample, and the inputs of the linear models."""
+    at, inputs = forest.handle, forest.inputs.shape
+    timescales = len(forest.standards), forest.intensity.shape[1]
+    return (
+        array_at(address + at["standardised_place"], timescales, np.float64),
+        array_at(address + at["inputs_place"], (inputs[0], inputs[1], inputs[2]), np.float64),
+    )
+
+
+@view
+def terms_of(address: int, forest: Forest) -> Array:
+    """The last of them: the terms that the trends take, in the place of linear models."""
+    place = forest.handle["terms_place"]
+    return array_at(address + place, (4, forest.terms.shape[2]), np.float64)
+
+
+@hot
+def unsigned(index: int) -> int:
+    """An index known not to be negative, which saves the check whether it counts from the end."""
+    return np.uint64(index)  # type: ignore[return-value]
+
+
+DONE = 0
+RELEASED = 1  # done, and some trees no longer keep samples
+INFINITE = 2  # the sample has an infinite value, and nothing has been changed
+TOO_HEAVY = 3  # with this sample, the sum of the weights would be too large; nothing has changed
+OCCUPIED = 4  # the buffer has a prediction of another sample that awaits its label
+
+NOTHING = 0  # ran out
+STORE_FULL = -1
+NODES_FULL = -2
+BOXES_FULL = -3

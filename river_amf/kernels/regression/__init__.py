@@ -1,0 +1,1 @@
+"""Nodes, trends and the stack of a regression."""

@@ -1,0 +1,183 @@
+"""Trees of a regression, where they differ from those of a classifier: predicting and learning.
+
+Trees grow as those of a classifier do, and average their prunings in the same way. A node predicts
+a law of `densities`, given the estimate of its parent, so a walk passes estimates on from the root
+to the leaf (DESIGN.md: real targets).
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.numba_tools.arrays import (
+    FOREST,
+    NONE,
+    NOTHING,
+    TREE,
+    Array,
+    Forest,
+    Tree,
+    unsigned,
+)
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, part
+from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
+from river_amf.kernels.tree.aggregation import score_odds
+from river_amf.kernels.tree.estimates import (
+    decay_of,
+    multiply_odds,
+    note_share,
+    settled_sum,
+    shares,
+    tempered,
+)
+from river_amf.kernels.tree.growth import grow
+from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
+from river_amf.state.layout import FADED_SHARE, LOCATION, MEAN, REGRESSION, SPREAD, SQUARES
+
+ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
+ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
+LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
+LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
+NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be LEAST_VARIANCE of it
+
+# Densities and their quotients are far from the limits of float64 if sigma^2 is at least SMALL
+# times the weight of all samples, no density is below TINY, and log_growth is above LEAST_GROWTH.
+SMALL = 1e-100
+LEAST_GROWTH = -100.0
+
+
+@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=REGRESSION)
+def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
+    """Write a tree's prediction, and its variance: that of the mix of its nodes' laws."""
+    settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
+    targets, faded = forest.targets[t], forest.faded[t]
+    index, variance = state["root"], state["variance"]
+    vote[LOCATION], vote[SPREAD] = 0.0, 0.0
+    if index == NONE:
+        return
+    center = targets[index, MEAN]  # whose square, far from 0, would cost digits
+    above, mass, location, square = center, 1.0, 0.0, 0.0
+    while True:
+        node = nodes[unsigned(index)]
+        n, row, of_faded = node["n_samples"], targets[unsigned(index)], faded[unsigned(index)]
+        estimate = estimate_of(settings, n, row, of_faded, above)
+        own, mass = pass_on(settings, node, mass)
+        if own > 0.0:
+            location += own * (estimate - center)
+            square += own * spread_about(settings, n, row, of_faded, above, variance, center)
+        if is_leaf(node):
+            break
+        above = estimate
+        index = next_node(nodes, node, x)
+    vote[LOCATION] = center + location
+    vote[SPREAD] = max(square - location * location, 0.0)
+
+
+@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, INTEGER, task=REGRESSION)
+def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: float, row: int) -> int:
+    """Learn a sample in one tree; its capacity has to suffice."""
+    leaf, changed, log_growth = grow(tree, x, row)
+    is_unit = weight == 1.0 and tree.settings["step"] == 1.0
+    variance, n = tree.state["variance"], tree.nodes[tree.state["root"]]["n_samples"]
+    by_logarithms = not is_unit or 0.0 < variance < SMALL * max(n, 1.0)
+    is_safe = score_downwards(tree, x, target, weight, by_logarithms)
+    if is_safe and log_growth > LEAST_GROWTH:
+        weigh_upwards(tree, leaf, changed, math.exp(log_growth))
+    else:
+        weigh_logarithms_upwards(tree, leaf, changed, log_growth, by_logarithms)
+    return NOTHING
+
+
+@hot
+def score_downwards(
+    tree: Tree, x: Array, target: float, weight: float, by_logarithms: bool
+) -> bool:
+    """Score a target at all nodes on its path, root to leaf, and count it there."""
+    # Returns whether no score is a logarithm.
+    settings, nodes, variance = tree.settings, tree.nodes, tree.state["variance"]
+    index = tree.state["root"]
+    above = tree.targets[index, MEAN]
+    mass, faded_share, least = 1.0, 0.0, 1.0
+    while True:
+        node = nodes[unsigned(index)]
+        n, row = node["n_samples"], tree.targets[unsigned(index)]
+        faded = tree.faded[unsigned(index)]
+        if settings["fades"]:
+            own, mass = pass_on(settings, node, mass)
+            faded_share += own * faded[FADED_SHARE]
+        estimate = estimate_of(settings, n, row, faded, above)
+        score = score_target(
+            settings, n, row, faded, above, variance, target, weight, by_logarithms
+        )
+        tree.scores[unsigned(index), 0] = score
+        least = min(least, score)
+        leaf = is_leaf(node)
+        following = NONE if leaf else next_node(nodes, node, x)  # by the weights from before
+        node["n_samples"] = n + weight
+        if leaf:
+            break
+        above = estimate
+        index = following
+    if settings["fades"]:
+        note_share(tree.state, faded_share, weight)
+    return least > 0.0 and not by_logarithms
+
+
+@hot
+def weigh_upwards(tree: Tree, leaf: int, changed: int, growth: float) -> None:
+    """Update the odds for a target that has been scored, leaf to root (DESIGN.md: learning)."""
+    # As `aggregate_unit_weight` does with labels.
+    g = 1.0
+    index = leaf
+    while index != NONE:
+        node, p = tree.nodes[unsigned(index)], tree.scores[unsigned(index), 0]
+        if is_leaf(node):
+            g = p
+        else:
+            own_share, rest = shares(node)
+            multiply_odds(node, p / g)
+            g = own_share * p + rest * g
+        if index == changed:
+            g *= growth
+        index = node["parent"]
+
+
+@helper
+def weigh_logarithms_upwards(
+    tree: Tree, leaf: int, changed: int, log_growth: float, by_logarithms: bool
+) -> None:
+    """Do the same where densities may be beyond float64, or for any weight and eta."""
+    log_g = 0.0
+    index = leaf
+    while index != NONE:
+        node, score = tree.nodes[index], tree.scores[index, 0]
+        log_p = score if by_logarithms or score < 0.0 else math.log(score)
+        log_p = tempered(tree.settings, log_p)
+        log_g = log_p if is_leaf(node) else score_odds(node, log_p, log_g)
+        if index == changed:
+            log_g += log_growth
+        index = node["parent"]
+
+
+@part(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, ROW, task=REGRESSION)
+def judge_tree(
+    forest: Forest, t: int, vote: Array, target: float, weight: float, context: Array
+) -> None:
+    """Update sigma^2, given what the tree predicted for a target that it has just learned."""
+    state = forest.trees[t]
+    if state["n_losses"] > 0:  # the first time there was no prediction
+        error = target - vote[LOCATION]
+        square, variance = error * error, state["variance"]
+        if state["error_weight"] > ENOUGH and variance > 0.0:
+            square = min(square, LARGEST_ERROR * LARGEST_ERROR * variance)
+        decay, gain = decay_of(ERROR_DECAY, weight)
+        state["error_weight"] = decay * state["error_weight"] + gain
+        state["error_squares"] = settled_sum(decay * state["error_squares"]) + gain * square
+    state["n_losses"] += 1
+    root = state["root"]
+    total = forest.targets[t, root, SQUARES] / forest.nodes[t, root]["n_samples"]
+    variance = total
+    if state["error_weight"] > ENOUGH:
+        variance = max(state["error_squares"] / state["error_weight"], LEAST_VARIANCE * total)
+    state["variance"] = variance if total > NO_VARIANCE else 0.0

@@ -1,0 +1,299 @@
+"""Trends: ridge regressions beside the trees of a regression, which cannot follow slopes.
+
+One takes the features and their profiles at a fast timescale, the other the features and random
+cosines of them, which can follow any smooth function, at a slow one. Each sample brings them closer
+to their solution by some Gauss-Seidel steps, which never diverge, as the sums with the ridge are
+positive definite (DESIGN.md: trends). A stack of both is the trend, and half of the trees learn
+its residuals.
+
+A profile of a feature is what the target is, on average, at values like its own. The range of a
+number is cut into 16 parts, with a mean of the targets at each of the 17 ends, between which a
+profile is linear; a category has a mean of its own. All means fade, and are drawn towards the mean
+of all targets where there are few.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.classification.linear_models import dot
+from river_amf.kernels.features.intensity import LARGEST_NEWEST, N_BINS
+from river_amf.kernels.features.standardisation import count_cosines, take_cosines
+from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, VOTES, part
+from river_amf.kernels.regression.target_pool import (
+    OF_TRENDS,
+    learn_errors,
+    learn_stack,
+    stacked,
+    winsorized,
+)
+from river_amf.kernels.tree.estimates import decay_of, settled_sum
+from river_amf.state.layout import LOCATION, MOST_SLOTS, N_CODES, N_TRENDS, N_WAVES, REGRESSION
+
+# The rows of terms of a sample: raw cosines; what the smooth trend takes, which is the constant 1,
+# the cosines standardised and the features standardised; and what the fast one takes, which is the
+# constant 1, and a standardised value and a profile for each feature.
+RAW, SMOOTH_TERMS, FAST_TERMS, VOTERS = 0, 1, 2, 3  # the last is scratch
+FAST, SMOOTH = 0, 1  # the trends
+N_VOTERS = N_TRENDS + 1  # of the stack: the mean of the targets is one, too
+FAST_DECAY, SMOOTH_DECAY = 0.99, 0.9998
+FAST_RIDGE, SMOOTH_RIDGE = 1.0, 10.0
+CONSTANT_RIDGE = 1e-3
+MOST_STEPS = 64  # Gauss-Seidel steps for a sample
+LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a trend or profile forget
+
+PROFILE_DECAY = 0.9995
+WEIGHT, MEAN = 0, 1  # what a profile keeps at each place
+LARGEST_PROFILE = 4.0
+
+
+@part(
+    *(NO_VALUE, FOREST, ROW, ROW, MATRIX, VOTES),
+    *(INTEGER, INTEGER, INTEGER, NUMBER, NUMBER),
+    task=REGRESSION,
+)
+def follow_trends(
+    forest: Forest,
+    x: Array,
+    z: Array,
+    terms: Array,
+    votes: Array,
+    i: int,
+    predicts: int,
+    learns: int,
+    target: float,
+    weight: float,
+) -> None:
+    """Write what the trends and their stack predict for a sample, and then learn it."""
+    # If it has been predicted before, its terms and votes are there. The tree targets become the
+    # winsorized target, and its residual after the trend.
+    n_trees = len(forest.trees)
+    voters = terms[VOTERS]
+    if predicts:
+        take_terms(forest, x, z, terms)
+        for k in range(N_TRENDS):
+            votes[n_trees + k, i, LOCATION] = predict_trend(forest, k, terms)
+        base = take_voters(forest, votes, i, voters)
+        weights = forest.stack_weights[OF_TRENDS]
+        votes[n_trees + N_TRENDS, i, LOCATION] = stacked(weights, voters, N_VOTERS, base)
+    if learns:
+        trend = votes[n_trees + N_TRENDS, i, LOCATION]
+        target = trend + winsorized(forest.stacks[OF_TRENDS], target - trend)
+        forest.tree_targets[0], forest.tree_targets[1] = target, target - trend
+        learn_mix(forest, votes, i, voters, trend, target, weight)
+        counters = forest.counters[0]
+        counters["least_target"] = min(counters["least_target"], target)
+        counters["largest_target"] = max(counters["largest_target"], target)
+        for k in range(N_TRENDS):
+            learn_trend(forest, k, terms, target, weight)
+        count_profiles(forest, x, target, weight)
+        smooth = forest.trends[SMOOTH]
+        count_cosines(forest, 0, terms[RAW], smooth["n_learned"])
+        smooth["n_learned"] += 1
+
+
+@hot
+def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
+    """Write the terms of a sample."""
+    # Features from the 65th on are folded upon the first ones, which bounds the time.
+    smooth, fast, n_slots = terms[SMOOTH_TERMS], terms[FAST_TERMS], n_slots_of(forest)
+    take_cosines(forest, 0, z, terms[RAW], smooth, 1)
+    smooth[0] = fast[0] = 1.0
+    for q in range(n_slots):
+        smooth[1 + N_WAVES + q] = fast[1 + 2 * q] = fast[2 + 2 * q] = 0.0
+    scale = target_scale(forest)
+    for j in range(forest.settings[0]["n_features"]):
+        q, sign = j % MOST_SLOTS, 1.0 if (j // MOST_SLOTS) % 2 == 0 else -1.0
+        smooth[1 + N_WAVES + q] += sign * z[j]
+        fast[1 + 2 * q] += sign * z[j]
+        fast[2 + 2 * q] += sign * profile_of(forest, j, x[j], scale)
+
+
+@hot
+def n_slots_of(forest: Forest) -> int:
+    """How many terms each kind of inputs from single features takes."""
+    return min(forest.settings[0]["n_features"], MOST_SLOTS)
+
+
+@hot
+def predict_trend(forest: Forest, k: int, terms: Array) -> float:
+    """The prediction of a trend, within the range of the targets."""
+    counters, n_slots = forest.counters[0], n_slots_of(forest)
+    if k == SMOOTH:
+        p = dot(forest.smooth[0], terms[SMOOTH_TERMS], 1 + N_WAVES + n_slots)
+    else:
+        p = dot(forest.fast[0], terms[FAST_TERMS], 1 + 2 * n_slots)
+    return min(max(p, counters["least_target"]), counters["largest_target"])
+
+
+@hot
+def take_voters(forest: Forest, votes: Array, i: int, voters: Array) -> float:
+    """Write the voters of the stack; return its base, the mean of the trends."""
+    base = 0.0
+    for k in range(N_TRENDS):
+        voters[k] = votes[len(forest.trees) + k, i, LOCATION]
+        base += voters[k]
+    voters[N_TRENDS] = forest.counters[0]["target_mean"]
+    return base / N_TRENDS
+
+
+@helper
+def learn_mix(
+    forest: Forest,
+    votes: Array,
+    i: int,
+    voters: Array,
+    trend: float,
+    target: float,
+    weight: float,
+) -> None:
+    """Learn how to stack the trends, unless this is the first sample, which had no prediction."""
+    if forest.trends[SMOOTH]["n_learned"] == 0:
+        return
+    learn_errors(forest.stacks[OF_TRENDS], target - trend, weight)
+    base = take_voters(forest, votes, i, voters)
+    for k in range(N_VOTERS):
+        voters[k] -= base
+    learn_stack(forest, OF_TRENDS, voters, N_VOTERS, target - base, weight)
+
+
+@helper
+def learn_trend(forest: Forest, k: int, terms: Array, target: float, weight: float) -> None:
+    """Learn a sample in a trend."""
+    trend, n_slots = forest.trends[k], n_slots_of(forest)
+    if k == SMOOTH:
+        sums, rests, coefficients = forest.smooth_sums[0], forest.smooth_rests[0], forest.smooth[0]
+        own, n, timescale = terms[SMOOTH_TERMS], 1 + N_WAVES + n_slots, (SMOOTH_DECAY, SMOOTH_RIDGE)
+        learn_ridge(trend, sums, rests, coefficients, own, n, timescale, target, weight)
+    else:
+        sums, rests, coefficients = forest.fast_sums[0], forest.fast_rests[0], forest.fast[0]
+        own, n, timescale = terms[FAST_TERMS], 1 + 2 * n_slots, (FAST_DECAY, FAST_RIDGE)
+        learn_ridge(trend, sums, rests, coefficients, own, n, timescale, target, weight)
+
+
+@helper
+def learn_ridge(
+    trend: Record,
+    sums: Array,
+    rests: Array,
+    coefficients: Array,
+    terms: Array,
+    n: int,
+    timescale: tuple[float, float],
+    target: float,
+    weight: float,
+) -> None:
+    """Count a sample in the sums of a ridge regression A w = b, and improve its coefficients w."""
+    # `rests` are b - A w. The weight of the newest sample grows, so that older ones count less.
+    decay, ridge = timescale
+    kept, gain = decay_of(decay, weight)
+    newest = trend["newest_weight"] / max(kept, LEAST_DECAY)
+    gain *= newest
+    error = target - dot(coefficients, terms, n)
+    for j in range(n):
+        value = gain * terms[j]
+        if value != 0.0:
+            rests[j] += value * error
+            row = sums[j]
+            for i in range(n):
+                row[i] += value * terms[i]
+    j = trend["next_term"]
+    for _ in range(min(n, MOST_STEPS)):
+        own_ridge = newest * (ridge if j > 0 else CONSTANT_RIDGE)
+        row = sums[j]
+        step = (rests[j] - own_ridge * coefficients[j]) / (row[j] + own_ridge)
+        coefficients[j] += step
+        for i in range(n):
+            rests[i] -= step * row[i]
+        j = j + 1 if j + 1 < n else 0
+    trend["next_term"] = j
+    if newest > LARGEST_NEWEST:
+        for j in range(n):
+            rests[j] = settled_sum(rests[j] / newest)
+            for i in range(n):
+                sums[j, i] = settled_sum(sums[j, i] / newest)
+        newest = 1.0
+    trend["newest_weight"] = newest
+
+
+@hot
+def target_scale(forest: Forest) -> float:
+    """The faded standard deviation of the targets."""
+    counters = forest.counters[0]
+    weight = counters["target_weight"]
+    return math.sqrt(counters["target_squares"] / weight) if weight > 0.0 else 0.0
+
+
+@hot
+def profile_place(forest: Forest, j: int, x: float) -> tuple[int, float]:
+    """Which place a value is at, and how far on the way to the next one."""
+    if forest.is_categorical[j]:
+        return int(x) % N_CODES, 0.0
+    low, high = forest.ranges[0, j], forest.ranges[1, j]
+    place, width = 0.0, high - low
+    if 0.0 < width < math.inf:
+        place = min(max((x - low) / width * N_BINS, 0.0), float(N_BINS))
+    k = min(int(place), N_BINS - 1)
+    return k, place - k
+
+
+@hot
+def profile_of(forest: Forest, j: int, x: float, scale: float) -> float:
+    """How far the mean target at a value is from that of all, in units of their scale."""
+    if math.isnan(x) or not scale > 0.0:
+        return 0.0
+    k, share = profile_place(forest, j, x)
+    profile = (1.0 - share) * height_at(forest, j, k)
+    if share > 0.0:
+        profile += share * height_at(forest, j, k + 1)
+    profile /= scale
+    return min(max(profile, -LARGEST_PROFILE), LARGEST_PROFILE)
+
+
+@hot
+def height_at(forest: Forest, j: int, k: int) -> float:
+    """How far the mean target at a place is from that of all, drawn towards it."""
+    counters, place = forest.counters[0], forest.profiles[j, k]
+    weight = place[WEIGHT]
+    return weight / (weight + counters["newest_profile"]) * (place[MEAN] - counters["target_mean"])
+
+
+@helper
+def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> None:
+    """Count a target at the places of all values, and in the mean of all targets."""
+    # The weight of the newest target grows, so that older ones count less.
+    counters = forest.counters[0]
+    kept, gain = decay_of(PROFILE_DECAY, weight)
+    newest = counters["newest_profile"] / max(kept, LEAST_DECAY)
+    n_features = forest.settings[0]["n_features"]
+    for j in range(n_features):
+        if not math.isnan(x[j]):
+            k, share = profile_place(forest, j, x[j])
+            count_at(forest.profiles[j, k], target, newest * gain * (1.0 - share))
+            if share > 0.0:
+                count_at(forest.profiles[j, k + 1], target, newest * gain * share)
+    if newest > LARGEST_NEWEST:
+        for j in range(n_features):
+            for k in range(N_CODES):
+                forest.profiles[j, k, WEIGHT] = settled_sum(forest.profiles[j, k, WEIGHT] / newest)
+        newest = 1.0
+    counters["newest_profile"] = newest
+    before = kept * counters["target_weight"]
+    if before + gain == 0.0:  # a weight too small for float64
+        return
+    counters["target_weight"] = before + gain
+    deviation = target - counters["target_mean"]
+    counters["target_mean"] += gain / (before + gain) * deviation
+    squares = kept * counters["target_squares"]
+    squares += gain * (before / (before + gain)) * deviation * deviation
+    counters["target_squares"] = settled_sum(squares)
+
+
+@hot
+def count_at(place: Array, target: float, weight: float) -> None:
+    """Count a target at a place."""
+    if weight > 0.0:
+        place[WEIGHT] += weight
+        place[MEAN] += weight / place[WEIGHT] * (target - place[MEAN])

@@ -1,0 +1,1 @@
+"""How trees grow, keep samples and predict."""

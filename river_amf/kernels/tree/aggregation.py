@@ -1,0 +1,214 @@
+"""Aggregation: the average over all prunings of a tree (DESIGN.md: aggregation; [CTW]).
+
+wbar_v = (1 - b) w_v + b wbar_left wbar_right. After a sample has been learned, a walk up its path
+updates the log-odds; for a prediction, a walk down the path mixes what its nodes predict.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_amf.kernels.numba_tools.arrays import (
+    NONE,
+    Array,
+    Forest,
+    Record,
+    Tree,
+    forest_of,
+    unsigned,
+)
+from river_amf.kernels.numba_tools.compilation import allocating, helper, hot, kernel
+from river_amf.kernels.tree.estimates import (
+    learn_faded,
+    learn_faded_weight,
+    log_odds_in,
+    log_odds_of,
+    log_own_surplus,
+    log_score,
+    log_weight,
+    multiply_odds,
+    note_share,
+    set_log_odds,
+    shares,
+    softplus,
+    tempered,
+)
+from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
+from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
+
+SAFE = 1e50  # with counts between it and its inverse, products of three quotients stay in range
+
+
+@hot
+def aggregate_upwards(
+    tree: Tree, leaf: int, label: int, weight: float, changed: int, log_growth: float
+) -> None:
+    """Count a sample on its path and update the log-odds, leaf to root (DESIGN.md: learning)."""
+    # `changed` is the node below which the structure has changed (or NONE), and exp(log_growth) the
+    # factor by which that change alone has multiplied its wbar.
+    settings = tree.settings
+    growth = 1.0 if changed == NONE else math.exp(log_growth)
+    root = tree.nodes[tree.state["root"]]
+    smallest = min(settings["dirichlet"], growth)
+    largest = max(root["n_samples"], settings["total_dirichlet"], growth)
+    is_safe = smallest * SAFE > 1.0 and largest < SAFE
+    if weight == 1.0 and settings["step"] == 1.0 and is_safe:
+        aggregate_unit_weight(tree, leaf, label, changed, growth)
+    else:
+        aggregate_any_weight(tree, leaf, label, weight, changed, log_growth)
+
+
+@hot
+def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growth: float) -> None:
+    """Aggregate upwards for weight 1 and eta 1, where p and g cannot underflow."""
+    # With p from before the sample is counted and g from the child: r_v += log p - log g, and then
+    # g = sigma(r) p + (1 - sigma(r)) g with the old r.
+    a = tree.settings["dirichlet"]
+    total = tree.settings["total_dirichlet"]
+    g = 1.0
+    faded_share = 0.0
+    index = leaf
+    while index != NONE:
+        node = tree.nodes[unsigned(index)]
+        p = (tree.counts[unsigned(index), label] + a) / (node["n_samples"] + total)
+        share = 0.0
+        if tree.settings["fades"]:
+            share = tree.faded[unsigned(index), FADED_SHARE]
+            p = learn_faded(tree.settings, tree.faded[unsigned(index)], label, p)
+        if is_leaf(node):
+            g = p
+            faded_share = share
+        else:
+            own_share, rest = shares(node)
+            multiply_odds(node, p / g)
+            g = own_share * p + rest * g
+            if tree.settings["use_aggregation"]:
+                faded_share = own_share * share + rest * faded_share
+        if index == changed:
+            g *= growth
+        tree.counts[unsigned(index), label] += 1.0
+        node["n_samples"] += 1.0
+        index = node["parent"]
+    if tree.settings["fades"]:
+        note_share(tree.state, faded_share, 1.0)
+
+
+@helper
+def aggregate_any_weight(
+    tree: Tree, leaf: int, label: int, weight: float, changed: int, log_growth: float
+) -> None:
+    """Aggregate upwards for any weight and eta, in logarithms."""
+    # r_v += eta log p - log g, and then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r, that
+    # is, log g += softplus(new r) - softplus(old r).
+    log_g = 0.0
+    faded_share = 0.0
+    index = leaf
+    while index != NONE:
+        node = tree.nodes[index]
+        n_samples = node["n_samples"]
+        count = tree.counts[index, label]
+        log_p = log_score(tree.settings, count, n_samples, weight)
+        share = 0.0
+        if tree.settings["fades"]:
+            share = tree.faded[index, FADED_SHARE]
+            log_p = learn_faded_weight(tree.settings, tree.faded[index], label, log_p, weight)
+        log_p = tempered(tree.settings, log_p)
+        if is_leaf(node):
+            log_g = log_p
+            faded_share = share
+        else:
+            own_share, rest = shares(node)
+            if tree.settings["use_aggregation"]:
+                faded_share = own_share * share + rest * faded_share
+            log_g = score_odds(node, log_p, log_g)
+        if index == changed:
+            log_g += log_growth
+        tree.counts[index, label] = count + weight
+        node["n_samples"] = n_samples + weight
+        index = node["parent"]
+    if tree.settings["fades"]:
+        note_share(tree.state, faded_share, weight)
+
+
+@hot
+def score_odds(node: Record, log_p: float, log_g: float) -> float:
+    """Update a node's log-odds, given eta log p and the log g of the node below; return its own."""
+    old = log_odds_in(node)
+    new = old + log_p - log_g
+    set_log_odds(node, new)
+    return log_g + (softplus(new) - softplus(old))
+
+
+@hot
+def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
+    """Write the tree's prediction for x to `proba`, from root to leaf (DESIGN.md: prediction)."""
+    # A node takes the share sigma(r_v) of the remaining mass and passes on the rest; the leaf takes
+    # everything that is left. Without aggregation, the leaf alone predicts.
+    settings, nodes = forest.settings[0], forest.nodes[t]
+    counts, faded = forest.counts[t], forest.faded[t]
+    n_classes = settings["n_classes"]
+    total = settings["total_dirichlet"]
+    index = forest.trees[t]["root"]
+    for c in range(n_classes):
+        proba[c] = 1.0 / n_classes if index == NONE else 0.0
+    mass = 1.0
+    prior = 0.0  # what the Dirichlet prior gives to each class
+    while index != NONE:
+        node = nodes[unsigned(index)]
+        own, mass = pass_on(settings, node, mass)
+        if own > 0.0:
+            if settings["fades"]:
+                row = faded[unsigned(index)]
+                of_faded = own * row[FADED_SHARE]
+                own -= of_faded
+                faded_scale = of_faded / (row[FADED_SUM] + total)
+                scale = own / (node["n_samples"] + total)
+                prior += faded_scale + scale
+                for c in range(n_classes):
+                    of_class = faded_scale * row[FADED_COUNTS + c]
+                    proba[c] += of_class + scale * counts[unsigned(index), c]
+            else:
+                scale = own / (node["n_samples"] + total)
+                prior += scale
+                for c in range(n_classes):
+                    proba[c] += scale * counts[unsigned(index), c]
+        if is_leaf(node):
+            break
+        index = next_node(nodes, node, x)
+    prior *= settings["dirichlet"]
+    for c in range(n_classes):
+        proba[c] += prior
+
+
+@allocating
+def recompute_odds(settings: Record, state: Record, nodes: Array, counts: Array) -> None:
+    """Recompute all log-odds of a tree from its counts (DESIGN.md: new labels)."""
+    # The walk needs no stack.
+    log_wbar = np.empty(state["n_nodes"])
+    index = state["root"]
+    previous = NONE
+    while index != NONE:
+        node = nodes[index]
+        following = node["parent"]
+        if is_leaf(node):
+            log_wbar[index] = log_weight(settings, counts[index], node["n_samples"])
+        elif previous == node["right"]:
+            own = log_weight(settings, counts[index], node["n_samples"])
+            log_children = log_wbar[node["left"]] + log_wbar[node["right"]]
+            log_odds = log_odds_of(settings, own, log_children)
+            set_log_odds(node, log_odds)
+            log_wbar[index] = own - log_own_surplus(settings, log_odds)
+        else:
+            following = node["right"] if previous == node["left"] else node["left"]
+        previous = index
+        index = following
+
+
+@kernel
+def recompute_all_odds(arena: int) -> None:
+    """Recompute all log-odds, as the number of classes or the Dirichlet parameter has changed."""
+    forest = forest_of(arena)
+    for t in range(len(forest.trees)):
+        recompute_odds(forest.settings[0], forest.trees[t], forest.nodes[t], forest.counts[t])

@@ -1,0 +1,251 @@
+"""Predictions of nodes, their weights against the nodes below, and how both learn samples.
+
+A node v with counts n_v(c), their sum N_v, C classes and Dirichlet parameter a predicts
+(n_v(c) + a) / (N_v + C a) (DESIGN.md: node prediction). With fading, it also has faded counts, and
+predicts a mixture of both (DESIGN.md: fading). Its log-odds r_v against the nodes below it are
+stored as odds divided by a power of two (DESIGN.md: odds as stored).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
+
+NEGLIGIBLE = 1e-290  # sums become 0 there, as subnormal numbers are slow
+
+
+@hot
+def decay_of(factor: float, weight: float) -> tuple[float, float]:
+    """The factor by which a sum fades at a sample, and the weight of the sample in it."""
+    if weight == 1.0:
+        return factor, 1.0
+    exponent = weight * math.log(factor)
+    return math.exp(exponent), math.expm1(exponent) / (factor - 1.0)
+
+
+@hot
+def settled_sum(total: float) -> float:
+    """A sum of either sign that has faded, or 0 if it is negligible."""
+    return total if abs(total) > NEGLIGIBLE else 0.0
+
+
+SCALE = 2.0**512  # the odds of a node are divided by powers of this to stay within float64
+LOG_SCALE = 512 * math.log(2.0)
+LARGEST_ODDS = 2.0**256  # the bound at which they are divided; its inverse is the lower bound
+LARGEST_LOG_ODDS = 1e300
+FEW_SCALES = 4.0  # after this many divisions, they are 0
+
+SWITCHING = 0.001  # how far a node's faded share is pulled towards 1/2 at each sample
+LEAST_COUNT = 1e-307  # smaller faded counts become 0, as the Dirichlet parameter is at least 1e-300
+SHARE_MEMORY = 500.0  # the number of samples in the running mean of the faded shares
+
+
+# ------------------------------------------------------------------------------------------ odds
+
+
+@hot
+def shares(node: Record) -> tuple[float, float]:
+    """A node's own share sigma(r) = odds / (1 + odds) and the rest sigma(-r), both accurate."""
+    odds, scale = node["odds"], node["odds_scale"]
+    if scale == 0.0:
+        rest = 1.0 / (1.0 + odds)
+        return odds * rest, rest
+    smaller = odds if scale < 0.0 else 1.0 / odds
+    for _ in range(int(min(abs(scale), FEW_SCALES))):
+        smaller /= SCALE
+    return (smaller, 1.0) if scale < 0.0 else (1.0, smaller)
+
+
+@hot
+def multiply_odds(node: Record, factor: float) -> None:
+    """Multiply the odds of a node by a factor of at least SAFE^-3 and at most SAFE^3."""
+    odds = node["odds"] * factor
+    if odds > LARGEST_ODDS:
+        odds /= SCALE
+        node["odds_scale"] += 1.0
+    elif odds < 1.0 / LARGEST_ODDS:
+        odds *= SCALE
+        node["odds_scale"] -= 1.0
+    node["odds"] = odds
+
+
+@hot
+def log_odds_in(node: Record) -> float:
+    """The log-odds r_v of a node."""
+    return math.log(node["odds"]) + node["odds_scale"] * LOG_SCALE
+
+
+@hot
+def set_log_odds(node: Record, log_odds: float) -> None:
+    """Write the log-odds r_v to a node, where infinite ones are replaced by very large ones."""
+    log_odds = min(max(log_odds, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
+    scale = np.rint(log_odds / LOG_SCALE)
+    rest = log_odds - scale * LOG_SCALE
+    node["odds"] = math.exp(min(max(rest, -0.5 * LOG_SCALE), 0.5 * LOG_SCALE))
+    node["odds_scale"] = scale
+
+
+@hot
+def softplus(log_odds: float) -> float:
+    """The stable softplus log(1 + exp(r)) (DESIGN.md: learning)."""
+    return max(log_odds, 0.0) + math.log1p(math.exp(-abs(log_odds)))
+
+
+@hot
+def tempered(settings: Record, log_p: float) -> float:
+    """The eta log p of a score or weight, where an infinite one is replaced by a very large one."""
+    return min(max(settings["step"] * log_p, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
+
+
+@hot
+def log_odds_of(settings: Record, log_own: float, log_children: float) -> float:
+    """r_v = log((1-b) / b) + log w_v - log wbar_left - log wbar_right (DESIGN.md: aggregation)."""
+    return settings["log_stop"] - settings["log_split"] + log_own - log_children
+
+
+@hot
+def log_own_surplus(settings: Record, log_odds: float) -> float:
+    """Rho = log w_v - log wbar_v = -log(1-b) - softplus(-r_v) (DESIGN.md: structural changes)."""
+    return -settings["log_stop"] - softplus(-log_odds)
+
+
+# ------------------------------------------------------------------------------ scores and weights
+
+
+@helper
+def log_score(settings: Record, count: float, n_samples: float, weight: float) -> float:
+    """Log of the probability that a node gave to the label of a sample not counted yet."""
+    # For weight 1, this is log p_v(y); otherwise the increment of -L_v, so that the order of the
+    # samples does not matter (DESIGN.md: sample weights).
+    a = settings["dirichlet"]
+    total = settings["total_dirichlet"]
+    if weight == 1.0:
+        return math.log(count + a) - math.log(n_samples + total)
+    return (
+        math.lgamma(count + weight + a)
+        - math.lgamma(count + a)
+        - math.lgamma(n_samples + weight + total)
+        + math.lgamma(n_samples + total)
+    )
+
+
+@helper
+def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
+    """The log weight log w_v = -eta L_v, computed from the counts (DESIGN.md: cumulative loss)."""
+    if n_samples == 0.0:
+        return 0.0
+    loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
+    for c in range(settings["n_classes"]):
+        if counts[c] > 0.0:
+            loss -= math.lgamma(counts[c] + settings["dirichlet"]) - settings["lgamma_dirichlet"]
+    return tempered(settings, -loss)
+
+
+@hot
+def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
+    """The log weight log w_v of a cell in which all samples have the same label."""
+    # For small whole n_samples it is kept in a table, as computing lgamma costs as much as a walk.
+    settings = forest.settings[0]
+    known = forest.pure
+    index = int(min(n_samples, float(len(known) - 1)))
+    if index == n_samples and not math.isnan(known[index, 0]):
+        return known[index, 0]
+    loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
+    loss -= math.lgamma(n_samples + settings["dirichlet"]) - settings["lgamma_dirichlet"]
+    log_w = tempered(settings, -loss) if n_samples > 0.0 else 0.0
+    if index == n_samples:
+        known[index, 0] = log_w
+    return log_w
+
+
+# ---------------------------------------------------------------------------------------- fading
+
+
+@hot
+def settled(count: float) -> float:
+    """A count that has faded, or 0 if it is negligible."""
+    # Below 2.2e-308, products take a hundred times as long, and by rounding a count that is
+    # multiplied by gamma > 1/2 never gets to 0.
+    return count if count > LEAST_COUNT else 0.0
+
+
+@hot
+def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> float:
+    """Count a sample of weight 1 in a node's faded counts; return the node's p_v(y) from before."""
+    # The node predicts the mixture of its two estimators, (1 - q) p_whole + q p_faded. Its faded
+    # share q is updated by Bayes' rule and then pulled towards 1/2, as in the fixed-share method of
+    # Herbster and Warmuth [FS].
+    share = row[FADED_SHARE]
+    a, total = settings["dirichlet"], settings["total_dirichlet"]
+    of_faded = share * (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
+    p = (1.0 - share) * p_whole + of_faded
+    row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * of_faded / p
+    gamma = settings["fading_factor"]
+    row[FADED_SUM] = gamma * row[FADED_SUM] + 1.0
+    for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
+        row[c] *= gamma
+        row[c] = settled(row[c])
+    row[FADED_COUNTS + label] += 1.0
+    return p
+
+
+@helper
+def learn_faded_weight(
+    settings: Record, row: Array, label: int, log_p_whole: float, weight: float
+) -> float:
+    """Do the same as learn_faded for any weight, in logarithms."""
+    # The counts fade by gamma^w and gain (1 - gamma^w) / (1 - gamma), as if the weight came bit by
+    # bit. The faded estimator scores p_faded(y)^w, and the share is pulled towards 1/2 once.
+    share = row[FADED_SHARE]
+    a, total = settings["dirichlet"], settings["total_dirichlet"]
+    p_faded = (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
+    score = weight * math.log(p_faded) if p_faded > 0.0 else -LARGEST_LOG_ODDS
+    log_whole = math.log1p(-share) + max(log_p_whole, -LARGEST_LOG_ODDS)
+    log_faded = math.log(share) + max(score, -LARGEST_LOG_ODDS)
+    log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(log_whole - log_faded)))
+    row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * math.exp(log_faded - log_p)
+    gamma = settings["fading_factor"]
+    rest = math.pow(gamma, weight)
+    gain = -math.expm1(weight * math.log(gamma)) / (1.0 - gamma)
+    row[FADED_SUM] = rest * row[FADED_SUM] + gain
+    for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
+        row[c] *= rest
+        row[c] = settled(row[c])
+    row[FADED_COUNTS + label] += gain
+    return log_p
+
+
+@helper
+def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
+    """Return log w_v / eta, the faded share and the faded sum after n samples of one label."""
+    # The samples have weight 1. For small numbers the results are kept in a table, where other
+    # threads may be writing the same values at the same time.
+    settings, known = forest.settings[0], forest.pure
+    a, total, gamma = settings["dirichlet"], settings["total_dirichlet"], settings["fading_factor"]
+    k = min(n_samples, len(known) - 1)
+    while k > 0 and math.isnan(known[k, 0] + known[k, 1] + known[k, 2]):
+        k -= 1
+    log_w, share, faded_sum = 0.0, 0.5, 0.0
+    if k > 0:
+        log_w, share, faded_sum = known[k, 0], known[k, 1], known[k, 2]
+    while k < n_samples:
+        of_faded = share * ((faded_sum + a) / (faded_sum + total))
+        p = (1.0 - share) * ((k + a) / (k + total)) + of_faded
+        share = 0.5 * SWITCHING + (1.0 - SWITCHING) * of_faded / p
+        faded_sum = gamma * faded_sum + 1.0
+        log_w += math.log(p)
+        k += 1
+        if k < len(known):
+            known[k, 0], known[k, 1], known[k, 2] = log_w, share, faded_sum
+    return log_w, share, faded_sum
+
+
+@hot
+def note_share(state: Record, faded_share: float, weight: float) -> None:
+    """Update the running mean of the faded estimators' share in a tree's predictions."""
+    state["faded_share"] += min(weight, 1.0) * (faded_share - state["faded_share"]) / SHARE_MEMORY

@@ -1,0 +1,141 @@
+"""Growth by extension: if a sample is outside a node's box, the node may get a new parent.
+
+The Mondrian process of [MF, algorithm 4] and [AMF, algorithm 3] (DESIGN.md: Mondrian growth).
+"""
+
+from __future__ import annotations
+
+from river_amf.kernels.numba_tools.arrays import NEVER, NONE, Array, Tree, unsigned
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.tree.estimates import (
+    log_odds_in,
+    log_odds_of,
+    log_own_surplus,
+    set_log_odds,
+    softplus,
+)
+from river_amf.kernels.tree.random_numbers import draw_feature, draw_split_time, draw_threshold
+from river_amf.kernels.tree.sample_store import list_row
+from river_amf.kernels.tree.structure import (
+    add_box,
+    add_node,
+    box_of,
+    count_missing,
+    extend_box,
+    extension_rate,
+    is_inside,
+    is_leaf,
+    is_spent,
+    keeps_samples,
+    next_node,
+    range_extension,
+    replace_child,
+    set_split,
+    splits_late,
+)
+
+
+@hot
+def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
+    """Grow a tree by extension; return the leaf of x, the new parent if any, and the growth."""
+    # The growth is what insert_parent returns. The leaf is new if there is a new parent, or if the
+    # tree was empty. Otherwise the leaf may still have to be split, if it keeps samples.
+    state = tree.state
+    if state["root"] == NONE:
+        state["root"] = add_leaf(tree, NONE, x, row)
+        return state["root"], NONE, 0.0
+    index, split_time = descend(tree, x)
+    if split_time < NEVER:
+        return insert_parent(tree, index, split_time, x, row)
+    return index, NONE, 0.0
+
+
+@hot
+def descend(tree: Tree, x: Array) -> tuple[int, float]:
+    """Walk x down to a leaf, or to where the process splits, extending the boxes on the way."""
+    # Returns the node and the time at which it gets a new parent, or NEVER if it is a leaf that
+    # takes x without a split [MF, algorithm 4; AMF, algorithm 3].
+    n_features = tree.settings["n_features"]
+    may_split = not is_spent(tree.settings, tree.state)
+    n_missing = count_missing(x, n_features)
+    index = tree.state["root"]
+    time = 0.0
+    while True:
+        node = tree.nodes[unsigned(index)]
+        if keeps_samples(node):
+            return index, NEVER
+        box = box_of(tree, node)
+        children_time = node["split_time"]
+        if not is_inside(box, x, n_features, n_missing):
+            rate = extension_rate(box, x, tree.intensity, n_features) if may_split else 0.0
+            if rate > 0.0:
+                time = draw_split_time(tree.state, time, rate, children_time)
+                if time < children_time:
+                    return index, time
+            extend_box(box, x, n_features)
+        if is_leaf(node):
+            return index, NEVER
+        time = children_time
+        index = next_node(tree.nodes, node, x)
+
+
+@helper
+def add_leaf(tree: Tree, parent: int, x: Array, row: int) -> int:
+    """Add a leaf that holds only x, which is not counted yet."""
+    index = add_node(tree, parent)
+    if splits_late(tree.settings, tree.state):
+        list_row(tree, index, row)
+    else:
+        add_box(tree, index)
+        extend_box(box_of(tree, tree.nodes[index]), x, tree.settings["n_features"])
+    return index
+
+
+@helper
+def insert_parent(
+    tree: Tree, index: int, split_time: float, x: Array, row: int
+) -> tuple[int, int, float]:
+    """Insert a parent above a node, and a leaf with x as the node's sibling."""
+    # Returns the leaf, the parent, and the growth of log wbar that is passed on to the ancestors,
+    # log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below
+    # (DESIGN.md: structural changes).
+    n_features = tree.settings["n_features"]
+    parent = add_node(tree, tree.nodes[index]["parent"])
+    node, above = tree.nodes[index], tree.nodes[parent]
+    box = box_of(tree, node)
+    add_box(tree, parent)
+    parent_box = box_of(tree, above)
+    lengths = parent_box[0]  # borrowed until the box is written there
+    for j in range(n_features):
+        lengths[j] = range_extension(box[0, j], box[1, j], x[j])
+    rate = extension_rate(box, x, tree.intensity, n_features)
+    feature = draw_feature(tree.state, lengths, tree.intensity, rate)
+    newcomer_left = x[feature] < box[0, feature]
+    if newcomer_left:
+        threshold = draw_threshold(tree.state, x[feature], box[0, feature])
+    else:
+        threshold = draw_threshold(tree.state, box[1, feature], x[feature])
+
+    leaf = add_leaf(tree, parent, x, row)
+    if newcomer_left:
+        set_split(tree, parent, split_time, feature, threshold, leaf, index)
+    else:
+        set_split(tree, parent, split_time, feature, threshold, index, leaf)
+    replace_child(tree, above["parent"], index, parent)
+    above["n_samples"] = node["n_samples"]
+    for c in range(tree.settings["n_classes"]):
+        tree.counts[parent, c] = tree.counts[index, c]
+    for c in range(tree.targets.shape[1]):
+        tree.targets[parent, c] = tree.targets[index, c]
+    for c in range(tree.faded.shape[1]):
+        tree.faded[parent, c] = tree.faded[index, c]
+    for j in range(n_features):
+        parent_box[0, j] = box[0, j]
+        parent_box[1, j] = box[1, j]
+    extend_box(parent_box, x, n_features)
+
+    surplus = 0.0 if is_leaf(node) else log_own_surplus(tree.settings, log_odds_in(node))
+    log_odds = log_odds_of(tree.settings, surplus, 0.0)  # the new leaf's wbar is 1
+    set_log_odds(above, log_odds)
+    node["parent"] = parent
+    return leaf, parent, tree.settings["log_split"] + softplus(log_odds)

@@ -1,0 +1,88 @@
+"""Checks whether the arrays have the capacity that the next samples require.
+
+Before any tree learns a sample, every tree has capacity for some splits. If the expansion of a leaf
+needs more, which is rare, learning stops between two trees until Python has enlarged the arrays
+(DESIGN.md: capacity).
+"""
+
+from __future__ import annotations
+
+from river_amf.kernels.numba_tools.arrays import (
+    BOXES_FULL,
+    NODES_FULL,
+    NOTHING,
+    STORE_FULL,
+    Forest,
+    Record,
+    forest_of,
+)
+from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
+from river_amf.kernels.tree.sample_store import count_late, is_keeping_rows
+from river_amf.kernels.tree.structure import splits_left
+
+READY_SPLITS = 16
+FEW_SAMPLES = 64  # a lack of capacity does not make a chunk smaller than this
+
+
+@hot
+def needs_tree_votes(settings: Record) -> bool:
+    """Whether the predictions of single trees are needed for a sample that is learned."""
+    return settings["learns_vote"] or settings["judges_trees"]
+
+
+@hot
+def has_experts(settings: Record) -> bool:
+    """Whether anything besides the trees learns from a sample."""
+    return settings["n_linear_models"] > 0 or settings["n_words"] > 0 or settings["n_trends"] > 0
+
+
+@hot
+def missing_capacity(
+    settings: Record, state: Record, n_splits: int, node_capacity: int, box_capacity: int
+) -> int:
+    """Which capacity a tree lacks for `n_splits` more splits, given the sizes of its arrays."""
+    # The first leaf needs no split; but a coordinator has no nodes at all (DESIGN.md: shards).
+    n_nodes = max(state["n_nodes"] + 2 * n_splits, min(settings["max_nodes"], 1))
+    if n_nodes > node_capacity:
+        return NODES_FULL
+    n_boxes = state["n_boxes"] + n_splits + 1
+    if n_nodes + 2 > settings["max_nodes"] or settings["split_pure"]:
+        n_boxes = n_nodes  # as all leaves get a box
+    return BOXES_FULL if n_boxes > box_capacity else NOTHING
+
+
+@hot
+def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
+    """Which capacity a tree lacks for a number of splits, or for those its budget still allows."""
+    settings, state = forest.settings[0], forest.trees[t]
+    wanted = min(n_splits, splits_left(settings, state))
+    return missing_capacity(settings, state, wanted, forest.nodes.shape[1], forest.boxes.shape[1])
+
+
+@hot
+def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
+    """The number of samples that the capacity allows, as in ready_samples."""
+    few = min(wanted, FEW_SAMPLES)
+    n_ready = wanted
+    if keeps_rows:
+        n_ready = min(n_ready, len(forest.rows) - forest.counters[0]["n_rows"])
+        if n_ready < few:
+            return STORE_FULL
+    for t in range(len(forest.trees)):
+        missing = tree_lacks(forest, t, READY_SPLITS + few)
+        if missing != NOTHING:
+            return missing
+        while n_ready > few and tree_lacks(forest, t, READY_SPLITS + n_ready) != NOTHING:
+            n_ready = max(n_ready // 2, few)
+    return n_ready
+
+
+@quick_kernel
+def ready_samples(arena: int, wanted: int) -> int:
+    """The number of samples that the capacity allows, up to `wanted`, or what is short."""
+    # It assumes that no sample splits a tree more than once. If the capacity allows only a few, it
+    # returns STORE_FULL, NODES_FULL or BOXES_FULL.
+    forest = forest_of(arena)
+    settings, trees = forest.settings[0], forest.trees
+    keeps_rows = is_keeping_rows(settings, trees, count_late(settings, trees))
+    return count_ready(forest, wanted, keeps_rows)

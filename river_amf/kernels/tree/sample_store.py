@@ -1,0 +1,252 @@
+"""The store of samples that all trees share, and the lists of its rows that pure leaves keep.
+
+A leaf whose samples all have the same label keeps them until another label comes (DESIGN.md: late
+splitting). Its list follows the tree's links from the newest row in the store to the oldest. A list
+that grows too long is thinned (DESIGN.md: thinning), and once the budget of nodes is spent, a box
+takes its place.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_amf.kernels.numba_tools.arrays import (
+    FOREST,
+    NONE,
+    TREE,
+    UNLISTED,
+    Array,
+    Forest,
+    Record,
+    Tree,
+    forest_of,
+)
+from river_amf.kernels.numba_tools.compilation import allocating_kernel, helper, hot
+from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, part
+from river_amf.kernels.tree.random_numbers import LOW_WORD, coded, mixed
+from river_amf.kernels.tree.structure import (
+    add_box,
+    box_of,
+    hull_of_rows,
+    keeps_samples,
+    splits_late,
+    tree_number,
+)
+
+RAREST = 32  # the number of bits that decide which samples stay in a list that grows too long
+
+
+@hot
+def list_row(tree: Tree, index: int, row: int) -> None:
+    """Put a row of the store at the head of a leaf's list."""
+    node = tree.nodes[index]
+    tree.links[row] = node["slot"]
+    node["slot"] = row
+    node["n_rows"] += 1
+
+
+@helper
+def clear_rows(node: Record) -> None:
+    """Clear a leaf's list."""
+    node["slot"] = NONE
+    node["n_rows"] = 0
+
+
+@helper
+def span_of_list(
+    forest: Forest, tree: Tree, index: int, is_spanning: Array, ends: Array, places: Array
+) -> None:
+    """Mark samples, by their place in a leaf's list, whose hull is the hull of the whole list."""
+    # `ends` and `places` are working memory, filled with NaN and NONE.
+    n_features = tree.settings["n_features"]
+    row = tree.nodes[index]["slot"]
+    for i in range(len(is_spanning)):
+        for j in range(n_features):
+            x = coded(forest.is_categorical, tree.state["key"], j, forest.rows[row, j])
+            if x < ends[0, j] or (math.isnan(ends[0, j]) and not math.isnan(x)):
+                ends[0, j], places[0, j] = x, i
+            if x > ends[1, j] or (math.isnan(ends[1, j]) and not math.isnan(x)):
+                ends[1, j], places[1, j] = x, i
+        row = tree.links[row]
+    for i in places.flat:
+        if i != NONE:
+            is_spanning[i] = True
+
+
+@hot
+def rarity(sample: Record) -> int:
+    """How long a sample stays in lists that are thinned; it is >= k with probability 2^-k."""
+    word = mixed(np.uint64(sample["number"]) & LOW_WORD)
+    n_zeros = 0
+    while n_zeros < RAREST and (word >> np.uint64(n_zeros)) & np.uint64(1) == np.uint64(0):
+        n_zeros += 1
+    return n_zeros
+
+
+@helper
+def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array, n_rare: Array) -> int:
+    """The smallest rarity to keep if at most half of a leaf's samples are to be kept."""
+    # `n_rare` is working memory, filled with zeros.
+    row = tree.nodes[index]["slot"]
+    for i in range(len(is_spanning)):
+        n_rare[rarity(forest.samples[row])] += not is_spanning[i]
+        row = tree.links[row]
+    rarest = RAREST
+    n_kept = n_rare[rarest]
+    while rarest > 0 and 2 * (n_kept + n_rare[rarest - 1]) <= len(is_spanning):
+        rarest -= 1
+        n_kept += n_rare[rarest]
+    return rarest
+
+
+@part(NO_VALUE, FOREST, TREE, INTEGER, INTEGER, allocates=True)
+def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> None:
+    """Put a row at the head of a leaf's list, then drop some, as there are too many."""
+    # Those that span its box stay, and the rarest of the others, which are at most half of the
+    # list; together they represent all. All trees agree on which samples are rare, so the store can
+    # drop what a leaf drops. All memory is allocated before anything changes.
+    node, n_features = tree.nodes[index], tree.settings["n_features"]
+    is_spanning = np.zeros(node["n_rows"] + 1, np.bool_)
+    ends = np.full((2, n_features), np.nan)
+    places = np.full((2, n_features), NONE)
+    n_rare = np.zeros(RAREST + 1, np.int64)
+    list_row(tree, index, newest)
+    span_of_list(forest, tree, index, is_spanning, ends, places)
+    least = least_rarity(forest, tree, index, is_spanning, n_rare)
+    drop_common(forest, tree, index, is_spanning, least)
+
+
+@hot
+def drop_common(forest: Forest, tree: Tree, index: int, is_spanning: Array, least: int) -> None:
+    """Take the samples off a leaf's list that are less rare than `least` and not spanning."""
+    node = tree.nodes[index]
+    row, last = node["slot"], NONE
+    clear_rows(node)
+    for is_kept in is_spanning:
+        following = tree.links[row]
+        if is_kept or rarity(forest.samples[row]) >= least:
+            if last == NONE:
+                node["slot"] = row
+            else:
+                tree.links[last] = row
+            last = row
+            node["n_rows"] += 1
+        else:
+            tree.links[row] = UNLISTED
+        row = following
+    tree.links[last] = NONE
+
+
+@part(NO_VALUE, FOREST, TREE)
+def release_rows(forest: Forest, tree: Tree) -> None:
+    """Replace the samples that leaves keep by boxes, as the budget is spent (DESIGN.md: budget)."""
+    for index in range(tree.state["n_nodes"]):
+        node = tree.nodes[index]
+        if keeps_samples(node):
+            row = node["slot"]
+            clear_rows(node)
+            add_box(tree, index)
+            hull_of_rows(
+                forest.is_categorical,
+                tree.settings["n_features"],
+                tree.state["key"],
+                forest.rows,
+                tree.links,
+                row,
+                box_of(tree, node),
+            )
+    for row in range(len(tree.links)):
+        tree.links[row] = UNLISTED
+
+
+@hot
+def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
+    """Write a sample to the store, and return its row, which no leaf keeps yet."""
+    counters = forest.counters[0]
+    row = counters["n_rows"]
+    counters["n_rows"] = row + 1
+    for j in range(forest.settings[0]["n_features"]):
+        forest.rows[row, j] = x[j]
+    forest.samples[row]["label"] = label
+    forest.samples[row]["weight"] = weight
+    forest.samples[row]["number"] = counters["n_stored"]
+    counters["n_stored"] += 1
+    for t in range(len(forest.links)):
+        forest.links[t, row] = UNLISTED
+    return row
+
+
+@hot
+def is_listed(links: Array, row: int) -> bool:
+    """Whether a leaf of any tree keeps a row."""
+    for t in range(len(links)):
+        if links[t, row] != UNLISTED:
+            return True
+    return False
+
+
+@allocating_kernel
+def compact_rows(arena: int) -> None:
+    """Remove the rows that no leaf keeps from the store, without changing the order."""
+    forest = forest_of(arena)
+    counters, trees, nodes = forest.counters[0], forest.trees, forest.nodes
+    rows, samples, links = forest.rows, forest.samples, forest.links
+    n_rows = 0
+    moved_to = np.empty(counters["n_rows"], np.int32)
+    for row in range(counters["n_rows"]):
+        moved_to[row] = UNLISTED
+        if is_listed(links, row):
+            moved_to[row] = n_rows
+            for j in range(forest.settings[0]["n_features"]):
+                rows[n_rows, j] = rows[row, j]
+            samples[n_rows]["weight"] = samples[row]["weight"]
+            samples[n_rows]["label"] = samples[row]["label"]
+            samples[n_rows]["number"] = samples[row]["number"]
+            for t in range(len(trees)):
+                links[t, n_rows] = links[t, row]
+            n_rows += 1
+    counters["n_rows"] = n_rows
+    for t in range(len(trees)):
+        for row in range(n_rows):
+            if links[t, row] >= 0:
+                links[t, row] = moved_to[links[t, row]]
+        for index in range(trees[t]["n_nodes"]):
+            node = nodes[t, index]
+            if keeps_samples(node):
+                node["slot"] = moved_to[node["slot"]]
+
+
+@hot
+def count_late(settings: Record, trees: Array) -> int:
+    """The number of trees whose leaves keep samples."""
+    n_late = 0
+    for t in range(len(trees)):
+        n_late += splits_late(settings, trees[t])
+    return n_late
+
+
+@hot
+def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
+    """Whether samples are stored: the leaves of some tree keep them, or may do so again."""
+    has_odd = tree_number(settings, len(trees)) > 1
+    may_restart = settings["restart_threshold"] > 0.0 and has_odd
+    return n_late > 0 or (may_restart and not settings["split_pure"])
+
+
+@hot
+def have_released(forest: Forest, n_late: int) -> bool:
+    """Whether fewer than `n_late` trees still keep samples; if none do, the store is cleared."""
+    settings, trees = forest.settings[0], forest.trees
+    n_late_now = count_late(settings, trees)
+    if n_late_now < n_late and not is_keeping_rows(settings, trees, n_late_now):
+        forget_rows(forest.counters[0])
+    return n_late_now < n_late
+
+
+@hot
+def forget_rows(counters: Record) -> None:
+    """Clear the store, as no tree keeps samples any more."""
+    counters["n_rows"] = 0
+    counters["n_stored"] = 0

@@ -1,0 +1,251 @@
+"""The nodes of a tree and their links: what a leaf is, where a sample goes, how nodes are added.
+
+Kernels never allocate: before a node or box is added, the caller checks capacity (`readiness`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_amf.kernels.numba_tools.arrays import (
+    LARGEST_FLOAT,
+    NEVER,
+    NONE,
+    Array,
+    Record,
+    Tree,
+    Word,
+    unsigned,
+)
+from river_amf.kernels.numba_tools.compilation import helper, hot, view
+from river_amf.kernels.tree.estimates import shares
+from river_amf.kernels.tree.random_numbers import coded
+from river_amf.state.layout import FADED_SHARE
+
+
+@hot
+def range_extension(low: float, high: float, value: float) -> float:
+    """e_j, the distance of a value from [low, high]; 0 if it or the range is missing (NaN)."""
+    below = low - value
+    above = value - high
+    extension = below if below > 0.0 else (above if above > 0.0 else 0.0)
+    return min(extension, LARGEST_FLOAT)
+
+
+@hot
+def extension_rate(box: Array, x: Array, intensity: Array, n_features: int) -> float:
+    """The rate sum_j lambda_j e_j at which x calls for a split above a box [MF, algorithm 4]."""
+    rate = 0.0
+    for j in range(n_features):
+        rate += intensity[j] * range_extension(box[0, j], box[1, j], x[j])
+    return rate
+
+
+@hot
+def count_missing(x: Array, n_features: int) -> int:
+    """The number of missing values."""
+    n_missing = 0
+    for j in range(n_features):
+        n_missing += math.isnan(x[j])
+    return n_missing
+
+
+@hot
+def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
+    """Whether a box contains x, apart from its missing values."""
+    # There are no branches, so that several features are compared at once. A missing value counts
+    # as outside twice.
+    n_outside = 0
+    for j in range(n_features):
+        n_outside += not (box[0, j] <= x[j])
+        n_outside += not (x[j] <= box[1, j])
+    return n_outside == 2 * n_missing
+
+
+@hot
+def extend_box(box: Array, x: Array, n_features: int) -> None:
+    """Extend a box to contain x, where missing values change nothing."""
+    for j in range(n_features):
+        extend_side(box, j, x[j])
+
+
+@hot
+def extend_side(box: Array, j: int, value: float) -> None:
+    """Extend a box to contain a value of feature j, unless it is missing."""
+    if value < box[0, j] or math.isnan(box[0, j]):
+        box[0, j] = value
+    if value > box[1, j] or math.isnan(box[1, j]):
+        box[1, j] = value
+
+
+@helper
+def hull_of_rows(
+    is_categorical: Array,
+    n_features: int,
+    key: Word,
+    rows: Array,
+    links: Array,
+    row: int,
+    box: Array,
+) -> None:
+    """Extend a box to contain the samples in a leaf's list, which starts at `row`."""
+    # It allocates nothing, as a tree that gives up its samples could not stop halfway.
+    while row != NONE:
+        for j in range(n_features):
+            extend_side(box, j, coded(is_categorical, key, j, rows[row, j]))
+        row = links[row]
+
+
+@hot
+def tree_number(settings: Record, t: int) -> int:
+    """The number of a tree in the whole forest, of which these may be some trees only."""
+    return settings["first_tree"] + t
+
+
+@hot
+def is_leaf(node: Record) -> bool:
+    """Whether a node has no children."""
+    return node["left"] == NONE
+
+
+@hot
+def keeps_samples(node: Record) -> bool:
+    """Whether a node is a pure leaf that keeps its samples; all other nodes have a box."""
+    return node["n_rows"] > 0
+
+
+@hot
+def longest_list(settings: Record) -> int:
+    """The number of samples that a pure leaf may keep before its list is thinned."""
+    return max(settings["longest_list"], 8 * settings["n_features"])
+
+
+@hot
+def is_spent(settings: Record, state: Record) -> bool:
+    """Whether the tree's budget allows no further split (DESIGN.md: budget)."""
+    return state["n_nodes"] + 2 > settings["max_nodes"]
+
+
+@hot
+def splits_late(settings: Record, state: Record) -> bool:
+    """Whether new leaves keep their samples and are split only when they are no longer pure."""
+    return not settings["split_pure"] and not is_spent(settings, state)
+
+
+@hot
+def splits_left(settings: Record, state: Record) -> int:
+    """The number of splits that the budget still allows (DESIGN.md: budget)."""
+    return (settings["max_nodes"] - state["n_nodes"]) // 2
+
+
+@helper
+def add_node(tree: Tree, parent: int) -> int:
+    """Add a leaf without samples, box or counts; the caller has checked the capacity."""
+    index = tree.state["n_nodes"]
+    tree.state["n_nodes"] = index + 1
+    node = tree.nodes[index]
+    node["threshold"] = 0.0
+    node["odds"] = 0.0
+    node["odds_scale"] = 0.0
+    node["split_time"] = NEVER
+    node["n_samples"] = 0.0
+    node["parent"] = parent
+    node["feature"] = NONE
+    node["left"] = NONE
+    node["right"] = NONE
+    node["slot"] = NONE
+    node["n_rows"] = 0
+    for c in range(tree.counts.shape[1]):
+        tree.counts[index, c] = 0.0
+    for c in range(tree.targets.shape[1]):
+        tree.targets[index, c] = 0.0
+    for c in range(tree.faded.shape[1]):
+        tree.faded[index, c] = 0.5 if c == FADED_SHARE else 0.0
+    return index
+
+
+@helper
+def add_box(tree: Tree, index: int) -> None:
+    """Give a node an empty box, filled with NaN."""
+    box = tree.state["n_boxes"]
+    tree.state["n_boxes"] = box + 1
+    tree.nodes[index]["slot"] = box
+    for j in range(tree.boxes.shape[2]):
+        tree.boxes[box, 0, j] = math.nan
+        tree.boxes[box, 1, j] = math.nan
+
+
+@view
+def box_of(tree: Tree, node: Record) -> Array:
+    """The box of a node that keeps no samples."""
+    return tree.boxes[node["slot"]]
+
+
+@hot
+def time_of(tree: Tree, node: Record) -> float:
+    """The creation time of a node: the time of the split above it, 0 for the root."""
+    parent = node["parent"]
+    return 0.0 if parent == NONE else tree.nodes[parent]["split_time"]
+
+
+@helper
+def set_split(
+    tree: Tree, index: int, time: float, feature: int, threshold: float, left: int, right: int
+) -> None:
+    """Make a node an inner node with this split."""
+    node = tree.nodes[index]
+    node["split_time"] = time
+    node["feature"] = feature
+    node["threshold"] = threshold
+    node["left"] = left
+    node["right"] = right
+
+
+@helper
+def replace_child(tree: Tree, parent: int, old: int, new: int) -> None:
+    """Put node `new` in the place of `old` below `parent`."""
+    if parent == NONE:
+        tree.state["root"] = new
+    elif tree.nodes[parent]["left"] == old:
+        tree.nodes[parent]["left"] = new
+    else:
+        tree.nodes[parent]["right"] = new
+
+
+@hot
+def sibling_of(tree: Tree, index: int) -> int:
+    """The other child of a node's parent."""
+    parent = tree.nodes[tree.nodes[index]["parent"]]
+    return np.int64(parent["right"] if parent["left"] == index else parent["left"])  # type: ignore[return-value]
+
+
+@hot
+def pass_on(settings: Record, node: Record, mass: float) -> tuple[float, float]:
+    """Which part of the mass that reaches a node it keeps, and which it passes on."""
+    # A leaf keeps all; without aggregation, the other nodes pass on all (DESIGN.md: prediction).
+    if is_leaf(node):
+        return mass, 0.0
+    if not settings["use_aggregation"]:
+        return 0.0, mass
+    own_share, rest = shares(node)
+    return mass * own_share, mass * rest
+
+
+@hot
+def heavier_child(nodes: Array, node: Record) -> int:
+    """The child with more samples, or the left one in a tie (DESIGN.md: missing values)."""
+    heavier_right = nodes[node["right"]]["n_samples"] > nodes[node["left"]]["n_samples"]
+    return node["right"] if heavier_right else node["left"]
+
+
+@hot
+def next_node(nodes: Array, node: Record, x: Array) -> int:
+    """The child that x goes to: left if x <= threshold, the heavier one if the value is missing."""
+    value = x[unsigned(node["feature"])]
+    if value <= node["threshold"]:
+        return node["left"]
+    if value > node["threshold"]:
+        return node["right"]
+    return heavier_child(nodes, node)

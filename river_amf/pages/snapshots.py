@@ -1,0 +1,181 @@
+"""The samples of a playground, and what is seen of forests that learn them."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.pages.cells import cells_of, mass_by_depth
+from river_amf.pages.playground_page import Snapshot, VariantRun
+
+NO_DRIFT, SWAP, TURN = "none", "swap", "turn"
+PLAIN, ADAPTIVE = "plain", "adaptive"
+WITH, WITHOUT = "with", "without"
+N_TREES = (10, 1)
+WINDOW = 100  # samples whose predictions make up the accuracy
+
+_CLASSES = {PLAIN: AMFClassifier, ADAPTIVE: AdaptiveAMFClassifier}
+_ROUND = {"circles"}  # which look the same however they are turned
+_MARGIN = 0.05  # around the samples, as a fraction of their range
+_TREE = 0  # the one whose cells are drawn; as its index is even, it never starts afresh
+
+Row = tuple[dict[Hashable, float], Any]
+
+
+class Samples(NamedTuple):
+    """Samples in the order of the stream."""
+
+    title: str
+    features: tuple[Hashable, Hashable]  # of the horizontal and the vertical axis
+    labels: list[Any]
+    points: NDArray[np.float64]  # (n_samples, 2)
+    codes: NDArray[np.int64]  # (n_samples,), indices into the labels
+
+    @property
+    def middle(self) -> int:
+        """The number of samples before a drift."""
+        return len(self.codes) // 2
+
+    @property
+    def view(self) -> NDArray[np.float64]:
+        """The part of the plane that is drawn: left, right, bottom, top."""
+        low, high = self.points.min(axis=0), self.points.max(axis=0)
+        margin = np.where(high > low, _MARGIN * (high - low), 0.5)
+        return np.column_stack([low - margin, high + margin]).ravel()
+
+    def drifts(self) -> list[str]:
+        """Return the drifts that change anything, none first."""
+        return [NO_DRIFT, SWAP] if self.title in _ROUND else [NO_DRIFT, SWAP, TURN]
+
+    def after(self, drift: str) -> Samples:
+        """Return the samples with a drift in the middle.
+
+        With `SWAP` each label takes the place of the next one. With `TURN` the picture makes a
+        quarter turn about the middle of its view.
+        """
+        points, codes = self.points.copy(), self.codes.copy()
+        late = slice(self.middle, None)
+        if drift == SWAP:
+            codes[late] = (codes[late] + 1) % len(self.labels)
+        elif drift == TURN:
+            low, high = self.view.reshape(2, 2).T
+            center, half = 0.5 * (low + high), 0.5 * (high - low)
+            across, up = ((points[late] - center) / half).T
+            points[late] = center + half * np.column_stack([-up, across])
+        return self._replace(points=points, codes=codes)
+
+    def rows(self) -> Iterator[tuple[dict[Hashable, float], Any]]:
+        """Yield the samples as pairs (features, label)."""
+        horizontal, vertical = self.features
+        for (across, up), code in zip(self.points.tolist(), self.codes.tolist(), strict=True):
+            yield {horizontal: across, vertical: up}, self.labels[code]
+
+
+class Variant(NamedTuple):
+    """A forest and its stream; each field is a switch of the page."""
+
+    kind: str
+    n_trees: int
+    aggregation: str
+    drift: str
+
+    def forest(self, seed: int | None) -> AMFClassifier:
+        """Return the forest, before its first sample."""
+        is_aggregated = self.aggregation == WITH
+        return _CLASSES[self.kind](self.n_trees, use_aggregation=is_aggregated, seed=seed)
+
+
+@dataclass
+class Learner:
+    """A forest that learns samples, and what it has got right."""
+
+    forest: AMFClassifier
+    samples: Samples  # whose view and labels are those of the picture
+    resolution: int
+    was_right: list[bool] = field(default_factory=list)
+
+    def learn(self, rows: Sequence[Row], steps: Sequence[int]) -> Iterator[Snapshot]:
+        """Predict each row and then learn it; yield a snapshot at each number of samples."""
+        for x, y in rows:
+            self.was_right.append(self.forest.predict_one(x) == y)
+            self.forest.learn_one(x, y)
+            if len(self.was_right) in steps:
+                yield self.snapshot()
+
+    def snapshot(self) -> Snapshot:
+        """Return what is seen now."""
+        forest, samples = self.forest, self.samples
+        boxes, proba = cells_of(forest, _TREE, samples.features, samples.view)
+        answers = forest._without_trace("predict_proba_many", self.grid).to_numpy()
+        shape = self.resolution, self.resolution
+        return Snapshot(
+            surface=self._in_order(answers).reshape(*shape, -1),
+            boxes=boxes,
+            proba=self._in_order(proba),
+            mass=mass_by_depth(forest),
+            accuracy=float(np.mean(self.was_right[-WINDOW:])),
+            n_nodes=forest.n_nodes,
+        )
+
+    @cached_property
+    def grid(self) -> pd.DataFrame:
+        """The places for which the forest predicts, row by row from the bottom."""
+        left, right, bottom, top = self.samples.view
+        sides = np.meshgrid(
+            np.linspace(left, right, self.resolution), np.linspace(bottom, top, self.resolution)
+        )
+        names = np.array([*self.samples.features, None], object)[:-1]  # tuples stay names
+        columns = pd.Index(names, tupleize_cols=False)
+        return pd.DataFrame(np.column_stack([side.ravel() for side in sides]), columns=columns)
+
+    def _in_order(self, proba: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return probabilities in the order of all labels, from that in which they were met."""
+        ordered = np.zeros((len(proba), len(self.samples.labels)), np.float32)
+        ordered[:, [self.samples.labels.index(label) for label in self.forest._labels]] = proba
+        return ordered
+
+
+def steps_of(n_samples: int, middle: int, n_steps: int) -> list[int]:
+    """Return the numbers of samples at which to take snapshots, the middle among them.
+
+    They are close together at first and after the middle, where much changes.
+
+    >>> steps_of(100, 50, 10)
+    [2, 8, 18, 32, 50, 52, 58, 68, 82, 100]
+    """
+    last = n_steps // 2
+    early, late = (
+        {-(-length * k * k // last**2) for k in range(1, last + 1)}  # rounded up
+        for length in (middle, n_samples - middle)
+    )
+    return sorted(early | {middle + n for n in late})
+
+
+def run_all(
+    samples: Samples, n_steps: int, resolution: int, seed: int | None
+) -> tuple[list[int], dict[Variant, VariantRun]]:
+    """Return the steps, and what each variant of the forest has learned at each of them."""
+    middle = samples.middle
+    steps = steps_of(len(samples.codes), middle, n_steps)
+    runs = {}
+    for kind, n_trees, aggregation in itertools.product(_CLASSES, N_TREES, (WITH, WITHOUT)):
+        forest = Variant(kind, n_trees, aggregation, NO_DRIFT).forest(seed)
+        before = Learner(forest, samples, resolution)
+        early = [*before.learn([*samples.rows()][:middle], steps)]
+        for drift in samples.drifts():  # all of them go on from what was learned before
+            drifted = samples.after(drift)
+            after = replace(before, forest=copy.deepcopy(forest), was_right=[*before.was_right])
+            late = after.learn([*drifted.rows()][middle:], steps)
+            runs[Variant(kind, n_trees, aggregation, drift)] = VariantRun(
+                drifted.points, drifted.codes, middle if drift != NO_DRIFT else 0, [*early, *late]
+            )
+    return steps, runs

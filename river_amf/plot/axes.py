@@ -1,0 +1,86 @@
+"""Matplotlib, axes and the colors of labels, for all plots."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from river_amf.explain.formatting import name
+from river_amf.inputs.encoding import ascending
+from river_amf.pages.palette import COLORS
+
+try:
+    import matplotlib.pyplot as plt
+    from matplotlib.axes import Axes
+    from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+    from matplotlib.patches import Patch, Rectangle
+except ImportError as error:
+    raise ImportError(
+        'river_amf.plot needs matplotlib: pip install "matplotlib>=3.8"', name="matplotlib"
+    ) from error
+
+# what other modules take from matplotlib through this one, beside the functions
+__all__ = ["Axes", "LinearSegmentedColormap", "Rectangle", "plt", "to_rgb"]
+
+
+def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:
+    """Return the given axes, or those of a new figure, whose size is in inches."""
+    if ax is None:
+        return plt.subplots(figsize=size, layout="constrained")[1]
+    _check_axes(ax)
+    return ax
+
+
+def _check_axes(ax: object) -> None:
+    """Raise TypeError unless ax is a matplotlib Axes."""
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax must be a matplotlib Axes, got {type(ax).__name__}")
+
+
+def check_source(name: str, value: object, kind: type, source: str) -> None:
+    """Raise TypeError unless a value is of the type that `evaluation` makes, or ValueError."""
+    wanted = f"{name} must come from evaluation.{source}"
+    if not isinstance(value, kind):
+        raise TypeError(f"{wanted}, got {type(value).__name__}")
+    if isinstance(value, pd.DataFrame) and value.empty:
+        raise ValueError(f"{wanted} for a stream with samples, got an empty DataFrame")
+
+
+def panels(
+    ax: object, n_axes: int, what: str, height: float = 1.8, *, sharex: bool = True
+) -> NDArray[Any]:
+    """Return the given axes, which must be as many, or those of a new figure, in a column."""
+    if ax is None:
+        size = (8.0, 0.6 + height * n_axes)
+        figure, column = plt.subplots(
+            n_axes, sharex=sharex, squeeze=False, figsize=size, layout="constrained"
+        )
+        figure.align_ylabels()
+        return column[:, 0]
+    axes = np.ravel(np.asarray(ax, dtype=object))
+    if len(axes) != n_axes:
+        raise ValueError(f"ax must hold {n_axes} axes, {what}; got {len(axes)}")
+    for panel in axes:
+        _check_axes(panel)
+    return axes
+
+
+def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:
+    """Return a color for each label, in ascending order of the labels."""
+    labels = ascending(labels)
+    if len(labels) <= len(COLORS):
+        return dict(zip(labels, COLORS, strict=False))
+    scale = plt.get_cmap("turbo")
+    return {label: to_hex(scale(k / (len(labels) - 1))) for k, label in enumerate(labels)}
+
+
+def add_legend(ax: Axes, colors: dict[Hashable, str], **style: Any) -> None:
+    """Add a legend that shows the color of each label."""
+    patches = [Patch(color=color, label=name(label)) for label, color in colors.items()]
+    legend = ax.legend(handles=patches, handlelength=1.0, **style)
+    for text in legend.get_texts():
+        text.set_parse_math(False)

@@ -1,0 +1,302 @@
+"""The inside of a forest as pictures: a tree with its nodes, and what features are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from river import base
+
+from river_amf import inspection
+from river_amf.explain.formatting import categories_text, count_text, counts_text, name, number_text
+from river_amf.forest import forest_of
+from river_amf.pages.palette import COLORS
+from river_amf.parameters import integer
+from river_amf.plot.axes import Axes, Rectangle, add_legend, label_colors, new_axes, plt
+
+# Size of a node, where the next depth is 1 to the right and the next row is 1 down.
+_WIDTH, _HEIGHT = 0.84, 0.84
+_BAR = 0.09  # height of the bar of counts
+_CUT = 0.4  # room for the number of nodes left out
+_LONGEST = 28  # characters per line
+_TICK = 0.02  # width of the mark of a mean, as a share of the box
+_PALE = "#9fc9e5"  # color of a standard deviation
+
+
+@dataclass
+class _Box:
+    """A drawn node: its row of `inspection.node_table`, and its position."""
+
+    row: Any
+    place: float  # rows from the top
+    share: float
+    mass: float
+    n_below: int  # number of nodes below it that are not drawn
+
+
+class _Labels:
+    """Texts and bars of the nodes of a classifier: counts of labels."""
+
+    def __init__(self, rows: list[Any], n_levels: int) -> None:
+        self._colors = label_colors(rows[0].counts)
+        self._n_columns = n_levels
+        self.n_legend_rows = -(-len(self._colors) // n_levels)
+
+    def text(self, row: Any) -> str:
+        """Return the counts of a node, with as many labels as fit."""
+        counts = {label: row.counts[label] for label in self._colors}
+        return _fitting(
+            counts_text(counts, most, lambda label: name(label, 12)) for most in (4, 3, 2, 1)
+        )
+
+    def bars(self, row: Any) -> Iterator[tuple[float, float, str, str]]:
+        """Yield a bar for each label: its start and width as shares of the box, color and name."""
+        start = 0.0
+        for label, color in self._colors.items():
+            width = row.counts[label] / row.n_samples
+            yield start, width, color, repr(label)
+            start += width
+
+    def draw_legend(self, ax: Axes) -> None:
+        """Name the colors."""
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+        add_legend(ax, self._colors, ncols=self._n_columns, frameon=False, **above)
+
+
+class _Targets:
+    """Texts and bars of the nodes of a regressor: mean and standard deviation of the targets."""
+
+    n_legend_rows = 1
+
+    def __init__(self, rows: list[Any], n_levels: int) -> None:
+        self._low = min(row.mean - row.std for row in rows)
+        self._range = max(row.mean + row.std for row in rows) - self._low
+        self._tolerance = 0.001 * self._range
+
+    def text(self, row: Any) -> str:
+        """Return mean, standard deviation and number of samples of a node."""
+        mean, std = (number_text(value, self._tolerance) for value in (row.mean, row.std))
+        return f"{mean} ± {std} ({count_text(row.n_samples)})"
+
+    def bars(self, row: Any) -> Iterator[tuple[float, float, str, str]]:
+        """Yield a bar around the mean and a mark on it: start, width, color and name."""
+        scale = 1.0 / self._range if self._range else 0.0
+        middle = scale * (row.mean - self._low)
+        yield middle - scale * row.std, 2.0 * scale * row.std, _PALE, "std"
+        yield min(max(middle - 0.5 * _TICK, 0.0), 1.0 - _TICK), _TICK, COLORS[0], "mean"
+
+    def draw_legend(self, ax: Axes) -> None:
+        """Tell the scale of the bars."""
+        ends = (number_text(end, self._tolerance) for end in (self._low, self._low + self._range))
+        text = "mean ± standard deviation (samples); bars from {} to {}".format(*ends)
+        ax.set_title(text, loc="left", fontsize=plt.rcParams["legend.fontsize"])
+
+
+def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
+    """Draw a tree of a forest, with its root on the left.
+
+    Each node shows its split, what it knows of its samples, its share of the mass left over by the
+    nodes above it, and its resulting mass in the prediction for samples that reach it (see
+    `inspection.path`). It knows the counts of the labels, also drawn as a bar. In a tree of a
+    regressor it knows the mean and the standard deviation of the targets, with the number of
+    samples in parentheses; the bar goes from one standard deviation below the mean to one above it,
+    on a scale that is the same for all nodes. Samples for which the split is true go up.
+
+    Parameters
+    ----------
+    model
+        The forest, or a fitted estimator of `river_amf.sklearn` with one.
+    tree
+        Index of the tree, from 0.
+    max_depth
+        Maximum depth of the nodes drawn, where the root has depth 0. For deeper nodes only their
+        number is shown.
+    ax
+        Axes to draw on; by default those of a new figure that is large enough.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFClassifier, plot
+    >>> model = AMFClassifier(n_estimators=1, seed=1)
+    >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long"), (4.5, "long")]:
+    ...     model.learn_one({"length": length}, label)
+    >>> ax = plot.tree(model, ax=Figure().subplots())
+    >>> print(ax.texts[0].get_text())
+    length <= 3.52
+    long 2, short 2
+    share 0.14, mass 0.14
+    """
+    integer(0)("max_depth", max_depth)
+    forest = forest_of(model)
+    table = inspection.node_table(forest, tree)
+    if table.empty:
+        raise ValueError(f"tree {tree} has no nodes: it has not learned anything since it started")
+    boxes = _lay_out(table, max_depth, use_aggregation=forest.use_aggregation)
+    n_levels = 1 + max(box.row.depth for box in boxes)
+    n_rows = 1.0 + max(box.place for box in boxes)
+    kind = _Labels if "counts" in table.columns else _Targets
+    content = kind([box.row for box in boxes], n_levels)
+    height = 0.25 * content.n_legend_rows + max(1.0, 0.66 * n_rows)
+    ax = new_axes(ax, (0.5 + 2.4 * n_levels, height))
+    ax.set_axis_off()
+    ax.set_xlim(-0.05, n_levels - 1 + _WIDTH + (_CUT if any(b.n_below for b in boxes) else 0.05))
+    ax.set_ylim(n_rows - 0.5, -0.5)
+    content.draw_legend(ax)
+    size = _font_size(ax)
+    places = {box.row.node: box for box in boxes}
+    for box in boxes:
+        _draw_box(ax, box, content, size)
+        if box.row.parent in places:
+            _draw_edge(ax, places[box.row.parent], box, size)
+    return ax
+
+
+def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> list[_Box]:
+    """Return the nodes to draw, parents first, with their positions."""
+    # Each end of the drawn tree takes one row; a parent is centered between its children.
+    nodes: Iterable[Any] = table.itertuples()
+    rows = {row.node: row for row in nodes}
+    n_nodes = dict.fromkeys(rows, 1)
+    for row in sorted(rows.values(), key=lambda row: -row.depth):
+        if row.parent in rows:
+            n_nodes[row.parent] += n_nodes[row.node]
+    boxes: list[_Box] = []
+    n_ends = 0
+
+    def lay_out(node: int, remaining: float) -> float:
+        """Add a subtree, and return the position of its root."""
+        nonlocal n_ends
+        row = rows[node]
+        is_leaf = row.left < 0
+        share = 1.0 if is_leaf else 0.0
+        if use_aggregation and not is_leaf:
+            share = float(np.exp(-np.logaddexp(0.0, -row.log_odds)))
+        n_below = n_nodes[node] - 1 if row.depth == max_depth else 0
+        box = _Box(row, float(n_ends), share, remaining * share, n_below)
+        boxes.append(box)
+        if is_leaf or row.depth == max_depth:
+            n_ends += 1
+        else:
+            rest = remaining * (1.0 - share)
+            box.place = 0.5 * (lay_out(row.left, rest) + lay_out(row.right, rest))
+        return box.place
+
+    lay_out(table.loc[table["parent"] < 0, "node"].iloc[0], 1.0)
+    return boxes
+
+
+def _font_size(ax: Axes) -> float:
+    """Return the font size at which the text of a node fits into its box in the final layout."""
+    figure = ax.figure.canvas.figure
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+    points = 72.0 / ax.figure.dpi
+    (left, bottom), (right, top) = ax.transData.transform([(0.0, 0.5 * _HEIGHT), (_WIDTH, 0.0)])
+    height, width = 2.0 * (top - bottom) * points, (right - left) * points
+    return float(min(9.0, height / 4.6, width / (0.64 * _LONGEST)))
+
+
+def _draw_box(ax: Axes, box: _Box, content: _Labels | _Targets, size: float) -> None:
+    """Draw a node: its text, with a bar of its counts or targets below."""
+    row = box.row
+    left, top = float(row.depth), box.place - 0.5 * _HEIGHT
+    gid = f"node {row.node}"
+    border: dict[str, Any] = {"linewidth": 0.8 + 1.6 * box.mass, "edgecolor": "#444444"}
+    style: dict[str, Any] = {"facecolor": "white", "zorder": 2, "gid": gid}
+    ax.add_patch(Rectangle((left, top), _WIDTH, _HEIGHT, **style, **border))
+    text = f"{_split_text(row)}\n{content.text(row)}\nshare {box.share:.2f}, mass {box.mass:.2f}"
+    center = left + 0.5 * _WIDTH, box.place - 0.5 * _BAR
+    style = {"linespacing": 1.15, "zorder": 4, "gid": gid, "parse_math": False}
+    ax.text(*center, text, ha="center", va="center", size=size, **style)
+    for start, width, color, what in content.bars(row):
+        place = left + _WIDTH * start, top + _HEIGHT - _BAR
+        gid = f"node {row.node} {what}"
+        ax.add_patch(Rectangle(place, _WIDTH * width, _BAR, facecolor=color, zorder=3, gid=gid))
+    if box.n_below:
+        text = f"+{box.n_below} nodes"
+        ax.text(left + _WIDTH + 0.03, box.place, text, va="center", size=size, color="#555555")
+
+
+def _draw_edge(ax: Axes, parent: _Box, child: _Box, size: float) -> None:
+    """Draw the edge from a node to its child, labeled by whether the split is true there."""
+    start, end = parent.row.depth + _WIDTH, float(child.row.depth)
+    ax.plot([start, end], [parent.place, child.place], color="#888888", linewidth=1.0, zorder=1)
+    is_true = child.row.node == parent.row.left
+    text, shift, va = ("yes", -0.06, "bottom") if is_true else ("no", 0.06, "top")
+    style: dict[str, Any] = {"size": 0.85 * size, "color": "#555555"}
+    ax.text(end - 0.02, child.place + shift, text, ha="right", va=va, **style)
+
+
+def _split_text(row: Any) -> str:
+    """Return the text for the split of a node."""
+    if row.left < 0:
+        return "leaf"
+    if row.categories_left is not None:
+        feature = name(row.feature, 10)
+        sets = (categories_text(row.categories_left, most=most, widest=12) for most in (3, 2, 1))
+        return _fitting(f"{feature} in {text}" for text in sets)
+    side = row.range_max[row.feature] - row.range_min[row.feature]
+    threshold = number_text(row.threshold, 0.01 * side)
+    return f"{name(row.feature, max(8, _LONGEST - 4 - len(threshold)))} <= {threshold}"
+
+
+def _fitting(texts: Iterable[str]) -> str:
+    """Return the first text that fits on a line, or else the last one."""
+    texts = list(texts)
+    return next((text for text in texts if len(text) <= _LONGEST), texts[-1])
+
+
+def importance(importance: pd.Series | Any, ax: Axes | None = None, n_features: int = 20) -> Axes:
+    """Draw the importance of each feature as a bar, the most important one on top.
+
+    Parameters
+    ----------
+    importance
+        Importances by feature: a column of `inspection.feature_importance`, or the result of
+        `inspection.feature_relevance`. Features whose importance is NaN are left out. Of a forest,
+        or an estimator of `river_amf.sklearn`, the column `impurity` is drawn.
+    ax
+        Axes to draw on; by default those of a new figure.
+    n_features
+        Maximum number of features to draw, the most important ones.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFClassifier, plot
+    >>> model = AMFClassifier(seed=1)
+    >>> for i in range(500):
+    ...     model.learn_one({"noise": i % 7, "signal": i % 10}, i % 10 < 5)
+    >>> ax = plot.importance(model, ax=Figure().subplots())
+    >>> [label.get_text() for label in ax.get_yticklabels()][-1], ax.get_xlabel()
+    ('noise', 'impurity')
+    """
+    integer(1)("n_features", n_features)
+    if hasattr(importance, "get_params") or isinstance(importance, base.Base):
+        importance = inspection.feature_importance(importance)["impurity"]
+    if not isinstance(importance, pd.Series):
+        is_table = isinstance(importance, pd.DataFrame)
+        hint = "; choose a column, such as table['impurity']" if is_table else ""
+        raise TypeError(
+            "importance must be a pandas Series from the inspection module, or a forest, got "
+            f"{type(importance).__name__}{hint}"
+        )
+    known = importance.dropna()
+    if known.empty:
+        raise ValueError("importance has no features to draw: nothing has been learned or measured")
+    top = known.iloc[np.argsort(-known.to_numpy(), kind="stable")[:n_features]]
+    ax = new_axes(ax, (8.0, 0.8 + 0.25 * len(top)))
+    places = np.arange(len(top))
+    ax.barh(places, top.to_numpy(), height=0.7, color=COLORS[0])
+    ax.set_yticks(places, [name(feature) for feature in top.index], parse_math=False)
+    ax.set_ylim(len(top) - 0.5, -0.5)
+    ax.axvline(0.0, color="#777777", linewidth=0.8)
+    ax.set_xlabel(str(importance.name or "importance"), parse_math=False)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    return ax

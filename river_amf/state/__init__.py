@@ -1,0 +1,1 @@
+"""The memory of a forest: its layout, and the arena that holds its arrays."""

@@ -1,0 +1,528 @@
+"""The memory of a forest: the arena that holds its arrays, and blocks of samples.
+
+Everything that the trees have learned is in these arrays, so copying them copies the forest. The
+kernels fill the arrays but never allocate them; that is up to this module. Which arrays
+there are, and how they grow, follows from the table in `layout`.
+
+An arena never changes its arrays for others: to grow, a new arena is made, which shares what stays
+as it is. The engine puts it in the place of the old one in one step, so nothing that interrupts the
+growth, such as a signal or a lack of memory, can leave a forest between two sizes.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.state.layout import (
+    BLOCK,
+    BLOCK_FIELDS,
+    COPIED,
+    COUNTERS,
+    FAST_ERROR,
+    FIELDS,
+    HANDLE,
+    LAYOUT,
+    LINEAR_AXES,
+    N_COSINES,
+    N_KNOWN,
+    N_LEARNED,
+    N_MADE_BY,
+    OUTPUT_FIELDS,
+    PART_ADDRESSES,
+    REGRESSION,
+    SLOW_ERROR,
+    UNDEFINED,
+    VERSION,
+    Array,
+    lengths_in_use,
+    lengths_of_classes,
+    lengths_of_experts,
+    lengths_of_features,
+    lengths_of_words,
+    output_places,
+    shapes,
+)
+
+_FIRST_NODES = 64
+_FIRST_ROWS = 64
+_FIRST_WORDS = 64
+_SMALL = 2**20  # bytes; arrays up to this size are cheap to move
+_ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
+_PENDING_BYTES = 2**24  # of predictions that wait for their labels
+_CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
+
+
+class Block:
+    """A block of samples, with buffers for what the kernels write about it."""
+
+    def __init__(self, values: Array, targets: Array, weights: Array, answers: Array) -> None:
+        self.values = values  # (samples, columns), encoded; some columns may not be features yet
+        self.targets = targets  # the index of each label, or a number
+        self.weights = weights  # samples of weight 0 are not learned
+        self.is_at_once = False  # whether each is predicted right before it is learned
+        self.answers = answers  # a row of predictions for each sample
+        self.record = np.zeros(1, BLOCK)
+        self.address: int = self.record.ctypes.data
+
+    def prepare(
+        self,
+        arena: Arena,
+        n_samples: int,
+        *,
+        predicts: bool,
+        learns: bool,
+        has_late: bool = False,
+    ) -> None:
+        """Allocate what it takes to process `n_samples` samples in chunks, given the arena.
+
+        `has_late` says whether some may have been predicted earlier.
+        """
+        capacities = arena.capacities
+        n_trees, n_features, n_timescales = (
+            capacities["tree"],
+            capacities["feature"],
+            capacities["timescale"],
+        )
+        n_voters, n_votes, n_tree_targets = (
+            capacities["voter"],
+            capacities["vote"],
+            capacities["tree_target"],
+        )
+        bytes_a_sample = 8 * (
+            n_voters * n_votes + (1 + n_tree_targets + n_timescales) * n_features + n_tree_targets
+        )
+        self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
+        self.votes = np.zeros((n_voters, self.chunk, n_votes))
+        self.contexts = np.zeros((self.chunk, capacities["context"]))
+        self.late_votes = np.empty((n_voters, self.chunk if has_late else 0, n_votes))
+        self.clipped = np.empty((self.chunk, n_features))
+        self.tree_targets = np.empty((n_tree_targets, self.chunk))
+        self.intensities = np.empty((n_tree_targets, self.chunk, n_features))
+        self.rows = np.empty(self.chunk, np.int64)
+        self.coded = np.empty((n_trees, n_features))
+        self.standardised = np.empty((n_timescales, self.chunk, n_features))
+        self.inputs = np.zeros(arena.inputs.shape)
+        self.terms = np.zeros(arena.terms.shape)
+        self.next_samples = np.empty(n_voters, np.int64)
+        for name, field in BLOCK_FIELDS.items():
+            array = getattr(self, name)
+            self.record[name] = array.ctypes.data
+            for axis, length in zip(field.axes, array.shape, strict=True):
+                if isinstance(axis, str):
+                    self.record[f"{axis}_capacity"] = length
+        self.record["predicts"], self.record["learns"] = predicts, learns
+
+    @property
+    def stage(self) -> int:
+        """How far the chunk under way has come."""
+        return int(self.record["stage"][0])
+
+
+class PredictionBuffer(NamedTuple):
+    """Where a prediction is written."""
+
+    buffer: memoryview  # the forest's answer
+    address: int
+    values: Array  # all arrays of `OUTPUT_FIELDS`, of which some are:
+    kept: memoryview  # votes, and what made the prediction
+    made_by: Array
+    seen: memoryview  # the sample
+
+
+class Arena:
+    """The arrays of a forest, those of `FIELDS`, as attributes."""
+
+    # Where fewer entries are in use than an array holds, the rest is spare capacity, which pickles
+    # leave out. That of features is NaN ("never seen") and that of classes is zero; that of
+    # nodes and boxes is undefined until a kernel adds one.
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Array: ...
+
+    def __init__(self, settings: Array, trees: Array, linear_models: Array, trends: Array) -> None:
+        capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
+        capacities = lengths_of_classes(settings, int(settings["n_classes"][0]))
+        capacities |= lengths_of_features(settings, 0, 0) | lengths_of_experts(settings, len(trees))
+        capacities |= lengths_of_words(settings, int(settings["n_words"][0]))
+        capacities |= {"counted": 0, "slot": 0, "node": capacity, "box": capacity, "row": 0}
+        counters = np.zeros(1, COUNTERS)
+        counters["newest_weight"] = 1.0
+        given = {"settings": settings, "counters": counters, "trees": trees}
+        given |= {"linear_models": linear_models, "trends": trends}
+        self._begin(given | defaults(capacities, FIELDS.keys() - given))
+
+    def _begin(self, arrays: dict[str, Array]) -> None:
+        """Take over arrays, and create those that are not part of a copy."""
+        capacities: dict[str, int] = {}
+        for name, array in arrays.items():
+            capacities.update(_named_lengths(name, array))
+        handle = np.zeros(1, HANDLE)
+        handle["next_tree"] = -1
+        # no copied array has voters, votes or scores
+        capacities |= lengths_of_experts(arrays["settings"], capacities["tree"])
+        capacities = lengths_of_classes(arrays["settings"], capacities["class"]) | capacities
+        arrays = arrays | defaults(capacities, FIELDS.keys() - arrays)
+        n_features = int(arrays["settings"]["n_features"][0])
+        for draw, key in enumerate(_keys_of_draws(arrays["linear_models"], arrays["trends"])):
+            n_cosines = capacities["cosine"]
+            arrays["phases"][draw] = draw_phases(key, n_cosines)
+            for j in range(n_features):
+                arrays["directions"][draw, j] = draw_directions(key, j, n_cosines)
+        self._hold(arrays, capacities, handle)
+
+    def _hold(self, arrays: dict[str, Array], capacities: dict[str, int], handle: Array) -> None:
+        """Set arrays, the capacity along each axis, and the handle with their addresses."""
+        self.__dict__.update(arrays)
+        self.task = int(self.settings["task"][0])
+        self.capacities = capacities
+        self.handle = handle
+        self.address: int = handle.ctypes.data
+        self.can_learn = self.can_predict = False  # until `kernels.compile_for` has been called
+        handle["parts"] = PART_ADDRESSES[self.task].ctypes.data
+        for name, array in arrays.items():
+            handle[name] = array.ctypes.data
+        for axis, length in capacities.items():
+            handle[f"{axis}_capacity"] = length
+        # how many predictions may wait for their labels
+        n_labels = 2 if self.task == REGRESSION else int(self.settings["n_labels"][0])
+        n_numbers = capacities["voter"] * n_labels + int(self.settings["n_features"][0])
+        most = int(self.settings["max_pending"][0])
+        self.most_pending = min(most, _PENDING_BYTES // (8 * (n_numbers + N_MADE_BY)))
+        for name, place in zip(OUTPUT_FIELDS, output_places(capacities), strict=False):
+            handle[f"{name}_place"] = 8 * place
+
+    def _with(self, arrays: dict[str, Array], capacities: dict[str, int]) -> Arena:
+        """Return an arena with some other arrays, which shares all else."""
+        arena = type(self).__new__(type(self))
+        arena.__dict__.update(self.__dict__)
+        arena._hold(arrays, capacities, self.handle.copy())
+        return arena
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All arrays, in the order of `FIELDS`."""
+        return tuple(self.__dict__[name] for name in FIELDS)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays, including spare capacity."""
+        return self.handle.nbytes + sum(_ARRAY_BYTES + array.nbytes for array in self.arrays)
+
+    def resized(self, **capacities: int) -> Arena:
+        """Return an arena with other lengths of some axes."""
+        return self._with(self._resized_arrays(capacities), self.capacities | capacities)
+
+    def _resized_arrays(self, capacities: dict[str, int]) -> dict[str, Array]:
+        """Return copies of the arrays that change with the lengths of some axes."""
+        changed = {axis for axis, length in capacities.items() if length != self.capacities[axis]}
+        new_shapes = shapes(self.capacities | capacities)
+        return {
+            name: _resized(name, getattr(self, name), new_shapes[name])
+            for name, field in FIELDS.items()
+            if changed.intersection(field.axes)
+        }
+
+    def new_prediction(self) -> PredictionBuffer:
+        """Return a buffer for a prediction, valid as long as `capacities` is the same object."""
+        values = np.zeros(output_places(self.capacities)[-1])
+        found = self._output(values)
+        found["made_by"][[VERSION, N_LEARNED]] = -1.0  # by none
+        first, stop = self.capacities["vote"], output_places(self.capacities)[3]
+        return PredictionBuffer(
+            values[:first].data,
+            values.ctypes.data,
+            values,
+            values[first:stop].data,
+            found["made_by"],
+            found["seen"][: int(self.settings["n_features"][0])].data,
+        )
+
+    def made_by(self) -> Array:
+        """Return what a prediction of this forest keeps of it."""
+        counters = self.counters[0]
+        made_by = np.zeros(N_MADE_BY)
+        made_by[N_LEARNED], made_by[N_KNOWN] = counters["n_learned"], self.settings["n_labels"][0]
+        for k, name in (FAST_ERROR, "fast"), (SLOW_ERROR, "slow"):
+            if counters[f"{name}_weight"] > 0.0:
+                made_by[k] = counters[f"{name}_errors"] / counters[f"{name}_weight"]
+        return made_by
+
+    def _output(self, buffer: Array) -> dict[str, Array]:
+        """Return the arrays in a buffer, by name."""
+        parts = np.split(buffer, output_places(self.capacities)[1:-1])
+        named = zip(shapes(self.capacities, OUTPUT_FIELDS).items(), parts, strict=True)
+        return {name: part.reshape(shape) for (name, shape), part in named}
+
+    def outputs_in(self, buffer: PredictionBuffer) -> tuple[Array, Array, Array]:
+        """Return votes (a row per voter), standardised samples (timescales, features) and terms.
+
+        They are those of the sample that was predicted last into this buffer.
+        """
+        found = self._output(buffer.values)
+        return (
+            found["expert_votes"][:, 0],
+            found["standardised"],
+            found["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"]),
+        )
+
+    def grow_nodes(self, factor: float = 2.0) -> Arena:
+        """Return an arena with `factor` times the capacity for nodes, up to `max_nodes`."""
+        return self.resized(node=self._grown("node", factor))
+
+    def grow_boxes(self, factor: float = 2.0) -> Arena:
+        """Return an arena with `factor` times the capacity for boxes, up to one for each node."""
+        return self.resized(box=self._grown("box", factor))
+
+    def _grown(self, axis: str, factor: float) -> int:
+        wanted = max(int(factor * self.capacities[axis]), _FIRST_NODES)
+        return min(wanted, int(self.settings["max_nodes"][0]))
+
+    def with_slots(self, n_slots: int) -> Arena:
+        """Return an arena with capacity to count categories in a number of slots."""
+        if n_slots <= self.capacities["slot"]:
+            return self
+        return self.resized(slot=slot_capacity(n_slots, int(self.settings["period"][0])))
+
+    def with_words(self, n_words: int, most: int) -> Arena:
+        """Return an arena with capacity for a number of words, of which there may be `most`."""
+        if n_words <= self.capacities["word"] <= 1 + most:
+            return self
+        capacity = max(n_words + n_words // 2, _FIRST_WORDS)
+        return self.resized(
+            **lengths_of_words(self.settings, max(min(capacity, 1 + most), n_words))
+        )
+
+    def replacing(self, **arrays: Array) -> Arena:
+        """Return an arena with some other arrays of the same shapes."""
+        return self._with(arrays, self.capacities)
+
+    def silenced(self) -> dict[str, Array]:
+        """Return the arrays of the linear models as they are if there are none."""
+        capacities = self.capacities | dict.fromkeys(LINEAR_AXES, 0)
+        names = [name for name in COPIED if not set(LINEAR_AXES).isdisjoint(FIELDS[name].axes)]
+        return defaults(capacities, names)
+
+    def fit_rows(self) -> Arena:
+        """Return an arena whose store of samples has capacity beyond the rows in use."""
+        # It doubles while it is small, and grows by an eighth once it is large. It grows by more if
+        # there are many nodes, as whenever the store is full all of them have to be visited.
+        n_rows = int(self.counters["n_rows"][0])
+        more = n_rows if self.rows.nbytes < _SMALL else n_rows // 8
+        # not beyond the first row with which a list could be too long, if that is far away
+        more = min(more, max(int(self.settings["longest_list"][0]) - self.longest(), n_rows // 8))
+        capacity = n_rows + max(_FIRST_ROWS, more, self.capacities["node"] // 4)
+        return self.resized(row=capacity)
+
+    def longest(self) -> int:
+        """Return the length of the longest list of rows that a leaf keeps."""
+        counts = zip(self.nodes["n_rows"], self.trees["n_nodes"], strict=True)
+        return max((int(rows[:n].max()) for rows, n in counts if n), default=0)
+
+    def drop_rows(self) -> Arena:
+        """Return an arena without the unused capacity of the store of samples."""
+        try:
+            return self.resized(row=int(self.counters["n_rows"][0]))
+        except MemoryError:  # there is not even enough for the smaller copy
+            self.can_learn = False  # as lists may grow longer than before
+            return self
+
+    def extended(
+        self,
+        is_categorical: Sequence[bool],
+        n_labels: int,
+        dirichlet: float,
+    ) -> Arena:
+        """Return an arena that knows new features and labels.
+
+        `is_categorical` and `n_labels` count all features and labels. If there are more labels than
+        classes of the prior, it gets a new prior, with the Dirichlet parameter given.
+        """
+        # To existing nodes and rows, a new feature is one that they have never seen (NaN). The
+        # range of a categorical feature counts as 1, as do all ranges under "unit" intensity; the
+        # other intensities follow from the ranges, which the kernels keep.
+        n_features = len(is_categorical)
+        settings = self.settings.copy()
+        n_counted = sum(is_categorical) if settings["period"][0] else 0
+        n_classes = max(n_labels, int(settings["n_classes"][0]))
+        capacities = self._enough(n_features, sum(is_categorical), n_counted, n_classes)
+        arrays = {name: getattr(self, name).copy() for name in ("is_categorical", "intensity")}
+        arrays |= self._resized_arrays(capacities) | {"settings": settings}
+        if n_labels > settings["n_classes"][0]:
+            set_prior(settings, n_labels, dirichlet)
+            arrays["pure"] = np.full_like(self.pure, np.nan)  # it follows from the prior
+        new = slice(int(settings["n_features"][0]), n_features)
+        arrays["is_categorical"][:n_features] = is_categorical
+        by_range = ~arrays["is_categorical"][new].astype(bool) & bool(settings["range_intensity"])
+        arrays["intensity"][:, new] = np.where(by_range, 0.0, 1.0)
+        settings["n_features"], settings["n_labels"] = n_features, n_labels
+        settings["n_numeric"] = n_features - sum(is_categorical)
+        settings["has_categories"] = any(is_categorical)
+        settings["n_counted"] = n_counted
+        # In place if there is room: nobody reads these rows yet, and they are the same each time.
+        directions = arrays.get("directions", self.directions)
+        for draw, key in enumerate(_keys_of_draws(self.linear_models, self.trends)):
+            for j in range(new.start, n_features):
+                directions[draw, j] = draw_directions(key, j, self.capacities["cosine"])
+        arena = self._with(arrays, self.capacities | capacities)
+        arena.handle["version"] += 1
+        return arena
+
+    def _enough(
+        self, n_features: int, n_categorical: int, n_counted: int, n_classes: int
+    ) -> dict[str, int]:
+        """Return the lengths of axes that have to change for a number of features and classes."""
+        # A small forest gets exactly what it needs. A larger one gets half as much again, because
+        # otherwise a stream that keeps adding features or labels would take quadratic time.
+        grown = self.counts, self.boxes, self.linear_coefficients, self.directions
+        is_small = sum(array.nbytes for array in grown) <= _SMALL
+        capacities: dict[str, int] = {}
+        if n_features > self.capacities["feature"]:
+            is_exact = is_small or self.settings["n_features"][0] == 0
+            capacity = n_features if is_exact else n_features + n_features // 2
+            capacities |= lengths_of_features(self.settings, capacity, self.capacities["onehot"])
+        if n_categorical > self.capacities["onehot"] and self.settings["n_linear_models"][0]:
+            capacities["onehot"] = rounded_up(n_categorical)
+        if n_counted > self.capacities["counted"]:
+            capacities["counted"] = rounded_up(n_counted)
+        if n_classes > self.capacities["class"]:
+            capacity = n_classes if is_small else n_classes + self.capacities["class"] // 2
+            capacities |= lengths_of_classes(self.settings, capacity)
+        return capacities
+
+    def used_arrays(self) -> dict[str, Array]:
+        """Return views of the arrays that belong to a copy, without their spare capacity."""
+        # Trees smaller than the largest still have unused entries, which are set to zero.
+        lengths = lengths_in_use(self.settings, self.counters, self.trees)
+        for axis, count in (("node", "n_nodes"), ("box", "n_boxes")):
+            for name in (name for name, field in FIELDS.items() if axis in field.axes):
+                for t, n_used in enumerate(self.trees[count].tolist()):
+                    getattr(self, name)[t, n_used : lengths[axis]] = 0
+        used = shapes(lengths)
+        return {name: getattr(self, name)[tuple(map(slice, used[name]))] for name in COPIED}
+
+    @classmethod
+    def of(cls, arrays: dict[str, Array]) -> Arena:
+        """Return an arena that takes over the arrays of a copy."""
+        arena = cls.__new__(cls)
+        arena._begin(arrays)
+        return arena
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return copies of the arrays without their spare capacity, and their layout."""
+        copies: dict[str, Any] = {name: array.copy() for name, array in self.used_arrays().items()}
+        return copies | {"layout": LAYOUT}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        layout = state.pop("layout", None)
+        if layout != LAYOUT:
+            raise ValueError(
+                f"this forest was saved by another release of river_amf (its array layout is "
+                f"{layout}, this release has {LAYOUT}); load it with that release"
+            )
+        # copied to our own dtypes: those of a pickle are equal, but would change later pickles
+        arrays = {name: np.empty(array.shape, FIELDS[name].dtype) for name, array in state.items()}
+        for name, array in state.items():
+            arrays[name][...] = array
+        self._begin(arrays)
+
+
+def _keys_of_draws(linear_models: Array, trends: Array) -> list[int]:
+    """Return the keys of linear models, or of the trend, on random Fourier features."""
+    return [int(key) for key in (*linear_models["key"][1:], *trends["key"][-1:])]
+
+
+def rounded_up(number: int) -> int:
+    """Return a number rounded up to four significant bits, for a capacity that seldom has to grow.
+
+    >>> [rounded_up(number) for number in (7, 17, 100, 129)]
+    [7, 18, 104, 144]
+    """
+    unit = 1 << max(number.bit_length() - 4, 0)
+    return -(-number // unit) * unit
+
+
+def slot_capacity(n_slots: int, period: int) -> int:
+    """Return the capacity for slots that count categories: a power of two, or all of them."""
+    return min(1 << (n_slots - 1).bit_length(), period) if n_slots else 0
+
+
+def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
+    """Write the prior of the nodes' predictions, and what follows from it, into the settings."""
+    settings["n_classes"] = n_classes
+    settings["dirichlet"] = dirichlet
+    settings["total_dirichlet"] = n_classes * dirichlet
+    settings["lgamma_dirichlet"] = math.lgamma(dirichlet)
+    settings["lgamma_total"] = math.lgamma(n_classes * dirichlet)
+
+
+def defaults(lengths: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
+    """Return arrays as they are before anything is learned, with axes of these lengths."""
+    chosen = set(names)
+    return {
+        name: _empty(name, shape, FIELDS[name].axes)
+        for name, shape in shapes(lengths).items()
+        if name in chosen
+    }
+
+
+def _named_lengths(name: str, array: Array) -> dict[str, int]:
+    """Return the lengths of the named axes of an array."""
+    pairs = zip(FIELDS[name].axes, array.shape, strict=True)
+    return {axis: length for axis, length in pairs if isinstance(axis, str)}
+
+
+def _empty(name: str, shape: tuple[int, ...], axes: Iterable[str | int]) -> Array:
+    """Return an array of spare capacity along these axes, filled unless all are undefined."""
+    field = FIELDS[name]
+    if UNDEFINED.issuperset(axes):
+        return np.empty(shape, field.dtype)
+    return np.full(shape, field.fill, field.dtype) if field.fill else np.zeros(shape, field.dtype)
+
+
+def _resized(name: str, array: Array, shape: tuple[int, ...]) -> Array:
+    """Return a copy of an array in another shape, cut off or with spare capacity."""
+    lengths = zip(FIELDS[name].axes, array.shape, shape, strict=True)
+    result = _empty(name, shape, [axis for axis, old, new in lengths if old != new])
+    kept = tuple(slice(min(old, new)) for old, new in zip(array.shape, shape, strict=True))
+    result[kept] = array[kept]
+    return result
+
+
+Numbers = NDArray[np.float64]
+
+
+def draw_phases(key: int, n: int = N_COSINES) -> Numbers:
+    """Return angles drawn uniformly from [0, 2 pi).
+
+    >>> draw_phases(1, 2).round(3).tolist()
+    [1.907, 5.333]
+    """
+    phases: Numbers = 2.0 * np.pi * _uniform(key, 0, n)
+    return phases
+
+
+def draw_directions(key: int, column: int, n: int = N_COSINES) -> Numbers:
+    """Return numbers drawn from the standard normal distribution, for the feature in a column.
+
+    >>> draw_directions(1, 0, 2).round(3).tolist()
+    [-0.144, -1.788]
+    """
+    # by the transform of Box and Muller
+    radius = np.sqrt(-2.0 * np.log1p(-_uniform(key, 2 * column + 1, n)))
+    directions: Numbers = radius * np.cos(2.0 * np.pi * _uniform(key, 2 * column + 2, n))
+    return directions
+
+
+def _uniform(key: int, number: int, n: int) -> Numbers:
+    """Return numbers from [0, 1); each number of a sequence gives others."""
+    # raw bits, because numpy may change how it makes floats of them
+    bits = np.random.Philox(key=[int(key), number]).random_raw(n)
+    fractions: Numbers = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return fractions

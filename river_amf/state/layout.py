@@ -1,0 +1,595 @@
+"""The memory layout of a forest: its records, and one table of all its arrays.
+
+The kernels are compiled for this layout, and the arena, copies and files are derived from it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bounds = tuple[tuple[Any, float, float], ...]  # the index of a part of an array, lowest, highest
+
+
+def _within(low: float, high: float) -> Bounds:
+    return ((..., low, high),)
+
+
+# The bounds of what a file may hold, for `persistence.validation`: beyond them kernels would get
+# lost, or sums and products overflow. They are columns of the tables of records and arrays.
+_LARGEST, _FARTHEST = float(np.finfo(np.float64).max), 1e110  # squares of targets stay finite
+_FINITE, _WEIGHTS = _within(-_LARGEST, _LARGEST), _within(0, _LARGEST)
+_FACTORS, _SUMS, _DIVISORS = _within(-1e300, 1e300), _within(0, 1e300), _within(5e-324, 1e300)
+_TARGETS, _SQUARES = _within(-_FARTHEST, _FARTHEST), _within(0, _FARTHEST**2)
+_COUNTS, _SHARES = _within(0, 2**62), _within(0, 1)
+_NEWEST = 2e60  # weight of the newest sample; from 1e60 on, kernels scale all weights down
+
+N_RECENT = 64  # number of values that a feature's range is judged by
+
+
+def _record(*rows: tuple[Any, ...]) -> tuple[np.dtype[Any], Bounds]:
+    """Return the dtype of a record, and the bounds of those of its fields that have any."""
+    dtype = np.dtype([(name, kind) for name, kind, *_ in rows], align=True)
+    limits = ((name, bounds) for name, _, *columns in rows for bounds in columns)
+    return dtype, tuple((name, low, high) for name, ((_, low, high),) in limits)
+
+
+# All records are aligned and have no padding, as the bytes of padding would be undefined in a copy.
+
+# What follows from the parameters and from the known features and labels. The kernels only read it.
+SETTINGS = np.dtype(
+    [
+        ("task", "i8"),  # CLASSIFICATION or REGRESSION
+        ("role", "i8"),  # WHOLE, COORDINATOR or SHARD
+        ("first_tree", "i8"),  # the number of its first tree in the whole forest
+        ("largest_total", "f8"),  # of the weights of all samples
+        ("step", "f8"),
+        ("log_split", "f8"),  # log b, where b is the split prior
+        ("log_stop", "f8"),  # log(1 - b)
+        ("fading_factor", "f8"),  # gamma
+        ("dirichlet", "f8"),  # a, the value in effect, also where the parameter is None
+        ("total_dirichlet", "f8"),  # C a, where C is n_classes
+        ("lgamma_dirichlet", "f8"),  # the log-gammas of both
+        ("lgamma_total", "f8"),
+        ("n_classes", "i8"),  # classes that the prior counts
+        ("n_labels", "i8"),  # labels seen so far, at most n_classes
+        ("n_features", "i8"),
+        ("n_numeric", "i8"),  # of these
+        ("n_linear_models", "i8"),
+        ("n_trends", "i8"),
+        ("n_tree_targets", "i8"),  # different targets that trees learn
+        ("cosine_scale", "f8"),  # of the standardised distances between random Fourier features
+        ("longest_list", "i8"),  # maximum number of samples that a pure leaf keeps
+        ("max_nodes", "i8"),
+        ("use_aggregation", "i8"),
+        ("fades", "i8"),
+        ("learns_vote", "i8"),
+        ("is_stacked", "i8"),  # whether the voters on a real target are stacked
+        ("split_pure", "i8"),
+        ("range_intensity", "i8"),
+        ("relevance", "i8"),
+        ("restart_threshold", "f8"),  # 0 for never
+        ("judges_trees", "i8"),  # whether the predictions of single trees are compared with y
+        ("has_categories", "i8"),
+        ("period", "i8"),  # categories are counted in slot "code modulo period"; 0 for not at all
+        ("n_counted", "i8"),  # features whose categories are counted, and slots in use
+        ("n_slots", "i8"),
+        ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
+        ("max_columns", "i8"),  # most features if there are words
+        ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
+        ("max_pending", "i8"),  # predictions that wait for their label; 0 if it makes no difference
+    ],
+    align=True,
+)
+
+# What the kernels count along the stream, for all trees together.
+COUNTERS, _OF_COUNTERS = _record(
+    ("n_rows", "i8", _COUNTS),  # rows in use in the store of samples
+    ("n_stored", "i8", _COUNTS),  # samples ever stored
+    ("newest_weight", "f8", _within(1, _NEWEST)),  # of the next sample, for relevance
+    ("n_chosen", "i8", _COUNTS),  # words that have been chosen for a column and wait for it
+    ("sparse_weight", "f8", _FACTORS),  # weight of the linear model of the words in a learned vote
+    ("least_target", "f8", _within(-_FARTHEST, 0)),  # of all real targets, less the first
+    ("largest_target", "f8", _within(0, _FARTHEST)),
+    ("target_weight", "f8", _SUMS),  # weight, mean and sum of squares of the recent ones
+    ("target_mean", "f8", _TARGETS),
+    ("target_squares", "f8", _SUMS),
+    ("newest_profile", "f8", _within(0, _NEWEST)),  # weight of the newest target in profiles
+    ("fast_errors", "f8", _FACTORS),  # faded sums of the forest's errors, and their weights
+    ("fast_weight", "f8", _SUMS),
+    ("slow_errors", "f8", _FACTORS),
+    ("slow_weight", "f8", _SUMS),
+    ("n_learned", "i8", _COUNTS),  # samples
+)
+
+# One record per tree.
+TREE, _OF_TREE = _record(
+    ("random_state", "u8"),
+    ("key", "u8", _within(0, 2**32 - 1)),  # codes its categories; u8 to multiply safely
+    ("root", "i4"),
+    ("n_nodes", "i4", _COUNTS),
+    ("n_boxes", "i8", _COUNTS),
+    ("faded_share", "f8", _SHARES),  # of the faded estimators in its predictions, a running mean
+    ("vote_weight", "f8", _FACTORS),  # in a learned vote
+    ("n_losses", "i8", _COUNTS),  # number of predictions in the two running means of its losses
+    ("n_restarts", "i8", _COUNTS),  # how often it has started afresh
+    ("restarted_at", "i8", _COUNTS),  # number of samples that the forest had learned by then
+    ("recent_loss", "f8", _FINITE),
+    ("usual_loss", "f8", _FINITE),
+    ("variance", "f8", _SQUARES),  # sigma^2, in a regression
+    ("error_weight", "f8", _SQUARES),  # of the recent squared errors, whose mean it is
+    ("error_squares", "f8", _SQUARES),  # their weighted sum
+)
+
+# One record per node: 64 bytes, which is one cache line, with everything that a walk reads of a
+# node except its counts and its box. Links are 32-bit, as no tree comes near 2**31 nodes. Times,
+# thresholds and sums of weights are float64, for the sake of timestamps and long streams.
+NODE, _OF_NODE = _record(
+    ("threshold", "f8"),
+    ("odds", "f8"),  # exp(log_odds) / 2**(512 odds_scale), as exp(-4000) underflows float64
+    ("odds_scale", "f8"),
+    ("split_time", "f8"),  # creation time of the children; the node's own is at its parent
+    ("n_samples", "f8", _WEIGHTS),  # sum of the sample weights
+    ("feature", "i4"),
+    ("left", "i4"),
+    ("right", "i4"),
+    ("parent", "i4"),
+    ("slot", "i4"),  # index of its box, or of the newest row if it is a leaf that keeps samples
+    ("n_rows", "i4"),  # number of samples that a leaf keeps, 0 where there is a box
+)
+
+# One record per feature: the statistics behind its range and its relevance. In weighted sums, older
+# samples count less.
+FEATURE, _OF_FEATURE = _record(
+    ("n_recent", "i8", _within(0, N_RECENT)),  # number of values kept to judge the range by
+    ("credit", "f8", _FINITE),  # how frequent values far outside the range have recently been
+    ("weight", "f8", _FINITE),  # sum of the samples' weights
+    ("squares", "f8", _FINITE),  # sum of the squares of these weights
+    ("mean", "f8", _FINITE),
+    ("total", "f8", _FINITE),  # sum of squares about the mean
+    ("within", "f8", _FINITE),  # sum of squares about the mean of each class
+    ("explained", "f8", _FINITE),  # sum_kc N_kc^2 / N_k over buckets k and classes c
+    ("n_used", "f8", _FINITE),  # number of buckets in use
+    ("relevance", "f8", _SHARES),
+)
+
+# One record per word, which is a numeric feature of which an absent one is 0. Slot 0 is for the
+# constant 1.
+WORD, _OF_WORD = _record(
+    ("uses", "i8", _COUNTS),  # samples with the word, halved whenever others are forgotten
+    ("column", "i8"),  # 1 + the column that trees see it in; 0 for none, or CHOSEN
+    ("weight", "f8", _SUMS),  # sum of the samples' weights, each at most 1
+    ("squares", "f8", _SUMS),  # weighted sum of the squares of its values
+)
+CHOSEN = -1  # for a column, which it will have before the next sample
+
+# One record per timescale and feature: the running mean and variance that standardise its values.
+STANDARD, _OF_STANDARD = _record(
+    ("n_values", "i8", _COUNTS), ("mean", "f8", _FINITE), ("variance", "f8", _WEIGHTS)
+)
+
+# One record per linear model that a learned vote combines with the trees.
+LINEAR_MODEL, _OF_LINEAR_MODEL = _record(
+    ("key", "u8"),  # of its random numbers
+    ("vote_weight", "f8", _FACTORS),
+    ("n_learned", "i8", _COUNTS),  # samples in the statistics of its random Fourier features
+)
+
+# One record per trend: a ridge regression beside the trees of a forest of real targets.
+TREND, _OF_TREND = _record(
+    ("key", "u8"),  # of its random numbers
+    ("newest_weight", "f8", _within(1, _NEWEST)),  # of the newest sample in its sums
+    ("next_term", "i8", _COUNTS),  # whose coefficient is the next to be updated
+    ("n_learned", "i8", _COUNTS),  # samples
+)
+
+# One record per stack: a ridge regression of a target on the predictions of some voters.
+STACK, _OF_STACK = _record(
+    ("n_learned", "i8", _COUNTS),
+    ("weight", "f8", _SUMS),  # of the recent squared errors
+    ("error_squares", "f8", _SQUARES),  # their weighted sum
+)
+
+# What the store keeps of a sample besides its row of values.
+SAMPLE, _OF_SAMPLE = _record(
+    ("weight", "f8", _DIVISORS),
+    ("label", "i8", _COUNTS),
+    ("number", "i8", _COUNTS),  # in the order of all samples ever stored, from 0
+)
+
+# What a forest predicts. Many parts of the compiled code stand for one function in each task.
+CLASSIFICATION, REGRESSION = 0, 1
+TASKS = ("classification", "regression")
+
+# What an arena has of a forest: all of it; or if it is sharded, all but the nodes of its trees, or
+# some of the trees. Then a coordinator has the vote and all it needs, and shards return what their
+# trees predict.
+WHOLE, COORDINATOR, SHARD = 0, 1, 2
+
+# What fading keeps for each node: a row with its faded share, the sum of its faded counts, and the
+# faded counts themselves; in a regression the faded mean and sum of squares instead of counts.
+FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
+
+# What a node keeps of real targets besides their weight: their mean, and the sum of squares about
+# it. The same order holds for what is faded.
+MEAN, SQUARES = 0, 1
+
+# The prediction of a real target by a voter and by the forest: the value, and its variance
+# (a voter) or standard deviation (the forest). The forest adds the ends of an interval; whoever
+# asks puts its level in the place of the lower one, or 0 for none.
+LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
+ANSWER = 6  # numbers in an answer, the last of which are scratch
+
+N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
+
+N_COSINES = 100  # random Fourier features of a linear model
+N_WAVES = 200  # random Fourier features of a trend
+N_TRENDS = 2
+MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
+N_STACKED = 6  # voters of the largest stack
+N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
+
+# What a prediction keeps of the forest that made it: its version, the samples it had learned, the
+# labels it knew, and the corrections by recent errors.
+VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR = range(5)
+N_MADE_BY = 5
+
+# The context of a sample that is learned: its number among those learned; how many were learned
+# between its prediction and its label, 0 if there was no prediction; and if there were any, what
+# was known then, as above, the trend, and from `RESTARTED` on for each tree, whether it has started
+# afresh since.
+SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 5, 6
+
+N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
+
+N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
+
+# Of the weights of all samples, for each task: its log-gamma is still finite; squares of targets
+# times it are.
+LARGEST_TOTALS = (1e305, 1e100)
+
+Array = NDArray[Any]
+
+
+class Field(NamedTuple):
+    """An array of a forest: its dtype, its axes, and the value that fills spare capacity."""
+
+    dtype: Any
+    axes: tuple[str | int, ...]  # each one of `AXES`, whose lengths vary, or a fixed length
+    fill: float = 0.0
+    bounds: Bounds = ()
+    of_targets: Bounds | None = None  # the bounds in a regression, if they are others
+    is_copied: bool = True  # to pickles, copies and files; kernels refill the others as they go
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one entry."""
+        return int(np.dtype(self.dtype).itemsize)
+
+
+# means of real targets, each beside a weight or a sum of squares
+_WEIGHTED_MEANS = ((np.s_[..., :1], 0, _LARGEST), (np.s_[..., 1:], -_FARTHEST, _FARTHEST))
+_MOMENTS = ((np.s_[..., -2:-1], -_FARTHEST, _FARTHEST), (np.s_[..., -1:], 0, _LARGEST))
+
+
+# The axes of variable length. `vote` is the prediction of a voter: a number for each class, or for
+# a real target the four above. `target`, `score` and `error` are empty unless targets are real.
+# `moment` is the classes with relevance, otherwise empty; `faded` is the classes plus two with
+# fading, otherwise empty; for real targets, the mean and the sum of squares take the place of
+# classes in both. `counted` is the categorical features with a bound on their categories, otherwise
+# empty. Without linear models all of these are empty: `timescale`, at which features are
+# standardised; `draw` of random Fourier features; `linear_class`, the classes; `input`, an
+# intercept and the features or cosines; `onehot`, the categorical features. `voter` is trees and
+# linear models, that of the words included; `sparse_word` is the words if they have a linear model,
+# otherwise empty. Trends have a timescale and a draw, too, and without them these are empty: `fit`,
+# a single one; `term` and `wave`, what each trend takes; `profile` and `residual`, the features.
+# `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks of a
+# regression. Trends are voters, and so is their stack.
+LINEAR_AXES = ("linear_model", "timescale", "draw", "linear_class", "input", "onehot")
+AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "residual")
+AXES = (
+    *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score", "error"),
+    *("context", "counted", "slot"),
+    *LINEAR_AXES,
+    *("cosine", "tree_target", "stack"),
+    *AXES_OF_TRENDS,
+    *("word", "sparse_word", "node", "box", "row"),
+)
+UNDEFINED = {
+    "node",
+    "box",
+}  # for speed, capacity on these is not filled until a kernel adds an entry
+
+# The arrays of a forest. To kernels they are attributes of a view (`kernels.numba_tools.views`).
+FIELDS = {
+    "settings": Field(SETTINGS, (1,)),
+    "counters": Field(COUNTERS, (1,), bounds=_OF_COUNTERS),
+    "ranges": Field(np.float64, (2, "feature"), np.nan),
+    "limits": Field(np.float64, (2, "feature"), np.nan),
+    "intensity": Field(np.float64, ("tree_target", "feature"), bounds=_WEIGHTS),
+    "is_categorical": Field(np.uint8, ("feature",)),
+    "features": Field(FEATURE, ("feature",), bounds=_OF_FEATURE),
+    "recent": Field(np.float64, ("feature", N_RECENT), np.nan),
+    "moments": Field(np.float64, ("feature", "moment", 2), bounds=_FINITE),
+    "buckets": Field(
+        np.float64, ("feature", N_BUCKETS, "moment"), 0.0, _WEIGHTS, of_targets=_WEIGHTED_MEANS
+    ),
+    "residual_features": Field(FEATURE, ("residual",), bounds=_OF_FEATURE),
+    "residual_moments": Field(np.float64, ("residual", "moment", 2), bounds=_FINITE),
+    "residual_buckets": Field(
+        np.float64, ("residual", N_BUCKETS, "moment"), bounds=_WEIGHTED_MEANS
+    ),
+    "uses": Field(np.int64, ("counted", "slot"), bounds=_COUNTS),
+    "bias": Field(np.float64, ("class",), bounds=_FACTORS),
+    "errors": Field(np.float64, ("error",), bounds=_SUMS),
+    "words": Field(WORD, ("word",), bounds=_OF_WORD),
+    # weighted sums of values
+    "word_sums": Field(np.float64, ("word", "class"), bounds=_FACTORS),
+    "word_weights": Field(np.float64, ("sparse_word", "class"), bounds=_FACTORS),
+    # squares of gradients
+    "word_squares": Field(np.float64, ("sparse_word", "class"), 1.0, bounds=_DIVISORS),
+    "standards": Field(STANDARD, ("timescale", "feature"), bounds=_OF_STANDARD),
+    "linear_models": Field(LINEAR_MODEL, ("linear_model",), bounds=_OF_LINEAR_MODEL),
+    "linear_coefficients": Field(
+        np.float64, ("linear_model", "linear_class", "input"), bounds=_FACTORS
+    ),
+    "linear_squares": Field(
+        np.float64, ("linear_model", "linear_class", "input"), 1.0, bounds=_DIVISORS
+    ),
+    "category_weights": Field(np.float64, ("onehot", N_CODES, "linear_class"), bounds=_FACTORS),
+    "category_squares": Field(
+        np.float64, ("onehot", N_CODES, "linear_class"), 1.0, bounds=_DIVISORS
+    ),
+    "cosines": Field(
+        np.float64, ("draw", 2, "cosine"), bounds=((np.s_[:, 0], -1, 1), (np.s_[:, 1], 0, 1))
+    ),
+    "trends": Field(TREND, ("trend",), bounds=_OF_TREND),
+    "profiles": Field(np.float64, ("profile", N_CODES, 2), bounds=_WEIGHTED_MEANS),
+    "fast_sums": Field(np.float64, ("fit", "term", "term"), bounds=_FACTORS),
+    "fast_rests": Field(np.float64, ("fit", "term"), bounds=_FACTORS),
+    "fast": Field(np.float64, ("fit", "term"), bounds=_FACTORS),
+    "smooth_sums": Field(np.float64, ("fit", "wave", "wave"), bounds=_FACTORS),
+    "smooth_rests": Field(np.float64, ("fit", "wave"), bounds=_FACTORS),
+    "smooth": Field(np.float64, ("fit", "wave"), bounds=_FACTORS),
+    "stacks": Field(STACK, ("stack",), bounds=_OF_STACK),
+    "stack_sums": Field(np.float64, ("stack", N_STACKED, N_STACKED), bounds=_FACTORS),
+    "stack_products": Field(np.float64, ("stack", N_STACKED), bounds=_FACTORS),
+    "stack_weights": Field(np.float64, ("stack", N_STACKED), bounds=_FACTORS),
+    "trees": Field(TREE, ("tree",), bounds=_OF_TREE),
+    "nodes": Field(NODE, ("tree", "node"), bounds=_OF_NODE),
+    "counts": Field(np.float64, ("tree", "node", "class"), bounds=_WEIGHTS),
+    "targets": Field(np.float64, ("tree", "node", "target"), bounds=_MOMENTS),
+    "faded": Field(
+        np.float64,
+        ("tree", "node", "faded"),
+        bounds=_WEIGHTS,
+        of_targets=((np.s_[..., :2], 0, _LARGEST), *_MOMENTS),
+    ),
+    "boxes": Field(np.float64, ("tree", "box", 2, "feature"), np.nan),
+    "rows": Field(np.float64, ("row", "feature"), np.nan),
+    "samples": Field(SAMPLE, ("row",), bounds=_OF_SAMPLE),
+    "links": Field(np.int32, ("tree", "row")),
+    "phases": Field(np.float64, ("draw", "cosine"), is_copied=False),
+    "directions": Field(np.float64, ("draw", "feature", "cosine"), is_copied=False),
+    "standardised": Field(np.float64, ("timescale", "feature"), is_copied=False),
+    "inputs": Field(np.float64, ("linear_model", 2, "input"), is_copied=False),
+    "terms": Field(np.float64, ("fit", 4, "wave"), is_copied=False),
+    "tree_targets": Field(np.float64, ("tree_target",), is_copied=False),
+    "votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
+    "context": Field(np.float64, ("context",), is_copied=False),
+    "late_votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
+    "pooled": Field(np.float64, ("vote",), is_copied=False),
+    "scores": Field(np.float64, ("tree", "node", "score"), is_copied=False),
+    "pure": Field(np.float64, (N_PURE, 3), np.nan, is_copied=False),
+}
+
+COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
+
+# What a file further holds, if any predictions wait for their labels: the key that each is found
+# by, one behind the other; and what voters predicted, and what the forest was then.
+PENDING_FIELDS = {
+    "pending_keys": Field(np.uint8, ("key_byte",)),
+    "pending_key_lengths": Field(np.int64, ("pending",), bounds=_COUNTS),
+    "pending_votes": Field(
+        np.float64, ("pending", "pending_voter", "pending_vote"), bounds=_TARGETS
+    ),
+    "pending_made_by": Field(np.float64, ("pending", N_MADE_BY), bounds=_TARGETS),
+}
+
+# Compiled code that is compiled on its own, and where it is for each task, 0 before that
+# (`kernels.numba_tools.parts`).
+PARTS = (
+    "learn_tree",
+    "expand_leaf",
+    "weigh_faded_cell",
+    "list_row_and_thin",
+    "release_rows",
+    "update_intensity",
+    "weigh_features",
+    "take_vote",
+    "pool_votes",
+    "learn_vote",
+    "judge_tree",
+    "predict_sparse",
+    "learn_sparse",
+    "count_words",
+    "standardise",
+    "run_linear_model",
+    "run_experts",
+    "follow_trends",
+)
+PART_ADDRESSES = np.zeros((len(TASKS), len(PARTS)), np.int64)
+
+# The arrays in the buffer of a prediction, one behind the other: the forest's answer, the
+# prediction of each voter, what the forest was that made it, the sample, and what linear models and
+# trends make of it, so that learning it next can use them.
+OUTPUT_FIELDS = {
+    "answer": Field(np.float64, ("vote",)),
+    "expert_votes": Field(np.float64, ("voter", 1, "vote")),
+    "made_by": Field(np.float64, (N_MADE_BY,)),
+    "seen": Field(np.float64, ("feature",)),
+    "standardised": Field(np.float64, ("timescale", "feature")),
+    "inputs": Field(np.float64, ("linear_model", 2, "input")),
+    "terms": Field(np.float64, ("fit", 4, "wave")),
+}
+
+# How the kernels find an arena: the addresses of its arrays, and the capacity along each axis.
+# Passing an array as an argument costs as much as visiting a few nodes; passing the address of this
+# record costs next to nothing.
+HANDLE = np.dtype(
+    [(name, "i8") for name in FIELDS]
+    + [("parts", "i8")]  # the address of those in PART_ADDRESSES that are for its task
+    + [(f"{axis}_capacity", "i8") for axis in AXES]
+    + [(f"{name}_place", "i8") for name in OUTPUT_FIELDS]  # bytes from the start of a buffer
+    + [
+        ("version", "i8"),  # changes whenever predictions may change
+        ("next_tree", "i8"),  # where to resume in the middle of a sample, else -1
+        ("target", "f8"),  # of that sample: the index of its label, or a number
+        ("weight", "f8"),
+        ("n_late", "i8"),  # number of trees that kept samples before it
+    ]
+)
+
+# How they find a block of samples, and what to do with it: the arrays of `arena.Block`, of which
+# most are for the samples of one chunk.
+BLOCK_FIELDS = {
+    "values": Field(np.float64, ("sample", "column")),
+    "targets": Field(np.float64, ("sample",)),  # the index of each label, or a number
+    "weights": Field(np.float64, ("sample",)),
+    "answers": Field(np.float64, ("sample", "answer")),
+    "votes": Field(np.float64, ("voter", "chunk", "vote")),
+    "contexts": Field(np.float64, ("chunk", "context")),
+    "late_votes": Field(np.float64, ("voter", "late", "vote")),  # from when they were predicted
+    "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
+    "tree_targets": Field(np.float64, ("tree_target", "chunk")),  # what the trees learn
+    "intensities": Field(np.float64, ("tree_target", "chunk", "feature")),  # when each is learned
+    "rows": Field(np.int64, ("chunk",)),  # in the store
+    "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
+    "standardised": Field(np.float64, ("timescale", "chunk", "feature")),
+    "inputs": Field(np.float64, ("linear_model", 2, "input")),  # one sample, as each model takes it
+    "terms": Field(np.float64, ("fit", 4, "wave")),  # one sample, as the trends take it
+    "next_samples": Field(np.int64, ("voter",)),  # where each tree or linear model resumes
+}
+BLOCK_AXES = (
+    *("sample", "column", "answer", "chunk", "tree", "feature", "vote"),
+    *("voter", "linear_model", "timescale", "input", "tree_target", "fit", "wave"),
+    *("context", "late"),
+)
+BLOCK = np.dtype(
+    [(name, "i8") for name in BLOCK_FIELDS]
+    + [(f"{axis}_capacity", "i8") for axis in BLOCK_AXES]
+    + [("predicts", "i8"), ("learns", "i8")]
+    # what has been done of the chunk that is under way, see `kernels.chunks`; and the number of
+    # trees that kept samples before it
+    + [("stage", "i8"), ("n_late", "i8")]
+)
+
+# A pickle holds the arrays as they are, so a release with another layout cannot read it.
+_LAYOUT = [(name, np.dtype(FIELDS[name].dtype).descr, FIELDS[name].axes) for name in COPIED]
+LAYOUT = f"{zlib.crc32(repr(_LAYOUT).encode()):08x}"
+
+
+def shapes(
+    lengths: dict[str, int], fields: dict[str, Field] = FIELDS
+) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each array of a forest, given the length of each axis."""
+    return {
+        name: tuple(axis if isinstance(axis, int) else lengths[axis] for axis in field.axes)
+        for name, field in fields.items()
+    }
+
+
+def output_places(lengths: dict[str, int]) -> list[int]:
+    """Return where the arrays of `OUTPUT_FIELDS` begin, in numbers, and where the last one ends."""
+    sizes = map(math.prod, shapes(lengths, OUTPUT_FIELDS).values())
+    return list(itertools.accumulate(sizes, initial=0))
+
+
+def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the task and the number of classes."""
+    is_regression = bool(settings["task"][0] == REGRESSION)
+    n_kept = 2 if is_regression else n_classes  # mean and squares, or counts
+    return {
+        "class": n_classes,
+        "vote": ANSWER if is_regression else n_classes,
+        "target": 2 if is_regression else 0,
+        "score": int(is_regression),
+        "error": N_ERRORS if is_regression else 0,
+        "moment": n_kept if settings["relevance"][0] else 0,
+        "faded": FADED_COUNTS + n_kept if settings["fades"][0] else 0,
+        "linear_class": n_classes if settings["n_linear_models"][0] else 0,
+    }
+
+
+def lengths_of_features(settings: Array, n_features: int, n_categorical: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the features, but for their categories."""
+    n_linear_models = settings["n_linear_models"][0]
+    n_inputs = max(n_features, N_COSINES if n_linear_models > 1 else 0)
+    has_trends = bool(settings["n_trends"][0])
+    n_slots = min(n_features, MOST_SLOTS)
+    has_residuals = settings["n_tree_targets"][0] > 1 and settings["relevance"][0]
+    return {
+        "feature": n_features,
+        "input": 1 + n_inputs if n_linear_models else 0,
+        "onehot": n_categorical if n_linear_models else 0,
+        "term": 1 + 2 * n_slots if has_trends else 0,
+        "wave": 1 + N_WAVES + n_slots if has_trends else 0,
+        "profile": n_features if has_trends else 0,
+        "residual": n_features if has_residuals else 0,
+    }
+
+
+def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the trees and linear models."""
+    # The first linear model takes the features at the first timescale, any other one random Fourier
+    # features at a timescale of its own; so does the last trend. The mix of the trends is a voter,
+    # too.
+    n_linear_models, n_trends = int(settings["n_linear_models"][0]), int(settings["n_trends"][0])
+    has_trends = int(n_trends > 0)
+    n_draws = max(n_linear_models - 1, 0) + has_trends
+    return {
+        "tree": n_trees,
+        "context": RESTARTED + n_trees,
+        "voter": n_trees
+        + n_linear_models
+        + n_trends
+        + has_trends
+        + int(settings["has_sparse_expert"][0]),
+        "linear_model": n_linear_models,
+        "timescale": max(n_draws, min(n_linear_models, 1)),
+        "draw": n_draws,
+        "cosine": N_WAVES if has_trends else N_COSINES,
+        "tree_target": int(settings["n_tree_targets"][0]),
+        "trend": n_trends,
+        "fit": has_trends,
+        "stack": int(settings["task"][0] == REGRESSION) + has_trends,
+    }
+
+
+def lengths_of_words(settings: Array, n_words: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the number of words."""
+    return {"word": n_words, "sparse_word": n_words if settings["has_sparse_expert"][0] else 0}
+
+
+def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, int]:
+    """Return the length of each axis that is in use, without spare capacity."""
+    n_features = int(settings["n_features"][0])
+    n_categorical = n_features - int(settings["n_numeric"][0])
+    return (
+        lengths_of_classes(settings, int(settings["n_classes"][0]))
+        | lengths_of_features(settings, n_features, n_categorical)
+        | lengths_of_experts(settings, len(trees))
+        | lengths_of_words(settings, int(settings["n_words"][0]))
+        | {
+            "counted": int(settings["n_counted"][0]),
+            "slot": int(settings["n_slots"][0]),
+            "node": int(trees["n_nodes"].max()),
+            "box": int(trees["n_boxes"].max()),
+            "row": int(counters["n_rows"][0]),
+        }
+    )

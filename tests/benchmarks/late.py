@@ -1,0 +1,219 @@
+"""Labels that come late: our forests and river's at several delays. Prints Markdown.
+
+    python tests/benchmarks/late.py --models AdaptiveAMF,at-once,AMF,mean,leaves  # ours: minutes
+    PYTHONHASHSEED=0 python tests/benchmarks/late.py --csv late.csv               # river's: hours
+    python tests/benchmarks/late.py --quick                              # a test that it starts
+
+With a delay of D, sample t is learned once sample t + D has been predicted; the first 8 000 rows,
+seed 1, ten trees. Of classifiers, accuracy and log-loss of all predictions after the first label
+came: a label that was unknown then is a miss, without a log-loss; no probability is below 1e-15. Of
+regressors, R2 and the share of targets in 90 % intervals, both after row 1 100. A model that takes
+more than `--time-limit` seconds of the processor is out of time. `--csv FILE` keeps figures, and
+those in it are not measured again.
+
+`AdaptiveAMF` is compared with itself without pending predictions (`at-once`: `max_pending=0`), and
+with simpler forests: `AMF`, `mean` (`vote="mean", linear=None`), `leaves` (`AMF` with
+`use_aggregation=False`). The goals, with a delay:
+
+- accuracy at most 0.005 below the best of `AMF` and `mean`, and 0.003 below that of `at-once`;
+- log-loss at most 1.05 times the best of `AMF` and `mean`;
+- up to a delay of 100, R2 at most 0.01 below the best of `AMF` and `leaves`;
+- up to a delay of 100, coverage from 0.86 to 0.94.
+"""
+
+import csv
+import itertools
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import command
+import numpy as np
+import regression
+import runs
+import streams
+
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf.evaluation.prequential import most_probable
+from river_amf.evaluation.streams import Sample
+
+LABELS = ("elec2", "weather", "rialto", "letter", "bank")
+NUMBERS = ("MetroTraffic", "elevators", "bike", "abalone", "fried")
+DELAYS = [0, 10, 100, 1_000]
+SEED = 1
+ROWS = 8_000
+WARM_UP = 1_100  # rows of a regressor that are not scored
+UNKNOWN = (math.nan, math.nan)
+
+
+class Run(NamedTuple):
+    """A stream, a model and a delay."""
+
+    stream: str
+    model: str
+    delay: int
+
+
+Figures = tuple[float, float]
+Table = dict[Run, Figures]
+Make = Callable[[int], Any]  # a model for a seed
+
+
+def ours(kind: type, **parameters: object) -> Make:
+    """Return what makes a forest of ours."""
+    return lambda seed: kind(n_estimators=10, seed=seed, **parameters)
+
+
+CLASSIFIERS: dict[str, Make] = {
+    "AdaptiveAMF": ours(AdaptiveAMFClassifier),
+    "at-once": ours(AdaptiveAMFClassifier, max_pending=0),
+    "AMF": ours(AMFClassifier),
+    "mean": ours(AdaptiveAMFClassifier, vote="mean", linear=None),
+    **{name: runs.MODELS[name].make for name in ("ARF", "SRP", "HAT")},
+}
+REGRESSORS: dict[str, Make] = {
+    "AdaptiveAMF": ours(AdaptiveAMFRegressor),
+    "at-once": ours(AdaptiveAMFRegressor, max_pending=0),
+    "AMF": ours(AMFRegressor),
+    "leaves": ours(AMFRegressor, use_aggregation=False),
+    "ARF": regression.arf,
+    "HAT": regression.hat_scaled,
+}
+MODELS = ["AdaptiveAMF", "at-once", "AMF", "mean", "leaves", "ARF", "SRP", "HAT"]
+
+
+def walk(
+    model: Any, predict: Callable[[Any], Any], samples: list[Sample], delay: int, time_limit: float
+) -> list[Any]:
+    """Predict all samples, and learn each of them so many samples later."""
+    answers, began = [], time.process_time()
+    for number, (x, _) in enumerate(samples):
+        answers.append(predict(x))
+        if number >= delay:
+            model.learn_one(*samples[number - delay])
+        if time.process_time() - began > time_limit:
+            raise runs.TooLong
+    return answers
+
+
+def classify(what: Run, data: Path, rows: int, time_limit: float) -> Figures:
+    """Return accuracy and log-loss."""
+    samples = list(streams.load(what.stream, data, rows))
+    if what.model in runs.MODELS:
+        samples = runs.MODELS[what.model].encode(samples)
+    model = CLASSIFIERS[what.model](SEED)
+    said = walk(model, lambda x: {**model.predict_proba_one(x)}, samples, what.delay, time_limit)
+    hits, losses, known = [], [], set()
+    late = itertools.islice(zip(samples, said, strict=True), what.delay + 1, None)
+    for (_, learned), ((_, y), proba) in zip(samples, late, strict=False):
+        known.add(learned)
+        hits.append(most_probable(proba) == y)
+        if y in known:
+            total = sum(proba.values())
+            share = proba.get(y, 0.0) / total if total > 0.0 else 1.0 / len(known)
+            losses.append(-math.log(max(share, 1e-15)))
+    return float(np.mean(hits)), float(np.mean(losses))
+
+
+def regress(what: Run, data: Path, rows: int, time_limit: float) -> Figures:
+    """Return R2 and coverage, which is NaN without intervals."""
+    X, numbers = regression.frame_of(what.stream, data, rows)
+    samples = list(zip(X.to_dict("records"), numbers.tolist(), strict=True))
+    model = REGRESSORS[what.model](SEED)
+
+    def predict(x: Any) -> tuple[float, float, float]:
+        if not isinstance(model, AMFRegressor):
+            return model.predict_one(x), *UNKNOWN
+        interval = model.predict_interval_one(x, level=0.9)
+        return model.predict_one(x), interval.lower, interval.upper
+
+    warm_up = min(WARM_UP, len(samples) // 4)
+    said, lower, upper = np.array(walk(model, predict, samples, what.delay, time_limit))[warm_up:].T
+    y = numbers.to_numpy()[warm_up:]
+    coverage = math.nan if np.isnan(lower).any() else np.mean((lower <= y) & (y <= upper))
+    return float(1.0 - np.mean((y - said) ** 2) / np.var(y)), float(coverage)
+
+
+def read(path: Path | None) -> Table:
+    """Read what has been measured before."""
+    if path is None or not path.exists():
+        return {}
+    with open(path, newline="") as file:
+        return {Run(s, m, int(d)): (float(a), float(b)) for s, m, d, a, b in csv.reader(file)}
+
+
+def cell(figures: Figures | None) -> str:
+    """Return a cell of the table."""
+    if figures is None:
+        return ""
+    return " / ".join(f"{f:.3f}" for f in figures if not math.isnan(f)) or "out of time"
+
+
+def show(table: Table, names: tuple[str, ...], models: list[str], delays: list[int]) -> None:
+    """Print the runs on some streams."""
+    command.print_header("stream", "model", *(f"D = {delay}" for delay in delays))
+    for stream, model in itertools.product(names, models):
+        cells = [cell(table.get(Run(stream, model, delay))) for delay in delays]
+        if any(cells):
+            command.print_row([stream, model, *cells])
+    print()
+
+
+def misses(table: Table, stream: str, delay: int) -> list[str]:
+    """Name the goals that were missed on a stream."""
+    found = {name: table.get(Run(stream, name, delay)) for name in MODELS}
+    simpler = [found["AMF"], found["mean" if stream in LABELS else "leaves"]]
+    adaptive, at_once = found["AdaptiveAMF"], found["at-once"]
+    if not (delay and adaptive and at_once and all(simpler)):
+        return []
+    first, second = zip(*filter(None, simpler), strict=True)
+    if stream in LABELS:
+        goals = {
+            "accuracy": adaptive[0] >= max(first) - 0.005,
+            "accuracy of at-once": adaptive[0] >= at_once[0] - 0.003,
+            "log-loss": adaptive[1] <= 1.05 * min(second),
+        }
+    else:
+        is_good = adaptive[0] >= max(first) - 0.01
+        goals = {"R2": is_good, "coverage": 0.86 <= adaptive[1] <= 0.94} if delay <= 100 else {}
+    return [f"{name} ({stream} at {delay})" for name, is_met in goals.items() if not is_met]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run, and print the tables; returns the exit status."""
+    parser = command.make_parser(__doc__)
+    command.add_streams(parser, (*LABELS, *NUMBERS))
+    add, listed = parser.add_argument, ", ".join(MODELS)
+    add("--models", type=command.names("model", MODELS), default=MODELS, help=f"of {listed}")
+    add("--delays", type=lambda text: [*map(int, text.split(","))], default=DELAYS, metavar="0,10")
+    add("--time-limit", type=float, default=900.0, metavar="S", help="seconds (default: 900)")
+    add("--csv", type=Path, metavar="FILE", help="where figures are kept")
+    add("--quick", action="store_true", help="100 rows, and no goals")
+    arguments = parser.parse_args(argv)
+    rows, table = 100 if arguments.quick else ROWS, read(arguments.csv)
+    names = streams.available(arguments.streams, arguments.data)
+    planned = itertools.starmap(Run, itertools.product(names, arguments.models, arguments.delays))
+    for what in planned:
+        score, models = (classify, CLASSIFIERS) if what.stream in LABELS else (regress, REGRESSORS)
+        if what.model not in models or what in table:
+            continue
+        try:
+            table[what] = score(what, arguments.data, rows, arguments.time_limit)
+        except runs.TooLong:
+            table[what] = UNKNOWN
+        command.print_line(f"{', '.join(map(str, what))}: {cell(table[what])}")
+        if arguments.csv:
+            with open(arguments.csv, "a", newline="") as file:
+                csv.writer(file).writerow([*what, *table[what]])
+    for group in (LABELS, NUMBERS):
+        show(table, group, MODELS, arguments.delays)
+    if not names:
+        return 1
+    pairs = itertools.product(names, [] if arguments.quick else arguments.delays)
+    return command.verdict([miss for pair in pairs for miss in misses(table, *pair)])
+
+
+if __name__ == "__main__":
+    command.run(main)
