@@ -16,6 +16,7 @@ from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.engine.forest_engine import Engine
 from river_amf.engine.threads import Workers
 from river_amf.inputs.row_problems import Problems
+from river_amf.kernels.numba_tools import compilation
 
 SOON = 30.0  # seconds, after which a test has failed
 
@@ -86,6 +87,22 @@ def test_a_fork_refuses_the_model_that_another_thread_is_using(model):
     thread.join(SOON)
     assert not in_child(lambda: model.learn_one({"a": 1}, True))
     model._engine.run(lambda: in_child(lambda: model._features))  # in the middle of its own call
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_fork_waits_for_the_thread_that_drops_compiled_code():
+    begun, over = threading.Event(), threading.Event()
+
+    def drop():
+        with compilation._LLVM:
+            begun.set()
+            over.wait(0.2)
+
+    thread = started(drop)
+    assert begun.wait(SOON)
+    assert not in_child(lambda: compilation._LLVM.acquire(timeout=SOON) or os._exit(3))
+    thread.join(SOON)
 
 
 class Nosy:

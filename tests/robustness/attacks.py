@@ -391,6 +391,7 @@ def forks(rng: random.Random, seconds: float) -> None:
     def fork() -> None:
         child = os.fork()
         if child == 0:
+            faulthandler.register(signal.SIGALRM, chain=True)  # tells where it hangs
             signal.alarm(60)
             code = 1
             try:  # without dataframes: locks of other libraries do not survive a fork

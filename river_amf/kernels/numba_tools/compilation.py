@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 import numba
+from llvmlite.binding import ffi
 
 from river_amf.kernels.numba_tools import IS_COMPILED, USES_INSIDES
 
@@ -37,6 +38,8 @@ if USES_INSIDES:
     _allocates = {"_nrt": True}
 
 _COMPILING = threading.RLock()  # held by whoever compiles, and by a fork
+# LLVM's, which whoever drops compiled code needs, too, in any thread; a fork holds it as well
+_LLVM = ffi.lib._lock._lock if USES_INSIDES else threading.RLock()
 
 _KERNELS: list[Any] = []
 _TYPES = {"int": numba.int64, "float": numba.float64}  # of arguments, by annotation
@@ -134,18 +137,25 @@ class _Compiler(threading.Thread):
             return self._result
 
 
-def _end_of_fork() -> None:
+def _begin_fork() -> None:
+    """Before a fork, wait until nobody else compiles."""
+    _COMPILING.acquire()
+    _LLVM.acquire()
+
+
+def _end_fork() -> None:
     """After a fork, let others compile."""
-    with suppress(RuntimeError):  # a signal has ended the wait for `_COMPILING`
-        _COMPILING.release()
+    for lock in (_LLVM, _COMPILING):
+        with suppress(RuntimeError):  # a signal has ended the wait for the lock
+            lock.release()
 
 
 if hasattr(os, "register_at_fork"):
-    # A child process has only the thread that forked. If another one was compiling, Numba would
-    # wait for it there forever.
-    os.register_at_fork(before=_COMPILING.acquire)
+    # A child process has only the thread that forked. If another one had such a lock, the child
+    # would wait for it forever.
+    os.register_at_fork(before=_begin_fork)
     for _ in range(2):  # in case a signal handler breaks the first one off
-        os.register_at_fork(after_in_parent=_end_of_fork, after_in_child=_end_of_fork)
+        os.register_at_fork(after_in_parent=_end_fork, after_in_child=_end_fork)
 
 
 def helper(function: F) -> F:
