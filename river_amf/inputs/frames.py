@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.invalid import OF_VALUES
+from river_amf.inputs.invalid import INVALID, OF_VALUES, comes_again
 from river_amf.inputs.kinds import (
     LARGEST_WEIGHT,
     PLAIN_NUMBERS,
@@ -61,6 +61,8 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"the columns of X must have distinct names: {error}") from None
     except TypeError:
+        if not comes_again(nw.from_native, X, eager_only=True):
+            raise
         raise TypeError(
             "X must be a dataframe in memory (from pandas, polars, pyarrow or another library that "
             f"narwhals supports), got {shown(X)} of type {type(X).__name__}"
@@ -154,10 +156,13 @@ def factorize(name: Hashable, values: Any, *, are_features: bool = False) -> Col
     # to be rejected later.
     is_typed = isinstance(values, pd.Series) and values.dtype != object
     if is_typed or (isinstance(values, np.ndarray) and values.dtype.kind in "iub"):
-        with suppress(Exception):  # arrow's lists cannot be factorized
+        try:
             codes, distinct = pd.factorize(values)
             table, known, _ = _coded([*map(plain, distinct.tolist())], are_features)
             return Column(name, None, _taken(table, codes), known)
+        except Exception:  # arrow's lists cannot be factorized
+            if not comes_again(pd.factorize, values):
+                raise
     listed = values if isinstance(values, list) else values.tolist()
     types = set(map(type, listed))
     if not all(map(is_plain_type, types)):
@@ -185,19 +190,25 @@ def _coded(
     if _ALIKE.issuperset(map(type, values)):  # pandas' notion of equality is that of a dict
         places, texts = pd.factorize(_objects(values))
         return places.astype(np.int64), texts.tolist(), None
-    keys: list[Any] = values
     try:
-        # across types, equal features may be different things
-        keys = [*zip(map(type, values), values, strict=True)] if are_features else values
-        distinct = dict.fromkeys(keys)
-        numbered = [value for _, value in distinct] if are_features else list(distinct)
-        numbers, known = _numbered(numbered, are_features)
-        table = dict(zip(distinct, numbers, strict=True))
-        codes = np.fromiter(map(table.__getitem__, keys), np.int64, len(keys))
+        codes, known = _looked_up(values, are_features)
     except OF_VALUES:  # a value is unhashable, or raises when it is compared
+        if not comes_again(_looked_up, values, are_features):
+            raise
         numbers, known = _numbered(values, are_features)
         codes = np.array(numbers, np.int64)
     return codes, known, values
+
+
+def _looked_up(values: list[Any], are_features: bool) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the codes and distinct values of hashable values, each of which is numbered once."""
+    # across types, equal features may be different things
+    keys = [*zip(map(type, values), values, strict=True)] if are_features else values
+    distinct = dict.fromkeys(keys)
+    numbered = [value for _, value in distinct] if are_features else list(distinct)
+    numbers, known = _numbered(numbered, are_features)
+    table = dict(zip(distinct, numbers, strict=True))
+    return np.fromiter(map(table.__getitem__, keys), np.int64, len(keys)), known
 
 
 def _numbered(values: list[Any], are_features: bool) -> tuple[list[int], list[Any]]:
@@ -211,6 +222,8 @@ def _numbered(values: list[Any], are_features: bool) -> tuple[list[int], list[An
             key = (kind, value) if are_features else value
             code = -1 if is_missing(value) else known.setdefault(key, len(distinct))
         except OF_VALUES:
+            if not comes_again(known.get, key):
+                raise
             code = len(distinct)
         if code == len(distinct):
             distinct.append(value)
@@ -252,7 +265,7 @@ def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
     for row, value in enumerate(values):
         try:
             weights[row] = check_weight(value)
-        except (TypeError, ValueError) as error:
+        except INVALID as error:
             raise type(error)(f"row {row}: {error}") from None
     return weights
 
@@ -295,6 +308,8 @@ def _times(name: str, values: NDArray[Any]) -> pd.Series[Any]:
     try:
         return pd.Series(values)
     except (TypeError, ValueError) as error:  # without a unit
+        if not comes_again(pd.Series, values):
+            raise
         raise TypeError(f"{name} of dtype {values.dtype} cannot be read: {error}") from None
 
 
@@ -369,6 +384,8 @@ def _as_text(frame: nw.DataFrame[Any], label: Hashable) -> str:
         text = str(label)
         text.encode()
     except OF_VALUES:
+        if not comes_again(lambda: str(label).encode()):
+            raise
         raise ValueError(
             f"label {shown(label)} cannot name a column in {frame.implementation}, where names are "
             "valid Unicode text; pass X as a pandas dataframe"

@@ -5,6 +5,7 @@ All others, such as that of a signal handler, come out as they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -26,6 +27,15 @@ INVALID = (InvalidType, InvalidValue)
 
 # What the values and labels that people pass in may raise when they are hashed or compared.
 OF_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
+def comes_again(call: Callable[..., object], *arguments: Any, **named: Any) -> bool:
+    """Whether a call raises an error again, which else was that of a signal handler."""
+    try:
+        call(*arguments, **named)
+    except Exception:
+        return True
+    return False
 
 
 def _invalid_type(*arguments: Any) -> InvalidType:

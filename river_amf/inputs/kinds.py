@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from river.utils import VectorDict
 
-from river_amf.inputs.invalid import InvalidType, InvalidValue
+from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again
 from river_amf.state.layout import CLASSIFICATION, LARGEST_TOTALS
 
 # Numpy's scalars are registered as numbers. Complex numbers are included so that they are rejected
@@ -45,6 +45,8 @@ def shown(value: object) -> str:
     try:
         text = repr(value)
     except Exception:  # as of 10**5000
+        if not comes_again(repr, value):
+            raise
         return f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
@@ -124,7 +126,9 @@ def is_hashable(value: Any) -> bool:
     try:
         hash(value)
     except (TypeError, ValueError):  # the latter of numpy's durations without a unit
-        return False
+        if comes_again(hash, value):
+            return False
+        raise
     return True
 
 
@@ -143,16 +147,13 @@ def is_number(name: Hashable, value: Any) -> bool:
             f"{type(value).__name__}, which is neither a number nor a category; convert it to a "
             f"number, for example of {number}, or to str to make it a category"
         )
-    try:
-        hash(value)
-    except (
-        TypeError,
-        ValueError,
+    if not is_hashable(
+        value
     ):  # scikit-learn's checks look for "argument must be a string, a number"
         raise InvalidType(
             f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
             "is unhashable; the argument must be a string, a number or another hashable value"
-        ) from None
+        )
     return False
 
 
@@ -175,10 +176,10 @@ def as_number(name: Hashable, value: Any) -> float:
     if type(value) in PLAIN_NUMBERS or is_real(value):
         try:
             number = float(value)
-        except OverflowError:
-            number = math.inf
-        except (TypeError, ValueError):  # a signaling NaN
-            pass
+        except (OverflowError, TypeError, ValueError) as error:  # the latter of a signaling NaN
+            if not comes_again(float, value):
+                raise
+            number = math.inf if isinstance(error, OverflowError) else None
     if number is None:  # also of complex numbers, of which float() may take the real part
         raise InvalidValue(
             f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} is "
@@ -222,6 +223,8 @@ def check_weight(w: Any) -> float:
     try:
         weight = float(w)
     except (OverflowError, ValueError):
+        if not comes_again(float, w):
+            raise
         weight = math.nan
     if not 0.0 <= weight <= LARGEST_WEIGHT:
         raise InvalidValue(f"{wanted}, got {shown(w)}")

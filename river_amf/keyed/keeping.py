@@ -12,13 +12,12 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from river import base
 
-from river_amf.inputs.invalid import INVALID
+from river_amf.inputs.invalid import INVALID, comes_again
 from river_amf.inputs.kinds import is_hashable, is_missing, shown
 from river_amf.keyed.keys import key_of, key_text
 from river_amf.keyed.model_store import Packed
 from river_amf.keyed.pool import Pool
 from river_amf.parameters import Check, CheckedParameters, integer
-from river_amf.persistence import comes_again
 
 _Result = TypeVar("_Result")
 

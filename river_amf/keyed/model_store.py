@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
+from river_amf.inputs.invalid import comes_again
 from river_amf.inputs.kinds import shown
 from river_amf.keyed.keys import key_of, key_text
-from river_amf.persistence import FileError, comes_again
+from river_amf.persistence import FileError
 
 _FILE = "models.sqlite"
 _OURS = 0x616D666B  # "amfk", the application id in the file

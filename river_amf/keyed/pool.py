@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from river_amf.engine.lock import Guarded
+from river_amf.inputs.invalid import comes_again
 from river_amf.inputs.kinds import shown
 from river_amf.keyed.keys import key_of
 from river_amf.keyed.model_store import Packed, Store
-from river_amf.persistence import FileError, Saved, comes_again, load, save
+from river_amf.persistence import FileError, Saved, load, save
 
 _FILE, _PICKLE = "amf", "pickle"
 # What pickling may raise, if not a signal handler does.

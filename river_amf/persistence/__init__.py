@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
 
 from river_amf._version import __version__
+from river_amf.inputs.invalid import comes_again
 from river_amf.inputs.kinds import shown
 from river_amf.persistence import container, places
 from river_amf.persistence.container import Array, Header, take
@@ -234,15 +235,6 @@ def _contents(file: IO[bytes]) -> Contents:
     kind, model = take(header, "kind"), take(header, "model")
     loaded = _class_of(kind)._from_file(model, arrays)
     return Contents(loaded, kind, header["river_amf"], header["format"], size)
-
-
-def comes_again(call: Callable[..., object], *arguments: Any) -> bool:
-    """Whether a call raises an error again, which else was that of a signal handler."""
-    try:
-        call(*arguments)
-    except Exception:
-        return True
-    return False
 
 
 def _class_of(kind: Any) -> type[Saved]:

@@ -1,5 +1,6 @@
 """Whose turn it is to use a model, and that weights stay within what sums can hold."""
 
+import fractions
 import gc
 import inspect
 import math
@@ -12,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 from river_amf.engine.forest_engine import Engine
 from river_amf.engine.threads import Workers
 from river_amf.inputs.row_problems import Problems
@@ -184,6 +185,55 @@ def test_a_block_passes_on_errors_that_are_not_its_own(model, error):
     again = pickle.loads(pickle.dumps(named.value))
     assert (type(again), str(again)) == (type(named.value), str(named.value))
     assert type(again).__name__ == "ValueError"
+
+
+class Interrupted(fractions.Fraction):
+    """A value that a signal handler interrupts once, with an error such as its own might be."""
+
+    left = 0
+
+    def interrupt(self):
+        type(self).left -= 1
+        if self.left == 0:
+            raise TypeError("of a handler")
+
+    def __float__(self):
+        self.interrupt()
+        return super().__float__()
+
+    def __hash__(self):
+        self.interrupt()
+        return super().__hash__()
+
+    def __repr__(self):
+        self.interrupt()
+        return super().__repr__()
+
+
+USES = [
+    lambda value: AMFRegressor().learn_one({"a": value}, 1.0),
+    lambda value: AMFRegressor().learn_one({"a": 1.0}, value),
+    lambda value: AMFRegressor().learn_one({"a": 1.0}, 1.0, w=value),
+    lambda value: AMFClassifier().learn_one({value: 1.0}, True),
+    lambda value: AMFClassifier().learn_one({"a": 1.0}, value),
+    lambda value: AMFClassifier().learn_many(pd.DataFrame({"a": [value]}), [value]),
+    lambda value: AMFRegressor().learn_many(pd.DataFrame({"a": [1.0]}), [1.0], [value]),
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_an_error_that_a_handler_raises_in_the_method_of_a_value_is_passed_on(use):
+    for step in range(1, 100):
+        Interrupted.left = step
+        try:
+            use(Interrupted(1, 3))
+        except TypeError as error:
+            assert str(error) == "of a handler"
+        else:
+            assert Interrupted.left > 0, f"the error of step {step} is lost"
+            assert step > 1
+            return
+    pytest.fail("it never ends")
 
 
 def test_workers_return_results_and_raise_the_error_of_any():
