@@ -22,6 +22,8 @@ from river_amf.inputs.kinds import is_zero, plain, shown
 from river_amf.inputs.labels import Labels
 from river_amf.inputs.row_problems import Problems, taken
 
+_ZERO = -2  # in place of a code: as if the value were not there, where -1 is a missing one
+
 
 class SparseRows(NamedTuple):
     """Rows of features that are not 0."""
@@ -45,8 +47,8 @@ class SparseRows(NamedTuple):
             pairs = zip(self.columns[own].tolist(), self.numbers[own].tolist(), strict=True)
             x = {names[column]: number for column, number in pairs}
             for column in self.coded:
-                if column.codes[row] >= 0:
-                    x[column.name] = column.at(row)
+                if column.codes[row] != _ZERO:
+                    x[column.name] = column.at(row) if column.codes[row] >= 0 else None
             yield x
 
 
@@ -86,6 +88,12 @@ def _read_matrix(X: Any) -> SparseRows:
     with np.errstate(over="ignore"):  # infinite numbers are refused later
         numbers = rows.data.astype(np.float64)
     starts, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+    wrong = columns[(columns < 0) | (columns >= X.shape[1])]
+    if len(wrong):
+        raise ValueError(
+            f"a sparse X of {X.shape[1]} columns has an entry in column {wrong[0]}; its indices "
+            f"must be between 0 and {X.shape[1] - 1}"
+        )
     return SparseRows(range(X.shape[1]), starts, columns, numbers, [])
 
 
@@ -111,9 +119,11 @@ def _read_frame(frame: nw.DataFrame[Any]) -> SparseRows:
             dense = frames.read_frame(native.iloc[:, np.flatnonzero(~are_sparse)])
     for column in frames.read_columns(dense):
         if column.numbers is None:
-            kept = [-1 if is_zero(value) else u for u, value in enumerate(column.values)]
-            codes = taken(np.array(kept, np.int64), column.codes, -1).astype(np.int64)
-            coded.append(column._replace(codes=codes))
+            are_zero = np.array([*map(is_zero, column.values)], bool)
+            new_codes = np.where(are_zero, _ZERO, np.cumsum(~are_zero) - 1)
+            values = [value for value in column.values if not is_zero(value)]
+            codes = taken(new_codes, column.codes, -1).astype(np.int64)
+            coded.append(column._replace(codes=codes, values=values))
         else:
             where = np.flatnonzero(column.numbers)
             add(column.name, where, column.numbers[where])
@@ -156,8 +166,9 @@ def check_rows(
         row = int(np.searchsorted(table.starts, entry, side="right")) - 1
         x = {table.names[table.columns[entry]]: float(table.numbers[entry])}
         problems.try_at(row, features.check, x)
-    rest = labels, weights, features.among(column.name for column in table.coded), known_labels
-    encode_to_learn(table.coded, *rest, n_classes, problems=problems)
+    coded = [column._replace(codes=np.maximum(column.codes, -1)) for column in table.coded]
+    rest = labels, weights, features.among(column.name for column in coded), known_labels
+    encode_to_learn(coded, *rest, n_classes, problems=problems)
 
 
 def refuse_matrix(X: Any) -> None:

@@ -1,11 +1,14 @@
 """Words: numeric features of which an absent one is 0 (`absent="zero"`)."""
 
+import fractions
 import math
 import pickle
 import random
 import sys
 import threading
+import warnings
 from collections import defaultdict
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -584,6 +587,26 @@ def test_a_block_with_categories_and_gaps_equals_single_samples():
     assert pickle.dumps(block) == pickle.dumps(single)
 
 
+@pytest.mark.parametrize("kind", [Decimal, fractions.Fraction, str])
+def test_gaps_and_zeros_in_columns_of_any_kind_equal_those_of_single_samples(kind):
+    samples = bags(80)
+    frame = as_frame(samples)
+    frame["size"] = [None, kind("2"), 0, math.nan, kind("3")] * 16
+    frame["color"] = ["red", 0, None, "tan", 0.0] * 16
+    labels, given = [y for _, y in samples], {"on_mismatch": "missing", "seed": 1}
+    single, block = (Forest(2, absent="zero", **given) for _ in range(2))
+    single.learn_one({"color": "red"}, labels[0])
+    block.learn_one({"color": "red"}, labels[0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for x, y in zip(frame.to_dict("records"), labels, strict=True):
+            single.learn_one(x, y)
+        block.learn_many(frame, labels)
+        proba = [single.predict_proba_one(x) for x in frame.to_dict("records")]
+        assert block.predict_proba_many(frame).to_dict("records") == proba
+    assert pickled(block) == pickled(single)
+
+
 @pytest.mark.parametrize(
     ("row", "column", "value", "message"),
     [
@@ -620,6 +643,11 @@ def test_all_rows_of_a_sparse_matrix_are_checked():
         model.learn_many(scipy.sparse.csr_array(np.eye(5)), list("ababa"))
     for X in (scipy.sparse.csr_array(np.eye(2) * 1j), scipy.sparse.coo_array(np.eye(2)[0])):
         with pytest.raises(TypeError, match="two dimensions and hold real numbers"):
+            model.predict_many(X)
+    for column in (-1, 2):
+        X = scipy.sparse.csr_array(np.eye(2))
+        X.indices[0] = column
+        with pytest.raises(ValueError, match=f"entry in column {column}; .* between 0 and 1"):
             model.predict_many(X)
 
 
