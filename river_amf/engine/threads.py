@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from river_amf.kernels.numba_tools.compilation import NO_MORE_THREADS
+
 
 class Workers:
     """One call for each thread, of which the caller's thread makes the first.
@@ -35,8 +37,9 @@ class Workers:
         try:
             for k in others:
                 threading.Thread(target=self._work, args=(k,), daemon=True).start()
-        except RuntimeError:  # the system has no more threads
-            pass
+        except RuntimeError as error:
+            if str(error) != NO_MORE_THREADS:
+                raise
         self._results[0] = self._calls[0]()
         for k in others:
             if not self._is_worker.setdefault(k, False):  # its thread has not begun

@@ -249,6 +249,21 @@ def test_workers_return_results_and_raise_the_error_of_any():
             Workers(calls).run()
 
 
+@pytest.mark.parametrize("message", ["can't start new thread", "of a handler"])
+def test_only_a_lack_of_threads_makes_the_caller_do_all_of_the_work(message, monkeypatch):
+    def fail(thread):
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    compiled = compilation.uninterrupted(lambda: 7)
+    for call, result in [(Workers([lambda: 1, lambda: 2]).run, [1, 2]), (compiled, 7)]:
+        if message == "of a handler":
+            with pytest.raises(RuntimeError, match=message):
+                call()
+        else:
+            assert call() == result
+
+
 def test_workers_that_were_interrupted_can_be_waited_for():
     begun, over, done = threading.Event(), threading.Event(), []
 

@@ -37,6 +37,7 @@ if USES_INSIDES:
     )
     _allocates = {"_nrt": True}
 
+NO_MORE_THREADS = "can't start new thread"  # of the system, as the interpreter says it
 _COMPILING = threading.RLock()  # held by whoever compiles, and by a fork
 # LLVM's, which whoever drops compiled code needs, too, in any thread; a fork holds it as well
 _LLVM = ffi.lib._lock._lock if USES_INSIDES else threading.RLock()
@@ -101,7 +102,9 @@ def uninterrupted(call: F) -> F:
         else:
             try:
                 compiler.start()
-            except RuntimeError:  # the system has no more threads
+            except RuntimeError as error:
+                if str(error) != NO_MORE_THREADS:
+                    raise
                 compiler.run()
         return compiler.answer()
 
