@@ -42,6 +42,14 @@ def pickled(model: Any) -> bytes:
 variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
 
 
+def by_hand(parameters: dict[str, Any], names: set[str]) -> list[Any]:
+    """Return what to parametrize a test with; the named ones only run with -m soak."""
+    return [
+        pytest.param(given, id=name, marks=[pytest.mark.soak] * (name in names))
+        for name, given in parameters.items()
+    ]
+
+
 def mixed_stream(n_samples: int) -> Iterator[Sample]:
     """Yield numbers, categories, gaps, weights; new features, categories and labels on the way."""
     rng = random.Random(7)

@@ -279,7 +279,7 @@ def rare_stream(n_samples=650):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("intensity", ["range", "unit"])
+@pytest.mark.parametrize("intensity", ["range", pytest.param("unit", marks=pytest.mark.soak)])
 def test_rare_streams_equal_the_reference(intensity):
     parameters = {"vote": "learned", "linear": "cosines", "split_intensity": intensity}
     model, reference = pair(n_estimators=1, max_nodes=1, **parameters)

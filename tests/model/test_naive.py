@@ -3,6 +3,7 @@
 import naive
 import numpy as np
 import pytest
+from forests import by_hand
 from generated import PARAMETERS, streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,8 @@ LONGER = {
     "adaptive": ADAPTIVE,
     "adaptive, pure cells": ADAPTIVE | {"split_pure": True, "n_classes": 5},
 }
+
+BY_HAND = {"pure cells", "unit", "cosines, unit", "adaptive, pure cells"}  # take half of the time
 
 
 def pair(n_estimators=2, **parameters):
@@ -132,7 +135,7 @@ def check_same_linear_models(model, reference):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parameters", LONGER.values(), ids=LONGER)
+@pytest.mark.parametrize("parameters", by_hand(LONGER, BY_HAND))
 def test_a_longer_stream_equals_the_reference(parameters):
     # long enough for every array to grow several times
     model, reference = pair(**parameters)
@@ -190,7 +193,7 @@ def test_a_linear_model_that_is_sure_equals_the_reference():
     check_same_state(model, reference)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_trees_that_start_afresh_equal_the_reference():
     model, reference = pair(n_estimators=3, **ADAPTIVE | {"n_classes": 2})
     for i in range(1100):

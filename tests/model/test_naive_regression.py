@@ -5,6 +5,7 @@ import itertools
 import naive_regression as naive
 import numpy as np
 import pytest
+from forests import by_hand
 from generated import PARAMETERS_OF_NUMBERS, streams_of_numbers
 from hypothesis import assume, given, settings
 from regressors import ends
@@ -41,6 +42,8 @@ LONGER = {
     "adaptive, unit": ADAPTIVE | {"split_intensity": "unit", "max_categories": 5},
     "nothing but fading": {"fading_factor": 1e-12, "max_categories": 5},
 }
+
+BY_HAND = {"unit", "hardly any fading", "relevance", "trend", "adaptive, unit"}
 
 
 def pair(n_estimators=2, **parameters):
@@ -162,7 +165,7 @@ def long_stream(n_samples=300):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parameters", LONGER.values(), ids=LONGER)
+@pytest.mark.parametrize("parameters", by_hand(LONGER, BY_HAND))
 def test_a_longer_stream_equals_the_reference(parameters):
     model, reference = pair(**parameters)
     scale = learn_both(model, reference, list(long_stream()))

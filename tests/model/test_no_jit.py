@@ -17,7 +17,7 @@ BLOCKS = "dataframes/test_many.py::test_a_block_is"
 SHORT_LIST = {
     "learning": [
         "model/test_naive.py::test_a_longer_stream_equals_the_reference[plain]",
-        "model/test_naive.py::test_a_longer_stream_equals_the_reference[adaptive, pure cells]",
+        "model/test_naive.py::test_a_longer_stream_equals_the_reference[fading, vote]",
         "model/test_invariants.py::test_c_on_a_frozen_structure_the_log_loss_obeys_the_bound",
         "model/test_outliers.py::test_copies_remember_what_is_suspect[adaptive]",
         "model/test_relevance.py::test_blocks_give_the_relevance_of_rows",

@@ -414,17 +414,18 @@ ATTACKS = [four_learn, medley, prefixes, interrupts, errors_anywhere, shortages,
 
 
 def main(name: str, n_runs: str, seconds: str = "1.0", first: str = "0") -> int:
-    """Run an attack so many times; returns how many of them found something unsound."""
+    """Run an attack, or all, so many times; return how many of them found something unsound."""
     warnings.simplefilter("ignore")  # of forks in a process with threads, and of odd values
     n_wrong = 0
-    for seed in range(int(first), int(first) + int(n_runs)):
-        print(f"{name}: seed {seed}", flush=True)
-        faulthandler.dump_traceback_later(float(seconds) + PATIENCE, exit=True)
-        try:
-            globals()[name](random.Random(seed), float(seconds))
-        except Exception:
-            traceback.print_exc()
-            n_wrong += 1
+    for attack in ATTACKS if name == "all" else [globals()[name]]:
+        for seed in range(int(first), int(first) + int(n_runs)):
+            print(f"{attack.__name__}: seed {seed}", flush=True)
+            faulthandler.dump_traceback_later(float(seconds) + PATIENCE, exit=True)
+            try:
+                attack(random.Random(seed), float(seconds))
+            except Exception:
+                traceback.print_exc()
+                n_wrong += 1
     print(f"{name}: {n_runs} runs, {n_wrong} not sound")
     return n_wrong
 

@@ -17,9 +17,8 @@ def assert_sound(name, n_runs, seconds):
     assert run.returncode == 0, run.stdout[-200:] + run.stderr[-4000:]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_model_survives_a_short_attack(name):
-    assert_sound(name, 1, 0.2)
+def test_a_model_survives_short_attacks():
+    assert_sound("all", 1, 0.2)
 
 
 @pytest.mark.soak

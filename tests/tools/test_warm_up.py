@@ -31,9 +31,27 @@ for model in (
     model.debug_one({"a": 1.0})
     inspection.node_table(model)
 """
+COUNTED = f"""
+from river_amf import warm_up
+from river_amf.kernels.numba_tools.compilation import _KERNELS
+
+def counts():
+    return {{str(kernel): len(kernel.overloads) for kernel in _KERNELS}}
+
+warm_up()
+before = counts()
+{USE}
+assert counts() == before and set(before.values()) == {{1}}, (before, counts())
+"""
 
 
 @pytest.mark.slow
+def test_after_warming_up_no_kernel_is_compiled_for_other_types():
+    run = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+@pytest.mark.soak
 def test_after_warming_up_nothing_is_compiled_any_more(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
 
@@ -142,7 +160,7 @@ if child:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 def test_a_process_forked_while_another_thread_compiles_can_compile(tmp_path):
     run = subprocess.run(
