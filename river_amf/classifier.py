@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from river import base
 
 from river_amf.engine.forest_engine import BlockAnswers, Engine
-from river_amf.explain import label_text, paths
+from river_amf.explain import label_text
+from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.parameters import adaptive
+from river_amf.state.arena import Arena
 from river_amf.state.layout import CLASSIFICATION
 
 
@@ -290,13 +292,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         """
         return self._engine.predict(x)  # type: ignore[no-any-return]
 
-    def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
-        if tree is not None:
-            tree = paths.check_tree(self.n_estimators, tree)
-        outputs = self._settled.expert_outputs(x)
-        if self._arena is None or outputs is None:
-            return "No sample has been learned yet, so there is no prediction to explain."
-        return label_text.explain(self._arena, self._features, self._labels, outputs, tree)
+    def _explanation(
+        self, known: Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None
+    ) -> str:
+        return label_text.explain(known, self._features, self._labels, outputs, tree)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 import math
 import sys
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine
 from river_amf.engine.settings import bound_of, check_together, has_words, most_columns
+from river_amf.explain import paths
+from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
 from river_amf.inputs.encoding import Features
@@ -290,7 +293,18 @@ class Forest(Ensemble, Saved, Parameters):
         return self._read(self._explain, x, tree)
 
     def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
-        raise NotImplementedError
+        if tree is not None:
+            tree = paths.check_tree(self.n_estimators, tree)
+        outputs = self._settled.expert_outputs(x)
+        if self._arena is None or outputs is None:
+            return "No sample has been learned yet, so there is no prediction to explain."
+        return self._explanation(self._arena, x, outputs, tree)
+
+    @abc.abstractmethod
+    def _explanation(
+        self, known: arena.Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None
+    ) -> str:
+        """Return the text about a prediction, of which the experts' part is given."""
 
     def _encode(self, x: dict[Any, Any]) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""

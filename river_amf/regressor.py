@@ -10,13 +10,15 @@ from river import base
 from river.conf import Interval
 
 from river_amf.engine.forest_engine import Answers, Engine
-from river_amf.explain import paths, target_text
+from river_amf.explain import target_text
+from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.inputs.targets import Targets
 from river_amf.parameters import adaptive, positive
 from river_amf.persistence import values
 from river_amf.persistence.container import take
+from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
 _LEVEL = 0.9  # of an interval, unless another one is asked for
@@ -250,15 +252,12 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         check_level("level", level)
         return Interval(*self._engine.predict_interval(x, float(level)))
 
-    def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
-        if tree is not None:
-            tree = paths.check_tree(self.n_estimators, tree)
-        outputs = self._settled.expert_outputs(x)
-        if self._arena is None or outputs is None:
-            return "No sample has been learned yet, so there is no prediction to explain."
+    def _explanation(
+        self, known: Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None
+    ) -> str:
         ends = self._settled.interval(x, _LEVEL)
-        known = self._arena, self._features, self._labels.origin
-        return target_text.explain(*known, outputs, ends, tree)
+        origin = self._labels.origin
+        return target_text.explain(known, self._features, origin, outputs, ends, tree)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row.
