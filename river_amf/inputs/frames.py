@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.invalid import INVALID, OF_VALUES, comes_again
+from river_amf.inputs.invalid import INVALID, OF_VALUES, attempted, comes_again
 from river_amf.inputs.kinds import (
     LARGEST_WEIGHT,
     PLAIN_NUMBERS,
@@ -156,13 +156,11 @@ def factorize(name: Hashable, values: Any, *, are_features: bool = False) -> Col
     # to be rejected later.
     is_typed = isinstance(values, pd.Series) and values.dtype != object
     if is_typed or (isinstance(values, np.ndarray) and values.dtype.kind in "iub"):
-        try:
-            codes, distinct = pd.factorize(values)
+        factorized = attempted(pd.factorize, values)
+        if factorized is not None:  # which arrow's lists are not
+            codes, distinct = factorized
             table, known, _ = _coded([*map(plain, distinct.tolist())], are_features)
             return Column(name, None, _taken(table, codes), known)
-        except Exception:  # arrow's lists cannot be factorized
-            if not comes_again(pd.factorize, values):
-                raise
     listed = values if isinstance(values, list) else values.tolist()
     types = set(map(type, listed))
     if not all(map(is_plain_type, types)):
@@ -356,13 +354,12 @@ def _index(labels: list[Hashable]) -> pd.Index[Any]:
     """Return labels as an index, of their own type if it can hold each of them as it is."""
     import pandas as pd
 
-    objects = _objects(labels)
-    with suppress(Exception):  # float16, or text that is not valid Unicode
-        index: pd.Index[Any] = pd.Index(objects).infer_objects()
-        if index.tolist() == labels:
-            return index
-    objects_index: pd.Index[Any] = pd.Index(objects, dtype=object)
-    return objects_index
+    def inferred() -> pd.Index[Any] | None:
+        index: pd.Index[Any] = pd.Index(_objects(labels)).infer_objects()
+        return index if index.tolist() == labels else None
+
+    index = attempted(inferred)  # it fails for float16, or text that is not valid Unicode
+    return pd.Index(_objects(labels), dtype=object) if index is None else index
 
 
 def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[Any]:
@@ -416,10 +413,15 @@ def label_series(
         series = pd.Series(taken, index=frame.to_native().index, dtype=object)
         return series if codes is None else _inferred(series)
     listed = taken.tolist()
-    with suppress(Exception):  # each library has errors of its own
+
+    def of_library() -> Any:
         narwhal = nw.new_series("", listed, backend=frame.implementation)
-        if narwhal.to_list() == listed:  # not rounded, or lists instead of tuples
-            return narwhal.to_native()
+        # not rounded, or lists instead of tuples
+        return narwhal.to_native() if narwhal.to_list() == listed else None
+
+    native = attempted(of_library)
+    if native is not None:
+        return native
     raise TypeError(
         f"labels {shown(labels)} of several types, or of one that it cannot hold as they are, do "
         f"not fit into one {frame.implementation} series; pass X as a pandas dataframe"
@@ -437,11 +439,8 @@ def number_series(frame: nw.DataFrame[Any], numbers: NDArray[np.float64]) -> Any
 
 def _inferred(series: pd.Series[Any]) -> pd.Series[Any]:
     """Return a series of objects in their own type, if it can hold each of them as it is."""
-    with suppress(Exception):  # text that is not valid Unicode
-        inferred = series.infer_objects()
-        if inferred.tolist() == series.tolist():
-            return inferred
-    return series
+    inferred = attempted(series.infer_objects)  # it fails for text that is not valid Unicode
+    return series if inferred is None or inferred.tolist() != series.tolist() else inferred
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

@@ -6,7 +6,9 @@ All others, such as that of a signal handler, come out as they are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 
 class InvalidType(TypeError):
@@ -36,6 +38,16 @@ def comes_again(call: Callable[..., object], *arguments: Any, **named: Any) -> b
     except Exception:
         return True
     return False
+
+
+def attempted(call: Callable[..., Result], *arguments: Any) -> Result | None:
+    """Return the result of a call, or None if it raises an error each time."""
+    try:
+        return call(*arguments)
+    except Exception:
+        if not comes_again(call, *arguments):
+            raise
+        return None
 
 
 def _invalid_type(*arguments: Any) -> InvalidType:

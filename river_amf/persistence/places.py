@@ -12,7 +12,6 @@ import secrets
 import stat
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from typing import IO, Any, TypeVar
 
 from river_amf.inputs.kinds import shown
@@ -72,8 +71,10 @@ def replace(path: str, write: Callable[[IO[bytes]], _Result]) -> _Result:
         os.replace(temporary, path)
         _sync_folder(os.path.dirname(path))
     except BaseException as error:
-        with suppress(OSError):
+        try:
             os.unlink(temporary)
+        except OSError as other:
+            _raise_of_handler(other)
         if isinstance(error, OSError) and error.filename == temporary:
             error.filename, error.filename2 = path, None
         raise
@@ -89,8 +90,13 @@ def _sync_folder(path: str) -> None:
         finally:
             os.close(folder)
     except OSError as error:  # Windows opens no folders, and some file systems cannot sync them
-        if error.errno is None:  # a signal handler's, such as TimeoutError
-            raise
+        _raise_of_handler(error)
+
+
+def _raise_of_handler(error: OSError) -> None:
+    """Raise an error unless it is one of the system; a handler may raise TimeoutError."""
+    if error.errno is None:
+        raise error
 
 
 def check_regular(path: str, doing: str) -> int:

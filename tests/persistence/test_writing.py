@@ -161,6 +161,13 @@ def test_what_a_handler_raises_while_the_folder_is_synced_comes_out(path, monkey
     assert river_amf.load(path).seed == 3 and [*path.parent.iterdir()] == [path]
 
 
+def test_what_a_handler_raises_while_a_temporary_file_is_removed_comes_out(path, monkeypatch):
+    monkeypatch.setattr(os, "replace", refuse(OSError(28, "no space left")))
+    monkeypatch.setattr(os, "unlink", refuse(TimeoutError("of a handler")))
+    with pytest.raises(TimeoutError, match="of a handler"):
+        AMFClassifier(seed=3).save(path)
+
+
 def interrupted_save(model, path, number):
     """Save with an interrupt before the given line of the package; return whether it came."""
     left = number
