@@ -288,7 +288,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        return self._engine.predict(x)  # type: ignore[no-any-return]
+        return self._engine.predict(x, self)  # type: ignore[no-any-return]
 
     def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
         if tree is not None:

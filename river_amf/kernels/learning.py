@@ -91,6 +91,7 @@ from river_amf.state.layout import (
     DELAY,
     FAST_ERROR,
     LOCATION,
+    LOCATION_THEN,
     N_KNOWN,
     N_LEARNED,
     N_MADE_BY,
@@ -100,6 +101,8 @@ from river_amf.state.layout import (
     SAMPLE_NUMBER,
     SHARD,
     SLOW_ERROR,
+    SPREAD,
+    SPREAD_THEN,
     TREND_THEN,
     VERSION,
 )
@@ -408,6 +411,8 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     made_by[N_KNOWN] = settings["n_labels"]
     if settings["is_stacked"]:
         made_by[FAST_ERROR], made_by[SLOW_ERROR] = recent_errors(forest)
+    if settings["task"] == REGRESSION:
+        made_by[LOCATION_THEN], made_by[SPREAD_THEN] = proba[LOCATION], proba[SPREAD]
     return DONE
 
 

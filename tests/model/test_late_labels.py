@@ -76,7 +76,7 @@ def run(model, reference, stream, draw, check):
         predictions = model._engine.predictions
         waiting, buffer = len(predictions.keys), model._engine.features.sample.prediction
         if buffer is not None and buffer.made_by[N_LEARNED] >= 0.0:
-            waiting += not predictions.has(key_of(buffer.seen), buffer.made_by[N_LEARNED])
+            waiting += not predictions.has([key_of(buffer.seen)], buffer.made_by[N_LEARNED])
         assert min(waiting, model.max_pending) == len(reference.pending.list)
 
 

@@ -25,6 +25,7 @@ from river_amf.kernels.regression.densities import estimate_of, score_target, sp
 from river_amf.kernels.tree.aggregation import score_odds
 from river_amf.kernels.tree.estimates import (
     decay_of,
+    is_early,
     multiply_odds,
     note_share,
     settled_sum,
@@ -166,7 +167,7 @@ def judge_tree(
 ) -> None:
     """Update sigma^2, given what the tree predicted for a target that it has just learned."""
     state = forest.trees[t]
-    if state["n_losses"] > 0:  # the first time there was no prediction
+    if state["n_losses"] > 0 and not is_early(context):  # the first has no prediction
         error = target - vote[LOCATION]
         square, variance = error * error, state["variance"]
         if state["error_weight"] > ENOUGH and variance > 0.0:
