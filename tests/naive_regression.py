@@ -168,7 +168,8 @@ class RegressionNode(GrowingNode):
 
     def faded_sums(self) -> Sums:
         """Sum up the targets, faded by `fading_factor` for each unit of weight that came later."""
-        targets = [(sample.target, sample.weight) for sample in self.samples]
+        # A weight counts less if the target was late, as the newest ones will be old by then.
+        targets = [(s.target, s.weight / (1 + s.delay)) for s in self.samples]
         return sums(fade(targets, self.forest.fading_factor))
 
     def laws(self) -> list[tuple[float, Sums]]:
@@ -533,11 +534,12 @@ class NaiveRegressor(GrowingForest):
             near, trend = self.trends.winsorized(row, target), of_trends[2]
         parts = near, near - trend
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
+        delay = self.n_learnt - late.n_learned if late else 0
         of_then: tuple[Any, ...] = ()
         judges = late is None or late.n_learned > 0  # an early one was made by nobody
         if late and judges:  # whatever is judged is what was predicted then
             of_trees, variances, of_trends, *rest = late.votes
-            of_then = self.n_learnt - late.n_learned, *rest
+            of_then = delay, *rest
         if judges and not is_first:
             votes = with_trends(of_trees, of_trends)
             self.vote.learn(votes[0], variances, votes[1], target, weight, *of_then)
@@ -549,7 +551,8 @@ class NaiveRegressor(GrowingForest):
                 self.trends.forget_feature(column)
         intensities = [self.split_intensities(part) for part in range(2)]
         for t, (tree, prediction) in enumerate(zip(self.trees, of_trees, strict=True)):
-            sample = Sample(dict(x), parts[t % 2], weight, self.encode_known(tame, tree.tree_key))
+            values = self.encode_known(tame, tree.tree_key)
+            sample = Sample(dict(x), parts[t % 2], weight, values, delay)
             tree.learn(sample, intensities[t % 2], prediction if judges else None)
         self.observe(x, parts, weight)
 

@@ -211,8 +211,10 @@ def total_weight(forest: Forest) -> float:
     return 0.0 if root == NONE else forest.nodes[0, root]["n_samples"]
 
 
-@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, INTEGER, task=CLASSIFICATION)
-def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: float, row: int) -> int:
+@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, ROW, INTEGER, task=CLASSIFICATION)
+def learn_tree(
+    forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
+) -> int:
     """Learn a sample in one tree; return NOTHING, or which capacity of the tree is used up."""
     # If it has, or if memory runs out here, the function can be called again: so far, only boxes
     # have been extended, so the next walk reaches the same leaf without drawing, and there draws
@@ -352,7 +354,7 @@ def learn_in_forest(
             forest.tree_targets[tree_target],
             tree_of(forest, t, forest.intensity[tree_target]),
         )
-        missing = learn_tree(forest, tree, x, own, weight, row)
+        missing = learn_tree(forest, tree, x, own, weight, context, row)
         if missing != NOTHING:
             return missing
         if settings["judges_trees"]:
