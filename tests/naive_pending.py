@@ -45,9 +45,9 @@ class Pending:
             self.list = self.list[-self.most :]
 
     def _remove(self, row: Row, n_learned: int) -> bool:
-        found = [p for p in self.list if p.is_of(row) and p.n_learned == n_learned][:1]
-        self.list = [p for p in self.list if p not in found]
-        return bool(found)
+        n_before = len(self.list)
+        self.list = [p for p in self.list if not (p.is_of(row) and p.n_learned == n_learned)]
+        return len(self.list) < n_before
 
     def take_back(self, row: Row, n_learned: int) -> bool:
         """Remove the prediction of a row since which nothing was learned."""
@@ -59,8 +59,7 @@ class Pending:
         """Take out the oldest of a row, unless its label comes at once: then none is left."""
         found = [p for p in self.list if p.is_of(row)]
         if at_once or any(p.n_learned == n_learned for p in found):
-            if n_learned:
-                self.list = [p for p in self.list if not p.is_of(row)]
+            self.list = [p for p in self.list if not p.is_of(row)]
             return None
         if found:
             self.list = [p for p in self.list if p is not found[0]]

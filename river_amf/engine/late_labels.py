@@ -151,15 +151,13 @@ class LateLabels(Guarded):
             if n_learned > most:
                 predictions.drop_early()
             keys = [key] if not predictions.have_early else [raw_key(block.sample(row)), key]
-            if block.is_at_once and len(keys) > 1 and not n_learned:
-                predictions.add_early(keys[0], most)
-            elif block.is_at_once and not predictions.has(keys, n_learned):
+            if block.is_at_once and not (n_learned and predictions.has(keys, n_learned)):
                 predictions.limit(most - 1)  # in favor of this one
             if block.weights[row] == 0.0:
                 predictions.drop(keys, n_learned)
                 continue
             if block.is_at_once:
-                predictions.drop(keys, None if n_learned else 0)
+                predictions.drop(keys)
             elif found := predictions.take(keys, n_learned):
                 where = row - start
                 context, votes = block.contexts[where], block.late_votes[:, where]

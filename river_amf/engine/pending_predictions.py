@@ -32,7 +32,7 @@ Numbers = NDArray[np.float64]
 
 _FIRST = 16  # capacity
 _KEY_BYTES = 300  # around a key, of the objects and dicts
-_MOST_EARLY = 2**15  # about 16 MB of early predictions
+_MOST_EARLY = 2**15  # 12 MB
 LEARNED_AT = N_LEARNED - N_MADE_BY  # in a row, from its end
 
 
@@ -166,7 +166,7 @@ class Predictions:
         """Take out the oldest prediction of a sample; None if there is none, or one is of now."""
         # Then the label comes at once, for all predictions of the sample.
         if self.has(keys, n_learned):
-            self.drop(keys, None if n_learned else 0)
+            self.drop(keys)
             return None
         row = next((self._rows[key][0] for key in keys if key in self._rows), None)
         if row is None:
@@ -177,10 +177,10 @@ class Predictions:
         return Prediction(votes[:, : _n_known(made_by)], made_by)
 
     def drop(self, keys: Sequence[bytes], made_at: int | None = None) -> bool:
-        """Remove all predictions of a sample, or that made after so many samples; whether any."""
+        """Remove all predictions of a sample, or those made after so many samples; whether any."""
         rows = [row for key in keys for row in self._rows.get(key, [])]
         if made_at is not None:
-            rows = [row for row in rows if self._store[row, LEARNED_AT] == made_at][:1]
+            rows = [row for row in rows if self._store[row, LEARNED_AT] == made_at]
         for row in rows:
             self._remove(row)
         return bool(rows)
