@@ -176,7 +176,7 @@ class SampleEngine(LateLabels):
         assert arena is not None
         target = float(len(known.labels) - 1 if label is None else label)
         sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
-        if known.features.vocabulary is not self.known.features.vocabulary:
+        if self.known.features.vocabulary not in (None, known.features.vocabulary):
             self.predictions.clear()  # words that were forgotten leave their slots to others
         is_late = int(self._find_late(x, known.features, arena, sample, is_at_once))
         version = int(arena.handle["version"][0])

@@ -24,9 +24,11 @@ from river_amf import (
     evaluation,
     load,
 )
+from river_amf.engine.forest_engine import Engine
 from river_amf.inputs.encoding import key_of
+from river_amf.persistence.validation import FileError
 from river_amf.state import arena
-from river_amf.state.layout import FIELDS, N_LEARNED
+from river_amf.state.layout import FIELDS, N_KNOWN, N_LEARNED
 
 CLASSIFIERS = {
     "mean": {},
@@ -292,10 +294,12 @@ def test_rows_of_words_that_were_predicted_first_are_found_without_zeros():
     twin.predict_many(frame)
     for x in frame.to_dict("records"):
         model.predict_one({"zero": 0.0} | x)
-    for model_ in model, twin:
+    for each in model, twin:
+        n_kept = []
         for x in frame.to_dict("records"):
-            model_.learn_one(x, bool(x["a"]))
-        assert not model_._engine.predictions.keys
+            each.learn_one(x, bool(x["a"]))
+            n_kept.append(len(each._engine.predictions.keys))
+        assert n_kept == [2, 1, 0]
     assert pickle.dumps(model) == pickle.dumps(twin)
 
 
@@ -337,3 +341,13 @@ def test_early_predictions_are_given_up_after_as_many_samples_as_may_wait():
         model.learn_one({"a": a}, a % 2)
         n_kept.append(len(model._engine.predictions.keys))
     assert n_kept == [3, 3, 3, 3, 0, 0]
+
+
+@pytest.mark.parametrize("column", [N_LEARNED, N_KNOWN])
+def test_files_whose_early_predictions_cannot_be_right_are_refused(column):
+    model = AdaptiveAMFClassifier(seed=1)
+    model.predict_one({"a": 1.0})
+    arrays = model._engine.predictions.arrays()
+    arrays["pending_made_by"][0, column] = 1.0
+    with pytest.raises(FileError, match=r"times of predictions|predicted labels"):
+        Engine.of(model, model._engine.features, model._engine.labels, arrays)
