@@ -290,7 +290,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        return self._engine.predict(x)  # type: ignore[no-any-return]
+        return self._engine.predict(x, self)  # type: ignore[no-any-return]
 
     def _explanation(
         self, known: Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None

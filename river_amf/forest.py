@@ -28,6 +28,7 @@ from river_amf.parameters import Parameters
 from river_amf.persistence import Saved, validation, values
 from river_amf.persistence.container import take
 from river_amf.state import arena
+from river_amf.state.layout import PENDING_FIELDS
 
 _Result = TypeVar("_Result")
 
@@ -167,8 +168,8 @@ class Forest(Ensemble, Saved, Parameters):
         if self._arena is not None:
             arrays = self._arena.used_arrays()
             del arrays["settings"], arrays["is_categorical"]
-            pending = self._engine.predictions  # the last one, too: `close_gaps` was before this
-            arrays |= pending.arrays() if pending.keys else {}
+        pending = self._engine.predictions  # the last one, too: `close_gaps` was before this
+        arrays |= pending.arrays() if pending.keys else {}
         return header, arrays
 
     def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
@@ -184,10 +185,11 @@ class Forest(Ensemble, Saved, Parameters):
         model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
         labels = cls._labels_from_json(header)
         items, undecided = take(header, "features", []), None
-        if model.on_mismatch == "missing" and arrays:  # an untrained one has no features of its own
+        is_trained = not arrays.keys() <= PENDING_FIELDS.keys()
+        if model.on_mismatch == "missing" and is_trained:  # others have no features of their own
             undecided = take(header, "undecided", [])
         features = values.features_from_json(items, bound_of(model), undecided)
-        if has_words(model) and arrays:
+        if has_words(model) and is_trained:
             vocabulary = Vocabulary(values.distinct_from_json(take(header, "words", []), "feature"))
             features = SparseFeatures.of_file(features, vocabulary, most_columns(model))
         validation.require(not header, f"entries {shown([*header])}")
@@ -363,14 +365,14 @@ class Forest(Ensemble, Saved, Parameters):
         """Return the predictions for a block, as in `BlockAnswers`, with intervals of a level."""
         frame = self._frame_of(X)
         if self.absent == "zero":
-            return self._engine.predict_rows(sparse_rows.read_rows(X))
+            return self._engine.predict_rows(sparse_rows.read_rows(X), self)
         return self._predict_table(frames.read_columns(frame), len(frame), level)
 
     def _predict_table(
         self, table: list[frames.Column], n_rows: int, level: float = 0.0
     ) -> Answers:
         """Return the predictions for a block that has been read."""
-        return self._engine.predict_block(table, n_rows, self.n_jobs, level)
+        return self._engine.predict_block(table, n_rows, self, level)
 
     def _learn_block(
         self, X: Any, y: Any, w: Any, *, predicts: bool, level: float = 0.0

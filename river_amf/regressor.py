@@ -208,7 +208,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         if with_interval:
             return self.predict_interval_one(x, level)
-        prediction: float = self._engine.predict(x)
+        prediction: float = self._engine.predict(x, self)
         return prediction
 
     def predict_interval_one(self, x: dict[Any, Any], level: float = _LEVEL) -> Interval:
@@ -250,7 +250,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         True
         """
         check_level("level", level)
-        return Interval(*self._engine.predict_interval(x, float(level)))
+        return Interval(*self._engine.predict_interval(x, float(level), self))
 
     def _explanation(
         self, known: Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None

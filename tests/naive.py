@@ -24,7 +24,7 @@ import numpy as np
 from naive_features import is_missing
 from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample, add_up
 from naive_linear_models import LEAST_LOG_P, LINEAR_RATE, LinearModels, Row
-from naive_pending import Pending, row_of
+from naive_pending import DELAY_SCALE, Pending, row_of
 
 # -------------------------------------------------------------------------------------------------
 # Constants, which might still be tuned
@@ -46,7 +46,6 @@ LEAST_SURPLUS = 0.05
 VOTE_FLOOR = 1e-3  # FLOOR, added to each probability of a tree
 VOTE_RATE = 0.002  # RATE_V
 BIAS_RATE = 0.02  # RATE_B
-DELAY_SCALE = 5.0  # a delay of so many samples halves these rates
 
 # -------------------------------------------------------------------------------------------------
 # Aggregation on plain cells
@@ -597,6 +596,8 @@ class NaiveForest(GrowingForest):
         tame = self.winsorize(x)
         dropped = self.add_values(x)
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
+        judges = late is None or late.n_learned > 0  # an early one was made by nobody
+        late = late if judges else None
         old = [
             t for t, tree in enumerate(self.trees) if late and late.n_learned < tree.restarted_at
         ]
@@ -611,7 +612,8 @@ class NaiveForest(GrowingForest):
             if late:
                 log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
             trust = min(float(w), 1.0) / (1 + delay / DELAY_SCALE)
-            self._learn_vote(of_trees, log_votes, label, trust, old)
+            if judges:
+                self._learn_vote(of_trees, log_votes, label, trust, old)
             self.linear_models.learn(row, label, float(w), len(self.labels))
             for column in dropped:
                 self.linear_models.forget_feature(column)
@@ -621,7 +623,7 @@ class NaiveForest(GrowingForest):
             proba = tree.predict(values) if self.restart_threshold else []
             proba = of_trees[t] if late else proba
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
-            if self.restart_threshold and t % 2 == 1 and t not in old:
+            if judges and self.restart_threshold and t % 2 == 1 and t not in old:
                 tree.judge(1.0 - proba[label], float(w))
         self.observe(x, (y,), float(w))
 
@@ -645,6 +647,7 @@ class NaiveForest(GrowingForest):
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
         """Let the trees vote; return probabilities of the labels seen so far, which sum to one."""
         if not self.labels:
+            self.pending.note(row_of(self, x), 0)
             return {}
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
         row = self._row(self.winsorize(self.without_mismatches(x, learns=False)))

@@ -71,6 +71,7 @@ class Sample:
     target: Any
     weight: float
     values: dict[int, float]
+    delay: int = 0  # of the target, since it was predicted
 
 
 @dataclass(eq=False)

@@ -2,18 +2,31 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from naive_features import Columns, is_missing
 
+DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what judges
 
-@dataclass
+
+class Row(NamedTuple):
+    """A sample: its values by name, and by column as far as these are known."""
+
+    given: dict[Hashable, Any]
+    encoded: dict[int, float]
+
+
+@dataclass(eq=False)
 class Prediction:
     """What was predicted for a row when the forest had learned so many samples."""
 
-    row: dict[int, float]
+    row: Row
     n_learned: int
     votes: Any
+
+    def is_of(self, row: Row) -> bool:
+        """Whether it was made for a row; before anything was learned there were no columns."""
+        return self.row.encoded == row.encoded if self.n_learned else self.row.given == row.given
 
 
 class Pending:
@@ -23,32 +36,38 @@ class Pending:
         self.most = most
         self.list: list[Prediction] = []
 
-    def note(self, row: dict[int, float], n_learned: int, votes: Any) -> None:
+    def note(self, row: Row, n_learned: int, votes: Any = None) -> None:
         """Add a prediction; it takes the place of the same one, and perhaps of the oldest."""
         if self.most:
-            self.take_back(row, n_learned)
+            if n_learned:
+                self._remove(row, n_learned)
             self.list.append(Prediction(row, n_learned, votes))
             self.list = self.list[-self.most :]
 
-    def take_back(self, row: dict[int, float], n_learned: int) -> bool:
-        """Remove the prediction of a row since which nothing was learned."""
+    def _remove(self, row: Row, n_learned: int) -> bool:
         n_before = len(self.list)
-        self.list = [p for p in self.list if (p.row, p.n_learned) != (row, n_learned)]
+        self.list = [p for p in self.list if not (p.is_of(row) and p.n_learned == n_learned)]
         return len(self.list) < n_before
 
-    def take(self, row: dict[int, float], n_learned: int, *, at_once: bool) -> Prediction | None:
+    def take_back(self, row: Row, n_learned: int) -> bool:
+        """Remove the prediction of a row since which nothing was learned."""
+        if n_learned > self.most:
+            self.list = [p for p in self.list if p.n_learned]
+        return self._remove(row, n_learned)
+
+    def take(self, row: Row, n_learned: int, *, at_once: bool) -> Prediction | None:
         """Take out the oldest of a row, unless its label comes at once: then none is left."""
-        found = [p for p in self.list if p.row == row]
+        found = [p for p in self.list if p.is_of(row)]
         if at_once or any(p.n_learned == n_learned for p in found):
-            self.list = [p for p in self.list if p.row != row]
+            self.list = [p for p in self.list if not p.is_of(row)]
             return None
         if found:
             self.list = [p for p in self.list if p is not found[0]]
         return found[0] if found else None
 
 
-def row_of(columns: Columns, x: dict[Hashable, Any]) -> dict[int, float]:
-    """Return the known values of a sample by column, -1 for an unknown category."""
+def row_of(columns: Columns, x: dict[Hashable, Any]) -> Row:
+    """Return a sample without missing values, in whose encoding -1 is an unknown category."""
     row = {}
     for name, value in columns.without_mismatches(x, learns=False).items():
         column = columns.columns.get(name)
@@ -58,4 +77,4 @@ def row_of(columns: Columns, x: dict[Hashable, Any]) -> dict[int, float]:
             row[column.index] = float(value)
         else:
             row[column.index] = column.codes.get(value, -1)
-    return row
+    return Row({name: value for name, value in x.items() if not is_missing(value)}, row)

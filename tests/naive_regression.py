@@ -168,7 +168,8 @@ class RegressionNode(GrowingNode):
 
     def faded_sums(self) -> Sums:
         """Sum up the targets, faded by `fading_factor` for each unit of weight that came later."""
-        targets = [(sample.target, sample.weight) for sample in self.samples]
+        # A weight counts less if the target was late, as the newest ones will be old by then.
+        targets = [(s.target, s.weight / (1 + s.delay)) for s in self.samples]
         return sums(fade(targets, self.forest.fading_factor))
 
     def laws(self) -> list[tuple[float, Sums]]:
@@ -311,10 +312,13 @@ class RegressionTree(GrowingTree):
                 squares.append(mass * share * (squared_scale(law, prior_mean, noise) + off * off))
         return prediction, max(math.fsum(squares) - (prediction - center) ** 2, 0.0)
 
-    def learn(self, sample: Sample, split_intensity: Sequence[float], prediction: float) -> None:
+    def learn(
+        self, sample: Sample, split_intensity: Sequence[float], prediction: float | None
+    ) -> None:
         """Grow the tree where the sample requires it, then score and count it along its path.
 
-        `prediction` is what the tree predicted before the forest took in any of the sample.
+        `prediction` is what the tree predicted before the forest took in any of the sample, if it
+        is to be judged by that.
         """
         if self.root is None:
             self.root = self._new_leaf(0.0)
@@ -328,7 +332,7 @@ class RegressionTree(GrowingTree):
             node.log_densities.append(log_p)
             node.share = share
             node.samples.append(sample)
-        if self.learnt:
+        if self.learnt and prediction is not None:
             error = (sample.target - prediction) ** 2
             if noise is not None and self.n_errors() > ENOUGH:
                 error = min(error, FARTHEST**2 * noise)
@@ -451,12 +455,15 @@ class NaiveRegressor(GrowingForest):
     def predict_one(self, x: dict[Hashable, Any]) -> float:
         """Predict the mean of the trees; 0 before the first sample."""
         if self.first_target is None:
+            self.pending.note(row_of(self, x), 0)
             return 0.0
         of_trees, variances = self._pending_outputs(x)
         of_trends = self._trends(self._row(x, self.ranges()))
-        votes = of_trees, variances, of_trends, self.vote.corrections()
+        with_trend, ridges = with_trends(of_trees, of_trends)
+        said = self.vote.said(with_trend, variances, ridges)
+        votes = of_trees, variances, of_trends, self.vote.corrections(), said
         self.pending.note(row_of(self, x), self.n_learnt, votes)
-        return self.first_target + self.vote.predict(*with_trends(of_trees, of_trends))
+        return self.first_target + said[0]
 
     def predict_interval_one(
         self, x: dict[Hashable, Any], level: float = 0.9
@@ -466,9 +473,7 @@ class NaiveRegressor(GrowingForest):
             return 0.0, 0.0
         of_trees, variances = self._pending_outputs(x)
         votes = with_trends(of_trees, self._trends(self._row(x, self.ranges())))
-        prediction = self.vote.predict(*votes)
-        scale = self.vote.scale(votes[0], variances, prediction)
-        low, high = self.vote.interval(prediction, scale, level)
+        low, high = self.vote.interval(*self.vote.said(votes[0], variances, votes[1]), level)
         return self.first_target + low, self.first_target + high
 
     def ranges(self) -> dict[int, tuple[float, float]]:
@@ -529,13 +534,16 @@ class NaiveRegressor(GrowingForest):
             near, trend = self.trends.winsorized(row, target), of_trends[2]
         parts = near, near - trend
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
-        corrections = None
-        if late:  # whatever is judged is what was predicted then
-            of_trees, variances, of_trends, corrections = late.votes
-        if not is_first:
+        delay = self.n_learnt - late.n_learned if late else 0
+        of_then: tuple[Any, ...] = ()
+        judges = late is None or late.n_learned > 0  # an early one was made by nobody
+        if late and judges:  # whatever is judged is what was predicted then
+            of_trees, variances, of_trends, *rest = late.votes
+            of_then = delay, *rest
+        if judges and not is_first:
             votes = with_trends(of_trees, of_trends)
-            self.vote.learn(votes[0], variances, votes[1], target, weight, corrections)
-        if late and of_trends:  # the trees will be compared with the residual of now
+            self.vote.learn(votes[0], variances, votes[1], target, weight, *of_then)
+        if of_then and of_trends:  # the trees will be compared with the residual of now
             of_trees = [p + (of_trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]
         if self.trends:
             self.trends.learn(row, near, weight, is_first=is_first)
@@ -543,8 +551,9 @@ class NaiveRegressor(GrowingForest):
                 self.trends.forget_feature(column)
         intensities = [self.split_intensities(part) for part in range(2)]
         for t, (tree, prediction) in enumerate(zip(self.trees, of_trees, strict=True)):
-            sample = Sample(dict(x), parts[t % 2], weight, self.encode_known(tame, tree.tree_key))
-            tree.learn(sample, intensities[t % 2], prediction)
+            values = self.encode_known(tame, tree.tree_key)
+            sample = Sample(dict(x), parts[t % 2], weight, values, delay)
+            tree.learn(sample, intensities[t % 2], prediction if judges else None)
         self.observe(x, parts, weight)
 
     def _check_target(self, y: Any) -> None:

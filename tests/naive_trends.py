@@ -12,6 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 from naive_linear_models import FEW_FEATURES, SLOW, CosineStandard, NumberStandard, clipped
+from naive_pending import DELAY_SCALE
 
 from river_amf.state.arena import draw_directions, draw_phases
 
@@ -361,6 +362,13 @@ class Vote:
             return 0.0
         return math.exp(math.fsum(math.log(square) for square in squares) / len(squares) / 2)
 
+    def said(
+        self, of_trees: Sequence[float], variances: Sequence[float], of_trends: Sequence[float]
+    ) -> tuple[float, float]:
+        """Return the prediction, and the scale of its error."""
+        prediction = self.predict(of_trees, of_trends)
+        return prediction, self.scale(of_trees, variances, prediction)
+
     def interval(self, prediction: float, scale: float, level: float) -> tuple[float, float]:
         """Return an interval around a prediction."""
         low, high = (
@@ -375,16 +383,17 @@ class Vote:
         of_trends: Sequence[float],
         target: float,
         w: float,
+        delay: int = 0,
         corrections: Sequence[float] | None = None,
+        said: tuple[float, float] | None = None,
     ) -> None:
-        """Learn a target that was predicted."""
-        prediction = self.predict(of_trees, of_trends, corrections)
-        scale = self.scale(of_trees, variances, prediction)
+        """Learn a target that was predicted: now, or with these corrections and scale before."""
+        prediction, scale = said or self.said(of_trees, variances, of_trends)
         off = target - prediction
         if scale > 0 or off == 0:  # an error without a scale tells nothing
             u = off / scale if off else 0.0
             s = u / (1 + abs(u))
-            kept, added = fading(BIN_DECAY, w)
+            kept, added = fading(BIN_DECAY, w / (1 + delay / DELAY_SCALE))
             self.bins = kept * self.bins
             self.bins[min(math.floor(N_BINS // 2 * (s + 1)), N_BINS - 1)] += added
         base, voters = self.base(of_trees), self.voters(of_trees, of_trends, corrections)

@@ -42,8 +42,7 @@ class Coordinator(Engine):
         coordinator = cls(parameters, engine.total_weight)
         arena = None if engine.arena is None else coordinator_of(engine.arena)
         coordinator.known = engine.known._replace(arena=arena)
-        if arena is not None and arena.most_pending:
-            coordinator.predictions = engine.pending_predictions()
+        coordinator.predictions = engine.pending_predictions()
         return coordinator
 
     def __getstate__(self) -> dict[str, Any]:
@@ -86,13 +85,13 @@ class Coordinator(Engine):
         table, labels, weights, predicts = message[:4]
         if isinstance(table, SparseRows):
             if labels is None:
-                self.predict_rows(table)  # raises; the shards have yet to vote
+                self.predict_rows(table, self.parameters)  # raises; the shards have yet to vote
             else:
                 self._check_rows(table, labels, weights, self.parameters)
             return Pending(message, [], [])
         if labels is None:
             n_rows, known_labels = len(weights), list(self.labels)
-            answers = self._predict_block(table, n_rows, 1, level)
+            answers = self._predict_block(table, n_rows, self.parameters, level)
             parts = [BlockAnswers(answers, np.full(n_rows, len(known_labels)), known_labels)]
             return Pending(message, parts, self._segments)
         rows = LabeledRows(table, labels, weights)
@@ -118,7 +117,7 @@ class Coordinator(Engine):
                 segment.vote(self.arena, of_shards, keep)
         return joined_answers(pending.parts)
 
-    def _keep_rows(self, rows: Votes, votes: Votes) -> None:
+    def _keep_rows(self, *_: Any) -> None:
         """Do nothing, as the trees have not voted yet."""
 
     def _vote_on_rows(
@@ -135,7 +134,7 @@ class Coordinator(Engine):
             if message.predicts:
                 n_known[row] = len(self.labels)
                 self._put(before[row])
-                answers.append(list(self.answer(x).values()))
+                answers.append(list(self.answer(x, self.parameters).values()))
             if labels is not None:
                 self._said = after[row] if after else None
                 self._put(self._said)

@@ -15,7 +15,7 @@ from river_amf.engine.lock import exclusive
 from river_amf.engine.restoring import arena_of_file
 from river_amf.engine.sample_engine import SampleEngine
 from river_amf.engine.segments import Segment
-from river_amf.engine.settings import Parameters, bound_of
+from river_amf.engine.settings import Parameters, begin, bound_of, most_pending
 from river_amf.engine.threads import Workers
 from river_amf.inputs.columns import (
     EncodedBlock,
@@ -24,6 +24,7 @@ from river_amf.inputs.columns import (
     column_part,
     encode_to_learn,
     encode_to_predict,
+    row_reader,
 )
 from river_amf.inputs.frames import Column
 from river_amf.inputs.kinds import check_totals
@@ -82,7 +83,7 @@ class Engine(SampleEngine):
         arena = arena_of_file(parameters, features, labels, arrays)
         engine.known = Known(features, labels, arena)
         if pending:
-            validation.check_pending(pending, arena, 0 if arena is None else arena.most_pending)
+            validation.check_pending(pending, begin(parameters) if arena is None else arena)
             engine.predictions.take_arrays(pending)
         return engine
 
@@ -120,7 +121,7 @@ class Engine(SampleEngine):
     # Rows of words, which go one by one
 
     @exclusive
-    def predict_rows(self, table: SparseRows) -> Answers:
+    def predict_rows(self, table: SparseRows, parameters: Parameters) -> Answers:
         """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
         features, labels, arena = self.known
         proba = np.zeros((table.n_rows, labels.n_classes))
@@ -129,6 +130,7 @@ class Engine(SampleEngine):
             if arena is None or not isinstance(features, SparseFeatures):
                 problems.try_at(row, features.check, x)
                 problems.raise_first()
+                self._keep_early([x], parameters)
                 continue
             sample = problems.try_at(row, features.encode, x)
             problems.raise_first()
@@ -181,20 +183,23 @@ class Engine(SampleEngine):
 
     @exclusive
     def predict_block(
-        self, table: list[Column], n_rows: int, n_jobs: int, level: float = 0.0
+        self, table: list[Column], n_rows: int, parameters: Parameters, level: float = 0.0
     ) -> Answers:
         """Return the predictions for a block, as in `BlockAnswers`, with intervals of a level."""
-        return self._predict_block(table, n_rows, n_jobs, level)
+        return self._predict_block(table, n_rows, parameters, level)
 
     def _predict_block(
-        self, table: list[Column], n_rows: int, n_jobs: int, level: float
+        self, table: list[Column], n_rows: int, parameters: Parameters, level: float
     ) -> Answers:
         features, labels, arena = self.known
         values = encode_to_predict(table, n_rows, features, is_fresh=arena is None)
         answers = labels.blank_answers(n_rows, 0, level)
         block = Block(values, np.zeros(n_rows), np.zeros(n_rows), answers)
         self._hold()
-        self._predict_range(block, range(n_rows), n_jobs, keeps=True)
+        self._predict_range(block, range(n_rows), parameters.n_jobs, keeps=True)
+        if arena is None:
+            last = range(n_rows)[-most_pending(parameters) :]
+            self._keep_early(map(row_reader(table), last), parameters)
         return block.answers
 
     @exclusive
@@ -258,6 +263,11 @@ class Engine(SampleEngine):
         answers = self.labels.blank_answers(len(rows.weights), n_new, level)
         block = Block(encoded.values, encoded.targets, rows.weights, answers)
         block.is_at_once = predicts
+        if self.predictions.have_early:
+            block.sample = row_reader(rows.table)
+            if self.known.arena is None and first.arena is not None:  # rows before the first one
+                n_unlearned = int(np.argmax([*(rows.weights > 0.0), True]))
+                self._note_late_rows(first.arena, block, 0, n_unlearned)
         n_known = np.zeros(n_rows, np.int64)
         learn = functools.partial(
             self._learn_range, block, encoded.categories, predicts=predicts, n_jobs=n_jobs
@@ -287,7 +297,8 @@ class Engine(SampleEngine):
                 stop = min(start + block.chunk, rows.stop)
                 self._run_chunk(segment, start, stop, n_jobs, [])
                 if keeps and self.arena.settings["max_pending"][0]:
-                    self._keep_rows(block.values[start:stop], block.votes[:, : stop - start])
+                    votes = block.votes[:, : stop - start]
+                    self._keep_rows(block.values[start:stop], votes, block.answers[start:stop])
 
     def _learn_range(
         self,
@@ -344,6 +355,7 @@ class Engine(SampleEngine):
                 features.add_category(name, category)
             arena = arena.with_slots(features.n_slots)
         if segment.has_late or self.predictions.keys:
+            block.contexts[:] = 0.0
             self._note_late_rows(arena, block, start, stop)
         block.record["stage"] = UNOPENED
         workers: list[Workers] = []

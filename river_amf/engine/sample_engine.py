@@ -111,7 +111,7 @@ class SampleEngine(LateLabels):
             kernels.compile_for(arena, learns=True)
         is_late = 0  # not a bool, for which the kernel would be compiled again
         if self.predictions.keys:
-            is_late = int(self._find_late(features, arena, sample, False))
+            is_late = int(self._find_late(x, features, arena, sample))
         target, address = float(label), sample.prediction.address
         self.pending = self._finish_sample
         status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
@@ -141,12 +141,15 @@ class SampleEngine(LateLabels):
             labels.check_new(y, parameters.n_classes)
         if weight == 0.0:  # it settles the kind of no feature
             features.warn(m for m in reading.mismatches if features.is_known(m.feature))
-            self._take_back(reading.row)
+            if self.known.arena is None:
+                self.predictions.drop(self._early_key(x, features), 0)
+            else:
+                self._take_back(reading.row)
             return None, None
         features.warn(reading.mismatches)
         if label is not None and not any(reading.new) and known is self.known:
             return features.place(reading.row), label
-        self._learn_new(known, reading, y, label, weight, parameters)
+        self._learn_new(x, known, reading, y, label, weight, parameters)
         return None, None
 
     def _has_chosen(self) -> bool:
@@ -156,6 +159,7 @@ class SampleEngine(LateLabels):
 
     def _learn_new(
         self,
+        x: Any,
         known: Known,
         reading: Reading,
         y: Hashable,
@@ -175,9 +179,9 @@ class SampleEngine(LateLabels):
         assert arena is not None
         target = float(len(known.labels) - 1 if label is None else label)
         sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
-        if known.features.vocabulary is not self.known.features.vocabulary:
+        if self.known.features.vocabulary not in (None, known.features.vocabulary):
             self.predictions.clear()  # words that were forgotten leave their slots to others
-        is_late = int(self._find_late(known.features, arena, sample, is_at_once))
+        is_late = int(self._find_late(x, known.features, arena, sample, is_at_once))
         version = int(arena.handle["version"][0])
 
         def has_begun() -> bool:
@@ -257,11 +261,13 @@ class SampleEngine(LateLabels):
 
     # Predicting. Those without "predict" in their names are for whoever holds the lock.
 
-    def answer(self, x: Any) -> Any:
+    def answer(self, x: Any, parameters: Parameters | None = None) -> Any:
         """Return the probability of each label seen so far, or the predicted target."""
         features, labels, arena = self.known
         if arena is None:
             features.check(x)
+            if parameters is not None:
+                self._keep_early([x], parameters)
             return labels.no_answer()
         sample, is_unusual = features.encode_known(x), False
         if sample is None and type(x) is not dict:
@@ -277,11 +283,13 @@ class SampleEngine(LateLabels):
 
     predict = exclusive(answer)
 
-    def interval(self, x: Any, level: float) -> tuple[float, float]:
+    def interval(
+        self, x: Any, level: float, parameters: Parameters | None = None
+    ) -> tuple[float, float]:
         """Return the ends of an interval for the target."""
         features, _, arena = self.known
         if arena is None:
-            prediction = self.answer(x)
+            prediction = self.answer(x, parameters)
             return prediction, prediction
         sample = features.encode(x)
         self._fit_prediction(arena, sample)

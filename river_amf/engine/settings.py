@@ -115,8 +115,7 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     if parameters.task == layout.REGRESSION:  # errors of trees and of the forest always count
         settings["judges_trees"] = settings["learns_vote"] = True
         settings["is_stacked"] = parameters.vote == "learned"
-    if settings["learns_vote"] or settings["judges_trees"]:
-        settings["max_pending"] = min(int(parameters.max_pending), NO_LIMIT)
+    settings["max_pending"] = most_pending(parameters)
     settings["n_linear_models"] = n_linear_models_of(parameters)
     settings["n_trends"] = n_trends_of(parameters)
     settings["n_tree_targets"] = 2 if settings["n_trends"][0] else 1
@@ -125,6 +124,13 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["max_columns"] = most_columns(parameters)
     settings["has_sparse_expert"] = has_words(parameters) and n_linear_models_of(parameters) > 0
     return settings
+
+
+def most_pending(parameters: Parameters) -> int:
+    """Return how many predictions may wait for their labels, 0 if it makes no difference."""
+    learns = parameters.task == layout.REGRESSION or parameters.vote == "learned"
+    judges = learns or parameters.restart_threshold is not None
+    return min(int(parameters.max_pending), NO_LIMIT) if judges else 0
 
 
 def has_words(parameters: Parameters) -> bool:

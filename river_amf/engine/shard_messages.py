@@ -68,7 +68,7 @@ class CoordinatorSegment(Segment):
         self,
         arena: Arena,
         of_shards: Sequence[Votes],
-        keep: Callable[[Votes, Votes], None] | None = None,
+        keep: Callable[[Votes, Votes, Votes], None] | None = None,
     ) -> None:
         """Take the vote, given those of the trees of each shard; keep rows and votes if asked."""
         settings = arena.settings.copy()
@@ -95,7 +95,8 @@ class CoordinatorSegment(Segment):
             where = rows.start + start, rows.start + part.stop
             kernels.close_chunk(arena.address, block.address, *where)
             if keep is not None:
-                keep(block.values[slice(*where)], block.votes[:, :n])
+                own = slice(*where)
+                keep(block.values[own], block.votes[:, :n], block.answers[own])
 
 
 class ShardSegment(Segment):

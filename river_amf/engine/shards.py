@@ -60,6 +60,9 @@ class Shard(Engine):
         self._segments.append(ShardSegment(known, block, rows, message, **how))
         return self._segments[-1]
 
+    def _keep_early(self, *_: Any) -> None:
+        """Do nothing, as the coordinator does it."""
+
     def votes(self, message: Message) -> ShardVotes:
         """Learn a block that the coordinator has taken, if it has labels; return the votes."""
         table, labels, weights, predicts = message[:4]
@@ -71,7 +74,7 @@ class Shard(Engine):
         if isinstance(table, SparseRows):
             return self._votes_on_rows(table, message)
         if labels is None:
-            self._predict_block(table, len(weights), self.parameters.n_jobs, 0.0)
+            self._predict_block(table, len(weights), self.parameters, 0.0)
         else:
             rows = LabeledRows(table, labels, weights)
             self._learn_parts(rows, self.parameters, predicts, 0.0)

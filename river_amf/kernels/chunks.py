@@ -132,10 +132,11 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
                 missing = tree_lacks(forest, t, 1)
                 if missing == NOTHING:
                     tree = tree_of(forest, t, samples.intensities[tree_target, i - start])
-                    row = samples.rows[i - start]
-                    missing = learn_tree(
-                        forest, tree, x, samples.tree_targets[tree_target, i - start], weight, row
+                    target, row = (
+                        samples.tree_targets[tree_target, i - start],
+                        samples.rows[i - start],
                     )
+                    missing = learn_tree(forest, tree, x, target, weight, context, row)
                 if missing != NOTHING:
                     return missing
                 if settings["judges_trees"]:

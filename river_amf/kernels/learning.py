@@ -91,6 +91,7 @@ from river_amf.state.layout import (
     DELAY,
     FAST_ERROR,
     LOCATION,
+    LOCATION_THEN,
     N_KNOWN,
     N_LEARNED,
     N_MADE_BY,
@@ -100,6 +101,8 @@ from river_amf.state.layout import (
     SAMPLE_NUMBER,
     SHARD,
     SLOW_ERROR,
+    SPREAD,
+    SPREAD_THEN,
     TREND_THEN,
     VERSION,
 )
@@ -208,8 +211,10 @@ def total_weight(forest: Forest) -> float:
     return 0.0 if root == NONE else forest.nodes[0, root]["n_samples"]
 
 
-@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, INTEGER, task=CLASSIFICATION)
-def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: float, row: int) -> int:
+@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, ROW, INTEGER, task=CLASSIFICATION)
+def learn_tree(
+    forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
+) -> int:
     """Learn a sample in one tree; return NOTHING, or which capacity of the tree is used up."""
     # If it has, or if memory runs out here, the function can be called again: so far, only boxes
     # have been extended, so the next walk reaches the same leaf without drawing, and there draws
@@ -349,7 +354,7 @@ def learn_in_forest(
             forest.tree_targets[tree_target],
             tree_of(forest, t, forest.intensity[tree_target]),
         )
-        missing = learn_tree(forest, tree, x, own, weight, row)
+        missing = learn_tree(forest, tree, x, own, weight, context, row)
         if missing != NOTHING:
             return missing
         if settings["judges_trees"]:
@@ -408,6 +413,8 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     made_by[N_KNOWN] = settings["n_labels"]
     if settings["is_stacked"]:
         made_by[FAST_ERROR], made_by[SLOW_ERROR] = recent_errors(forest)
+    if settings["task"] == REGRESSION:
+        made_by[LOCATION_THEN], made_by[SPREAD_THEN] = proba[LOCATION], proba[SPREAD]
     return DONE
 
 

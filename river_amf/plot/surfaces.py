@@ -199,7 +199,7 @@ def _predict_probabilities(grid: Grid) -> tuple[list[Hashable], NDArray[np.float
 
     def predict() -> Any:
         engine = model._engine.restricted_to(grid.trees, aggregated=grid.aggregated)
-        return engine.predict_block(table, len(grid.points), model.n_jobs)
+        return engine.predict_block(table, len(grid.points), model)
 
     proba = model._read(predict)
     return model._labels_of(proba), proba

@@ -82,12 +82,12 @@ class DistributedEngine(Guarded):
     learn_rows = learn_block  # of words
 
     @exclusive
-    def predict_block(self, table: Table, n_rows: int, n_jobs: int, level: float = 0.0) -> Answers:
+    def predict_block(self, table: Table, n_rows: int, _: Any, level: float = 0.0) -> Answers:
         """Return the predictions for a block."""
         return self._predict(table, n_rows, level)
 
     @exclusive
-    def predict_rows(self, table: SparseRows) -> Answers:
+    def predict_rows(self, table: SparseRows, _: Any) -> Answers:
         """Return the predictions for rows of words."""
         return self._predict(table, table.n_rows)
 
@@ -98,7 +98,7 @@ class DistributedEngine(Guarded):
         self._for_one(self._learn, x, labels, np.array([weight]), parameters, False)
 
     @exclusive
-    def predict(self, x: Any) -> Any:
+    def predict(self, x: Any, _: Any) -> Any:
         """Return the prediction for one sample."""
         answers = self._for_one(self._predict, x, 1)
         return (
@@ -106,7 +106,7 @@ class DistributedEngine(Guarded):
         )
 
     @exclusive
-    def predict_interval(self, x: Any, level: float) -> tuple[float, float]:
+    def predict_interval(self, x: Any, level: float, _: Any) -> tuple[float, float]:
         """Return the ends of an interval for the target."""
         answers = self._for_one(self._predict, x, 1, level)
         if self.arena is None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,8 @@ from river_amf.state.layout import (
     HANDLE,
     LAYOUT,
     LINEAR_AXES,
+    LOCATION,
+    LOCATION_THEN,
     N_COSINES,
     N_KNOWN,
     N_LEARNED,
@@ -37,6 +39,8 @@ from river_amf.state.layout import (
     PART_ADDRESSES,
     REGRESSION,
     SLOW_ERROR,
+    SPREAD,
+    SPREAD_THEN,
     UNDEFINED,
     VERSION,
     Array,
@@ -66,6 +70,7 @@ class Block:
         self.targets = targets  # the index of each label, or a number
         self.weights = weights  # samples of weight 0 are not learned
         self.is_at_once = False  # whether each is predicted right before it is learned
+        self.sample: Callable[[int], Any]  # returns a row as it was given
         self.answers = answers  # a row of predictions for each sample
         self.record = np.zeros(1, BLOCK)
         self.address: int = self.record.ctypes.data
@@ -244,14 +249,17 @@ class Arena:
             found["seen"][: int(self.settings["n_features"][0])].data,
         )
 
-    def made_by(self) -> Array:
-        """Return what a prediction of this forest keeps of it."""
+    def made_by(self, answers: Array) -> Array:
+        """Return what predictions of this forest keep of it, a row for each of these answers."""
         counters = self.counters[0]
-        made_by = np.zeros(N_MADE_BY)
-        made_by[N_LEARNED], made_by[N_KNOWN] = counters["n_learned"], self.settings["n_labels"][0]
+        made_by = np.zeros((len(answers), N_MADE_BY))
+        made_by[:, N_LEARNED] = counters["n_learned"]
+        made_by[:, N_KNOWN] = self.settings["n_labels"][0]
         for k, name in (FAST_ERROR, "fast"), (SLOW_ERROR, "slow"):
             if counters[f"{name}_weight"] > 0.0:
-                made_by[k] = counters[f"{name}_errors"] / counters[f"{name}_weight"]
+                made_by[:, k] = counters[f"{name}_errors"] / counters[f"{name}_weight"]
+        if self.task == REGRESSION:
+            made_by[:, [LOCATION_THEN, SPREAD_THEN]] = answers[:, [LOCATION, SPREAD]]
         return made_by
 
     def _output(self, buffer: Array) -> dict[str, Array]:

@@ -235,15 +235,15 @@ N_STACKED = 6  # voters of the largest stack
 N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
 
 # What a prediction keeps of the forest that made it: its version, the samples it had learned, the
-# labels it knew, and the corrections by recent errors.
-VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR = range(5)
-N_MADE_BY = 5
+# labels it knew, the corrections by recent errors, and what it predicted for a real target.
+VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR, LOCATION_THEN, SPREAD_THEN = range(7)
+N_MADE_BY = 7
 
 # The context of a sample that is learned: its number among those learned; how many were learned
 # between its prediction and its label, 0 if there was no prediction; and if there were any, what
 # was known then, as above, the trend, and from `RESTARTED` on for each tree, whether it has started
 # afresh since.
-SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 5, 6
+SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 7, 8
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
 

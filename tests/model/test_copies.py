@@ -170,7 +170,7 @@ def test_a_clone_is_untrained_and_becomes_the_same_model(parameters):
     before = pickle.dumps(model)
     clone = model.clone()
     assert clone._get_params() == model._get_params()
-    assert clone.predict_proba_one({}) == {}
+    assert clone.clone().predict_proba_one({}) == {}
     assert pickle.dumps(clone) == pickle.dumps(trained([], **parameters))
     assert pickle.dumps(learn(clone, STREAM[:300])) == before
     learn(clone, STREAM[300:])

@@ -15,6 +15,7 @@ from river_amf.kernels.numba_tools.arrays import FOREST, NONE, UNLISTED, Array, 
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.tree.aggregation import predict_tree
+from river_amf.kernels.tree.estimates import is_early, slowed
 from river_amf.kernels.tree.structure import tree_number
 from river_amf.state.layout import CLASSIFICATION, DELAY, RESTARTED, SAMPLE_NUMBER
 
@@ -30,8 +31,6 @@ USUAL_RATE = 0.001  # of the long-run mean of its losses
 LEAST_LOSSES = 300  # the number of predictions before a tree may be restarted
 LEAST_VARIANCE = 0.001  # of a loss
 LEAST_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three misses in a row
-
-DELAY_SCALE = 5.0  # delay in samples at which the rates of the pool are halved
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=CLASSIFICATION)
@@ -92,13 +91,13 @@ def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
     """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
-    # The rates shrink with the delay of the label, as that many steps add up before the effect of
-    # the first is seen.
+    if is_early(context):
+        return
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
     label = int(target)
     proba = forest.pooled
     pool_votes(forest, votes, i, proba)
-    trust = min(weight, 1.0) / (1.0 + context[DELAY] / DELAY_SCALE)
+    trust = slowed(min(weight, 1.0), context)
     for t in range(n_trees):
         if context[RESTARTED + t] > 0.0:
             continue
@@ -160,7 +159,7 @@ def judge_tree(
     # The other trees are never restarted, as the drift may be less than it seems. If the label is
     # late, the vote may be that of a tree that has been restarted since.
     state, settings = forest.trees[t], forest.settings[0]
-    if tree_number(settings, t) % 2 == 0:
+    if tree_number(settings, t) % 2 == 0 or is_early(context):
         return
     if context[DELAY] > 0.0 and context[SAMPLE_NUMBER] - context[DELAY] < state["restarted_at"]:
         context[RESTARTED + t] = 1.0

@@ -112,9 +112,11 @@ def score_target(
     variance: float,
     target: float,
     weight: float,
+    fading: float,
     by_logarithms: bool,
 ) -> float:
     """Count a target at a node whose weight was n; return its density there from before."""
+    # The faded law counts it with the weight `fading`, which shrinks with the delay of the target.
     # With `by_logarithms` it is the logarithm, to the power of the weight; else it is that only if
     # the density is less than TINY, so that a negative number is a logarithm. If the targets do not
     # vary, all densities count as 1.
@@ -143,7 +145,7 @@ def score_target(
     elif fades:
         faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * faded[FADED_SHARE]
     if fades:
-        fade_target(settings, faded, target, weight)
+        fade_target(settings, faded, target, fading)
     count_target(row, MEAN, n, target, weight)
     return p
 

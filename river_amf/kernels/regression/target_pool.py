@@ -16,17 +16,19 @@ import math
 from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
-from river_amf.kernels.tree.estimates import decay_of, settled_sum
+from river_amf.kernels.tree.estimates import decay_of, is_early, settled_sum, slowed
 from river_amf.state.layout import (
     DELAY,
     FAST_ERROR,
     LOCATION,
+    LOCATION_THEN,
     LOWER,
     N_ERRORS,
     N_TRENDS,
     REGRESSION,
     SLOW_ERROR,
     SPREAD,
+    SPREAD_THEN,
     UPPER,
 )
 
@@ -183,14 +185,16 @@ def learn_vote(
     """Learn how to stack the voters, and count the error of the forest's prediction."""
     answer, stack, counters = forest.pooled, forest.stacks[OF_VOTERS], forest.counters[0]
     stack["n_learned"] += 1
-    if stack["n_learned"] == 1:  # which was not predicted
+    if stack["n_learned"] == 1 or is_early(context):  # which was not predicted
         return
-    fast, slow = recent_errors(forest)
     if context[DELAY] > 0.0:
         fast, slow = context[FAST_ERROR], context[SLOW_ERROR]
-    location = combined(forest, votes, i, fast, slow, answer)
-    scale = scale_of(forest, votes, i, location)
-    count_error(forest.errors, target - location, scale, weight)
+        location, scale = context[LOCATION_THEN], context[SPREAD_THEN]
+    else:
+        fast, slow = recent_errors(forest)
+        location = combined(forest, votes, i, fast, slow, answer)
+        scale = scale_of(forest, votes, i, location)
+    count_error(forest.errors, target - location, scale, slowed(weight, context))
     base = mean_of_trees(forest, votes, i)
     error = winsorized(stack, target - base)
     learn_errors(stack, error, weight)

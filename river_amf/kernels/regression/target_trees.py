@@ -25,6 +25,7 @@ from river_amf.kernels.regression.densities import estimate_of, score_target, sp
 from river_amf.kernels.tree.aggregation import score_odds
 from river_amf.kernels.tree.estimates import (
     decay_of,
+    is_early,
     multiply_odds,
     note_share,
     settled_sum,
@@ -33,7 +34,7 @@ from river_amf.kernels.tree.estimates import (
 )
 from river_amf.kernels.tree.growth import grow
 from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
-from river_amf.state.layout import FADED_SHARE, LOCATION, MEAN, REGRESSION, SPREAD, SQUARES
+from river_amf.state.layout import DELAY, FADED_SHARE, LOCATION, MEAN, REGRESSION, SPREAD, SQUARES
 
 ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
@@ -74,14 +75,17 @@ def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     vote[SPREAD] = max(square - location * location, 0.0)
 
 
-@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, INTEGER, task=REGRESSION)
-def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: float, row: int) -> int:
+@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, ROW, INTEGER, task=REGRESSION)
+def learn_tree(
+    forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
+) -> int:
     """Learn a sample in one tree; its capacity has to suffice."""
     leaf, changed, log_growth = grow(tree, x, row)
     is_unit = weight == 1.0 and tree.settings["step"] == 1.0
     variance, n = tree.state["variance"], tree.nodes[tree.state["root"]]["n_samples"]
     by_logarithms = not is_unit or 0.0 < variance < SMALL * max(n, 1.0)
-    is_safe = score_downwards(tree, x, target, weight, by_logarithms)
+    fading = weight / (1.0 + context[DELAY])
+    is_safe = score_downwards(tree, x, target, weight, fading, by_logarithms)
     if is_safe and log_growth > LEAST_GROWTH:
         weigh_upwards(tree, leaf, changed, math.exp(log_growth))
     else:
@@ -91,10 +95,10 @@ def learn_tree(forest: Forest, tree: Tree, x: Array, target: float, weight: floa
 
 @hot
 def score_downwards(
-    tree: Tree, x: Array, target: float, weight: float, by_logarithms: bool
+    tree: Tree, x: Array, target: float, weight: float, fading: float, by_logarithms: bool
 ) -> bool:
     """Score a target at all nodes on its path, root to leaf, and count it there."""
-    # Returns whether no score is a logarithm.
+    # Returns whether no score is a logarithm. `fading` is the weight in faded laws.
     settings, nodes, variance = tree.settings, tree.nodes, tree.state["variance"]
     index = tree.state["root"]
     above = tree.targets[index, MEAN]
@@ -108,7 +112,7 @@ def score_downwards(
             faded_share += own * faded[FADED_SHARE]
         estimate = estimate_of(settings, n, row, faded, above)
         score = score_target(
-            settings, n, row, faded, above, variance, target, weight, by_logarithms
+            settings, n, row, faded, above, variance, target, weight, fading, by_logarithms
         )
         tree.scores[unsigned(index), 0] = score
         least = min(least, score)
@@ -166,7 +170,7 @@ def judge_tree(
 ) -> None:
     """Update sigma^2, given what the tree predicted for a target that it has just learned."""
     state = forest.trees[t]
-    if state["n_losses"] > 0:  # the first time there was no prediction
+    if state["n_losses"] > 0 and not is_early(context):  # the first has no prediction
         error = target - vote[LOCATION]
         square, variance = error * error, state["variance"]
         if state["error_weight"] > ENOUGH and variance > 0.0:

@@ -14,9 +14,10 @@ import numpy as np
 
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
+from river_amf.state.layout import DELAY, FADED_COUNTS, FADED_SHARE, FADED_SUM, SAMPLE_NUMBER
 
 NEGLIGIBLE = 1e-290  # sums become 0 there, as subnormal numbers are slow
+DELAY_SCALE = 10.0  # delay in samples at which the rates of what judges are halved
 
 
 @hot
@@ -26,6 +27,19 @@ def decay_of(factor: float, weight: float) -> tuple[float, float]:
         return factor, 1.0
     exponent = weight * math.log(factor)
     return math.exp(exponent), math.expm1(exponent) / (factor - 1.0)
+
+
+@hot
+def slowed(weight: float, context: Array) -> float:
+    """A weight that shrinks with the delay of a label."""
+    # As that many steps add up before the effect of the first is seen.
+    return weight / (1.0 + context[DELAY] / DELAY_SCALE)
+
+
+@hot
+def is_early(context: Array) -> bool:
+    """Whether the prediction for a sample was made before anything was learned."""
+    return context[DELAY] > 0.0 and context[DELAY] == context[SAMPLE_NUMBER]
 
 
 @hot
