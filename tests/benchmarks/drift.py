@@ -22,10 +22,7 @@ What is measured:
 - microseconds a sample: the processor's time for predict and learn (not the clock on the wall, as
   others may use the machine), after a warm-up of another model of the kind;
 - memory at the end, in MB of 10^6 bytes;
-- after each drift, the accuracy over the next 2 000 samples, and the recovery: after how many
-  samples the last 500, all of them after the drift, are predicted as well as 500 before it. If this
-  never happens until the next drift, it is the whole distance with a `+`. Gradual drift is counted
-  from its middle, and compared with what was before its beginning.
+- after each drift of a track, the accuracy over the next 2 000 samples.
 """
 
 import argparse
@@ -40,7 +37,7 @@ from streams import DATA, available
 
 def plan(arguments: argparse.Namespace) -> list[Run]:
     """List the runs asked for that are to be done."""
-    done = read(TABLE)
+    done = read()
     asked = [
         Run(stream, model, seed)
         for model in arguments.models or arguments.again or MODELS
