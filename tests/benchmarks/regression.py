@@ -1,14 +1,11 @@
 """How well numbers are predicted: our forests, published figures and river's models.
 
-    python tests/benchmarks/regression.py                         # all parts but `river`
+    python tests/benchmarks/regression.py                         # the part `streams`
     python tests/benchmarks/regression.py streams --streams fried,bike --seeds 1
     python tests/benchmarks/regression.py river --models AMF,arf  # hours; writes regression.csv
 
 - `streams`: R2 and RMSE of both forests, 10 trees, beside what is published on the same files and
   what river's models reach (from regression.csv, where `rows` says how many rows they have run).
-- `speed`: microseconds of processor time to predict and learn a sample, single samples in one
-  thread, beside `AdaptiveAMFClassifier` (which tells targets above the median from others) and
-  river's `ARFRegressor` and `AMFRegressor`.
 - `river`: runs river's models as in `baselines.regressors()`, and some as they come.
 
 Test-then-train over the first 50 000 rows; R2 and RMSE are means over the seeds. Ten of the streams
@@ -24,26 +21,24 @@ import csv
 import functools
 import itertools
 import statistics
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import command
 import numpy as np
 import pandas as pd
-from command import print_header, print_row
+from command import print_header
 from river import forest, tree
 from river.base import Regressor
 from streams import available, file_of
 
-from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFRegressor, baselines
+from river_amf import AdaptiveAMFRegressor, AMFRegressor, baselines
 from river_amf.baselines.preparation import TargetScaler
 from river_amf.baselines.river_models import behind_scalers, linear_regression
 from river_amf.evaluation import compare, load_stream
 
 N_ROWS = 50_000
-N_TIMED = 3_000
 
 
 class Published(NamedTuple):
@@ -79,14 +74,10 @@ FORESTS = {"AMFRegressor": AMFRegressor, "AdaptiveAMFRegressor": AdaptiveAMFRegr
 
 def available_streams(chosen: list[str], data: Path) -> list[str]:
     """Return the streams that there are files of, and say which ones are left out."""
-    names = available([name for name in chosen if name not in OTHERS], data)
-    for name in OTHERS:
-        if name in chosen:
-            if file_of(name, data).exists():
-                names.append(name)
-            else:
-                command.print_line(f"left out, not in {data}: {name}.csv.gz")
-    return names
+    others = [name for name in chosen if name in OTHERS and not file_of(name, data).exists()]
+    if others:
+        command.print_line(f"left out, not in {data}: {', '.join(others)}")
+    return available([name for name in chosen if name not in others], data)
 
 
 @functools.cache
@@ -111,13 +102,8 @@ TABLE = command.HERE / "regression.csv"
 Table = dict[tuple[str, str], dict[str, str]]  # rows by model and stream
 
 
-def hat(seed: int) -> Regressor:
-    """Return river's adaptive Hoeffding tree as it comes."""
-    return tree.HoeffdingAdaptiveTreeRegressor(seed=seed)
-
-
 def hat_scaled(seed: int) -> Regressor:
-    """Return it as the Hoeffding tree of the baselines is."""
+    """Return river's adaptive Hoeffding tree as the Hoeffding tree of the baselines is."""
     model = tree.HoeffdingAdaptiveTreeRegressor(leaf_model=linear_regression(), seed=seed)
     return behind_scalers(model)
 
@@ -132,11 +118,6 @@ def amf(seed: int) -> Regressor:
     return forest.AMFRegressor(n_estimators=10, seed=seed)
 
 
-def amf_scaled(seed: int) -> Regressor:
-    """Return it with a target of mean 0 and standard deviation 1."""
-    return TargetScaler(amf(seed))
-
-
 OURS = ("amf", "adaptive")  # among the baselines
 RIVER: dict[str, Callable[[int], Regressor]] = {
     **{
@@ -144,11 +125,11 @@ RIVER: dict[str, Callable[[int], Regressor]] = {
         for name in baselines.regressors()
         if name not in OURS
     },
-    "HAT": hat,
+    "HAT": lambda seed: tree.HoeffdingAdaptiveTreeRegressor(seed=seed),
     "HAT, scaled": hat_scaled,
     "ARF": arf,
     "AMF": amf,
-    "AMF, target scaled": amf_scaled,
+    "AMF, target scaled": lambda seed: TargetScaler(amf(seed)),
 }
 SHORT = {"ARF": 5_000, "bagging": 5_000, "srp": 2_000}  # rows, as they are slow
 COLUMNS = ("model", "stream", "rows", "r2", "rmse", "mae", "us")
@@ -223,41 +204,6 @@ def print_river(names: list[str], table: Table, data: Path) -> None:
     print()
 
 
-def us_of(model: object, samples: Iterable[tuple[dict, object]], n: int) -> float:
-    """Return microseconds of processor time to predict and learn a sample."""
-    start = time.process_time()
-    for x, y in samples:
-        model.predict_one(x)
-        model.learn_one(x, y)
-    return 1e6 * (time.process_time() - start) / n
-
-
-def speed(names: list[str], arguments: argparse.Namespace) -> None:
-    """Print the time that a sample takes."""
-    makers = {
-        "AdaptiveAMFClassifier": lambda: AdaptiveAMFClassifier(n_estimators=10, seed=1),
-        "AMFRegressor": lambda: AMFRegressor(n_estimators=10, seed=1),
-        "AdaptiveAMFRegressor": lambda: AdaptiveAMFRegressor(n_estimators=10, seed=1),
-        "ARF": lambda: arf(1),
-        "AMF": lambda: amf(1),
-    }
-    print_header("stream", *makers)
-    for name in names:
-        X, y = frame_of(name, arguments.data)
-        rows, numbers = X[:N_TIMED].to_dict("records"), y[:N_TIMED].tolist()
-        median, cells = statistics.median(numbers), []
-        for kind, make in makers.items():
-            is_river = kind in ("ARF", "AMF")
-            targets = [t > median for t in numbers] if kind.endswith("Classifier") else numbers
-            samples = list(zip(rows, targets, strict=True))
-            if not is_river:
-                us_of(make(), samples[:200], 200)  # so that nothing is compiled while it is timed
-            repeats = 1 if is_river else 3
-            least = min(us_of(make(), samples, len(samples)) for _ in range(repeats))
-            cells.append(f"{least:.1f}")
-        print_row((name, *cells))
-
-
 def run_river(names: list[str], arguments: argparse.Namespace) -> None:
     """Run river's models, and write each figure as soon as it is known."""
     print_header(*COLUMNS)
@@ -277,7 +223,6 @@ def run_river(names: list[str], arguments: argparse.Namespace) -> None:
 
 PARTS: dict[str, Callable[[list[str], argparse.Namespace], None]] = {
     "streams": by_stream,
-    "speed": speed,
     "river": run_river,
 }
 
@@ -304,7 +249,7 @@ def main(argv: list[str] | None = None) -> int:
     names = available_streams(arguments.streams, arguments.data)
     if not names:
         return 1
-    for part in arguments.parts or [part for part in PARTS if part != "river"]:
+    for part in arguments.parts or ["streams"]:
         PARTS[part](names, arguments)
         print()
     return 0

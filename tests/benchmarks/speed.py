@@ -301,7 +301,7 @@ def count_rivers_nodes(model: forest.AMFClassifier) -> int:
 
 
 PARTS = {"streams": streams, "floor": floor, "memory": memory}
-STREAMS_OF = {"streams": STREAMS, "floor": (), "memory": ("elec2",)}
+NEEDED: dict[str, set[str]] = {"streams": set(), "floor": set(), "memory": {"elec2"}}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -311,9 +311,8 @@ def main(argv: list[str] | None = None) -> int:
     command.add_streams(parser, STREAMS)
     parser.add_argument("--quick", action="store_true", help="a smoke test; checks no goal")
     arguments = parser.parse_args(argv)
-    command.match_parts(parser, arguments, STREAMS_OF)
     names = available(arguments.streams, arguments.data)
-    parts = command.parts_left(arguments.parts, STREAMS_OF, names)
+    parts = [part for part in arguments.parts or PARTS if NEEDED[part] <= set(names)]
     size = (QUICK if arguments.quick else Size())._replace(
         streams=tuple(names), data=arguments.data
     )

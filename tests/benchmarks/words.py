@@ -8,7 +8,8 @@ are made before, by river's `BagOfWords`. Microseconds are of processor time, to
 one such dict, and memory is that of the model at the end (river leaves out the weights of its
 linear models); means over the seeds. The streams:
 
-- `tweets`: 5 000 generated ones of about twelve words, as `tweets.py` makes them from the seed;
+- `tweets`: 5 000 generated from the seed, of about twelve words: most are drawn by Zipf's law and
+  tell nothing, some are words of sentiment, and of these a few have "not" before them;
 - `spam`: the 499 words of the e-mails of `origins.py`, each there or not;
 - `sms`: river's `SMSSpam`, if it has been downloaded.
 
@@ -23,15 +24,67 @@ from pathlib import Path
 from typing import NamedTuple
 
 import command
+import numpy as np
 import runs
 import streams
-import tweets
+from numpy.typing import NDArray
 from river import datasets, linear_model, multiclass, naive_bayes
 from river.base import Classifier
 from river.feature_extraction import BagOfWords
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, baselines
 from river_amf.evaluation.streams import Sample
+
+# Tweets
+
+N_TWEETS = 5_000
+VOCABULARY = 20_000  # words without sentiment
+SENTIMENT = 30  # words of each sentiment
+LENGTHS = (8, 16)  # of a tweet, with "not" counted
+SHARE = 0.25  # of words of sentiment
+NEGATION = 0.065  # of these, the share of those with "not" before them
+NOISE = 0.02  # of these, the share of those that say the opposite of the label
+TAIL = 0.7  # exponent of the frequencies of words of sentiment, flatter than Zipf's 1
+
+
+def tweets(n_tweets: int = N_TWEETS, seed: int = 1) -> list[tuple[str, bool]]:
+    """Generate tweets; those of a seed are always the same, and fewer are the first of more.
+
+    >>> tweets(1)[0][1], tweets(1)[0][0][:39]
+    (False, 'bad4 word40 word0 word157 word2177 word')
+    """
+    rng = np.random.default_rng(seed)
+    plain, sentiment = cumulated(VOCABULARY, 1.0), cumulated(SENTIMENT, TAIL)
+    made = []
+    for _ in range(n_tweets):
+        positive = bool(rng.random() < 0.5)
+        length = int(rng.integers(LENGTHS[0], LENGTHS[1], endpoint=True))
+        words: list[str] = []
+        while len(words) < length:
+            if rng.random() >= SHARE:
+                words.append(f"word{draw(rng, plain)}")
+                continue
+            is_positive_word = positive == (rng.random() >= NOISE)
+            if rng.random() < NEGATION:
+                words.append("not")
+                is_positive_word = not is_positive_word
+            words.append(f"{'good' if is_positive_word else 'bad'}{draw(rng, sentiment)}")
+        made.append((" ".join(words), positive))
+    return made
+
+
+def cumulated(n_words: int, exponent: float) -> NDArray[np.float64]:
+    """Return the cumulated frequencies of words, which fall with a power of the rank."""
+    sums = np.cumsum(np.arange(1, n_words + 1) ** -exponent)
+    return sums / sums[-1]
+
+
+def draw(rng: np.random.Generator, cumulated: NDArray[np.float64]) -> int:
+    """Draw the rank of a word, from 0."""
+    return int(np.searchsorted(cumulated, rng.random(), side="right"))
+
+
+# Streams and models
 
 STREAMS = ("tweets", "spam", "sms")
 RIVER: dict[str, Callable[[], Classifier]] = {
@@ -70,7 +123,7 @@ def load(name: str, data: Path, seed: int) -> list[Sample]:
     """Return bags of words with their labels, which are booleans."""
     bag = BagOfWords()
     if name == "tweets":
-        return [(bag.transform_one(text), label) for text, label in tweets.tweets(seed=seed)]
+        return [(bag.transform_one(text), label) for text, label in tweets(seed=seed)]
     if name == "sms":
         return [(bag.transform_one(x["body"]), y) for x, y in datasets.SMSSpam()]
     counts = streams.load(name, data)
@@ -121,8 +174,7 @@ def main(argv: list[str] | None = None) -> int:
     names = available(arguments.streams, arguments.data)
     if not names:
         return 1
-    print("| stream | model | accuracy | log-loss | us per sample | memory, MB |")
-    print("|---|---|---|---|---|---|")
+    command.print_header("stream", "model", "accuracy", "log-loss", "us per sample", "memory, MB")
     for stream in names:
         for model in arguments.models:
             figures = [

@@ -24,7 +24,7 @@ TINY = {
     "late --quick --models AdaptiveAMF,leaves,HAT --delays 0,10 --streams elec2,fried": {},
     "lock": {"REPEATS": 3, "N_CALLS": 20, "SECONDS": 0.1},
     "origins": {},
-    "regression streams speed --streams fried --seeds 1": {"N_TIMED": 20},
+    "regression --streams fried --seeds 1": {},
     "soak --samples 1000 --forests AdaptiveAMFClassifier": {"PART": 70},
     "soak --samples 1000 --forests AMFRegressor": {"PART": 70},
     "speed --streams elec2 --quick": {},
@@ -65,7 +65,7 @@ def test_help_says_what_is_measured(name, status, capsys):
     assert "--data FOLDER" in shown
 
 
-@pytest.mark.parametrize("name", ["origins", "soak", "tweets"])
+@pytest.mark.parametrize("name", ["origins", "soak", "words"])
 def test_examples_in_docstrings(name, status):
     results = doctest.testmod(importlib.import_module(name))
     assert results.attempted > results.failed == 0
