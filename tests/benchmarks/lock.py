@@ -8,6 +8,7 @@ and 4 that predict, as against a `threading.Lock` of the caller's around each ca
 and the longest call. It needs no stream of the folder of `--data`.
 """
 
+import contextlib
 import statistics
 import threading
 import time
@@ -30,37 +31,21 @@ def nanoseconds(call, *arguments):
 
 
 class Bare:
-    """The calls of a forest without its lock."""
+    """The calls of a forest without its lock, or with another one around each."""
 
-    def __init__(self, model):
-        self._engine = model._engine
-        self.model = model
+    def __init__(self, model, lock=None):
+        self._engine, self._model = model._engine, model
+        self._lock = contextlib.nullcontext() if lock is None else lock
 
-    def learn_one(self, x, y, w=1.0):
-        """Learn a sample."""
-        return self._engine._learn(x, y, w, self.model)
-
-    def predict_proba_one(self, x, **kwargs):
-        """Predict a sample."""
-        return self._engine.answer(x)
-
-
-class Outside(Bare):
-    """The calls of a forest with a lock of the caller's around each."""
-
-    def __init__(self, model):
-        super().__init__(model)
-        self._lock = threading.Lock()
-
-    def learn_one(self, x, y, w=1.0):
+    def learn_one(self, x, y):
         """Learn a sample."""
         with self._lock:
-            return super().learn_one(x, y, w)
+            self._engine._learn(x, y, 1.0, self._model)
 
-    def predict_proba_one(self, x, **kwargs):
+    def predict_proba_one(self, x):
         """Predict a sample."""
         with self._lock:
-            return super().predict_proba_one(x)
+            return self._engine.answer(x)
 
 
 def among_threads(model, n_predicting, x, y):
@@ -89,27 +74,26 @@ def among_threads(model, n_predicting, x, y):
 
 def main(argv: list[str] | None = None) -> int:
     """Time calls with and without the lock; returns the exit status."""
-    parser = command.make_parser(__doc__)
-    parser.parse_args(argv)
+    command.make_parser(__doc__).parse_args(argv)
     model = AMFClassifier(seed=1)
     x, y = {"a": 1.0, "b": 2.0}, True
     model.learn_one(x, y)
-    bare = Bare(model)
-    print("| call | with the lock | without | difference |\n|---|---|---|---|")
+    command.print_header("call", "with the lock", "without", "difference")
+    engine = model._engine
     calls = {
-        "predict_proba_one": ((model.predict_proba_one, x), (bare.predict_proba_one, x)),
-        "learn_one": ((model.learn_one, x, y), (bare.learn_one, x, y)),
+        "predict_proba_one": ((model.predict_proba_one, x), (engine.answer, x)),
+        "learn_one": ((model.learn_one, x, y), (engine._learn, x, y, 1.0, model)),
     }
     for name, ways in calls.items():
         times = [[nanoseconds(*way) for way in ways] for _ in range(REPEATS)]
         locked, free = (statistics.median(column) for column in zip(*times, strict=True))
         extra = statistics.median(a - b for a, b in times)
         print(f"| {name} | {locked:.0f} ns | {free:.0f} ns | {extra:.0f} ns |")
-    print("\n| threads that predict | calls/s | lock outside, calls/s | ratio | longest call |")
-    print("|---|---|---|---|---|")
+    print()
+    command.print_header("threads that predict", "calls/s", "lock outside", "ratio", "longest call")
     for n in (1, 2, 4):
         own, wait = among_threads(model, n, x, y)
-        outside, _ = among_threads(Outside(model), n, x, y)
+        outside, _ = among_threads(Bare(model, threading.Lock()), n, x, y)
         print(f"| {n} | {own:.0f} | {outside:.0f} | {own / outside:.2f} | {1000 * wait:.0f} ms |")
     return 0
 

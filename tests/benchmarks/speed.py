@@ -2,7 +2,6 @@
 
     python tests/benchmarks/speed.py                     # all parts
     python tests/benchmarks/speed.py streams floor       # or some: memory
-    python tests/benchmarks/speed.py --quick             # a smoke test: its figures mean nothing
 
 - `streams`: test-then-train on real streams, against river's classifiers.
 - `floor`: a call of the smallest model.
@@ -43,18 +42,9 @@ BUDGET = 4095  # nodes a tree
 SMALL_BUDGET = 1900  # ours takes a tenth of the bytes that river's takes with the other one
 
 
-class Size(NamedTuple):
-    """How much is measured, and on what."""
-
-    rows: int = 20_000  # of a real stream, at most
-    ours: int = 5  # repeats
-    others: int = 3
-    calls: int = 20_000
-    streams: tuple[str, ...] = STREAMS
-    data: Path = command.DATA
-
-
-QUICK = Size(300, 2, 1, 200)
+ROWS = 20_000  # of a stream, at most
+REPEATS, OTHERS = 5, 3  # the latter of models that are not ours
+CALLS = 20_000
 
 
 missed: list[str] = []  # goals, in this run
@@ -158,13 +148,13 @@ def one_table(answers: Answers) -> pd.DataFrame:
     return proba
 
 
-def measure(case: Case, names: Iterable[str], size: Size) -> dict[str, list[float]]:
+def measure(case: Case, names: Iterable[str]) -> dict[str, list[float]]:
     """Time ways in turn; returns the microseconds a sample of each repeat."""
     times = collections.defaultdict(list)
-    for repeat in range(max(size.ours, size.others)):
+    for repeat in range(REPEATS):
         for name in names:
             way = COMPARISONS[name]
-            if repeat < (size.ours if way.is_ours else size.others):
+            if way.is_ours or repeat < OTHERS:
                 model = way.make_model()
                 gc.collect()  # what the one before has left
                 times[name].append(way.walk(model, case, Answers(maxlen=0)))
@@ -191,12 +181,12 @@ RATIOS = [
 ]
 
 
-def streams(size: Size) -> None:
+def streams(names: list[str], data: Path) -> None:
     """Print what a sample of each real stream costs, and the ratios that have a goal."""
     times = {}
     print_header("stream, us a sample", "samples", "features", *COMPARISONS)
-    for name in size.streams:
-        times[name] = run_stream(real_case(name, size), size)
+    for name in names:
+        times[name] = run_stream(real_case(name, data))
     print()
     print_header("stream", "what", "ratio", "goal")
     for name, slow, fast, goal in RATIOS:
@@ -206,19 +196,19 @@ def streams(size: Size) -> None:
             print_row((name, what, check(f"{what} on {name}", ratio, goal), goal))
 
 
-def real_case(name: str, size: Size) -> Case:
+def real_case(name: str, data: Path) -> Case:
     """Load a stream with all columns as numbers, as river's forest takes no categories."""
-    features, labels = zip(*as_numbers(load(name, size.data, size.rows)), strict=True)
+    features, labels = zip(*as_numbers(load(name, data, ROWS)), strict=True)
     return Case(name, pd.DataFrame(list(features)), pd.Series(labels))
 
 
-def run_stream(case: Case, size: Size) -> dict[str, list[float]]:
+def run_stream(case: Case) -> dict[str, list[float]]:
     """Prove, time, and print a row of costs."""
     prove(case)
     names = [
         name for name, way in COMPARISONS.items() if not way.streams or case.name in way.streams
     ]
-    times = measure(case, names, size)
+    times = measure(case, names)
     cells = [statistics.median(times[name]) if name in times else "" for name in COMPARISONS]
     print_row((case.name, *case.X.shape, *cells))
     return times
@@ -234,26 +224,26 @@ def count_our_nodes(model: AMFClassifier) -> int:
 FLOOR = {"predict_proba_one(x)": "<= 2.5", "learn_one(x, True)": "<= 3"}
 
 
-def floor(size: Size) -> None:
+def floor(names: list[str], data: Path) -> None:
     """Print what a call costs where there is one tree of one node: all but the walk."""
     x = {f"x{j}": j / 10 for j in range(10)}
     print_header("1 tree, 10 features, 1 sample learnt", "us", "goal")
     for call, goal in FLOOR.items():
         setup = "model = make(); model.learn_one(x, True)"
-        names = {"x": x, "make": functools.partial(OURS, n_estimators=1)}
-        timer = timeit.Timer(f"model.{call}", setup, globals=names)
-        seconds = statistics.median(timer.repeat(size.ours, size.calls))
-        cost = check(call, 1e6 * seconds / size.calls, goal)
+        known = {"x": x, "make": functools.partial(OURS, n_estimators=1)}
+        timer = timeit.Timer(f"model.{call}", setup, globals=known)
+        seconds = statistics.median(timer.repeat(REPEATS, CALLS))
+        cost = check(call, 1e6 * seconds / CALLS, goal)
         print_row((call, cost, goal))
 
 
 # Memory
 
 
-def memory(size: Size) -> None:
+def memory(names: list[str], data: Path) -> None:
     """Print bytes, nodes and accuracy on elec2, ours and river's, with and without a budget."""
     print_header("elec2", "max_nodes", "bytes", "nodes", "bytes a node", "accuracy")
-    case = real_case("elec2", size)
+    case = real_case("elec2", data)
     rivers = {b: weigh("river", RIVERS, b, case, count_rivers_nodes) for b in (None, BUDGET)}
     ours = {b: weigh("ours", OURS, b, case, count_our_nodes) for b in (None, BUDGET, SMALL_BUDGET)}
     print()
@@ -309,22 +299,13 @@ def main(argv: list[str] | None = None) -> int:
     parser = command.make_parser(__doc__)
     command.add_parts(parser, PARTS)
     command.add_streams(parser, STREAMS)
-    parser.add_argument("--quick", action="store_true", help="a smoke test; checks no goal")
     arguments = parser.parse_args(argv)
     names = available(arguments.streams, arguments.data)
     parts = [part for part in arguments.parts or PARTS if NEEDED[part] <= set(names)]
-    size = (QUICK if arguments.quick else Size())._replace(
-        streams=tuple(names), data=arguments.data
-    )
     for part in parts:
-        PARTS[part](size)
+        PARTS[part](names, arguments.data)
         print(flush=True)
-    if not parts:
-        return 1
-    if arguments.quick:
-        print("A smoke test: no goal was checked.")
-        return 0
-    return command.verdict(missed)
+    return command.verdict(missed) if parts else 1
 
 
 if __name__ == "__main__":
