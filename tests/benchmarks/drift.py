@@ -15,8 +15,7 @@ known as in the header of an ARFF file, at no cost to the model.
 
 What is measured:
 
-- accuracy without the first sample, of which a new model knows nothing, as in river;
-- kappa-temporal: how much of what the last label leaves to be gained is gained;
+- accuracy without the first sample, of which a new model knows nothing, and kappa-temporal;
 - log-loss: river's `CrossEntropy`. A label that was seen before and that a model does not name has
   probability 0 (river counts no loss for it), and probabilities are scaled to a sum of 1;
 - microseconds a sample: the processor's time for predict and learn (not the clock on the wall, as

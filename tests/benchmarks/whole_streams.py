@@ -56,11 +56,11 @@ Block = tuple[pd.DataFrame, NDArray[Any]]
 
 
 class Source(NamedTuple):
-    """A file with a stream."""
+    """A file with a stream, which is real, a simulation, or nobody knows."""
 
     path: Path
     task: str
-    kind: str  # real, simulation, or nothing if that is not known
+    kind: str
 
 
 # Files
@@ -136,7 +136,7 @@ def run_classifier(model: AMFClassifier, source: Source) -> Figures:
         last, n = y[-1], n + len(y)
     accuracy, floor = hits / n, repeats / n
     kappa = (accuracy - floor) / (1.0 - floor)
-    measures = dict(zip(MEASURES["classification"], (loss / n, accuracy, kappa), strict=True))
+    measures = {"log_loss": loss / n, "accuracy": accuracy, "kappa_temporal": kappa}
     return {**measures, "n": n, "floor": floor}
 
 
@@ -213,25 +213,17 @@ def print_task(
 def main(argv: list[str] | None = None) -> int:
     """Print a table for each task; returns the exit status."""
     parser = command.make_parser(__doc__)
-    parser.add_argument(
-        "--streams", metavar="NAME,NAME", help="run these alone (default: all of the folder)"
-    )
+    parser.add_argument("--streams", metavar="NAME,NAME", help="run these alone (default: all)")
     command.add_seeds(parser)
-    parser.add_argument(
-        "--trees", type=command.whole, default=10, metavar="N", help="of ours (default: 10)"
-    )
+    parser.add_argument("--trees", type=command.whole, default=10, metavar="N", help="default: 10")
     arguments = parser.parse_args(argv)
     published = read_published()
     found = find(arguments.data, published)
-    if arguments.streams:
-        names = command.names("stream", found)
-        try:
-            found = {name: found[name] for name in names(arguments.streams)}
-        except argparse.ArgumentTypeError as error:
-            parser.error(str(error))
-    missing = [name for name in published if name not in found]
-    if missing and not arguments.streams:
+    asked = arguments.streams.split(",") if arguments.streams else [*published, *found]
+    missing = [name for name in dict.fromkeys(asked) if name not in found]
+    if missing:
         command.print_line(f"left out, not in {arguments.data}: {', '.join(missing)}")
+    found = {name: source for name, source in found.items() if name in asked}
     for task in FORESTS:
         of_task = {name: source for name, source in found.items() if source.task == task}
         if of_task:

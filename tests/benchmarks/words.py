@@ -10,8 +10,7 @@ linear models); means over the seeds. The streams:
 
 - `tweets`: 5 000 generated from the seed, of about twelve words: most are drawn by Zipf's law and
   tell nothing, some are words of sentiment, and of these a few have "not" before them;
-- `spam`: the 499 words of the e-mails of `origins.py`, each there or not;
-- `sms`: river's `SMSSpam`, if it has been downloaded.
+- `spam`: the 499 words of the e-mails of `origins.py`, each there or not.
 
 A model whose name begins with `river:` has nothing between itself and the counts. The others are
 the baselines; ours take `absent="zero"`.
@@ -28,7 +27,7 @@ import numpy as np
 import runs
 import streams
 from numpy.typing import NDArray
-from river import datasets, linear_model, multiclass, naive_bayes
+from river import linear_model, multiclass, naive_bayes
 from river.base import Classifier
 from river.feature_extraction import BagOfWords
 
@@ -86,7 +85,7 @@ def draw(rng: np.random.Generator, cumulated: NDArray[np.float64]) -> int:
 
 # Streams and models
 
-STREAMS = ("tweets", "spam", "sms")
+STREAMS = ("tweets", "spam")
 RIVER: dict[str, Callable[[], Classifier]] = {
     "river:logistic": linear_model.LogisticRegression,
     "river:perceptron": lambda: multiclass.OneVsRestClassifier(linear_model.Perceptron()),
@@ -124,21 +123,8 @@ def load(name: str, data: Path, seed: int) -> list[Sample]:
     bag = BagOfWords()
     if name == "tweets":
         return [(bag.transform_one(text), label) for text, label in tweets(seed=seed)]
-    if name == "sms":
-        return [(bag.transform_one(x["body"]), y) for x, y in datasets.SMSSpam()]
     counts = streams.load(name, data)
     return [({word: count for word, count in x.items() if count}, y == 1) for x, y in counts]
-
-
-def available(names: list[str], data: Path) -> list[str]:
-    """Return the streams that are there; one line on stderr is about each other one."""
-    there = []
-    for name in names:
-        if name == "sms" and not datasets.SMSSpam().is_downloaded:
-            command.print_line("left out: sms (to get it: river.datasets.SMSSpam().download())")
-        elif name != "spam" or streams.available([name], data):
-            there.append(name)
-    return there
 
 
 def run(model_name: str, samples: list[Sample], seed: int) -> Figures:
@@ -171,7 +157,8 @@ def main(argv: list[str] | None = None) -> int:
         "--samples", type=command.whole, metavar="N", help="the first of a stream (default: all)"
     )
     arguments = parser.parse_args(argv)
-    names = available(arguments.streams, arguments.data)
+    spam = streams.available({"spam"} & {*arguments.streams}, arguments.data)
+    names = [name for name in arguments.streams if name in ("tweets", *spam)]
     if not names:
         return 1
     command.print_header("stream", "model", "accuracy", "log-loss", "us per sample", "memory, MB")

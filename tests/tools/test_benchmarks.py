@@ -22,7 +22,7 @@ TINY = {
     "drift --table": {},
     "drift --picture drift.png": {},
     "late --quick --models AdaptiveAMF,leaves,HAT --delays 0,10 --streams elec2,fried": {},
-    "lock": {"REPEATS": 3, "N_CALLS": 20, "SECONDS": 0.1},
+    "lock": {"SECONDS": 0.1},
     "origins": {},
     "regression --streams fried --seeds 1": {},
     "soak --samples 1000 --forests AdaptiveAMFClassifier": {"PART": 70},
