@@ -91,17 +91,6 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_parts(parser: argparse.ArgumentParser, known: Collection[str]) -> None:
-    """Add the names of parts."""
-    parser.add_argument(
-        "parts",
-        nargs="*",
-        type=one_of("part", known),
-        metavar="PART",
-        help=f"run these alone (default: all of {', '.join(known)})",
-    )
-
-
 def one_of(what: str, known: Collection[str]) -> Callable[[str], str]:
     """Return the type of an argument that is one of some names."""
 

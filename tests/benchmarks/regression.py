@@ -1,12 +1,12 @@
 """How well numbers are predicted: our forests, published figures and river's models.
 
-    python tests/benchmarks/regression.py                         # the part `streams`
-    python tests/benchmarks/regression.py streams --streams fried,bike --seeds 1
-    python tests/benchmarks/regression.py river --models AMF,arf  # hours; writes regression.csv
+    python tests/benchmarks/regression.py
+    python tests/benchmarks/regression.py --streams fried,bike --seeds 1
+    python tests/benchmarks/regression.py --river AMF,arf         # hours; writes regression.csv
 
-- `streams`: R2 and RMSE of both forests, 10 trees, beside what is published on the same files and
-  what river's models reach (from regression.csv, where `rows` says how many rows they have run).
-- `river`: runs river's models as in `baselines.regressors()`, and some as they come.
+R2 and RMSE of both forests, 10 trees, beside what is published on the same files and what river's
+models reach (from regression.csv, where `rows` says how many rows they have run): those of
+`baselines.regressors()`, and some as they come.
 
 Test-then-train over the first 50 000 rows; R2 and RMSE are means over the seeds. Ten of the streams
 come from `origins.py`; gas, protein and pumadyn32nm are left out where there are no such files.
@@ -17,7 +17,6 @@ github.com/nuwangunasekara/SGBR (commit c7b63d140b88).
 """
 
 import argparse
-import csv
 import functools
 import itertools
 import statistics
@@ -99,7 +98,6 @@ def run(kind: str, name: str, seed: int, data: Path) -> tuple[float, float]:
 # River's models, and the table of what came of them
 
 TABLE = command.HERE / "regression.csv"
-Table = dict[tuple[str, str], dict[str, str]]  # rows by model and stream
 
 
 def hat_scaled(seed: int) -> Regressor:
@@ -135,23 +133,14 @@ SHORT = {"ARF": 5_000, "bagging": 5_000, "srp": 2_000}  # rows, as they are slow
 COLUMNS = ("model", "stream", "rows", "r2", "rmse", "mae", "us")
 
 
-def read_table() -> Table:
-    """Return what is known of river's models, by model and stream."""
-    if not TABLE.exists():
-        return {}
-    with open(TABLE, newline="", encoding="utf-8") as file:
-        return {(row["model"], row["stream"]): row for row in csv.DictReader(file)}
-
-
 def write_row(row: list[object]) -> None:
     """Put a row into the table, in place of an older one."""
-    kept = {key: [*old.values()] for key, old in read_table().items()}
-    kept[str(row[0]), str(row[1])] = [*map(str, row)]
-    with open(TABLE, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *kept.values()])
+    table = pd.read_csv(TABLE, dtype=str)
+    others = table[(table["model"] != row[0]) | (table["stream"] != row[1])]
+    pd.concat([others, pd.DataFrame([row], columns=COLUMNS)]).to_csv(TABLE, index=False)
 
 
-# The parts
+# The tables
 
 
 Figures = tuple[float, float]  # R2 and RMSE, means over the seeds
@@ -183,31 +172,27 @@ def by_stream(names: list[str], arguments: argparse.Namespace) -> None:
         ]
         print(f"| mean of the ten | {' | '.join(f'{mean:.3f}' for mean in means)} | | | |")
     print()
-    print_river(names, read_table(), arguments.data)
+    print_river(names, arguments.data)
 
 
-def shown(row: dict[str, str] | None, n_all: int) -> str:
-    """Return an R2 as a cell, with the number of rows if these are not all."""
-    if row is None:
-        return ""
-    r2, n = float(row["r2"]), int(row["rows"])
-    cell = f"{r2:.3f}" if r2 > -10.0 else "< -10"  # how far below nothing it is says nothing
-    return cell if n >= n_all else f"{cell} ({n})"
-
-
-def print_river(names: list[str], table: Table, data: Path) -> None:
-    """Print the R2 of river's models."""
+def print_river(names: list[str], data: Path) -> None:
+    """Print the R2 of river's models, with the number of rows if these are not all."""
     print_header("river's models", *names)
+    known = pd.read_csv(TABLE).set_index(["model", "stream"])
     for model in RIVER:
-        cells = [shown(table.get((model, name)), len(frame_of(name, data)[1])) for name in names]
-        print(f"| {model} | {' | '.join(cells)} |", flush=True)
-    print()
+        cells = []
+        for name in names:
+            row = known.loc[(model, name)] if (model, name) in known.index else None
+            r2 = "" if row is None else f"{row.r2:.3f}" if row.r2 > -10.0 else "< -10"
+            is_part = row is not None and row.rows < len(frame_of(name, data)[1])
+            cells.append(f"{r2} ({row.rows:.0f})" if is_part else r2)
+        command.print_row((model, *cells))
 
 
 def run_river(names: list[str], arguments: argparse.Namespace) -> None:
     """Run river's models, and write each figure as soon as it is known."""
     print_header(*COLUMNS)
-    for model, name in itertools.product(arguments.models, names):
+    for model, name in itertools.product(arguments.river, names):
         X, y = frame_of(name, arguments.data)
         n = min(len(y), SHORT.get(model, N_ROWS))
         make = functools.partial(RIVER[model], arguments.seeds[0])
@@ -221,38 +206,21 @@ def run_river(names: list[str], arguments: argparse.Namespace) -> None:
         print(f"| {model} | {name} | {n} | {' | '.join(f'{f:.5g}' for f in figures)} |", flush=True)
 
 
-PARTS: dict[str, Callable[[list[str], argparse.Namespace], None]] = {
-    "streams": by_stream,
-    "river": run_river,
-}
-
-
-def read_arguments(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line."""
+def main(argv: list[str] | None = None) -> int:
+    """Print the tables, or run river's models; returns the exit status."""
     parser = command.make_parser(__doc__)
-    command.add_parts(parser, PARTS)
     command.add_streams(parser, STREAMS)
     command.add_seeds(parser)
-    parser.add_argument(
-        "--models",
-        type=command.names("model", RIVER),
-        default=list(RIVER),
-        metavar="NAME,NAME",
-        help=f"for the part `river` (default: all of {', '.join(RIVER)})",
-    )
-    return parser.parse_args(argv)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Print the parts asked for; returns the exit status."""
-    arguments = read_arguments(argv)
+    models = command.names("model", RIVER)
+    of_river = f"run these of river, of {', '.join(RIVER)}"
+    parser.add_argument("--river", type=models, default=[], metavar="NAME,NAME", help=of_river)
+    arguments = parser.parse_args(argv)
     names = available_streams(arguments.streams, arguments.data)
-    if not names:
-        return 1
-    for part in arguments.parts or ["streams"]:
-        PARTS[part](names, arguments)
-        print()
-    return 0
+    if arguments.river:
+        run_river(names, arguments)
+    elif names:
+        by_stream(names, arguments)
+    return 0 if names else 1
 
 
 if __name__ == "__main__":

@@ -247,7 +247,7 @@ def run(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
     }
     if course.drifts:
         counts = np.add.reduceat(hits, np.arange(0, len(hits), PIECE))
-        row["hits"] = " ".join(map(str, counts.tolist()))
+        row["hits"] = " ".join(map(str, counts.tolist()))  # right predictions in each piece
     return row
 
 
@@ -297,21 +297,6 @@ def attempt(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
 
 # What was measured
 
-FIELDS = (
-    *Run._fields,
-    "status",
-    "n_samples",
-    "n_features",
-    "accuracy",
-    "kappa_temporal",
-    "log_loss",
-    "us_per_sample",
-    "memory_mb",
-    "after_drift",
-    "versions",
-    "hits",  # counts of right predictions in each `PIECE` samples of a track
-)
-
 
 def read() -> dict[Run, dict[str, str]]:
     """Read the table of runs."""
@@ -325,7 +310,8 @@ def keep(row: dict[str, Any]) -> None:
     what = Run(row["stream"], row["model"], row["seed"])
     rows = {**read(), what: row}
     with open(TABLE, "w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, FIELDS, restval="", lineterminator="\n")
+        columns = [*next(iter(rows.values()))]
+        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows.values())
     print(*what, row.get("accuracy", row["status"]), flush=True)

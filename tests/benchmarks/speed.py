@@ -1,11 +1,11 @@
 """What a sample costs: ours one by one, in blocks and in threads, and river's. Prints Markdown.
 
-    python tests/benchmarks/speed.py                     # all parts
-    python tests/benchmarks/speed.py streams floor       # or some: memory
+    python tests/benchmarks/speed.py
+    python tests/benchmarks/speed.py --streams Bananas,elec2
 
 - `streams`: test-then-train on real streams, against river's classifiers.
 - `floor`: a call of the smallest model.
-- `memory`: bytes and accuracy on elec2, ours and river's.
+- `memory`: bytes and accuracy on elec2, if it is among the streams, ours and river's.
 
 The ways are timed in turn in one process; a cost is the median of the repeats, and a ratio the
 median of the ratios within a repeat. "Goal" is what the project set out to reach. The exit status
@@ -187,7 +187,7 @@ def count_our_nodes(model: AMFClassifier) -> int:
 FLOOR = {"predict_proba_one(x)": "<= 2.5", "learn_one(x, True)": "<= 3"}
 
 
-def floor(names: list[str], data: Path) -> None:
+def floor() -> None:
     """Print what a call costs where there is one tree of one node: all but the walk."""
     x = {f"x{j}": j / 10 for j in range(10)}
     print_header("1 tree, 10 features, 1 sample learnt", "us", "goal")
@@ -203,7 +203,7 @@ def floor(names: list[str], data: Path) -> None:
 # Memory
 
 
-def memory(names: list[str], data: Path) -> None:
+def memory(data: Path) -> None:
     """Print bytes, nodes and accuracy on elec2, ours and river's, with and without a budget."""
     print_header("elec2", "max_nodes", "bytes", "nodes", "bytes a node", "accuracy")
     case = real_case("elec2", data)
@@ -253,22 +253,19 @@ def count_rivers_nodes(model: forest.AMFClassifier) -> int:
     return n_nodes
 
 
-PARTS = {"streams": streams, "floor": floor, "memory": memory}
-NEEDED: dict[str, set[str]] = {"streams": set(), "floor": set(), "memory": {"elec2"}}
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the parts asked for; returns the exit status."""
     parser = command.make_parser(__doc__)
-    command.add_parts(parser, PARTS)
     command.add_streams(parser, STREAMS)
     arguments = parser.parse_args(argv)
     names = available(arguments.streams, arguments.data)
-    parts = [part for part in arguments.parts or PARTS if NEEDED[part] <= set(names)]
-    for part in parts:
-        PARTS[part](names, arguments.data)
-        print(flush=True)
-    return command.verdict(missed) if parts else 1
+    streams(names, arguments.data)
+    print()
+    floor()
+    if "elec2" in names:
+        print()
+        memory(arguments.data)
+    return command.verdict(missed) if names else 1
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ SCRIPTS = sorted(
 TINY = {
     "drift --table": {},
     "drift --picture drift.png": {},
-    "late --quick --models AdaptiveAMF,leaves,HAT --delays 0,10 --streams elec2,fried": {},
+    "late --models AdaptiveAMF,leaves,HAT --delays 0,10 --streams elec2,fried": {"ROWS": 100},
     "lock": {"SECONDS": 0.1},
     "origins": {},
     "regression --streams fried --seeds 1": {},
