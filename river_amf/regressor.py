@@ -21,7 +21,7 @@ from river_amf.persistence.container import take
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
-_LEVEL = 0.9  # of an interval, unless another one is asked for
+LEVEL = 0.9  # of an interval, unless another one is asked for
 
 check_level = positive(below=1)
 
@@ -159,16 +159,16 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 
     @overload
     def predict_one(
-        self, x: dict[Any, Any], with_interval: Literal[False] = False, level: float = _LEVEL
+        self, x: dict[Any, Any], with_interval: Literal[False] = False, level: float = LEVEL
     ) -> float: ...
 
     @overload
     def predict_one(
-        self, x: dict[Any, Any], with_interval: Literal[True], level: float = _LEVEL
+        self, x: dict[Any, Any], with_interval: Literal[True], level: float = LEVEL
     ) -> Interval: ...
 
     def predict_one(
-        self, x: dict[Any, Any], with_interval: bool = False, level: float = _LEVEL
+        self, x: dict[Any, Any], with_interval: bool = False, level: float = LEVEL
     ) -> float | Interval:
         """Predict the target.
 
@@ -211,7 +211,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         prediction: float = self._engine.predict(x, self)
         return prediction
 
-    def predict_interval_one(self, x: dict[Any, Any], level: float = _LEVEL) -> Interval:
+    def predict_interval_one(self, x: dict[Any, Any], level: float = LEVEL) -> Interval:
         """Predict an interval that holds the target with a given probability.
 
         Its ends follow from quantiles of the errors on the last few hundred samples, each divided
@@ -255,7 +255,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def _explanation(
         self, known: Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None
     ) -> str:
-        ends = self._settled.interval(x, _LEVEL)
+        ends = self._settled.interval(x, LEVEL)
         origin = self._labels.origin
         return target_text.explain(known, self._features, origin, outputs, ends, tree)
 
@@ -292,7 +292,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         predicted = self._predictions(self._predict_block(X), is_known)
         return frames.number_series(frame, predicted.prediction)
 
-    def predict_interval_many(self, X: Any, level: float = _LEVEL) -> Any:
+    def predict_interval_many(self, X: Any, level: float = LEVEL) -> Any:
         """Predict an interval for each row, as `predict_interval_one` does.
 
         Parameters

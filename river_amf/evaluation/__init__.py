@@ -7,6 +7,7 @@ from river_amf.evaluation.history import (
     drift_history,
     interval_history,
 )
+from river_amf.evaluation.metrics import NMPIW, Coverage, IntervalScore, Width
 from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
 from river_amf.evaluation.report import Report, report
 from river_amf.evaluation.streams import Stream, load_stream
@@ -15,14 +16,18 @@ from river_amf.evaluation.usage_errors import EvaluationError
 
 __all__ = [
     "BUNDLED",
+    "NMPIW",
     "STREAMS",
     "TRACKS",
     "Comparison",
+    "Coverage",
     "DriftHistory",
     "DriftStream",
     "EvaluationError",
+    "IntervalScore",
     "Report",
     "Stream",
+    "Width",
     "compare",
     "depth_history",
     "drift_history",

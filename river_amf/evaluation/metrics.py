@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
@@ -16,6 +17,7 @@ from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
 from river_amf.evaluation.streams import Label, Sample
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs.kinds import shown
+from river_amf.regressor import LEVEL, check_level
 
 Kinds = Mapping[str, type[metrics.base.Metric]]
 Metric = metrics.base.Metric | type[metrics.base.Metric] | str
@@ -38,7 +40,13 @@ class LogLoss(metrics.CrossEntropy):
 
 
 class Coverage(MeanMetric, RegressionMetric):
-    """The share of targets that lie in their interval."""
+    """The share of targets that lie in their interval.
+
+    >>> metric = Coverage()
+    >>> metric.update(3.0, Interval(2.0, 5.0))
+    >>> metric.get()
+    1.0
+    """
 
     @property
     def bigger_is_better(self) -> bool:
@@ -50,22 +58,101 @@ class Coverage(MeanMetric, RegressionMetric):
 
 
 class Width(MeanMetric, RegressionMetric):
-    """The mean width of the intervals, in the unit of the target."""
+    """The mean width of the intervals, in the unit of the target.
+
+    >>> metric = Width()
+    >>> metric.update(3.0, Interval(2.0, 5.0))
+    >>> metric.get()
+    3.0
+    """
 
     def _eval(self, y_true: float, y_pred: Interval) -> float:
         return y_pred.width
 
 
+class NMPIW(Width):
+    """Normalized mean prediction interval width: relative to the range of the targets[^1].
+
+    The range is that of all targets so far, even if the metric rolls; the value is NaN before there
+    are two different ones.
+
+    >>> metric = NMPIW()
+    >>> metric.update(1.0, Interval(0.0, 2.0))
+    >>> metric.update(5.0, Interval(4.0, 6.0))
+    >>> metric.get()
+    0.5
+
+    References
+    ----------
+    [^1]: Khosravi, A., et al. (2011). Comprehensive review of neural network-based prediction
+        intervals and new advances. IEEE Transactions on Neural Networks, 22(9), 1341-1356.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self._least, self._largest = math.inf, -math.inf
+
+    def _eval(self, y_true: float, y_pred: Interval) -> float:
+        self._least, self._largest = min(self._least, y_true), max(self._largest, y_true)
+        return super()._eval(y_true, y_pred)
+
+    def get(self) -> float:
+        """Return the mean width over the range.
+
+        >>> NMPIW().get()
+        nan
+        """
+        mean: float = super().get()  # type: ignore[no-untyped-call]
+        extent = self._largest - self._least
+        return mean / extent if extent > 0.0 else math.nan
+
+
+class IntervalScore(MeanMetric, RegressionMetric):
+    """Winkler's score: the mean width, plus `2 / (1 - level)` times the distance of misses[^1].
+
+    Parameters
+    ----------
+    level
+        That of the model's intervals, strictly between 0 and 1; forests give 0.9 by default.
+
+    Examples
+    --------
+    >>> metric = IntervalScore(level=0.8)
+    >>> metric.update(3.0, Interval(2.0, 5.0))
+    >>> metric.update(1.5, Interval(2.0, 5.0))  # 0.5 below, times 10
+    >>> round(metric.get(), 6)
+    5.5
+
+    References
+    ----------
+    [^1]: Gneiting, T., & Raftery, A. E. (2007). Strictly proper scoring rules, prediction, and
+        estimation. Journal of the American Statistical Association, 102(477), 359-378.
+    """
+
+    def __init__(self, level: float = LEVEL) -> None:
+        check_level("level", level)
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.level = level
+
+    def _eval(self, y_true: float, y_pred: Interval) -> float:
+        miss = max(y_pred.lower - y_true, y_true - y_pred.upper, 0.0)
+        return y_pred.width + 2.0 / (1.0 - self.level) * miss
+
+
+OF_INTERVALS = (Coverage, Width, NMPIW, IntervalScore)
+
+
 def is_of_intervals(metric: Any) -> bool:
     """Whether a metric, which may roll, is about intervals."""
-    return isinstance(inner(metric), Coverage | Width)
+    return isinstance(inner(metric), OF_INTERVALS)
 
 
 @functools.cache
 def known_metrics(task: str = CLASSIFICATION) -> dict[str, type[metrics.base.Metric]]:
-    """Return river's metrics for a task that need no arguments and give one number, by name."""
+    """Return river's metrics and ours for a task that need no arguments and give one number."""
     known = {}
-    for name, metric in vars(metrics).items():
+    ours = {metric.__name__: metric for metric in OF_INTERVALS}
+    for name, metric in (vars(metrics) | ours).items():
         if isinstance(metric, type) and issubclass(metric, _KINDS[task]):
             with suppress(TypeError, NotImplementedError):
                 metric().get()

@@ -16,13 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from river import base, evaluate, metrics
+from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
+from river_amf.evaluation.history import intervals_of
+from river_amf.evaluation.metrics import is_of_intervals
 from river_amf.evaluation.sources import Table, iter_samples, load_for, read_table
 from river_amf.inputs.invalid import INVALID
+from river_amf.inputs.kinds import shown
 from river_amf.inputs.labels import most_probable_labels
 from river_amf.inputs.row_problems import renumbered
-from river_amf.regressor import AMFRegressor
+from river_amf.regressor import LEVEL, AMFRegressor
 
 Moment = str | Callable[[dict[base.typing.FeatureName, Any]], dt.datetime]
 Delay = str | int | dt.timedelta | Callable[..., Any]
@@ -63,7 +67,8 @@ def progressive_val_score(
     model
         The model to evaluate. It learns the samples.
     metric
-        The metric to update; it may be a sum of metrics or a rolling metric.
+        The metric to update; it may be a sum of metrics or a rolling metric. Those of intervals,
+        such as `Coverage`, cannot be added to others, and need a regressor that gives intervals.
     moment, delay
         As in river: the time of a sample (a feature, or a function of the features; by default its
         number), and how long after it the label becomes known, as a number, a timedelta, a feature
@@ -186,16 +191,20 @@ def _loop_arguments(
     A step of 0 means never. If the metric does not suit the model, it is river that raises.
     """
     is_of_numbers = isinstance(model, base.Regressor)
+    seen = model
+    if _needs_intervals(metric):
+        intervals_of(model, None)  # or raise
+        seen = _WithIntervals(model)
     if isinstance(dataset, str | Path):
         dataset = load_for(dataset, model)
     table = read_table(dataset, needs_labels=not is_of_numbers)
     if table is None:
-        return iter_samples(dataset), model, times
+        return iter_samples(dataset), seen, times
     # labels that come late leave no blocks: each row is learned between two that are predicted
     is_worth_it = times == (None, None) and not 0 < step < _LEAST_STEP
     blocks = _blocks_of(model, metric) if is_worth_it and metric.works_with(model) else None
     if blocks is None:
-        return table.samples(), model, times
+        return table.samples(), seen, times
     return _predictions_in_order(table, blocks, step), blocks.replay, times
 
 
@@ -221,21 +230,33 @@ def _naming(rows: NDArray[np.int64]) -> Iterator[None]:
         raise named from named.__cause__
 
 
+def _needs_intervals(metric: Any) -> bool:
+    """Whether a metric, or each of a sum, is about intervals; raise if some of them are not."""
+    parts = metric if isinstance(metric, metrics.base.Metrics) else [metric]
+    kinds = {is_of_intervals(part) for part in parts}
+    if len(kinds) > 1:
+        raise TypeError(f"metrics of intervals cannot be added to others, got {shown(metric)}")
+    return True in kinds
+
+
 class Blocks:
     """A forest that runs blocks of rows, and the estimator that stands for it in river's loop.
 
     It replays the predictions, each of which takes the place of the features.
     """
 
-    def __init__(self, forest: Any, *, as_labels: bool) -> None:
+    def __init__(self, forest: Any, *, as_labels: bool, as_intervals: bool) -> None:
         self._forest = forest
+        self._levels = (LEVEL,) if as_intervals else ()
         self._is_of_numbers = isinstance(forest, AMFRegressor)
         self._given = most_probable_labels if as_labels else _probabilities
         self.replay = _NumberReplay(forest) if self._is_of_numbers else _LabelReplay(forest)
 
     def learn(self, X: Any, y: Any, w: Any) -> Any:
         """Predict each row of a block and learn it; return the predictions."""
-        answers = self._forest._test_then_train(X, y, w)
+        answers = self._forest._test_then_train(X, y, w, *self._levels)
+        if self._levels:
+            return map(Interval, answers.lower.tolist(), answers.upper.tolist())
         return answers.prediction.tolist() if self._is_of_numbers else self._given(*answers)
 
 
@@ -243,13 +264,14 @@ def _blocks_of(model: Any, metric: Any) -> Blocks | None:
     """Return how a model runs blocks, if it is a forest that does so exactly as ours do."""
     # This looks at the class, as isinstance is true of a river pipeline that ends in a forest.
     for forest in (AMFClassifier, AMFRegressor):
-        methods = ("learn_one", "predict_one", "predict_proba_one")
+        methods = ("learn_one", "predict_one", "predict_proba_one", "predict_interval_one")
         if issubclass(type(model), forest) and all(
             getattr(type(model), name) is getattr(forest, name)
             for name in methods
             if hasattr(forest, name)
         ):
-            return Blocks(model, as_labels=getattr(metric, "requires_labels", True))
+            as_labels = getattr(metric, "requires_labels", True)
+            return Blocks(model, as_labels=as_labels, as_intervals=_needs_intervals(metric))
     return None
 
 
@@ -278,6 +300,16 @@ class _LabelReplay(_Replay, base.Classifier):
 
 class _NumberReplay(_Replay, base.Regressor):
     pass
+
+
+class _WithIntervals(_NumberReplay):
+    """A regressor that predicts intervals."""
+
+    def predict_one(self, x: Any, **kwargs: Any) -> Any:
+        return self._forest.predict_one(x, with_interval=True, **kwargs)
+
+    def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
+        self._forest.learn_one(x, y, **kwargs)
 
 
 def _probabilities(

@@ -91,37 +91,6 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_parts(parser: argparse.ArgumentParser, known: Collection[str]) -> None:
-    """Add the names of parts."""
-    parser.add_argument(
-        "parts",
-        nargs="*",
-        type=one_of("part", known),
-        metavar="PART",
-        help=f"run these alone (default: all of {', '.join(known)})",
-    )
-
-
-def match_parts(
-    parser: argparse.ArgumentParser,
-    arguments: argparse.Namespace,
-    streams_of: dict[str, Collection[str]],
-) -> None:
-    """Keep the streams that the parts asked for run on; a part without any needs none."""
-    arguments.parts = list(dict.fromkeys(arguments.parts or streams_of))
-    known = list(dict.fromkeys(name for part in arguments.parts for name in streams_of[part]))
-    arguments.streams = [name for name in arguments.streams if name in known]
-    if not arguments.streams and all(streams_of[part] for part in arguments.parts):
-        parser.error(f"{', '.join(arguments.parts)}: to be run on {', '.join(known)}")
-
-
-def parts_left(
-    parts: Iterable[str], streams_of: dict[str, Collection[str]], there: Collection[str]
-) -> list[str]:
-    """Return the parts that can be run with the streams that are there."""
-    return [part for part in parts if not streams_of[part] or set(streams_of[part]) & set(there)]
-
-
 def one_of(what: str, known: Collection[str]) -> Callable[[str], str]:
     """Return the type of an argument that is one of some names."""
 

@@ -15,17 +15,13 @@ known as in the header of an ARFF file, at no cost to the model.
 
 What is measured:
 
-- accuracy without the first sample, of which a new model knows nothing, as in river;
-- kappa-temporal: how much of what the last label leaves to be gained is gained;
+- accuracy without the first sample, of which a new model knows nothing, and kappa-temporal;
 - log-loss: river's `CrossEntropy`. A label that was seen before and that a model does not name has
   probability 0 (river counts no loss for it), and probabilities are scaled to a sum of 1;
 - microseconds a sample: the processor's time for predict and learn (not the clock on the wall, as
   others may use the machine), after a warm-up of another model of the kind;
 - memory at the end, in MB of 10^6 bytes;
-- after each drift, the accuracy over the next 2 000 samples, and the recovery: after how many
-  samples the last 500, all of them after the drift, are predicted as well as 500 before it. If this
-  never happens until the next drift, it is the whole distance with a `+`. Gradual drift is counted
-  from its middle, and compared with what was before its beginning.
+- after each drift of a track, the accuracy over the next 2 000 samples.
 """
 
 import argparse
@@ -40,7 +36,7 @@ from streams import DATA, available
 
 def plan(arguments: argparse.Namespace) -> list[Run]:
     """List the runs asked for that are to be done."""
-    done = read(TABLE)
+    done = read()
     asked = [
         Run(stream, model, seed)
         for model in arguments.models or arguments.again or MODELS

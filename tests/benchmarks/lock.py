@@ -1,14 +1,12 @@
-"""What the lock of a model costs a call for one sample, alone and among threads. Prints Markdown.
+"""What the lock of a model costs among threads. Prints Markdown.
 
     python tests/benchmarks/lock.py
 
-Nanoseconds of CPU time: calls of a forest with a single leaf, with the lock, and of its engine,
-which has none, take turns in one process. Then calls a second of one thread that learns and 1, 2
-and 4 that predict, as against a `threading.Lock` of the caller's around each call of the engine,
-and the longest call. It needs no stream of the folder of `--data`.
+Calls a second of one thread that learns and 1, 2 and 4 that predict one sample, a forest with a
+single leaf; as against a `threading.Lock` of the caller's around each call of its engine, which has
+no lock; and the longest call. It needs no stream of the folder of `--data`.
 """
 
-import statistics
 import threading
 import time
 
@@ -16,51 +14,24 @@ import command
 
 from river_amf import AMFClassifier
 
-REPEATS = 201
-N_CALLS = 2000
 SECONDS = 2.0  # of a measurement among threads
 
 
-def nanoseconds(call, *arguments):
-    """Return the CPU time of a call."""
-    start = time.process_time_ns()
-    for _ in range(N_CALLS):
-        call(*arguments)
-    return (time.process_time_ns() - start) / N_CALLS
-
-
-class Bare:
-    """The calls of a forest without its lock."""
+class Outside:
+    """The calls of a forest without its lock, but with another one around each."""
 
     def __init__(self, model):
-        self._engine = model._engine
-        self.model = model
+        self._engine, self._model, self._lock = model._engine, model, threading.Lock()
 
-    def learn_one(self, x, y, w=1.0):
-        """Learn a sample."""
-        return self._engine._learn(x, y, w, self.model)
-
-    def predict_proba_one(self, x, **kwargs):
-        """Predict a sample."""
-        return self._engine.answer(x)
-
-
-class Outside(Bare):
-    """The calls of a forest with a lock of the caller's around each."""
-
-    def __init__(self, model):
-        super().__init__(model)
-        self._lock = threading.Lock()
-
-    def learn_one(self, x, y, w=1.0):
+    def learn_one(self, x, y):
         """Learn a sample."""
         with self._lock:
-            return super().learn_one(x, y, w)
+            self._engine._learn(x, y, 1.0, self._model)
 
-    def predict_proba_one(self, x, **kwargs):
+    def predict_proba_one(self, x):
         """Predict a sample."""
         with self._lock:
-            return super().predict_proba_one(x)
+            return self._engine.answer(x)
 
 
 def among_threads(model, n_predicting, x, y):
@@ -88,25 +59,12 @@ def among_threads(model, n_predicting, x, y):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Time calls with and without the lock; returns the exit status."""
-    parser = command.make_parser(__doc__)
-    parser.parse_args(argv)
+    """Print the table; returns the exit status."""
+    command.make_parser(__doc__).parse_args(argv)
     model = AMFClassifier(seed=1)
     x, y = {"a": 1.0, "b": 2.0}, True
     model.learn_one(x, y)
-    bare = Bare(model)
-    print("| call | with the lock | without | difference |\n|---|---|---|---|")
-    calls = {
-        "predict_proba_one": ((model.predict_proba_one, x), (bare.predict_proba_one, x)),
-        "learn_one": ((model.learn_one, x, y), (bare.learn_one, x, y)),
-    }
-    for name, ways in calls.items():
-        times = [[nanoseconds(*way) for way in ways] for _ in range(REPEATS)]
-        locked, free = (statistics.median(column) for column in zip(*times, strict=True))
-        extra = statistics.median(a - b for a, b in times)
-        print(f"| {name} | {locked:.0f} ns | {free:.0f} ns | {extra:.0f} ns |")
-    print("\n| threads that predict | calls/s | lock outside, calls/s | ratio | longest call |")
-    print("|---|---|---|---|---|")
+    command.print_header("threads that predict", "calls/s", "lock outside", "ratio", "longest call")
     for n in (1, 2, 4):
         own, wait = among_threads(model, n, x, y)
         outside, _ = among_threads(Outside(model), n, x, y)

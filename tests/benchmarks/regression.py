@@ -1,15 +1,12 @@
 """How well numbers are predicted: our forests, published figures and river's models.
 
-    python tests/benchmarks/regression.py                         # all parts but `river`
-    python tests/benchmarks/regression.py streams --streams fried,bike --seeds 1
-    python tests/benchmarks/regression.py river --models AMF,arf  # hours; writes regression.csv
+    python tests/benchmarks/regression.py
+    python tests/benchmarks/regression.py --streams fried,bike --seeds 1
+    python tests/benchmarks/regression.py --river AMF,arf         # hours; writes regression.csv
 
-- `streams`: R2 and RMSE of both forests, 10 trees, beside what is published on the same files and
-  what river's models reach (from regression.csv, where `rows` says how many rows they have run).
-- `speed`: microseconds of processor time to predict and learn a sample, single samples in one
-  thread, beside `AdaptiveAMFClassifier` (which tells targets above the median from others) and
-  river's `ARFRegressor` and `AMFRegressor`.
-- `river`: runs river's models as in `baselines.regressors()`, and some as they come.
+R2 and RMSE of both forests, 10 trees, beside what is published on the same files and what river's
+models reach (from regression.csv, where `rows` says how many rows they have run): those of
+`baselines.regressors()`, and some as they come.
 
 Test-then-train over the first 50 000 rows; R2 and RMSE are means over the seeds. Ten of the streams
 come from `origins.py`; gas, protein and pumadyn32nm are left out where there are no such files.
@@ -20,30 +17,27 @@ github.com/nuwangunasekara/SGBR (commit c7b63d140b88).
 """
 
 import argparse
-import csv
 import functools
 import itertools
 import statistics
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import command
 import numpy as np
 import pandas as pd
-from command import print_header, print_row
+from command import print_header
 from river import forest, tree
 from river.base import Regressor
 from streams import available, file_of
 
-from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFRegressor, baselines
+from river_amf import AdaptiveAMFRegressor, AMFRegressor, baselines
 from river_amf.baselines.preparation import TargetScaler
 from river_amf.baselines.river_models import behind_scalers, linear_regression
 from river_amf.evaluation import compare, load_stream
 
 N_ROWS = 50_000
-N_TIMED = 3_000
 
 
 class Published(NamedTuple):
@@ -79,14 +73,10 @@ FORESTS = {"AMFRegressor": AMFRegressor, "AdaptiveAMFRegressor": AdaptiveAMFRegr
 
 def available_streams(chosen: list[str], data: Path) -> list[str]:
     """Return the streams that there are files of, and say which ones are left out."""
-    names = available([name for name in chosen if name not in OTHERS], data)
-    for name in OTHERS:
-        if name in chosen:
-            if file_of(name, data).exists():
-                names.append(name)
-            else:
-                command.print_line(f"left out, not in {data}: {name}.csv.gz")
-    return names
+    others = [name for name in chosen if name in OTHERS and not file_of(name, data).exists()]
+    if others:
+        command.print_line(f"left out, not in {data}: {', '.join(others)}")
+    return available([name for name in chosen if name not in others], data)
 
 
 @functools.cache
@@ -108,16 +98,10 @@ def run(kind: str, name: str, seed: int, data: Path) -> tuple[float, float]:
 # River's models, and the table of what came of them
 
 TABLE = command.HERE / "regression.csv"
-Table = dict[tuple[str, str], dict[str, str]]  # rows by model and stream
-
-
-def hat(seed: int) -> Regressor:
-    """Return river's adaptive Hoeffding tree as it comes."""
-    return tree.HoeffdingAdaptiveTreeRegressor(seed=seed)
 
 
 def hat_scaled(seed: int) -> Regressor:
-    """Return it as the Hoeffding tree of the baselines is."""
+    """Return river's adaptive Hoeffding tree as the Hoeffding tree of the baselines is."""
     model = tree.HoeffdingAdaptiveTreeRegressor(leaf_model=linear_regression(), seed=seed)
     return behind_scalers(model)
 
@@ -132,11 +116,6 @@ def amf(seed: int) -> Regressor:
     return forest.AMFRegressor(n_estimators=10, seed=seed)
 
 
-def amf_scaled(seed: int) -> Regressor:
-    """Return it with a target of mean 0 and standard deviation 1."""
-    return TargetScaler(amf(seed))
-
-
 OURS = ("amf", "adaptive")  # among the baselines
 RIVER: dict[str, Callable[[int], Regressor]] = {
     **{
@@ -144,33 +123,24 @@ RIVER: dict[str, Callable[[int], Regressor]] = {
         for name in baselines.regressors()
         if name not in OURS
     },
-    "HAT": hat,
+    "HAT": lambda seed: tree.HoeffdingAdaptiveTreeRegressor(seed=seed),
     "HAT, scaled": hat_scaled,
     "ARF": arf,
     "AMF": amf,
-    "AMF, target scaled": amf_scaled,
+    "AMF, target scaled": lambda seed: TargetScaler(amf(seed)),
 }
 SHORT = {"ARF": 5_000, "bagging": 5_000, "srp": 2_000}  # rows, as they are slow
 COLUMNS = ("model", "stream", "rows", "r2", "rmse", "mae", "us")
 
 
-def read_table() -> Table:
-    """Return what is known of river's models, by model and stream."""
-    if not TABLE.exists():
-        return {}
-    with open(TABLE, newline="", encoding="utf-8") as file:
-        return {(row["model"], row["stream"]): row for row in csv.DictReader(file)}
-
-
 def write_row(row: list[object]) -> None:
     """Put a row into the table, in place of an older one."""
-    kept = {key: [*old.values()] for key, old in read_table().items()}
-    kept[str(row[0]), str(row[1])] = [*map(str, row)]
-    with open(TABLE, "w", newline="", encoding="utf-8") as file:
-        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *kept.values()])
+    table = pd.read_csv(TABLE, dtype=str)
+    others = table[(table["model"] != row[0]) | (table["stream"] != row[1])]
+    pd.concat([others, pd.DataFrame([row], columns=COLUMNS)]).to_csv(TABLE, index=False)
 
 
-# The parts
+# The tables
 
 
 Figures = tuple[float, float]  # R2 and RMSE, means over the seeds
@@ -202,66 +172,27 @@ def by_stream(names: list[str], arguments: argparse.Namespace) -> None:
         ]
         print(f"| mean of the ten | {' | '.join(f'{mean:.3f}' for mean in means)} | | | |")
     print()
-    print_river(names, read_table(), arguments.data)
+    print_river(names, arguments.data)
 
 
-def shown(row: dict[str, str] | None, n_all: int) -> str:
-    """Return an R2 as a cell, with the number of rows if these are not all."""
-    if row is None:
-        return ""
-    r2, n = float(row["r2"]), int(row["rows"])
-    cell = f"{r2:.3f}" if r2 > -10.0 else "< -10"  # how far below nothing it is says nothing
-    return cell if n >= n_all else f"{cell} ({n})"
-
-
-def print_river(names: list[str], table: Table, data: Path) -> None:
-    """Print the R2 of river's models."""
+def print_river(names: list[str], data: Path) -> None:
+    """Print the R2 of river's models, with the number of rows if these are not all."""
     print_header("river's models", *names)
+    known = pd.read_csv(TABLE).set_index(["model", "stream"])
     for model in RIVER:
-        cells = [shown(table.get((model, name)), len(frame_of(name, data)[1])) for name in names]
-        print(f"| {model} | {' | '.join(cells)} |", flush=True)
-    print()
-
-
-def us_of(model: object, samples: Iterable[tuple[dict, object]], n: int) -> float:
-    """Return microseconds of processor time to predict and learn a sample."""
-    start = time.process_time()
-    for x, y in samples:
-        model.predict_one(x)
-        model.learn_one(x, y)
-    return 1e6 * (time.process_time() - start) / n
-
-
-def speed(names: list[str], arguments: argparse.Namespace) -> None:
-    """Print the time that a sample takes."""
-    makers = {
-        "AdaptiveAMFClassifier": lambda: AdaptiveAMFClassifier(n_estimators=10, seed=1),
-        "AMFRegressor": lambda: AMFRegressor(n_estimators=10, seed=1),
-        "AdaptiveAMFRegressor": lambda: AdaptiveAMFRegressor(n_estimators=10, seed=1),
-        "ARF": lambda: arf(1),
-        "AMF": lambda: amf(1),
-    }
-    print_header("stream", *makers)
-    for name in names:
-        X, y = frame_of(name, arguments.data)
-        rows, numbers = X[:N_TIMED].to_dict("records"), y[:N_TIMED].tolist()
-        median, cells = statistics.median(numbers), []
-        for kind, make in makers.items():
-            is_river = kind in ("ARF", "AMF")
-            targets = [t > median for t in numbers] if kind.endswith("Classifier") else numbers
-            samples = list(zip(rows, targets, strict=True))
-            if not is_river:
-                us_of(make(), samples[:200], 200)  # so that nothing is compiled while it is timed
-            repeats = 1 if is_river else 3
-            least = min(us_of(make(), samples, len(samples)) for _ in range(repeats))
-            cells.append(f"{least:.1f}")
-        print_row((name, *cells))
+        cells = []
+        for name in names:
+            row = known.loc[(model, name)] if (model, name) in known.index else None
+            r2 = "" if row is None else f"{row.r2:.3f}" if row.r2 > -10.0 else "< -10"
+            is_part = row is not None and row.rows < len(frame_of(name, data)[1])
+            cells.append(f"{r2} ({row.rows:.0f})" if is_part else r2)
+        command.print_row((model, *cells))
 
 
 def run_river(names: list[str], arguments: argparse.Namespace) -> None:
     """Run river's models, and write each figure as soon as it is known."""
     print_header(*COLUMNS)
-    for model, name in itertools.product(arguments.models, names):
+    for model, name in itertools.product(arguments.river, names):
         X, y = frame_of(name, arguments.data)
         n = min(len(y), SHORT.get(model, N_ROWS))
         make = functools.partial(RIVER[model], arguments.seeds[0])
@@ -275,39 +206,21 @@ def run_river(names: list[str], arguments: argparse.Namespace) -> None:
         print(f"| {model} | {name} | {n} | {' | '.join(f'{f:.5g}' for f in figures)} |", flush=True)
 
 
-PARTS: dict[str, Callable[[list[str], argparse.Namespace], None]] = {
-    "streams": by_stream,
-    "speed": speed,
-    "river": run_river,
-}
-
-
-def read_arguments(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line."""
+def main(argv: list[str] | None = None) -> int:
+    """Print the tables, or run river's models; returns the exit status."""
     parser = command.make_parser(__doc__)
-    command.add_parts(parser, PARTS)
     command.add_streams(parser, STREAMS)
     command.add_seeds(parser)
-    parser.add_argument(
-        "--models",
-        type=command.names("model", RIVER),
-        default=list(RIVER),
-        metavar="NAME,NAME",
-        help=f"for the part `river` (default: all of {', '.join(RIVER)})",
-    )
-    return parser.parse_args(argv)
-
-
-def main(argv: list[str] | None = None) -> int:
-    """Print the parts asked for; returns the exit status."""
-    arguments = read_arguments(argv)
+    models = command.names("model", RIVER)
+    of_river = f"run these of river, of {', '.join(RIVER)}"
+    parser.add_argument("--river", type=models, default=[], metavar="NAME,NAME", help=of_river)
+    arguments = parser.parse_args(argv)
     names = available_streams(arguments.streams, arguments.data)
-    if not names:
-        return 1
-    for part in arguments.parts or [part for part in PARTS if part != "river"]:
-        PARTS[part](names, arguments)
-        print()
-    return 0
+    if arguments.river:
+        run_river(names, arguments)
+    elif names:
+        by_stream(names, arguments)
+    return 0 if names else 1
 
 
 if __name__ == "__main__":

@@ -27,11 +27,9 @@ from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.streams import Sample
 
 TABLE = Path(__file__).with_name("drift.csv")
-CURVES = Path(__file__).with_name("drift_curves.csv")
 
 PIECE = 250  # samples between two looks at the clock, and of a point of a curve
 WARM_UP = 500
-WINDOW = 500  # samples whose accuracy says that a model has recovered
 AFTERMATH = 2_000
 
 # Streams
@@ -41,22 +39,18 @@ TRACKS = {name: evaluation.STREAMS[name] for name in evaluation.TRACKS["drift"]}
 
 
 class Course(NamedTuple):
-    """A stream, and the numbers of samples after which it drifts, where they are known.
-
-    A drift of some width has its middle there.
-    """
+    """A stream, and the numbers of samples after which it drifts, where they are known."""
 
     samples: list[Sample]
     n_features: int
     drifts: tuple[int, ...] = ()
-    width: int = 0
 
 
 def open_course(name: str, data: Path) -> Course:
     """Load a stream, or make a track."""
     if name in TRACKS:
         track = TRACKS[name]
-        return Course(list(track), track.n_features, track.drifts, track.width)
+        return Course(list(track), track.n_features, track.drifts)
     stream = load(name, data, DATA.get(name))
     return Course(list(stream), stream.n_numeric + stream.n_categorical)
 
@@ -71,26 +65,16 @@ def fill(samples: list[Sample]) -> list[Sample]:
 
 def one_hot(samples: list[Sample]) -> list[Sample]:
     """Make a column of 0 and 1 of each category, and put 0 for a missing number."""
-    zeros, columns = {}, {}
-    for x, _ in samples:
-        for name, value in x.items():
-            if isinstance(value, str):
-                columns[name, value] = f"{name}={value}"
-            else:
-                zeros[name] = 0.0
-    zeros |= dict.fromkeys(columns.values(), 0.0)
-    return [(zeros | dict(one_hot_items(x, columns)), y) for x, y in samples]
+    cells = [item for x, _ in samples for item in x.items()]
+    zeros = {name: 0.0 for name, value in cells if not isinstance(value, str)}
+    zeros |= {f"{name}={value}": 0.0 for name, value in cells if isinstance(value, str)}
+    return [(zeros | dict(map(one_hot_item, x.items())), y) for x, y in samples]
 
 
-def one_hot_items(
-    x: dict[str, Any], columns: dict[tuple[str, str], str]
-) -> Iterator[tuple[str, float]]:
-    """Yield what is not 0."""
-    for name, value in x.items():
-        if isinstance(value, str):
-            yield columns[name, value], 1.0
-        else:
-            yield name, float(value)
+def one_hot_item(item: tuple[str, Any]) -> tuple[str, float]:
+    """Return the column that is not 0, and its number."""
+    name, value = item
+    return (f"{name}={value}", 1.0) if isinstance(value, str) else (name, float(value))
 
 
 def as_they_are(samples: list[Sample]) -> list[Sample]:
@@ -238,8 +222,8 @@ class Tally:
         self.last = y
 
 
-def run(what: Run, data: Path, time_limit: float) -> tuple[dict[str, Any], list[int]]:
-    """Run a model along a stream; returns a row of the table, and a curve."""
+def run(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
+    """Run a model along a stream; returns a row of the table."""
     entry, course = MODELS[what.model], open_course(what.stream, data)
     samples = entry.encode(course.samples)
     row: dict[str, Any] = {**what._asdict(), "n_features": course.n_features}
@@ -258,12 +242,13 @@ def run(what: Run, data: Path, time_limit: float) -> tuple[dict[str, Any], list[
         "log_loss": round(scores["log_loss"], 5) if entry.has_probabilities else "",
         "us_per_sample": round(1e6 * seconds / len(samples), 2),
         "memory_mb": round(model._raw_memory_usage / 1e6, 4),
-        "recovery": " ".join(recoveries(hits, course)),
         "after_drift": " ".join(aftermaths(hits, course)),
         "versions": versions(),
     }
-    curve = np.add.reduceat(hits, np.arange(0, len(hits), PIECE)) if course.drifts else []
-    return row, [int(count) for count in curve]
+    if course.drifts:
+        counts = np.add.reduceat(hits, np.arange(0, len(hits), PIECE))
+        row["hits"] = " ".join(map(str, counts.tolist()))  # right predictions in each piece
+    return row
 
 
 def walk(model: Classifier, samples: list[Sample], time_limit: float) -> tuple[Tally, float]:
@@ -285,25 +270,9 @@ def walk(model: Classifier, samples: list[Sample], time_limit: float) -> tuple[T
     return tally, seconds
 
 
-def between_drifts(course: Course) -> Iterator[tuple[int, int]]:
-    """Yield each drift with the next, or the end."""
-    return itertools.pairwise((*course.drifts, len(course.samples)))
-
-
-def recoveries(hits: NDArray[np.bool_], course: Course) -> Iterator[str]:
-    """Yield the samples until the accuracy of a window is back at that before the drift."""
-    total = np.concatenate(([0], np.cumsum(hits)))
-    for drift, end in between_drifts(course):
-        before = drift - course.width  # where 2 % come from the next concept
-        level = total[before] - total[before - WINDOW]
-        windows = total[drift + WINDOW : end + 1] - total[drift : end + 1 - WINDOW]
-        back = np.flatnonzero(windows >= level)
-        yield str(WINDOW + back[0]) if len(back) else f"{end - drift}+"
-
-
 def aftermaths(hits: NDArray[np.bool_], course: Course) -> Iterator[str]:
     """Yield the accuracy after each drift."""
-    for drift, end in between_drifts(course):
+    for drift, end in itertools.pairwise((*course.drifts, len(hits))):
         yield f"{hits[drift : min(drift + AFTERMATH, end)].mean():.4f}"
 
 
@@ -315,7 +284,7 @@ def versions() -> str:
     return "; ".join([f"python {platform.python_version()}", *named, river_amf.__version__])
 
 
-def attempt(what: Run, data: Path, time_limit: float) -> tuple[dict[str, Any], list[int]]:
+def attempt(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
     """Run, and tell what went wrong if anything did."""
     try:
         return run(what, data, time_limit)
@@ -323,76 +292,34 @@ def attempt(what: Run, data: Path, time_limit: float) -> tuple[dict[str, Any], l
         status = str(error)
     except Exception as error:
         status = f"failed: {type(error).__name__}: {error}"[:200]
-    return {**what._asdict(), "status": status, "versions": versions()}, []
+    return {**what._asdict(), "status": status, "versions": versions()}
 
 
 # What was measured
 
-FIELDS = (
-    *Run._fields,
-    "status",
-    "n_samples",
-    "n_features",
-    "accuracy",
-    "kappa_temporal",
-    "log_loss",
-    "us_per_sample",
-    "memory_mb",
-    "recovery",
-    "after_drift",
-    "versions",
-)
-CURVE_FIELDS = (*Run._fields, "hits")  # counts of right predictions in each `PIECE` samples
+
+def read() -> dict[Run, dict[str, str]]:
+    """Read the table of runs."""
+    with open(TABLE, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return {Run(row["stream"], row["model"], int(row["seed"])): row for row in rows}
 
 
-def key(row: dict[str, str]) -> Run:
-    """Return the run that a row is about."""
-    return Run(row["stream"], row["model"], int(row["seed"]))
-
-
-def read(path: Path) -> dict[Run, dict[str, str]]:
-    """Read a table of runs."""
-    if not path.exists():
-        return {}
-    with open(path, newline="") as file:
-        return {key(row): row for row in csv.DictReader(file)}
-
-
-def append(path: Path, fields: tuple[str, ...], row: dict[str, Any]) -> None:
-    """Write a row at the end of a table."""
-    is_new = not path.exists()
-    with open(path, "a", newline="") as file:
-        writer = csv.DictWriter(file, fields, restval="", lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerow(row)
-
-
-def forget(path: Path, fields: tuple[str, ...], what: Run) -> None:
-    """Take a run out of a table."""
-    rows = read(path)
-    if rows.pop(what, None):
-        path.unlink()
-        for row in rows.values():
-            append(path, fields, row)
-
-
-def keep(row: dict[str, Any], curve: list[int]) -> None:
+def keep(row: dict[str, Any]) -> None:
     """Write down what came of a run in place of what was there."""
     what = Run(row["stream"], row["model"], row["seed"])
-    forget(TABLE, FIELDS, what)
-    forget(CURVES, CURVE_FIELDS, what)
-    append(TABLE, FIELDS, row)
-    if curve:
-        append(CURVES, CURVE_FIELDS, {**what._asdict(), "hits": " ".join(map(str, curve))})
-    accuracy = f"{row['accuracy']:.4f}" if "accuracy" in row else row["status"]
-    when = time.strftime("%H:%M:%S")
-    print(f"{when} {what.stream}, {what.model}, seed {what.seed}: {accuracy}", flush=True)
+    rows = {**read(), what: row}
+    with open(TABLE, "w", newline="", encoding="utf-8") as file:
+        columns = [*next(iter(rows.values()))]
+        writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows.values())
+    print(*what, row.get("accuracy", row["status"]), flush=True)
 
 
 def run_all(runs: Iterable[Run], data: Path, time_limit: float, jobs: int) -> None:
     """Run what is asked for, each in a process of its own, so that none can harm another."""
     one = functools.partial(attempt, data=data, time_limit=time_limit)
     with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=1) as pool:
-        for row, curve in pool.imap_unordered(one, runs):
-            keep(row, curve)
+        for row in pool.imap_unordered(one, runs):
+            keep(row)

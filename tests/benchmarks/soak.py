@@ -14,10 +14,9 @@ forests keep all that they learn, so they get `max_nodes=5000`, the default of t
 It needs no stream of the folder of `--data`, which every script here takes.
 """
 
-import contextlib
 import itertools
+import math
 import os
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +34,6 @@ FORESTS = {
     "AMFRegressor": (AMFRegressor, {"max_nodes": 5000}),
     "AdaptiveAMFRegressor": (AdaptiveAMFRegressor, {}),
 }
-SAMPLES = 10**7
 ROWS = 10  # of the table, for each forest
 PART = 10_000  # samples that are generated at once
 
@@ -63,15 +61,12 @@ class Row(NamedTuple):
     score: float  # accuracy or R^2
 
 
-def rss() -> int:
-    """Return the bytes of memory that this process occupies, or the most so far if not on Linux."""
-    with contextlib.suppress(OSError):
-        n_pages = int(Path("/proc/self/statm").read_text().split()[1])
-        return n_pages * os.sysconf("SC_PAGE_SIZE")
-    import resource  # not on Windows
-
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else 1024 * most
+def rss() -> float:
+    """Return the bytes of memory that this process occupies, NaN if not on Linux."""
+    pages = Path("/proc/self/statm")
+    if not pages.exists():
+        return math.nan
+    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def part_of_stream(start: int, n_samples: int, n_part: int) -> list[tuple[dict[str, Any], str]]:
@@ -152,15 +147,8 @@ def rows_of(forest: str, n_samples: int) -> Iterator[Row]:
             for (_, y), prediction in zip(samples, predictions, strict=True):
                 metric.update(y, prediction)
         n_here = max(end - first, 1)
-        yield Row(
-            n_samples=end,
-            n_features=len(features),
-            n_labels=len(labels),
-            mb=model.memory_usage / 1e6,
-            rss_mb=rss() / 1e6,
-            us=1e6 * seconds / n_here,
-            score=metric.get(),
-        )
+        mb, us = model.memory_usage / 1e6, 1e6 * seconds / n_here
+        yield Row(end, len(features), len(labels), mb, rss() / 1e6, us, metric.get())
 
 
 def goals_missed(forest: str, rows: list[Row]) -> list[str]:
@@ -183,31 +171,18 @@ def goals_missed(forest: str, rows: list[Row]) -> list[str]:
 def main(argv: list[str] | None = None) -> int:
     """Print the table; returns the exit status."""
     parser = command.make_parser(__doc__)
-    parser.add_argument(
-        "--samples",
-        type=command.whole,
-        default=SAMPLES,
-        metavar="N",
-        help=f"length of the stream (default: {SAMPLES})",
-    )
-    parser.add_argument(
-        "--forests",
-        type=command.names("forest", FORESTS),
-        default=list(FORESTS),
-        metavar="NAME,NAME",
-        help=f"run these alone (default: all of {', '.join(FORESTS)})",
-    )
+    parser.add_argument("--samples", type=command.whole, default=10**7, metavar="N")
+    forests = command.names("forest", FORESTS)
+    parser.add_argument("--forests", type=forests, default=list(FORESTS), metavar="NAME,NAME")
     arguments = parser.parse_args(argv)
-    print("| forest | samples | features | labels | memory, MB | process, MB | us | score |")
-    print("|---|---|---|---|---|---|---|---|")
+    names = ("samples", "features", "labels", "memory, MB", "process, MB", "us", "score")
+    command.print_header("forest", *names)
     missed = []
     for forest in arguments.forests:
         rows = []
         for row in rows_of(forest, arguments.samples):
             rows.append(row)
-            cells = f"{row.n_samples} | {row.n_features} | {row.n_labels} | {row.mb:.1f}"
-            cells += f" | {row.rss_mb:.0f} | {row.us:.1f} | {row.score:.4f}"
-            print(f"| {forest} | {cells} |", flush=True)
+            command.print_row((forest, *row))
         missed += goals_missed(forest, rows)
     return command.verdict(missed)
 

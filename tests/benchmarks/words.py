@@ -8,9 +8,9 @@ are made before, by river's `BagOfWords`. Microseconds are of processor time, to
 one such dict, and memory is that of the model at the end (river leaves out the weights of its
 linear models); means over the seeds. The streams:
 
-- `tweets`: 5 000 generated ones of about twelve words, as `tweets.py` makes them from the seed;
-- `spam`: the 499 words of the e-mails of `origins.py`, each there or not;
-- `sms`: river's `SMSSpam`, if it has been downloaded.
+- `tweets`: 5 000 generated from the seed, of about twelve words: most are drawn by Zipf's law and
+  tell nothing, some are words of sentiment, and of these a few have "not" before them;
+- `spam`: the 499 words of the e-mails of `origins.py`, each there or not.
 
 A model whose name begins with `river:` has nothing between itself and the counts. The others are
 the baselines; ours take `absent="zero"`.
@@ -20,20 +20,71 @@ import functools
 import statistics
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import command
+import numpy as np
 import runs
 import streams
-import tweets
-from river import datasets, linear_model, multiclass, naive_bayes
+from numpy.typing import NDArray
+from river import linear_model, multiclass, naive_bayes
 from river.base import Classifier
 from river.feature_extraction import BagOfWords
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, baselines
 from river_amf.evaluation.streams import Sample
 
-STREAMS = ("tweets", "spam", "sms")
+# Tweets
+
+N_TWEETS = 5_000
+VOCABULARY = 20_000  # words without sentiment
+SENTIMENT = 30  # words of each sentiment
+LENGTHS = (8, 16)  # of a tweet, with "not" counted
+SHARE = 0.25  # of words of sentiment
+NEGATION = 0.065  # of these, the share of those with "not" before them
+NOISE = 0.02  # of these, the share of those that say the opposite of the label
+TAIL = 0.7  # exponent of the frequencies of words of sentiment, flatter than Zipf's 1
+
+
+def tweets(n_tweets: int = N_TWEETS, seed: int = 1) -> list[tuple[str, bool]]:
+    """Generate tweets; those of a seed are always the same, and fewer are the first of more.
+
+    >>> tweets(1)[0][1], tweets(1)[0][0][:39]
+    (False, 'bad4 word40 word0 word157 word2177 word')
+    """
+    rng = np.random.default_rng(seed)
+    plain, sentiment = cumulated(VOCABULARY, 1.0), cumulated(SENTIMENT, TAIL)
+    made = []
+    for _ in range(n_tweets):
+        positive = bool(rng.random() < 0.5)
+        length = int(rng.integers(LENGTHS[0], LENGTHS[1], endpoint=True))
+        words: list[str] = []
+        while len(words) < length:
+            if rng.random() >= SHARE:
+                words.append(f"word{draw(rng, plain)}")
+                continue
+            is_positive_word = positive == (rng.random() >= NOISE)
+            if rng.random() < NEGATION:
+                words.append("not")
+                is_positive_word = not is_positive_word
+            words.append(f"{'good' if is_positive_word else 'bad'}{draw(rng, sentiment)}")
+        made.append((" ".join(words), positive))
+    return made
+
+
+def cumulated(n_words: int, exponent: float) -> NDArray[np.float64]:
+    """Return the cumulated frequencies of words, which fall with a power of the rank."""
+    sums = np.cumsum(np.arange(1, n_words + 1) ** -exponent)
+    return sums / sums[-1]
+
+
+def draw(rng: np.random.Generator, cumulated: NDArray[np.float64]) -> int:
+    """Draw the rank of a word, from 0."""
+    return int(np.searchsorted(cumulated, rng.random(), side="right"))
+
+
+# Streams and models
+
+STREAMS = ("tweets", "spam")
 RIVER: dict[str, Callable[[], Classifier]] = {
     "river:logistic": linear_model.LogisticRegression,
     "river:perceptron": lambda: multiclass.OneVsRestClassifier(linear_model.Perceptron()),
@@ -45,15 +96,6 @@ OURS = {"amf": AMFClassifier, "adaptive": AdaptiveAMFClassifier}
 MODELS = (*RIVER, *baselines.DESCRIPTIONS)
 # of river's naive Bayes the quick one, which is also the best
 SUITED = (*list(RIVER)[:3], "logistic", "perceptron", "multinomial-nb", *OURS)
-
-
-class Figures(NamedTuple):
-    """Of a model on a stream."""
-
-    accuracy: float
-    log_loss: float
-    us: float  # of processor time, to predict and learn a sample
-    mb: float  # of 10^6 bytes
 
 
 def make_model(name: str, seed: int) -> Classifier:
@@ -70,36 +112,19 @@ def load(name: str, data: Path, seed: int) -> list[Sample]:
     """Return bags of words with their labels, which are booleans."""
     bag = BagOfWords()
     if name == "tweets":
-        return [(bag.transform_one(text), label) for text, label in tweets.tweets(seed=seed)]
-    if name == "sms":
-        return [(bag.transform_one(x["body"]), y) for x, y in datasets.SMSSpam()]
+        return [(bag.transform_one(text), label) for text, label in tweets(seed=seed)]
     counts = streams.load(name, data)
     return [({word: count for word, count in x.items() if count}, y == 1) for x, y in counts]
 
 
-def available(names: list[str], data: Path) -> list[str]:
-    """Return the streams that are there; one line on stderr is about each other one."""
-    there = []
-    for name in names:
-        if name == "sms" and not datasets.SMSSpam().is_downloaded:
-            command.print_line("left out: sms (to get it: river.datasets.SMSSpam().download())")
-        elif name != "spam" or streams.available([name], data):
-            there.append(name)
-    return there
-
-
-def run(model_name: str, samples: list[Sample], seed: int) -> Figures:
-    """Run a model along a stream."""
+def run(model_name: str, samples: list[Sample], seed: int) -> tuple[float, ...]:
+    """Return accuracy, log-loss, microseconds and megabytes of a model on a stream."""
     runs.walk(make_model(model_name, seed), samples[: runs.WARM_UP], float("inf"))
     model = make_model(model_name, seed)
     tally, seconds = runs.walk(model, samples, float("inf"))
     scores = tally.scores.total()
-    return Figures(
-        accuracy=scores["accuracy"],
-        log_loss=scores["log_loss"],
-        us=1e6 * seconds / len(samples),
-        mb=model._raw_memory_usage / 1e6,
-    )
+    us, mb = 1e6 * seconds / len(samples), model._raw_memory_usage / 1e6
+    return scores["accuracy"], scores["log_loss"], us, mb
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -118,11 +143,11 @@ def main(argv: list[str] | None = None) -> int:
         "--samples", type=command.whole, metavar="N", help="the first of a stream (default: all)"
     )
     arguments = parser.parse_args(argv)
-    names = available(arguments.streams, arguments.data)
+    spam = streams.available({"spam"} & {*arguments.streams}, arguments.data)
+    names = [name for name in arguments.streams if name in ("tweets", *spam)]
     if not names:
         return 1
-    print("| stream | model | accuracy | log-loss | us per sample | memory, MB |")
-    print("|---|---|---|---|---|---|")
+    command.print_header("stream", "model", "accuracy", "log-loss", "us per sample", "memory, MB")
     for stream in names:
         for model in arguments.models:
             figures = [

@@ -9,7 +9,7 @@ from river import linear_model, multiclass, naive_bayes, neighbors
 from river.compose import FuncTransformer
 from river.feature_extraction import TFIDF, BagOfWords
 from river.preprocessing import FeatureHasher, StandardScaler
-from tweets import tweets
+from words import tweets
 
 from river_amf import baselines
 from river_amf.baselines.preparation import Scaler

@@ -27,14 +27,17 @@ from river_amf import (
     baselines,
 )
 from river_amf.evaluation import (
+    NMPIW,
+    Coverage,
     EvaluationError,
+    IntervalScore,
     Stream,
+    Width,
     compare,
     drift_history,
     progressive_val_score,
 )
 from river_amf.evaluation.column_types import task_of_values
-from river_amf.evaluation.metrics import Coverage, Width
 
 COLUMNS = ["n_samples", "MAE", "RMSE", "R2", "coverage", "width", "us_per_sample", "memory"]
 
@@ -271,3 +274,85 @@ def test_metrics_of_intervals_may_roll_and_be_added():
     assert not width.bigger_is_better
     table = compare(SAMPLES, [AMFRegressor(3, seed=1)], [Rolling(Coverage, 50)]).table
     assert 0.5 < table["Rolling"].item() <= 1.0
+
+
+def naive_interval_score(y, interval, level):
+    score = interval.upper - interval.lower
+    if y < interval.lower:
+        score += 2 / (1 - level) * (interval.lower - y)
+    if y > interval.upper:
+        score += 2 / (1 - level) * (y - interval.upper)
+    return score
+
+
+def naive_scores(model, level):
+    """Return the interval score and NMPIW of a model, row by row."""
+    scores, widths = [], []
+    for x, y in SAMPLES:
+        interval = model.predict_one(x, with_interval=True)
+        scores.append(naive_interval_score(y, interval, level))
+        widths.append(interval.width)
+        model.learn_one(x, y)
+    return np.mean(scores), np.mean(widths) / (max(TARGETS) - min(TARGETS))
+
+
+def jackknife():
+    return conf.RegressionJackknife(linear(), confidence_level=0.8)
+
+
+@pytest.mark.parametrize(
+    ("make", "level"), [*((*make.values, 0.9) for make in FORESTS), (jackknife, 0.8)]
+)
+def test_scores_of_intervals_are_the_naive_ones(make, level):
+    score, nmpiw = naive_scores(make(), level)
+    table = compare(SAMPLES, {"it": make()}, [IntervalScore(level), "nmpiw"]).table
+    assert table.loc["it", "IntervalScore"] == pytest.approx(score, rel=1e-12)
+    assert table.loc["it", "NMPIW"] == pytest.approx(nmpiw, rel=1e-12)
+    both = IntervalScore(level) + NMPIW()
+    assert progressive_val_score(SAMPLES, make(), both).get() == pytest.approx(
+        [score, nmpiw], rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("make", FORESTS)
+def test_intervals_of_blocks_are_those_of_rows(make):
+    metrics_of = [IntervalScore, NMPIW, Coverage, Width, lambda: Rolling(NMPIW, 50)]
+    for metric in metrics_of:
+        rows, blocks = make(), make()
+        expected = progressive_val_score(SAMPLES, rows, metric()).get()
+        assert progressive_val_score((FRAME, TARGETS), blocks, metric()).get() == expected
+        assert blocks.predict_one(SAMPLES[0][0]) == rows.predict_one(SAMPLES[0][0])
+
+
+def test_intervals_of_a_pipeline_and_of_late_labels_are_scored():
+    pipeline = compose.Discard("color") | AMFRegressor(3, seed=1)
+    late = progressive_val_score((FRAME, TARGETS), pipeline, Coverage(), delay=5)
+    assert 0.8 < late.get() <= 1.0
+
+
+def test_no_range_no_nmpiw_and_a_window_keeps_the_range():
+    metric, rolling = NMPIW(), Rolling(NMPIW, 1)
+    assert math.isnan(metric.get())
+    for y, interval in [(1.0, Interval(0.0, 2.0)), (1.0, Interval(0.0, 4.0))]:
+        metric.update(y, interval)
+        rolling.update(y, interval)
+    assert math.isnan(metric.get())
+    metric.update(5.0, Interval(0.0, 3.0))
+    assert metric.get() == pytest.approx(3.0 / 4.0)
+    rolling.update(5.0, Interval(0.0, 2.0))
+    rolling.update(4.0, Interval(0.0, 1.0))
+    assert rolling.get() == pytest.approx(1.0 / 4.0)
+
+
+def test_metrics_of_intervals_need_intervals():
+    model = linear()
+    with pytest.raises(TypeError, match=r"model must give intervals, .*got Pipeline"):
+        progressive_val_score(SAMPLES, model, NMPIW())
+    forest = AMFRegressor(3, seed=1)
+    for metric in (metrics.MAE() + Coverage(), Coverage() + metrics.MAE()):
+        with pytest.raises(TypeError, match="metrics of intervals cannot be added to others"):
+            progressive_val_score((FRAME, TARGETS), forest, metric)
+    assert forest.predict_one(SAMPLES[0][0]) == 0.0
+    for level in (0, 1, math.nan, "0.9"):
+        with pytest.raises((TypeError, ValueError), match="level must be"):
+            IntervalScore(level)
