@@ -13,7 +13,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_object_dtype, is_string_dtype
 
-from river_amf.evaluation.files import as_text
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import as_category, is_hashable, shown
 
@@ -35,7 +34,6 @@ _BOOLEANS = {
     **dict.fromkeys(("False", "FALSE", "false"), False),
 }
 _REAL = numbers.Real | Decimal
-_VALUES = str | bool | np.bool_ | _REAL
 _WITH_COMMA = r"[-+]?\d*,\d+"
 
 
@@ -51,17 +49,14 @@ class Texts:
         """Whether each of the texts is a marker, with or without spaces around it."""
         return texts.str.strip().isin(self.missing).to_numpy(dtype=bool)
 
-    def numbers(self, texts: pd.Series) -> NDArray[np.float64]:
+    def numbers(self, texts: pd.Series) -> pd.Series:
         """Return texts as numbers, as pandas parses them in a file, and NaN for other texts."""
-        number = np.full(len(texts), np.nan)
         # This leaves out most text, because it takes long to try to parse it.
-        may_be = texts.str.match(r"\s*[-+.,\diI]").to_numpy(dtype=bool)
-        plain = texts[may_be]
+        plain = texts[texts.str.match(r"\s*[-+.,\diI]").to_numpy(dtype=bool)]
         if self.decimal != ".":
             has_point = plain.str.contains(".", regex=False)
             plain = plain.where(~has_point, "text").str.replace(self.decimal, ".")
-        number[may_be] = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64)
-        return number
+        return pd.to_numeric(plain, errors="coerce").astype(np.float64).reindex(texts.index)
 
     def comma_warning(self, texts: pd.Series) -> str | None:
         """Return a warning if all of the texts are numbers with a decimal comma."""
@@ -84,6 +79,17 @@ def texts_of(missing: Collection[str] | None, decimal: str) -> Texts:
     return Texts(frozenset(missing) | {""}, tuple(values.astype(float)), decimal)
 
 
+def as_text(column: pd.Series) -> pd.Series:
+    """Return the values as text, whole numbers without a fraction; missing ones stay missing."""
+    is_known = column.notna()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        # the very categories that the same column of a dataframe has
+        column = column.astype(object).map(as_category, na_action="ignore")
+    if pd.api.types.is_float_dtype(column) and (column[is_known] % 1 == 0).all():
+        column = column.astype("Int64")  # whole numbers that a missing value has made floats
+    return column.astype(object).where(is_known, np.nan).map(str, na_action="ignore").astype(object)
+
+
 def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
     """Return a column of a file as numbers, booleans or text, and perhaps a warning about it.
 
@@ -91,39 +97,35 @@ def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
     in a column of text nothing changes.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        # the very categories that the same column of a dataframe has
-        return column.astype(object).map(as_category, na_action="ignore"), None
+        return as_text(column), None
     if is_numeric_dtype(column) and not is_bool_dtype(column) and known.missing_numbers:
         return column.mask(column.isin(known.missing_numbers)), None
     if not (is_object_dtype(column) or is_string_dtype(column)):
         return column, None  # such as dates, which the model refuses
     try:
-        codes, distinct = pd.factorize(column)
+        distinct = column.dropna().unique()
     except TypeError as error:
         odd = next(type(value).__name__ for value in column if not is_hashable(value))
         raise EvaluationError(
             f"column {column.name!r} holds values of type {odd}; it takes numbers, text or booleans"
         ) from error
-    if not all(isinstance(value, _VALUES) for value in distinct):
+    if not all(isinstance(value, str | bool | np.bool_ | _REAL) for value in distinct):
         return column, None
-    texts = pd.Series(distinct, dtype=object).map(str)
+    texts = pd.Series([*map(str, distinct)], pd.Index([*distinct], dtype=object), dtype=object)
     given = texts[~known.are_missing(texts)]
-    as_numbers = pd.Series(known.numbers(given), given.index)
-    as_booleans = given.str.strip().map(_BOOLEANS)
+    as_numbers, as_booleans = known.numbers(given), given.str.strip().map(_BOOLEANS)
     for read in (as_numbers, as_booleans):
         if len(given) and read.notna().all():
-            found = read.reindex([*texts.index, -1]).to_numpy()  # the last of code -1, missing
-            return pd.Series(found[codes], column.index, name=column.name).infer_objects(), None
-    is_text = as_numbers.isna() & as_booleans.isna()
-    counts = pd.Series(np.bincount(codes[codes >= 0], minlength=len(texts)))[given.index]
-    n_text, n_values = counts[is_text].sum(), counts.sum()
-    warning = known.comma_warning(given[is_text])
-    if warning is None and 0 < n_text <= n_values - _MOSTLY * n_values:
-        are = "are" if n_text > 1 else "is"
+            return column.astype(object).map(read.to_dict()).infer_objects(), None
+    odd_ones = given[as_numbers.isna() & as_booleans.isna()]
+    warning = known.comma_warning(odd_ones)
+    values = column[column.isin(given.index)]
+    n_text = int(values.isin(odd_ones.index).sum())
+    if warning is None and 0 < n_text <= len(values) - _MOSTLY * len(values):
         warning = (
-            f"{n_text} of {n_values} values {are} text, such as {given[is_text].iloc[0]!r}, so all"
-            " of them are categories; missing (--missing) names the texts that stand for a missing"
-            " value"
+            f"{n_text} of {len(values)} values {'are' if n_text > 1 else 'is'} text, such as"
+            f" {odd_ones.iloc[0]!r}, so all of them are categories; missing (--missing) names the"
+            " texts that stand for a missing value"
         )
     return as_text(column), warning
 
@@ -133,7 +135,7 @@ def label_warning(labels: pd.Series, known: Texts) -> str | None:
     if is_numeric_dtype(labels):
         return None
     texts = pd.Series(labels.dropna().unique(), dtype=object).map(str)
-    return known.comma_warning(texts[np.isnan(known.numbers(texts)) & ~known.are_missing(texts)])
+    return known.comma_warning(texts[known.numbers(texts).isna() & ~known.are_missing(texts)])
 
 
 def is_quantity(labels: pd.Series, known: Texts) -> bool:
@@ -147,7 +149,7 @@ def is_quantity(labels: pd.Series, known: Texts) -> bool:
         return False
     if not is_numeric_dtype(first):
         texts = first.astype("str")
-        parts = pd.Series(known.numbers(texts))[~known.are_missing(texts)]
+        parts = known.numbers(texts)[~known.are_missing(texts)]
         if not len(parts) or parts.notna().mean() < _MOSTLY:
             return False
         first = parts.dropna()
@@ -181,19 +183,17 @@ def as_numbers(column: pd.Series, known: Texts, name: str) -> pd.Series:
     Rows are numbered as in the file, from 1.
     """
     if is_numeric_dtype(column):  # booleans among them
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        missing = np.isin(values, known.missing_numbers)
-        return pd.Series(np.where(missing, np.nan, values), column.index)
+        values = column.astype(np.float64)
+        return values.mask(values.isin(known.missing_numbers))
     texts = column.astype(object).map(str, na_action="ignore").fillna("")
     is_missing = known.are_missing(texts)
-    values = np.where(is_missing, np.nan, known.numbers(texts))
-    is_odd = np.isnan(values) & ~is_missing
+    values = known.numbers(texts).mask(is_missing)
+    is_odd = values.isna() & ~is_missing
     if is_odd.any():
-        row = int(is_odd.argmax())
+        row = is_odd.idxmax()
         raise EvaluationError(
-            f"row {column.index[row] + 1} of {name} has {texts.iloc[row]!r} in {column.name!r}, but"
-            " regression predicts numbers; if that text stands for a missing value, name it with"
-            " missing (--missing); if the column holds labels, set task (--task) to"
-            " 'classification'"
+            f"row {row + 1} of {name} has {texts[row]!r} in {column.name!r}, but regression"
+            " predicts numbers; if that text stands for a missing value, name it with missing"
+            " (--missing); if the column holds labels, set task (--task) to 'classification'"
         )
-    return pd.Series(values, column.index)
+    return values

@@ -231,10 +231,21 @@ def _load_file(
     if task is None:
         is_quantity = column_types.is_quantity(rows[chosen].dropna().infer_objects(), known)
         task = REGRESSION if is_quantity else CLASSIFICATION
-    rows = rows[:limit]
+    frame = rows[:limit].copy(deep=False)
+    if frame.empty:
+        raise EvaluationError(f"{name} has a header but no rows")
     if task == REGRESSION:
-        rows = rows.assign(**{chosen: column_types.as_numbers(rows[chosen], known, name)})
-    frame, n_unlabeled = _with_label(rows, chosen, name, limit)
+        frame[chosen] = column_types.as_numbers(frame[chosen], known, name)
+    is_labeled = frame[chosen].notna().to_numpy(dtype=bool)
+    n_unlabeled = int((~is_labeled).sum())
+    if n_unlabeled == len(frame):
+        where = "" if limit is None else f" in the first {limit} rows"
+        raise EvaluationError(
+            f"no row of {name} has a label: its column {chosen!r} is empty{where}; target"
+            " (--target) names another"
+        )
+    if n_unlabeled:
+        frame = frame[is_labeled].copy(deep=False)
     if task == CLASSIFICATION:
         frame[chosen] = _labels(frame[chosen], is_complete=not n_unlabeled)
     oddities = {chosen: None if is_typed else column_types.label_warning(frame[chosen], known)}
@@ -242,12 +253,20 @@ def _load_file(
         before = frame[column].infer_objects() if is_typed else frame[column]
         # in quotes, so it is meant as text, whatever it looks like
         is_meant = is_typed and pd.api.types.infer_dtype(before, skipna=True) == "string"
-        if column in categorical or is_meant:
-            continue
-        after, oddities[column] = column_types.settle(before, known)
-        if is_typed or after is not before:  # it takes long where there are thousands of columns
-            frame[column] = after
-    _check_finite(frame, name)
+        if column in categorical:
+            frame[column] = column_types.as_text(before)
+        elif not is_meant:
+            after, oddities[column] = column_types.settle(before, known)
+            if is_typed or after is not before:  # it takes long where there are thousands
+                frame[column] = after
+    for column in frame.select_dtypes("float"):
+        is_infinite = np.isinf(frame[column].to_numpy())
+        if is_infinite.any():
+            row = frame.index[is_infinite.argmax()] + 1  # as in the file, from 1
+            raise EvaluationError(
+                f"row {row} of {name} has an infinite value in {column!r}, or one that is too large"
+                " for float64"
+            )
     kinds = [pd.api.types.infer_dtype(frame[column], skipna=True) for column in features]
     n_categorical = kinds.count("string")
     n_numeric = len(features) - n_categorical
@@ -290,23 +309,6 @@ def _check_path(path: Path) -> None:
         raise EvaluationError(f"{str(path)!r} is not a regular file{advice}")
 
 
-def _with_label(
-    frame: pd.DataFrame, target: str, name: str, limit: int | None
-) -> tuple[pd.DataFrame, int]:
-    """Return the rows that have a label, and how many have none."""
-    if frame.empty:
-        raise EvaluationError(f"{name} has a header but no rows")
-    is_labeled = frame[target].notna().to_numpy(dtype=bool)
-    if not is_labeled.any():
-        where = "" if limit is None else f" in the first {limit} rows"
-        raise EvaluationError(
-            f"no row of {name} has a label: its column {target!r} is empty{where}; target"
-            " (--target) names another"
-        )
-    n_unlabeled = int((~is_labeled).sum())
-    return (frame[is_labeled] if n_unlabeled else frame).copy(deep=False), n_unlabeled
-
-
 def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
     """Return labels as they would be without the rows that have none."""
     if isinstance(labels.dtype, pd.CategoricalDtype):
@@ -314,18 +316,6 @@ def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
     if not is_complete and pd.api.types.is_float_dtype(labels) and (labels % 1 == 0).all():
         return labels.astype("int64")
     return labels.infer_objects()
-
-
-def _check_finite(frame: pd.DataFrame, name: str) -> None:
-    """Raise at the first infinite value; rows are numbered as in the file, from 1."""
-    for column in frame.select_dtypes("float"):
-        is_infinite = np.isinf(frame[column].to_numpy())
-        if is_infinite.any():
-            row = frame.index[is_infinite.argmax()] + 1
-            raise EvaluationError(
-                f"row {row} of {name} has an infinite value in {column!r}, or one that is too large"
-                " for float64"
-            )
 
 
 def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
