@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
@@ -53,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = _make_parser()
     try:
         try:
-            with _announce_compiling():
+            with _announce_compiling(), warnings.catch_warnings():
+                # the reader of a file has said so
+                warnings.filterwarnings("ignore", "feature .* holds categories, but its first")
                 return _run_command(parser, argv)
         finally:
             sys.stdout.flush()  # here, where an error has a line of its own

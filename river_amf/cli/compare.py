@@ -104,7 +104,11 @@ def run(arguments: argparse.Namespace) -> int:
     stream = load_chosen(arguments)
     task = TASKS[stream.task]
     chosen = task.descriptions if arguments.models is None else arguments.models
-    makers = {name.lower(): task.maker(name, arguments.seed, reason_of(stream)) for name in chosen}
+    reason, has_words = reason_of(stream), stream.text is not None
+    makers = {
+        name.lower(): task.maker(name, arguments.seed, reason, has_words=has_words)
+        for name in chosen
+    }
     metrics = chosen_metrics(arguments, task)
     ran = run_models(
         stream,

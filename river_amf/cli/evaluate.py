@@ -124,7 +124,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_positive(stream, metrics.values(), stream.name, arguments.positive)
         for stream in streams
     ]
-    model = _make_model(arguments, task, reason_of(streams[0]))
+    model = _make_model(arguments, task, streams[0])
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
     results = []
@@ -220,10 +220,11 @@ def _task_of(streams: Sequence[Stream]) -> Task:
     return TASKS[first.task]
 
 
-def _make_model(arguments: argparse.Namespace, task: Task, reason: str) -> base.Estimator:
+def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> base.Estimator:
     """Return the chosen model with the given options."""
     name = arguments.model
-    make = task.maker(name, arguments.seed, reason)
+    has_words = stream.text is not None
+    make = task.maker(name, arguments.seed, reason_of(stream), has_words=has_words)
     try:
         model = make()
     except (ImportError, ValueError) as error:  # such as a seed out of the model's range
@@ -340,7 +341,8 @@ def _interruptible() -> Iterator[None]:
 
 def _describe_run(stream: Stream, model: base.Estimator, task: Task, name: str) -> str:
     kinds = {"numeric": stream.n_numeric, "categorical": stream.n_categorical}
-    features = " and ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    named = [f"{count} {kind}" for kind, count in kinds.items() if count]
+    features = " and ".join([*named, *([f"words of {stream.text!r}"] if stream.text else [])])
     described = f"{type(model).__name__}()"
     if isinstance(model, AMFClassifier | AMFRegressor):
         described = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"

@@ -21,7 +21,7 @@ REGRESSION = "regression"
 TASKS = (CLASSIFICATION, REGRESSION)
 
 ROWS = 1000  # in which to look for what a target is
-_MOST_LABELS = 200  # distinct numbers in these rows that may be labels
+_MOST_LABELS = 50  # distinct numbers in these rows that may be labels
 _MOSTLY = 0.9  # of the values
 
 # those of pandas, which does not export them, and that of the repository of UC Irvine
@@ -35,6 +35,10 @@ _BOOLEANS = {
 }
 _REAL = numbers.Real | Decimal
 _WITH_COMMA = r"[-+]?\d*,\d+"
+_CURRENCY = r"(?:[A-Z]{3}|[$€£¥₹])"
+_MONEY = rf"\s*(?:[-+]?{_CURRENCY}\s*[-+]?\d[\d.,']*|[-+]?\d[\d.,']*\s*{_CURRENCY})\s*"
+_MANY_ROWS = 100  # of which it is odd that all values differ
+_MANY_WORDS = 4  # on average, in what looks like text
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,9 @@ class Texts:
         return pd.to_numeric(plain, errors="coerce").astype(np.float64).reindex(texts.index)
 
     def comma_warning(self, texts: pd.Series) -> str | None:
-        """Return a warning if all of the texts are numbers with a decimal comma."""
+        """Return a warning if all of the texts are money, or numbers with a decimal comma."""
+        if len(texts) and texts.str.fullmatch(_MONEY).all():
+            return money_text(texts.iloc[0])
         is_comma = texts.str.strip().str.fullmatch(_WITH_COMMA)
         if self.decimal == "," or texts.empty or not is_comma.all():
             return None
@@ -67,6 +73,41 @@ class Texts:
             f"values such as {texts.iloc[0]!r} are text, not numbers; decimal=',' (--decimal ,)"
             " reads them as numbers with a fraction"
         )
+
+
+def money_text(text: str) -> str:
+    """Return what to do about an amount of money."""
+    return (
+        f"amounts of money such as {text!r} are text, not numbers: write the number alone, with the"
+        " currency in the name of the column or in a column of its own"
+    )
+
+
+def oddity(column: pd.Series) -> str | None:
+    """Return what is odd about a feature that has been read: text, numbers as text, or an id."""
+    values = column.dropna()
+    if is_numeric_dtype(column):
+        is_long = len(values) >= _MANY_ROWS and not is_bool_dtype(column)
+        if is_long and (np.diff(values.to_numpy(np.float64)) == 1).all():
+            return f"it counts the rows, from {values.iloc[0]:g}: drop it (--drop)?"
+        return None
+    if pd.api.types.infer_dtype(values, skipna=True) != "string":
+        return None
+    texts = pd.Series(values.unique(), dtype=object)
+    numbers = Texts().numbers(texts)
+    if len(texts) > 1 and numbers.notna().all():
+        return (
+            f"all of its texts are numbers, such as {texts.iloc[0]!r}, but categories to a model:"
+            " write them without quotes if they are numbers"
+        )
+    if len(texts) > len(values) / 2 and texts.str.count(r"\w+").mean() >= _MANY_WORDS:
+        return (
+            f"values such as {shown(texts.iloc[0][:60])} look like text: --text (text) takes a"
+            " column as a bag of words"
+        )
+    if len(texts) == len(values) >= _MANY_ROWS:
+        return f"{len(texts)} distinct texts in {len(values)} rows: drop it (--drop)?"
+    return None
 
 
 def texts_of(missing: Collection[str] | None, decimal: str) -> Texts:
@@ -139,7 +180,7 @@ def label_warning(labels: pd.Series, known: Texts) -> str | None:
 
 
 def is_quantity(labels: pd.Series, known: Texts) -> bool:
-    """Whether labels are a quantity: numbers with fractions, or more than 200 distinct ones.
+    """Whether labels are a quantity: numbers with fractions, or more than 50 distinct ones.
 
     Only the first 1000 labels count. Markers of missing values among them do not, and neither does
     a little text.
@@ -190,10 +231,15 @@ def as_numbers(column: pd.Series, known: Texts, name: str) -> pd.Series:
     values = known.numbers(texts).mask(is_missing)
     is_odd = values.isna() & ~is_missing
     if is_odd.any():
-        row = is_odd.idxmax()
+        odd = int(is_odd.to_numpy().argmax())
+        if money := known.comma_warning(texts[is_odd]):
+            raise EvaluationError(
+                f"row {column.index[odd] + 1} of {name}: column {column.name!r}: {money}"
+            )
         raise EvaluationError(
-            f"row {row + 1} of {name} has {texts[row]!r} in {column.name!r}, but regression"
-            " predicts numbers; if that text stands for a missing value, name it with missing"
-            " (--missing); if the column holds labels, set task (--task) to 'classification'"
+            f"row {column.index[odd] + 1} of {name} has {texts.iloc[odd]!r} in {column.name!r}, but"
+            " regression predicts numbers; if that text stands for a missing value, name it with"
+            " missing (--missing); if the column holds labels, set task (--task) to"
+            " 'classification'"
         )
     return values

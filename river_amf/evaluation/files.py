@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import functools
 import gzip
 import io
 import itertools
@@ -106,12 +105,13 @@ def _find(path: Path) -> tuple[str, _Opener, str]:
             data = sys.stdin.buffer.read()
             data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
         kind = "JSON" if re.match(rb"\s*(\{|\[\s*\{)", data) else "CSV"
-        opener = functools.partial(io.BytesIO, data)
-        return "standard input", opener, "parquet" if data.startswith(b"PAR1") else kind
+        kind = "parquet" if data.startswith(b"PAR1") else kind
+        return "standard input", lambda: io.BytesIO(data), kind
     *_, last, suffix = "", "", *map(str.lower, path.suffixes)
     is_zipped = suffix == ".gz"
     kind = _SUFFIXES.get(last if is_zipped else suffix, "CSV")
-    return str(path), functools.partial(gzip.open if is_zipped else open, path, "rb"), kind
+    opener: Any = gzip.open if is_zipped else open
+    return str(path), lambda: opener(path, "rb"), kind
 
 
 @contextmanager
@@ -236,7 +236,8 @@ def _read_lines(name: str, file: IO[bytes], encoding: str | None) -> pd.DataFram
                     f' {{"size": 1.5, "target": "yes"}}, got {type(row).__name__}{advice}'
                 )
             rows.append(row)
-    return _with_nan(pd.DataFrame(rows, dtype=object))
+    frame: pd.DataFrame = _with_nan(pd.DataFrame(rows, dtype=object))
+    return frame
 
 
 def _read_parquet(name: str, file: IO[bytes]) -> pd.DataFrame:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +77,7 @@ def progressive_val_score(
     ------
     TypeError, ValueError
         If the metric does not suit the model, or the dataset is none, or, for a classifier, if the
-        target of a dataframe has fractions or more than 200 distinct numbers in its first 1000 rows
+        target of a dataframe has fractions or more than 50 distinct numbers in its first 1000 rows
         (pass `(X, y)` if these are labels). For an invalid row, the model's own error is raised
         before any row of its block is learned.
 
@@ -152,18 +151,13 @@ def iter_progressive_val_score(
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from river import datasets, metrics
+    >>> from river import metrics
     >>> from river_amf import AMFClassifier
-    >>> from river_amf.evaluation.progressive import iter_progressive_val_score
-    >>> X, y = zip(*datasets.Bananas())
-    >>> for state in iter_progressive_val_score(
-    ...     (pd.DataFrame(X), list(y)), AMFClassifier(seed=1), metrics.Accuracy(), step=2000
-    ... ):
-    ...     print(state["Step"], state["Accuracy"].get() > 0.87)
-    2000 True
-    4000 True
-    5300 True
+    >>> from river_amf.evaluation import iter_progressive_val_score
+    >>> model, metric = AMFClassifier(seed=1), metrics.Accuracy()
+    >>> states = iter_progressive_val_score("Bananas", model, metric, step=2000)
+    >>> [(state["Step"], state["Accuracy"].get() > 0.8) for state in states]
+    [(2000, True), (4000, True), (5300, True)]
     """
     samples, model, times = _loop_arguments(dataset, model, metric, (moment, delay), step or 0)
     yield from evaluate.iter_progressive_val_score(
@@ -193,64 +187,53 @@ def _loop_arguments(
         return iter_samples(dataset), model, times
     # labels that come late leave no blocks: each row is learned between two that are predicted
     is_worth_it = times == (None, None) and not 0 < step < _LEAST_STEP
-    blocks = _blocks_of(model, metric) if is_worth_it and metric.works_with(model) else None
-    if blocks is None:
+    if not (is_worth_it and _runs_blocks(model) and metric.works_with(model)):
         return table.samples(), model, times
-    return _predictions_in_order(table, blocks, step), blocks.replay, times
+    as_labels = getattr(metric, "requires_labels", True)
+    replay = (_NumberReplay if is_of_numbers else _LabelReplay)(model)
+    return _predictions_in_order(table, model, step, as_labels=as_labels), replay, times
 
 
-def _predictions_in_order(table: Table, blocks: Blocks, step: float) -> Iterator[tuple[Any, Any]]:
+def _runs_blocks(model: Any) -> bool:
+    """Whether a model is a forest that runs blocks exactly as ours do."""
+    # This looks at the class, as isinstance is true of a river pipeline that ends in a forest.
+    return any(
+        issubclass(type(model), forest)
+        and all(
+            getattr(type(model), name, None) is getattr(forest, name, None)
+            for name in ("learn_one", "predict_one", "predict_proba_one")
+        )
+        for forest in (AMFClassifier, AMFRegressor)
+    )
+
+
+def _predictions_in_order(
+    table: Table, forest: Any, step: float, *, as_labels: bool
+) -> Iterator[tuple[Any, Any]]:
     """Run a forest block by block; yield its prediction for each row, and the row's label."""
     # Blocks end at multiples of the step, where river's loop inspects the model: it must not have
     # learned any row beyond.
     start = 0
     for block in table.blocks(_BLOCK_ROWS, step):
-        with _naming(np.arange(start, start + len(block))):
-            predictions = blocks.learn(*block.native())
+        try:
+            answers = forest._test_then_train(*block.native())
+        except INVALID as error:  # which names the row of the block
+            named = renumbered(error, np.arange(start, start + len(block)))
+            raise named from named.__cause__
+        if isinstance(forest, AMFRegressor):
+            predictions = answers.prediction.tolist()
+        else:
+            predictions = (most_probable_labels if as_labels else _probabilities)(*answers)
         yield from zip(predictions, block.labels(), strict=True)
         start += len(block)
 
 
-@contextmanager
-def _naming(rows: NDArray[np.int64]) -> Iterator[None]:
-    """Let errors name the row of the dataset rather than that of a block of these rows."""
-    try:
-        yield
-    except INVALID as error:
-        named = renumbered(error, rows)
-        raise named from named.__cause__
-
-
-class Blocks:
-    """A forest that runs blocks of rows, and the estimator that stands for it in river's loop.
-
-    It replays the predictions, each of which takes the place of the features.
-    """
-
-    def __init__(self, forest: Any, *, as_labels: bool) -> None:
-        self._forest = forest
-        self._is_of_numbers = isinstance(forest, AMFRegressor)
-        self._given = most_probable_labels if as_labels else _probabilities
-        self.replay = _NumberReplay(forest) if self._is_of_numbers else _LabelReplay(forest)
-
-    def learn(self, X: Any, y: Any, w: Any) -> Any:
-        """Predict each row of a block and learn it; return the predictions."""
-        answers = self._forest._test_then_train(X, y, w)
-        return answers.prediction.tolist() if self._is_of_numbers else self._given(*answers)
-
-
-def _blocks_of(model: Any, metric: Any) -> Blocks | None:
-    """Return how a model runs blocks, if it is a forest that does so exactly as ours do."""
-    # This looks at the class, as isinstance is true of a river pipeline that ends in a forest.
-    for forest in (AMFClassifier, AMFRegressor):
-        methods = ("learn_one", "predict_one", "predict_proba_one")
-        if issubclass(type(model), forest) and all(
-            getattr(type(model), name) is getattr(forest, name)
-            for name in methods
-            if hasattr(forest, name)
-        ):
-            return Blocks(model, as_labels=getattr(metric, "requires_labels", True))
-    return None
+def _probabilities(
+    proba: NDArray[np.float64], n_known: NDArray[np.int_], labels: list[Any]
+) -> Iterator[dict[Any, float]]:
+    """Yield the probabilities of each row, by known label."""
+    for row, known in zip(proba, n_known.tolist(), strict=True):
+        yield dict(zip(labels[:known], row.tolist(), strict=False))
 
 
 class _Replay(base.Base):
@@ -262,6 +245,8 @@ class _Replay(base.Base):
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
         return x
 
+    predict_proba_one = predict_one
+
     def learn_one(self, x: Any, y: Any) -> None:
         """Do nothing: the forest has learned the sample together with its block."""
 
@@ -272,17 +257,8 @@ class _Replay(base.Base):
 
 
 class _LabelReplay(_Replay, base.Classifier):
-    def predict_proba_one(self, x: Any, **kwargs: Any) -> Any:
-        return x
+    pass
 
 
 class _NumberReplay(_Replay, base.Regressor):
     pass
-
-
-def _probabilities(
-    proba: NDArray[np.float64], n_known: NDArray[np.int_], labels: list[Any]
-) -> Iterator[dict[Any, float]]:
-    """Yield the probabilities of each row, by known label."""
-    for row, known in zip(proba, n_known.tolist(), strict=True):
-        yield dict(zip(labels[:known], row.tolist(), strict=False))

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 from river import base, compose
 from tqdm import tqdm
 
+from river_amf import kernels
 from river_amf.evaluation import tasks
 from river_amf.evaluation.column_types import check_task
 from river_amf.evaluation.metrics import Metric, check_positive, name_metrics
@@ -240,7 +241,7 @@ def run_models(
     window = window or even_checkpoints(source.n_samples, _WINDOWS).step
     runs = {name: Run(named, int(window), label, source.task, steps, delay) for name in makers}
     if time_limit is not None:
-        _compile_kernels(source.task)
+        kernels.warm_up()  # which takes long, and must not count
     with (
         progress_bar(len(runs) * source.n_samples, is_shown=progress) as bar,
         suppress(KeyboardInterrupt),  # the table reports it
@@ -250,14 +251,6 @@ def run_models(
             run.go(makers[name], source.samples, time_limit, bar)
             bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
     return Ran(source, runs, floors, steps)
-
-
-def _compile_kernels(task: Task) -> None:
-    """Compile our kernels now: it takes long, and must not count toward the time limit."""
-    forest = task.forest(n_estimators=1)
-    for target in (False, True):
-        forest.learn_one({"a": 0.0}, target)
-        forest.predict_one({"a": 0.0})
 
 
 def _given(models: Any) -> dict[str, Any]:
@@ -275,8 +268,10 @@ def _given(models: Any) -> dict[str, Any]:
     elif isinstance(models, Iterable) and not isinstance(models, str | base.Base):
         for model in models:
             name = _model_name(model)
-            numbered = (f"{name} {number}" for number in itertools.count(2))
-            named[next(n for n in itertools.chain([name], numbered) if n not in named)] = model
+            numbers = itertools.count(2)
+            while name in named:
+                name = f"{_model_name(model)} {next(numbers)}"
+            named[name] = model
     else:
         raise TypeError(f"models must be a dict or list of models, or None, got {shown(models)}")
     if not named:
@@ -305,11 +300,11 @@ def _makers(models: Mapping[str, Any] | None, source: Source, seed: int | None) 
     """Return a function that makes each model, by name; raise for one that is for another task."""
     task = source.task
     if models is None:
-        return dict(task.models(seed))
+        models = {name: name for name in task.descriptions}
     makers: dict[str, Maker] = {}
     for name, model in models.items():
         if isinstance(model, str):
-            makers[name] = task.maker(model, seed, source.reason)
+            makers[name] = task.maker(model, seed, source.reason, has_words=source.has_words)
         else:
             task.check(name, model, source.reason)
             makers[name] = cast(Maker, model.clone if isinstance(model, base.Base) else model)

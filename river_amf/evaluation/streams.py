@@ -8,11 +8,12 @@ import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from river import base, datasets
+from river.feature_extraction import BagOfWords
 
 from river_amf.evaluation import column_types
 from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
@@ -50,6 +51,8 @@ class Stream:
         What to predict: `"classification"` (labels) or `"regression"` (numbers).
     target
         Name of the column to predict, if the samples come from a file.
+    text
+        Name of the column that is a bag of words, whose absent features count as 0.
 
     Examples
     --------
@@ -67,6 +70,7 @@ class Stream:
     n_unlabeled: int = 0
     task: str = CLASSIFICATION
     target: str | None = None
+    text: str | None = None
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
@@ -85,6 +89,8 @@ def load_stream(
     no_header: bool = False,
     decimal: str = ".",
     task: str | None = None,
+    drop: Sequence[str] = (),
+    text: str | None = None,
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
@@ -93,13 +99,14 @@ def load_stream(
     for a missing value: whatever `pandas.read_csv` takes for one, such as `NA`, `nan` and `null`,
     and `?`. In columns of text, and in the target, these are values like any other.
 
-    Numbers with fractions, or more than 200 distinct ones in the first 1000 rows, are a target for
+    Numbers with fractions, or more than 50 distinct ones in the first 1000 rows, are a target for
     regression; anything else is labels. In regression, what stands for a missing value does so in
     the target too.
 
     What cannot be used raises EvaluationError, such as a file of more than 100,000 columns. A
     column of numbers in which a tenth or less is text, or of numbers with a decimal comma, gives a
-    UserWarning.
+    UserWarning; so does a column of texts that are all distinct, all numbers, whole sentences or
+    amounts of money.
 
     Parameters
     ----------
@@ -132,6 +139,12 @@ def load_stream(
     task
         Whether the target is labels (`"classification"`) or a number (`"regression"`). By default
         its values tell, or the dataset does.
+    drop
+        Columns to leave out (files only).
+    text
+        A column to take apart into a bag of words (files only): a feature `column=word` for each,
+        with its count. It is for models with `absent="zero"`, to which any number that is missing
+        is 0; `compare` gives it to the forests that go by name.
 
     Examples
     --------
@@ -156,15 +169,16 @@ def load_stream(
         raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
     dataset = open_dataset(str(source))
     layout = Layout(separator, encoding, no_header, decimal)
+    columns = _Columns(target, categorical, drop, text)
     if dataset is None:
         path = Path(source)
-        stream, oddities = _load_file(path, target, categorical, limit, missing, layout, task)
+        stream, oddities = _load_file(path, columns, limit, missing, layout, task)
         for oddity in oddities:
             warnings.warn(oddity, stacklevel=2)
         return stream
     name = dataset_name(dataset)
-    of_files = {"target": target, "categorical": categorical or None, "missing": missing}
-    for option in (*(name for name in of_files if of_files[name] is not None), *layout.chosen()):
+    chosen = [option for option, value in columns._asdict().items() if value not in (None, (), [])]
+    for option in (*chosen, *(["missing"] if missing is not None else []), *layout.chosen()):
         raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
     own = task_of_dataset(dataset)
     if task not in (None, own):
@@ -200,22 +214,62 @@ class _Rows:
 
     frame: pd.DataFrame
     target: str
+    text: str | None
 
     def __iter__(self) -> Iterator[Sample]:
         names = list(self.frame.columns)
+        words: Any = BagOfWords()
         for row in self.frame.itertuples(index=False, name=None):
             # Missing values are NaN here, the only value that differs from itself.
             x: Features = {
                 name: value for name, value in zip(names, row, strict=True) if value == value
             }
             y = x.pop(self.target)
+            if self.text is not None:
+                counts = words.transform_one(x.pop(self.text, ""))
+                x |= {f"{self.text}={word}": count for word, count in counts.items()}
             yield x, y
+
+
+class _Columns(NamedTuple):
+    """The columns that are chosen for something."""
+
+    target: str | None
+    categorical: Sequence[str]
+    drop: Sequence[str]
+    text: str | None
+
+    def split(self, names: Sequence[str], name: str) -> tuple[str, list[str]]:
+        """Return the target (`target` if there is one, or the last) and the features, or raise."""
+        for column in self.drop:
+            if column not in names:
+                raise EvaluationError(f"{name} has no column {column!r} ({suggest(column, names)})")
+        names = [column for column in names if column not in self.drop]
+        chosen = self.target
+        if chosen is None and names:
+            chosen = "target" if "target" in names else names[-1]
+        if chosen not in names:
+            raise EvaluationError(
+                f"{name} has no target column {chosen!r} ({suggest(str(chosen), names)})"
+            )
+        features = [column for column in names if column != chosen]
+        if not features:
+            raise EvaluationError(f"{name} has no feature beside its target {chosen!r}")
+        for column in (*self.categorical, *([] if self.text is None else [self.text])):
+            if column == chosen:
+                raise EvaluationError(
+                    f"{column!r} is the target of {name}, not a categorical feature or a text"
+                )
+            if column not in features:
+                raise EvaluationError(
+                    f"{name} has no feature column {column!r} ({suggest(column, features)})"
+                )
+        return chosen, features
 
 
 def _load_file(
     path: Path,
-    target: str | None,
-    categorical: Sequence[str],
+    columns: _Columns,
     limit: int | None,
     missing: Collection[str] | None,
     layout: Layout,
@@ -226,8 +280,10 @@ def _load_file(
     if str(path) != STANDARD_INPUT:
         _check_path(path)
     n_rows = None if limit is None else max(limit, column_types.ROWS)
-    name, rows, is_typed = read_file(path, layout, categorical, n_rows)
-    chosen, features = _columns([*rows.columns], target, categorical, name)
+    texts = {*columns.categorical, *([] if columns.text is None else [columns.text])}
+    name, rows, is_typed = read_file(path, layout, [*texts], n_rows)
+    chosen, features = columns.split([*rows.columns], name)
+    rows = rows[[*features, chosen]]
     if task is None:
         is_quantity = column_types.is_quantity(rows[chosen].dropna().infer_objects(), known)
         task = REGRESSION if is_quantity else CLASSIFICATION
@@ -253,13 +309,17 @@ def _load_file(
         before = frame[column].infer_objects() if is_typed else frame[column]
         # in quotes, so it is meant as text, whatever it looks like
         is_meant = is_typed and pd.api.types.infer_dtype(before, skipna=True) == "string"
-        if column in categorical:
+        if column in texts:
             frame[column] = column_types.as_text(before)
-        elif not is_meant:
+            continue
+        after = before
+        if not is_meant:
             after, oddities[column] = column_types.settle(before, known)
             if is_typed or after is not before:  # it takes long where there are thousands
                 frame[column] = after
-    for column in frame.select_dtypes("float"):
+        if not isinstance(before.dtype, pd.CategoricalDtype):
+            oddities[column] = oddities.get(column) or column_types.oddity(after)
+    for column in map(str, frame.select_dtypes("float")):
         is_infinite = np.isinf(frame[column].to_numpy())
         if is_infinite.any():
             row = frame.index[is_infinite.argmax()] + 1  # as in the file, from 1
@@ -267,33 +327,15 @@ def _load_file(
                 f"row {row} of {name} has an infinite value in {column!r}, or one that is too large"
                 " for float64"
             )
-    kinds = [pd.api.types.infer_dtype(frame[column], skipna=True) for column in features]
+    others = [column for column in features if column != columns.text]
+    kinds = [pd.api.types.infer_dtype(frame[column], skipna=True) for column in others]
     n_categorical = kinds.count("string")
-    n_numeric = len(features) - n_categorical
+    n_numeric = len(others) - n_categorical
     title = name if str(path) == STANDARD_INPUT else path.name
-    samples = _Rows(frame, chosen)
-    stream = Stream(title, len(frame), n_numeric, n_categorical, samples, n_unlabeled, task, chosen)
+    counts = len(frame), n_numeric, n_categorical
+    samples = _Rows(frame, chosen, columns.text)
+    stream = Stream(title, *counts, samples, n_unlabeled, task, chosen, columns.text)
     return stream, [f"{name}: column {at!r}: {text}" for at, text in oddities.items() if text]
-
-
-def _columns(
-    names: Sequence[str], target: str | None, categorical: Sequence[str], name: str
-) -> tuple[str, list[str]]:
-    """Return the target (`target` if there is one, or the last) and the features, or raise."""
-    chosen = target
-    if chosen is None:
-        chosen = "target" if "target" in names else names[-1]
-    if chosen not in names:
-        raise EvaluationError(f"{name} has no target column {chosen!r} ({suggest(chosen, names)})")
-    features = [column for column in names if column != chosen]
-    for column in categorical:
-        if column == chosen:
-            raise EvaluationError(f"{column!r} is the target of {name}, not a categorical feature")
-        if column not in features:
-            raise EvaluationError(
-                f"{name} has no feature column {column!r} ({suggest(column, features)})"
-            )
-    return chosen, features
 
 
 def _check_path(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,9 @@ from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 
 from river_amf import baselines
 from river_amf.baselines.river_models import MISSING
-from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import column_types
 from river_amf.evaluation.metrics import Coverage, Kinds, LogLoss, Width, known_metrics
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
-from river_amf.regressor import AMFRegressor
 
 Maker = Callable[[], base.Estimator]
 
@@ -27,7 +26,6 @@ class Task:
     name: str
     kind: type[base.Estimator]  # of its models
     noun: str  # for one of them
-    forest: Callable[..., Any]  # ours
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     descriptions: Mapping[str, str]  # of the baselines
     default: str  # the baseline that `river-amf evaluate` runs
@@ -41,13 +39,20 @@ class Task:
         if other is not None and other is not self:
             raise TypeError(self._refusal(name, other, reason))
 
-    def maker(self, name: str, seed: int | None, reason: str = "") -> Maker:
-        """Return the function that makes a baseline, ignoring case, or raise EvaluationError."""
-        known = self.models(seed)
-        if name.lower() in known:
-            return known[name.lower()]
+    def maker(
+        self, name: str, seed: int | None, reason: str = "", *, has_words: bool = False
+    ) -> Maker:
+        """Return the function that makes a baseline, ignoring case, or raise EvaluationError.
+
+        `has_words` is whether what is absent from a sample counts as 0 to our forests.
+        """
+        known, name = self.models(seed), name.lower()
+        if name in known:
+            make = known[name]
+            is_ours = has_words and name in FORESTS
+            return functools.partial(_for_words, make) if is_ours else make
         for other in TASKS.values():
-            if name.lower() in other.descriptions:
+            if name in other.descriptions:
                 raise EvaluationError(
                     f"{self._refusal(name, other, reason)} ({suggest(name, list(known))})"
                 )
@@ -64,7 +69,6 @@ CLASSIFICATION = Task(
     name=column_types.CLASSIFICATION,
     kind=base.Classifier,
     noun="classifier",
-    forest=AMFClassifier,
     models=baselines.classifiers,
     descriptions=baselines.DESCRIPTIONS,
     default="amf",
@@ -78,7 +82,6 @@ REGRESSION = Task(
     name=column_types.REGRESSION,
     kind=base.Regressor,
     noun="regressor",
-    forest=AMFRegressor,
     models=baselines.regressors,
     descriptions=baselines.REGRESSOR_DESCRIPTIONS,
     default="adaptive",
@@ -89,6 +92,12 @@ REGRESSION = Task(
 
 FORESTS = ("amf", "adaptive")  # baselines of every task that are ours
 TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
+
+
+def _for_words(make: Maker) -> base.Estimator:
+    """Return a new forest to which absent features are 0."""
+    model: base.Estimator = make().clone({"absent": "zero"})
+    return model
 
 
 def of_model(model: Any) -> Task | None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import math
 import re
@@ -36,7 +35,6 @@ from river_amf.evaluation import (
     load_stream,
     prequential,
     runs,
-    tasks,
 )
 
 FIGURES = ["accuracy", "kappa", "log-loss", "us_per_sample", "memory"]
@@ -592,10 +590,8 @@ def test_a_time_limit_ends_a_run_between_samples(clock):
 @pytest.mark.parametrize("time_limit", [None, 10])
 def test_our_kernels_are_compiled_before_any_clock_runs(clock, monkeypatch, time_limit):
     events = []
-    compiling = dataclasses.replace(
-        tasks.CLASSIFICATION, forest=lambda **_: events.append("kernels") or Odd({})
-    )
-    monkeypatch.setitem(tasks.TASKS, compiling.name, compiling)
+    monkeypatch.setattr(prequential.kernels, "are_in_use", lambda: False)
+    monkeypatch.setattr(runs.kernels, "warm_up", lambda: events.append("kernels"))
     compare(SAMPLES, {"a": lambda: events.append("model") or Majority()}, time_limit=time_limit)
     assert events == ["kernels"] * (time_limit is not None) + ["model"] * 2
 

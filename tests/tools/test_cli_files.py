@@ -53,6 +53,21 @@ def test_a_file_of_any_separator_needs_no_options(run, write):
     assert title.startswith("table.csv: 40 samples")
 
 
+def test_columns_of_ids_and_texts(run, write, capsys):
+    rows = "".join(f"u{i},day {i % 9} of the war {i},{'xy'[i % 9 < 4]}\n" for i in range(120))
+    path = write("id,note,target\n" + rows)
+    lines = run(path)[2]
+    assert "column 'id': 120 distinct texts in 120 rows: drop it (--drop)?" in lines[0]
+    assert "column 'note': values such as 'day 0 of the war 0' look like text: --text" in lines[1]
+    status, title, lines = run(path, "--drop", "id", "--text", "note")
+    assert (status, lines) == (0, [])
+    assert title == "'note' is a bag of words: absent words are 0, and so are missing numbers"
+    assert cli.main(["evaluate", str(path), "--drop", "id", "--text", "note", "--seed", "1"]) == 0
+    title, *_, last = capsys.readouterr().out.splitlines()[1:]
+    assert "features: words of 'note'; AMFClassifier(n_estimators=10, seed=1)" in title
+    assert float(last.split()[1]) > 0.7
+
+
 def test_rows_without_a_label_are_counted(run, write):
     status, title, _ = run(write("a,target\n1,\n" + "1,x\n2,y\n" * 5 + "3,\n"))
     assert status == 0
@@ -170,9 +185,11 @@ def test_other_formats(name, run, tmp_path):
         frame.to_parquet(path)
     else:
         frame.to_json(path, orient="records", lines=True)
-    status, title, lines = run(path)
-    assert (status, lines) == (0, [])
+    status, title, (line,) = run(path)
+    assert status == 0
+    assert "column 'b': all of its texts are numbers, such as '0.5', but categories" in line
     assert title.startswith(f"{name}: 40 samples")
+    assert run(path, "--drop", "b")[2] == []
 
 
 @pytest.mark.slow
