@@ -17,7 +17,8 @@ from tqdm import tqdm
 
 import river_amf
 from river_amf import _startup, evaluation
-from river_amf.cli import compare, evaluate, inspect, playground_command
+from river_amf._startup import printable
+from river_amf.cli import compare, evaluate, inspect, playground_command, predict
 from river_amf.cli.options import report_interrupt
 from river_amf.evaluation import DriftStream, EvaluationError
 from river_amf.evaluation.usage_errors import error_line, error_text
@@ -33,7 +34,7 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser that reports an error in a single line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"river-amf: error: {' '.join(message.split())}\n")
+        self.exit(2, f"river-amf: error: {printable(' '.join(message.split()))}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> main(["evaluate", "Bananas", "--limit", "20", "--seed", "1"])
-    Bananas: 20 samples; features: 2 numeric; AMFClassifier(n_estimators=10, seed=1)
+    Bananas: 20 samples; features: 2 numeric; AdaptiveAMFClassifier(n_estimators=10, seed=1)
     ...
     0
     """
@@ -134,6 +135,7 @@ def _make_parser() -> _Parser:
             compare,
             "run several models over one stream and print a table of their metrics",
         ),
+        ("predict", predict, "predict the rows of a file with a saved model"),
         ("inspect", inspect, "show what is in a saved model"),
         (
             "playground",

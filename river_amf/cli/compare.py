@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from river_amf import _startup
 from river_amf.cli.options import (
     add_stream_arguments,
     at_least,
@@ -17,8 +17,10 @@ from river_amf.cli.options import (
     chosen_metrics,
     chosen_stream,
     comma_separated,
+    is_terminal,
     load_chosen,
     report_interrupt,
+    say_written,
     seconds,
     size_text,
     task_lines,
@@ -119,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
         time_limit=arguments.time_limit,
         limit=None,
         seed=arguments.seed,
-        progress=True,
+        progress=is_terminal(),
         task=task.name,
         is_report=arguments.html is not None,
         delay=arguments.delay,
@@ -175,7 +177,8 @@ def _write_files(ran: Ran, writers: dict[str, tuple[Writer, str]]) -> None:
     errors = []
     for option, (write, path) in writers.items():
         try:
-            write(ran, path)
+            if write(ran, path) is not False:
+                say_written(_FILES[option], path)
         except OSError as error:
             errors.append(f"cannot write {_FILES[option]} to {path}: {error.strerror or error}")
     if errors:
@@ -191,14 +194,16 @@ def _picture_writer() -> Writer:
 
     from matplotlib import pyplot
 
-    def draw(ran: Ran, path: str) -> None:
+    def draw(ran: Ran, path: str) -> bool:
         figure = None
         try:
             figure = plot.comparison(comparison_of(ran))[0].figure
             figure.savefig(path, format="png", dpi=150)
+            return True
         except ValueError as error:  # for example, because all models failed
             state = "left unchanged" if os.path.exists(path) else "not written"
-            print(f"no plot, {path} was {state}: {error}", file=sys.stderr)
+            _startup.print_line(f"no plot, {path} was {state}: {error}")
+            return False
         finally:
             if figure is not None:
                 pyplot.close(figure)

@@ -17,7 +17,7 @@ from typing import Any
 from river import base, compose
 from tqdm import tqdm
 
-from river_amf import evaluation
+from river_amf import _startup, evaluation, persistence
 from river_amf.baselines.river_models import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
@@ -29,8 +29,10 @@ from river_amf.cli.options import (
     chosen_metrics,
     chosen_stream,
     file_options,
+    is_terminal,
     load_chosen,
     report_interrupt,
+    say_written,
     size_text,
     task_lines,
 )
@@ -98,6 +100,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
     add(
+        "--save",
+        metavar="MODEL",
+        help="save the model once it has learned the stream, for `river-amf predict`; the file"
+        " keeps the options by which the stream was read",
+    )
+    add(
         "--html",
         metavar="FILE",
         help="write a page with figures of the model along the stream, beside those of models that"
@@ -125,6 +133,7 @@ def run(arguments: argparse.Namespace) -> int:
         for stream in streams
     ]
     model = _make_model(arguments, task, streams[0])
+    _check_save(arguments, model)
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
     results = []
@@ -140,13 +149,17 @@ def run(arguments: argparse.Namespace) -> int:
             watching = _watching(writer(stream), recorder)
             loop = TestThenTrain(clone, scores, *watching, delay=arguments.delay)
             last = _print_table(stream, until_interrupt, model, metrics, loop)
+            if arguments.save is not None:
+                persistence.save_with_notes(clone, arguments.save, _notes(arguments, stream))
+                say_written("the model", arguments.save)
             if recorder is not None and loop.n_samples:
                 ran = arguments.model, clone, loop, recorder, arguments.delay
                 with _interruptible():
                     _report_beside_floors(*ran, stream, metrics, positive).save(arguments.html)
+                say_written("the page", arguments.html)
             elif recorder is not None:
                 path = arguments.html
-                print(f"no page, {path} was not written: no sample was learned", file=sys.stderr)
+                _startup.print_line(f"no page, {path} was not written: no sample was learned")
             if loop.n_samples < stream.n_samples:
                 of = f" of {stream.name}" if arguments.track else ""
                 return report_interrupt(f"interrupted after {loop.n_samples} samples{of}")
@@ -156,6 +169,31 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.track:
         _print_summary([stream.name for stream in streams], results)
     return 0
+
+
+def _check_save(arguments: argparse.Namespace, model: base.Estimator) -> None:
+    """Raise if the model is to be saved and cannot be."""
+    path = arguments.save
+    if path is None:
+        return
+    if arguments.track:
+        raise EvaluationError("--save is for one stream; it cannot be combined with --track")
+    if not isinstance(model, persistence.Saved):
+        raise EvaluationError(
+            f"model {arguments.model!r} cannot be saved: files hold our own models, such as amf and"
+            " adaptive"
+        )
+    check_output(path, chosen_stream(arguments), "the model")
+
+
+def _notes(arguments: argparse.Namespace, stream: Stream) -> dict[str, Any]:
+    """Return what the file of a model keeps: how to read another file of the same columns."""
+    kinds = {"categorical": ("string",), "numeric": ("integer", "floating")}
+    columns = {
+        option: [name for name, kind in stream.kinds.items() if kind in its]
+        for option, its in kinds.items()
+    }
+    return {"reading": file_options(arguments) | {"target": stream.target or "target"} | columns}
 
 
 def _check_page(arguments: argparse.Namespace) -> None:
@@ -265,6 +303,7 @@ def _prediction_file(
             return write
 
         yield make_writer
+    say_written("the predictions", path)
 
 
 def _print_table(
@@ -279,7 +318,8 @@ def _print_table(
     widths = [max(len(title), _MIN_WIDTH) for title in titles]
     rows: list[Row] = []
     print(text_tables.line(titles, widths, left=()), flush=True)
-    with progress_bar(stream.n_samples, until_interrupt(stream)) as bar:
+    shown = is_terminal()
+    with progress_bar(stream.n_samples, until_interrupt(stream), is_shown=shown) as bar:
         with _interruptible():
             warm_up_model(model.clone(), until_interrupt(stream))
         bar.reset()  # start its clock after the warm-up

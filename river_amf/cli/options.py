@@ -7,6 +7,7 @@ import importlib.util
 import itertools
 import math
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -188,7 +189,7 @@ def size_text(stream: Stream) -> str:
     n = stream.n_unlabeled
     what = "target" if stream.task == tasks.REGRESSION.name else "label"
     skipped = f" ({n} {'rows' if n > 1 else 'row'} without a {what} skipped)" if n else ""
-    return f"{stream.name}: {stream.n_samples} samples{skipped}"
+    return f"{_startup.printable(stream.name)}: {stream.n_samples} samples{skipped}"
 
 
 def comma_separated(text: str) -> list[str]:
@@ -237,6 +238,16 @@ def check_output(path: str, source: str, what: str) -> None:
             os.remove(path)
     except OSError as error:
         raise EvaluationError(f"cannot write {what} to {path}: {error.strerror}") from error
+
+
+def say_written(what: str, path: str) -> None:
+    """Print on stderr what was written where."""
+    _startup.print_line(f"wrote {what} to {path}")
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks at stderr, who may want to see a progress bar."""
+    return bool(sys.stderr.isatty())
 
 
 def check_pages() -> None:

@@ -218,8 +218,14 @@ def check_task(task: Any) -> None:
         raise ValueError(f"task must be {', '.join(map(repr, TASKS))} or None, got {shown(task)}")
 
 
-def as_numbers(column: pd.Series, known: Texts, name: str) -> pd.Series:
-    """Return a target as numbers, NaN where it is missing; raise for other texts and dates.
+_NO_LABELS = (
+    "regression predicts numbers; if that text stands for a missing value, name it with missing"
+    " (--missing); if the column holds labels, set task (--task) to 'classification'"
+)
+
+
+def as_numbers(column: pd.Series, known: Texts, name: str, but: str = _NO_LABELS) -> pd.Series:
+    """Return a column as numbers, NaN where it is missing; raise for other texts and dates.
 
     Rows are numbered as in the file, from 1.
     """
@@ -238,8 +244,6 @@ def as_numbers(column: pd.Series, known: Texts, name: str) -> pd.Series:
             )
         raise EvaluationError(
             f"row {column.index[odd] + 1} of {name} has {texts.iloc[odd]!r} in {column.name!r}, but"
-            " regression predicts numbers; if that text stands for a missing value, name it with"
-            " missing (--missing); if the column holds labels, set task (--task) to"
-            " 'classification'"
+            f" {but}"
         )
     return values

@@ -71,16 +71,21 @@ class Layout:
 
 
 def read_file(
-    path: Path, layout: Layout, categorical: Sequence[str], n_rows: int | None
+    path: Path,
+    layout: Layout,
+    categorical: Sequence[str],
+    n_rows: int | None,
+    least: int = 2,
 ) -> tuple[str, pd.DataFrame, bool]:
     """Read the first rows of a file, or of standard input if its path is `-`; or all rows.
 
-    The name of a file gives its format. `categorical` columns become text. Return its name, the
-    rows, and whether columns have types of their own, as in JSON and parquet.
+    The name of a file gives its format. `categorical` columns become text, and there must be at
+    least so many columns. Return its name, the rows, and whether columns have types of their own,
+    as in JSON and parquet.
     """
     name, opener, kind = _find(path)
     if kind == "CSV":
-        return name, _read_csv(name, opener, layout, categorical, n_rows), False
+        return name, _read_csv(name, opener, layout, categorical, n_rows, least), False
     for option in layout.chosen():
         if option != "encoding" or kind != "JSON":
             raise EvaluationError(f"{option} is for CSV files, but {name} is {kind}")
@@ -88,7 +93,7 @@ def read_file(
         lines = kind == "JSON"
         frame = _read_lines(name, file, layout.encoding) if lines else _read_parquet(name, file)
     _check_width(name, len(frame.columns))
-    if len(frame.columns) < 2:
+    if len(frame.columns) < least:
         raise EvaluationError(
             f"{name} has {len(frame.columns)} columns: it takes a feature and a label"
         )
@@ -149,7 +154,12 @@ def _check_width(name: str, n_columns: int) -> None:
 
 
 def _read_csv(
-    name: str, opener: _Opener, layout: Layout, categorical: Sequence[str], n_rows: int | None
+    name: str,
+    opener: _Opener,
+    layout: Layout,
+    categorical: Sequence[str],
+    n_rows: int | None,
+    least: int,
 ) -> pd.DataFrame:
     """Call pandas: only empty fields are missing, and no field is dropped silently."""
     with _reading(name, "CSV"), opener() as file:
@@ -177,7 +187,7 @@ def _read_csv(
 
     first = parse(header=None, nrows=1, dtype=str).fillna("").iloc[0]
     columns = [*map(str, range(len(first)))] if layout.no_header else [*first.str.strip()]
-    _check_columns(name, columns, layout.separator)
+    _check_columns(name, columns, layout.separator, least)
     types = dict.fromkeys(categorical, str)
     return parse(names=columns, header=None if layout.no_header else 0, dtype=types, nrows=n_rows)
 
@@ -193,7 +203,7 @@ def _sniff(text: str, decimal: str) -> str:
     return max(_SEPARATORS.replace(decimal, ""), key=fit)  # the first of equals
 
 
-def _check_columns(name: str, columns: list[str], separator: str | None) -> None:
+def _check_columns(name: str, columns: list[str], separator: str | None, least: int) -> None:
     column, occurrences = Counter(columns).most_common(1)[0]
     if occurrences > 1:
         advice = "; no_header (--no-header) reads the first row as a sample"
@@ -201,7 +211,7 @@ def _check_columns(name: str, columns: list[str], separator: str | None) -> None
         raise EvaluationError(
             f"{name} has more than one column named {column!r}{advice * is_number}"
         )
-    if len(columns) == 1:
+    if len(columns) < least:
         known = "commas, semicolons or tabs" if separator is None else repr(separator)
         raise EvaluationError(
             f"{name} has only one column, {column!r}: are its fields separated by {known}?"

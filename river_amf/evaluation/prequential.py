@@ -90,7 +90,7 @@ class TestThenTrain:
         """Predict, learn and score each sample; yield their number at checkpoints and the end."""
         waiting: deque[tuple[Features, Target, Answer]] = deque()
         for n, (x, y) in enumerate(samples, start=1):
-            answer = self._number(n, x) if self._is_of_numbers else self._label(n, x)
+            answer = self.predict(n, x)
             # the model may own what it has answered, and change it when it learns
             waiting.append((x, y, answer._replace(beside=copy.copy(answer.beside))))
             if len(waiting) >= self._delay:
@@ -103,6 +103,10 @@ class TestThenTrain:
                 yield self.n_samples
         if self.n_samples and self.n_samples not in checkpoints:
             yield self.n_samples
+
+    def predict(self, n: int, x: Features) -> Answer:
+        """Return the prediction for sample n, with what stands beside it."""
+        return self._number(n, x) if self._is_of_numbers else self._label(n, x)
 
     def figures(self) -> dict[str, float]:
         """Return the metrics, microseconds per sample and bytes after at least one sample."""

@@ -14,6 +14,7 @@ from river import base, compose
 from tqdm import tqdm
 
 from river_amf import kernels
+from river_amf._startup import printable
 from river_amf.evaluation import tasks
 from river_amf.evaluation.column_types import check_task
 from river_amf.evaluation.metrics import Metric, check_positive, name_metrics
@@ -247,7 +248,7 @@ def run_models(
         suppress(KeyboardInterrupt),  # the table reports it
     ):
         for done, (name, run) in enumerate(runs.items(), start=1):
-            bar.set_description(name)
+            bar.set_description(printable(name))
             run.go(makers[name], source.samples, time_limit, bar)
             bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
     return Ran(source, runs, floors, steps)

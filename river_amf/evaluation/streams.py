@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import stat
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,6 +53,9 @@ class Stream:
         Name of the column to predict, if the samples come from a file.
     text
         Name of the column that is a bag of words, whose absent features count as 0.
+    kinds
+        What the other features are, by name, if the samples come from a file: `"string"`,
+        `"boolean"`, `"integer"`, `"floating"` or another name that pandas infers.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Stream:
     task: str = CLASSIFICATION
     target: str | None = None
     text: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
@@ -192,6 +196,26 @@ def load_stream(
     return Stream(name, n_samples, n_numeric, n_categorical, samples, task=own)
 
 
+def load_features(
+    source: str | Path,
+    target: str,
+    categorical: Sequence[str] = (),
+    missing: Collection[str] | None = None,
+    drop: Sequence[str] = (),
+    text: str | None = None,
+    numeric: Collection[str] = (),
+    **layout: Any,
+) -> Stream:
+    """Read a file as `load_stream` does, but with 0 for the target, which may be absent.
+
+    The columns in `numeric` must hold numbers.
+    """
+    columns = _Columns(target, categorical, drop, text)
+    options = missing, Layout(**layout), CLASSIFICATION
+    path = Path(source)
+    return _load_file(path, columns, None, *options, needs_target=False, numeric=numeric)[0]
+
+
 def task_of_dataset(dataset: datasets.base.Dataset) -> str:
     """Return the task of a dataset of river's."""
     return REGRESSION if is_regression(dataset) else CLASSIFICATION
@@ -239,6 +263,15 @@ class _Columns(NamedTuple):
     drop: Sequence[str]
     text: str | None
 
+    def among(self, names: list[str]) -> _Columns:
+        """Return the columns that there are, and the target, which is added to the names."""
+        assert self.target is not None
+        names += [self.target] * (self.target not in names)
+        categorical = [column for column in self.categorical if column in names]
+        drop = [column for column in self.drop if column in names]
+        text = self.text if self.text in names else None
+        return _Columns(self.target, categorical, drop, text)
+
     def split(self, names: Sequence[str], name: str) -> tuple[str, list[str]]:
         """Return the target (`target` if there is one, or the last) and the features, or raise."""
         for column in self.drop:
@@ -274,16 +307,25 @@ def _load_file(
     missing: Collection[str] | None,
     layout: Layout,
     task: str | None,
+    *,
+    needs_target: bool = True,
+    numeric: Collection[str] = (),
 ) -> tuple[Stream, list[str]]:
-    """Return the samples in a file, and a line for whatever is odd about it."""
+    """Return the samples in a file, and a line for whatever is odd about it.
+
+    If no target is needed, it is 0.
+    """
     known = column_types.texts_of(missing, layout.decimal)
     if str(path) != STANDARD_INPUT:
         _check_path(path)
     n_rows = None if limit is None else max(limit, column_types.ROWS)
     texts = {*columns.categorical, *([] if columns.text is None else [columns.text])}
-    name, rows, is_typed = read_file(path, layout, [*texts], n_rows)
-    chosen, features = columns.split([*rows.columns], name)
-    rows = rows[[*features, chosen]]
+    name, rows, is_typed = read_file(path, layout, [*texts], n_rows, 1 + needs_target)
+    names = [*rows.columns]
+    if not needs_target:
+        columns = columns.among(names)
+    chosen, features = columns.split(names, name)
+    rows = rows[[*features, chosen]] if needs_target else rows[features].assign(**{chosen: 0})
     if task is None:
         is_quantity = column_types.is_quantity(rows[chosen].dropna().infer_objects(), known)
         task = REGRESSION if is_quantity else CLASSIFICATION
@@ -313,6 +355,9 @@ def _load_file(
             frame[column] = column_types.as_text(before)
             continue
         after = before
+        if column in numeric:
+            frame[column] = column_types.as_numbers(before, known, name, "the model takes numbers")
+            continue
         if not is_meant:
             after, oddities[column] = column_types.settle(before, known)
             if is_typed or after is not before:  # it takes long where there are thousands
@@ -327,14 +372,16 @@ def _load_file(
                 f"row {row} of {name} has an infinite value in {column!r}, or one that is too large"
                 " for float64"
             )
-    others = [column for column in features if column != columns.text]
-    kinds = [pd.api.types.infer_dtype(frame[column], skipna=True) for column in others]
-    n_categorical = kinds.count("string")
-    n_numeric = len(others) - n_categorical
+    kinds = {
+        column: pd.api.types.infer_dtype(frame[column], skipna=True)
+        for column in features
+        if column != columns.text
+    }
+    n_categorical = [*kinds.values()].count("string")
     title = name if str(path) == STANDARD_INPUT else path.name
-    counts = len(frame), n_numeric, n_categorical
+    counts = len(frame), len(kinds) - n_categorical, n_categorical
     samples = _Rows(frame, chosen, columns.text)
-    stream = Stream(title, *counts, samples, n_unlabeled, task, chosen, columns.text)
+    stream = Stream(title, *counts, samples, n_unlabeled, task, chosen, columns.text, kinds)
     return stream, [f"{name}: column {at!r}: {text}" for at, text in oddities.items() if text]
 
 

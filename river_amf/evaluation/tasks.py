@@ -49,8 +49,14 @@ class Task:
         known, name = self.models(seed), name.lower()
         if name in known:
             make = known[name]
-            is_ours = has_words and name in FORESTS
-            return functools.partial(_for_words, make) if is_ours else make
+            if not has_words or name not in FORESTS:
+                return make
+            if self is REGRESSION:
+                raise EvaluationError(
+                    f"model {name!r} takes bags of words for labels alone, not for numbers: name"
+                    " others, such as linear, or drop the text"
+                )
+            return functools.partial(_for_words, make)
         for other in TASKS.values():
             if name in other.descriptions:
                 raise EvaluationError(
@@ -71,7 +77,7 @@ CLASSIFICATION = Task(
     noun="classifier",
     models=baselines.classifiers,
     descriptions=baselines.DESCRIPTIONS,
-    default="amf",
+    default="adaptive",
     table={"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
     windowed={"accuracy": Accuracy, "log-loss": LogLoss},
     floors=("last-class", "majority"),

@@ -129,8 +129,8 @@ def test_all_regressors_are_the_default():
     ("values", "expected"),
     [
         ([0.5, 1.0], "regression"),
-        ([*range(201)], "regression"),
-        ([*range(200)], "classification"),
+        ([*range(51)], "regression"),
+        ([*range(50)], "classification"),
         ([1.0, 2.0], "classification"),
         ([True, False], "classification"),
         (["0.5", "0.25"], "classification"),

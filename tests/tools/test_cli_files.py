@@ -54,17 +54,19 @@ def test_a_file_of_any_separator_needs_no_options(run, write):
 
 
 def test_columns_of_ids_and_texts(run, write, capsys):
-    rows = "".join(f"u{i},day {i % 9} of the war {i},{'xy'[i % 9 < 4]}\n" for i in range(120))
+    rows = "".join(
+        f"u{i},day {i % 9} of {['peace', 'war'][i % 2]} {i},{'xy'[i % 2]}\n" for i in range(120)
+    )
     path = write("id,note,target\n" + rows)
     lines = run(path)[2]
     assert "column 'id': 120 distinct texts in 120 rows: drop it (--drop)?" in lines[0]
-    assert "column 'note': values such as 'day 0 of the war 0' look like text: --text" in lines[1]
+    assert "column 'note': values such as 'day 0 of peace 0' look like text: --text" in lines[1]
     status, title, lines = run(path, "--drop", "id", "--text", "note")
     assert (status, lines) == (0, [])
     assert title == "'note' is a bag of words: absent words are 0, and so are missing numbers"
     assert cli.main(["evaluate", str(path), "--drop", "id", "--text", "note", "--seed", "1"]) == 0
     title, *_, last = capsys.readouterr().out.splitlines()[1:]
-    assert "features: words of 'note'; AMFClassifier(n_estimators=10, seed=1)" in title
+    assert "features: words of 'note'; AdaptiveAMFClassifier(n_estimators=10, seed=1)" in title
     assert float(last.split()[1]) > 0.7
 
 

@@ -114,7 +114,7 @@ def test_a_column_of_few_numbers_is_a_regression_if_that_is_chosen(run, tmp_path
         "classification, as 'rings' holds few numbers, all of them whole"
         " (--task regression predicts them as numbers)"
     )
-    assert lines[1].endswith("AMFClassifier(n_estimators=10, seed=1)")
+    assert lines[1].endswith("AdaptiveAMFClassifier(n_estimators=10, seed=1)")
     assert "accuracy" in lines[2]
     chosen = run("evaluate", str(path), "--seed", "1", "--task", "classification")[1]
     assert chosen[0] == lines[1]
