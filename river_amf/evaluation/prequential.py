@@ -27,7 +27,12 @@ from river_amf import kernels
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.streams import Features, Label, Sample, Target
-from river_amf.evaluation.usage_errors import EvaluationError, error_line, error_text
+from river_amf.evaluation.usage_errors import (
+    EvaluationError,
+    error_line,
+    error_text,
+    is_of_handler,
+)
 
 WARM_UP = 100  # samples; enough to meet every compiled function of an early stream
 
@@ -163,8 +168,12 @@ def timed(n: int, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[
     except KeyboardInterrupt:  # not raised by the model
         raise
     except (TypeError, ValueError) as error:
+        if is_of_handler(error):
+            raise
         raise EvaluationError(f"sample {n}: {error_text(error) or type(error).__name__}") from error
     except BaseException as error:  # no model may end an evaluation with a traceback
+        if is_of_handler(error):
+            raise
         raise EvaluationError(f"sample {n}: {error_line(error)}") from error
     return answer, time.perf_counter() - start
 

@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 from river import base, evaluate, metrics
 
 from river_amf.classifier import AMFClassifier
+from river_amf.evaluation.metrics import inner, needs_positive, parts_of
 from river_amf.evaluation.sources import Table, iter_samples, load_for, read_table
+from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.invalid import INVALID
+from river_amf.inputs.kinds import shown
 from river_amf.inputs.labels import most_probable_labels
 from river_amf.inputs.row_problems import renumbered
 from river_amf.regressor import AMFRegressor
@@ -78,8 +81,8 @@ def progressive_val_score(
     TypeError, ValueError
         If the metric does not suit the model, or the dataset is none, or, for a classifier, if the
         target of a dataframe has fractions or more than 50 distinct numbers in its first 1000 rows
-        (pass `(X, y)` if these are labels). For an invalid row, the model's own error is raised
-        before any row of its block is learned.
+        (pass `(X, y)` if these are labels), or if a metric of True and False gets other labels. For
+        an invalid row, the model's own error is raised before any row of its block is learned.
 
     Examples
     --------
@@ -183,8 +186,13 @@ def _loop_arguments(
     if isinstance(dataset, str | Path):
         dataset = load_for(dataset, model)
     table = read_table(dataset, needs_labels=not is_of_numbers)
+    binary = next((each for each in parts_of(metric) if needs_positive(each)), None)
     if table is None:
-        return iter_samples(dataset), model, times
+        samples = iter_samples(dataset)
+        return samples if binary is None else _with_truths(samples, binary), model, times
+    if binary is not None:
+        for y in table.labels():
+            _check_truth(y, binary)
     # labels that come late leave no blocks: each row is learned between two that are predicted
     is_worth_it = times == (None, None) and not 0 < step < _LEAST_STEP
     if not (is_worth_it and _runs_blocks(model) and metric.works_with(model)):
@@ -192,6 +200,24 @@ def _loop_arguments(
     as_labels = getattr(metric, "requires_labels", True)
     replay = (_NumberReplay if is_of_numbers else _LabelReplay)(model)
     return _predictions_in_order(table, model, step, as_labels=as_labels), replay, times
+
+
+def _with_truths(samples: Iterable[Any], metric: Any) -> Iterator[Any]:
+    """Yield the samples, or raise at one whose label a binary metric would count as negative."""
+    for sample in samples:
+        _check_truth(sample[1], metric)
+        yield sample
+
+
+def _check_truth(y: Any, metric: Any) -> None:
+    """Raise unless a label is True or False, or never comes."""
+    if y not in (True, False, None):
+        name = type(inner(metric)).__name__
+        raise EvaluationError(
+            f"metric {name} needs labels True/False or 0/1, got {shown(y)}: which label is"
+            f" positive? Let labels be y == {shown(y)}, or use compare(metrics=['{name}'],"
+            f" positive={shown(y)})"
+        )
 
 
 def _runs_blocks(model: Any) -> bool:

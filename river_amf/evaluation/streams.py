@@ -19,7 +19,13 @@ from river_amf.evaluation import column_types
 from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
 from river_amf.evaluation.files import STANDARD_INPUT, Layout, read_file
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
-from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
+from river_amf.evaluation.usage_errors import (
+    EvaluationError,
+    StreamFailure,
+    error_line,
+    is_of_handler,
+    suggest,
+)
 from river_amf.inputs.kinds import shown
 
 Label = base.typing.ClfTarget
@@ -425,4 +431,6 @@ def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
     except EvaluationError as error:
         raise StreamFailure(str(error)) from error
     except BaseException as error:
+        if is_of_handler(error):
+            raise
         raise StreamFailure(f"the stream cannot be read: {error_line(error)}") from error

@@ -31,6 +31,7 @@ class Task:
     default: str  # the baseline that `river-amf evaluate` runs
     table: Kinds  # the metrics of a comparison, by column
     windowed: Kinds  # those of `river-amf evaluate`, and of curves along a stream
+    usual: tuple[str, ...]  # the baselines of a comparison
     floors: tuple[str, ...]  # baselines that need no features, which others should beat
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
@@ -80,6 +81,10 @@ CLASSIFICATION = Task(
     default="adaptive",
     table={"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
     windowed={"accuracy": Accuracy, "log-loss": LogLoss},
+    usual=(
+        *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
+        *("amf", "adaptive"),
+    ),
     floors=("last-class", "majority"),
 )
 _OF_NUMBERS: Kinds = {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width}
@@ -93,6 +98,7 @@ REGRESSION = Task(
     default="adaptive",
     table=_OF_NUMBERS,
     windowed=_OF_NUMBERS,
+    usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", "amf", "adaptive"),
     floors=("last-value", "mean"),
 )
 

@@ -597,6 +597,19 @@ def test_a_metric_that_does_not_suit_is_reported_as_by_river(block_sizes):
     assert block_sizes == []
 
 
+def test_a_binary_metric_asks_for_the_positive_label(block_sizes):
+    columns, labels = STREAMS["bool"]
+    words = ["Yes" if y else "No" for y in labels]
+    for dataset in ((pd.DataFrame(columns), words), [*samples(columns, words)]):
+        for metric in (metrics.ROCAUC(), metrics.Accuracy() + metrics.F1(), BINARY["rolling F1"]()):
+            model = fresh()
+            with pytest.raises(ValueError, match=r"labels True/False .* which label is positive"):
+                progressive_val_score(dataset, model, metric)
+            assert model.n_samples == 0
+        own = progressive_val_score(dataset, fresh(), metrics.MacroF1())
+        assert own.get() > 0.5
+
+
 # Invalid input
 
 

@@ -428,12 +428,19 @@ def test_compare_prints_the_figures_of_a_comparison(capsys):
         assert float(row["us/sample"]) > 0
 
 
-def test_compare_runs_all_baselines_on_bananas_by_default(capsys):
-    assert cli.main(["compare", "--limit", "15"]) == 0
+def test_compare_runs_all_baselines_on_bananas(capsys):
+    assert cli.main(["compare", "--limit", "15", "--models", "all"]) == 0
     title, rows = rows_of(capsys.readouterr().out)
     assert title == "Bananas: 15 samples"
     assert list(rows) == list(baselines.classifiers())
     assert {row["status"] for row in rows.values()} == {"ok"}
+
+
+def test_compare_runs_several_seeds(capsys):
+    assert cli.main(["compare", "--limit", "60", "--models", "amf,knn", "--seeds", "2"]) == 0
+    _, header, amf, knn = capsys.readouterr().out.splitlines()
+    assert "  accuracy  accuracy std   kappa  kappa std  log-loss  log-loss std  " in header
+    assert knn.split()[3] == "0.0000" != amf.split()[3]
 
 
 def test_compare_writes_files(mixed, tmp_path, capsys):
