@@ -37,6 +37,7 @@ from river_amf.cli.options import (
     task_lines,
 )
 from river_amf.evaluation import EvaluationError, Report, Stream
+from river_amf.evaluation.column_types import ROWS
 from river_amf.evaluation.comparison import cell_text, column_titles
 from river_amf.evaluation.metrics import check_positive, is_of_intervals, name_metrics
 from river_amf.evaluation.prequential import (
@@ -44,6 +45,7 @@ from river_amf.evaluation.prequential import (
     OnPrediction,
     TestThenTrain,
     even_checkpoints,
+    every,
     has_intervals,
     progress_bar,
     warm_up_model,
@@ -125,11 +127,13 @@ def run(arguments: argparse.Namespace) -> int:
     check_metrics(arguments)
     _check_page(arguments)
     streams = _load_streams(arguments)
+    if arguments.html is not None:
+        streams = [stream.kept() for stream in streams]
     task = _task_of(streams)
     arguments.model = arguments.model or task.default
     metrics = name_metrics(task.windowed, chosen_metrics(arguments, task), task.name)
     positives = [
-        check_positive(stream, metrics.values(), stream.name, arguments.positive)
+        check_positive(stream.samples, metrics.values(), stream.name, arguments.positive)
         for stream in streams
     ]
     model = _make_model(arguments, task, streams[0])
@@ -137,7 +141,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
     results = []
-    with _prediction_file(arguments, model) as writer, _until_interrupt() as until_interrupt:
+    with _prediction_file(arguments, model) as writer, _until_interrupt() as guard:
+        until_interrupt, interrupts = guard
         for stream, positive in zip(streams, positives, strict=True):
             described = _describe_run(stream, model, task, arguments.model)
             print(*task_lines(stream, arguments), described, sep="\n")
@@ -160,7 +165,7 @@ def run(arguments: argparse.Namespace) -> int:
             elif recorder is not None:
                 path = arguments.html
                 _startup.print_line(f"no page, {path} was not written: no sample was learned")
-            if loop.n_samples < stream.n_samples:
+            if interrupts and (stream.later is not None or loop.n_samples < stream.n_samples):
                 of = f" of {stream.name}" if arguments.track else ""
                 return report_interrupt(f"interrupted after {loop.n_samples} samples{of}")
             results.append(last)
@@ -319,12 +324,14 @@ def _print_table(
     rows: list[Row] = []
     print(text_tables.line(titles, widths, left=()), flush=True)
     shown = is_terminal()
-    with progress_bar(stream.n_samples, until_interrupt(stream), is_shown=shown) as bar:
+    total = None if stream.later is not None else stream.n_samples
+    checkpoints = every(ROWS) if total is None else even_checkpoints(total)
+    with progress_bar(total, until_interrupt(stream), is_shown=shown) as bar:
         with _interruptible():
             warm_up_model(model.clone(), until_interrupt(stream))
         bar.reset()  # start its clock after the warm-up
         samples = _with_metric(bar, loop, even_checkpoints(stream.n_samples, _N_MOMENTS))
-        for n_samples in loop.run(samples, even_checkpoints(stream.n_samples)):
+        for n_samples in loop.run(samples, checkpoints):
             rows.append({"n_samples": n_samples, **loop.figures()})
             tqdm.write(text_tables.line(_cells(rows[-1]), widths, left=()), file=sys.stdout)
             sys.stdout.flush()
@@ -353,18 +360,20 @@ def _cells(row: Row) -> list[str]:
 
 
 @contextmanager
-def _until_interrupt() -> Iterator[Callable[[Stream], Iterator[Sample]]]:
-    """Yield a function that ends a stream at Ctrl-C, between samples; a second Ctrl-C aborts."""
-    interrupted = False
+def _until_interrupt() -> Iterator[tuple[Callable[[Stream], Iterator[Sample]], list[int]]]:
+    """Yield a function that ends a stream at Ctrl-C, between samples; a second Ctrl-C aborts.
+
+    Further a list of the signals that have come.
+    """
+    interrupts: list[int] = []
 
     def stop(signal_number: int, frame: object) -> None:
-        nonlocal interrupted
-        interrupted = True
+        interrupts.append(signal_number)
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     previous = signal.signal(signal.SIGINT, stop)
     try:
-        yield lambda stream: itertools.takewhile(lambda _: not interrupted, stream)
+        yield lambda stream: itertools.takewhile(lambda _: not interrupts, stream), interrupts
     finally:
         signal.signal(signal.SIGINT, previous)
 

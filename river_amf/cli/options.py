@@ -171,7 +171,7 @@ def _task_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
     if arguments.task or stream.target is None:
         return []
     if stream.task != tasks.REGRESSION.name:
-        first = {y for _, y in itertools.islice(stream, column_types.ROWS)}
+        first = {y for _, y in itertools.islice(stream.samples, column_types.ROWS)}
         if len(first) < _FEW_LABELS or not all(map(is_real, first)):
             return []
         return [
@@ -189,7 +189,8 @@ def size_text(stream: Stream) -> str:
     n = stream.n_unlabeled
     what = "target" if stream.task == tasks.REGRESSION.name else "label"
     skipped = f" ({n} {'rows' if n > 1 else 'row'} without a {what} skipped)" if n else ""
-    return f"{_startup.printable(stream.name)}: {stream.n_samples} samples{skipped}"
+    more = " and those to come" * (stream.later is not None)
+    return f"{_startup.printable(stream.name)}: {stream.n_samples} samples{more}{skipped}"
 
 
 def comma_separated(text: str) -> list[str]:

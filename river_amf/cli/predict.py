@@ -55,8 +55,11 @@ def run(arguments: argparse.Namespace) -> int:
     with output if path is None else open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["sample", "prediction", *beside])
+        n = 0
         for n, (x, _) in enumerate(rows, start=1):
             answer = loop.predict(n, x)
             writer.writerow([n, answer.prediction, *answer.cells()[: len(beside)]])
-    say_written(f"{rows.n_samples} predictions", path or "standard output")
+            if rows.later is not None:  # somebody may wait for it
+                file.flush()
+    say_written(f"{n} predictions", path or "standard output")
     return 0

@@ -29,7 +29,7 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?"),
 )
-_BOOLEANS = {
+BOOLEANS = {
     **dict.fromkeys(("True", "TRUE", "true"), True),
     **dict.fromkeys(("False", "FALSE", "false"), False),
 }
@@ -154,7 +154,7 @@ def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
         return column, None
     texts = pd.Series([*map(str, distinct)], pd.Index([*distinct], dtype=object), dtype=object)
     given = texts[~known.are_missing(texts)]
-    as_numbers, as_booleans = known.numbers(given), given.str.strip().map(_BOOLEANS)
+    as_numbers, as_booleans = known.numbers(given), given.str.strip().map(BOOLEANS)
     for read in (as_numbers, as_booleans):
         if len(given) and read.notna().all():
             return column.astype(object).map(read.to_dict()).infer_objects(), None

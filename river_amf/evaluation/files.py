@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from river_amf.evaluation import live
 from river_amf.evaluation.usage_errors import EvaluationError, error_text
 
 STANDARD_INPUT = "-"
@@ -35,7 +36,18 @@ _SUFFIXES = {
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "JSON"),
 }
 
+_JSON = rb"\s*(\{|\[\s*\{)"  # how it begins
+
 _Opener = Callable[[], IO[bytes]]  # of the bytes of a file, decompressed
+
+
+class Table(NamedTuple):
+    """What has been read of a file."""
+
+    name: str
+    frame: pd.DataFrame
+    is_typed: bool  # whether columns have types of their own, as in JSON and parquet
+    later: Iterator[dict[str, Any]] | None = None  # rows of standard input that are yet to come
 
 
 @dataclass(frozen=True)
@@ -76,16 +88,20 @@ def read_file(
     categorical: Sequence[str],
     n_rows: int | None,
     least: int = 2,
-) -> tuple[str, pd.DataFrame, bool]:
+) -> Table:
     """Read the first rows of a file, or of standard input if its path is `-`; or all rows.
 
     The name of a file gives its format. `categorical` columns become text, and there must be at
-    least so many columns. Return its name, the rows, and whether columns have types of their own,
-    as in JSON and parquet.
+    least so many columns.
     """
-    name, opener, kind = _find(path)
+    name, opener, kind, later = _find(path, layout)
+    encoding = layout.encoding or "utf-8"
     if kind == "CSV":
-        return name, _read_csv(name, opener, layout, categorical, n_rows, least), False
+        frame, separator = _read_csv(name, opener, layout, categorical, n_rows, least)
+        if later is None:
+            return Table(name, frame, False)
+        fields = live.csv_fields(later, [*frame.columns], separator, encoding, len(frame) + 1)
+        return Table(name, frame, False, fields)
     for option in layout.chosen():
         if option != "encoding" or kind != "JSON":
             raise EvaluationError(f"{option} is for CSV files, but {name} is {kind}")
@@ -97,26 +113,33 @@ def read_file(
         raise EvaluationError(
             f"{name} has {len(frame.columns)} columns: it takes a feature and a label"
         )
-    frame = frame.set_axis([*map(str, frame.columns)], axis="columns")[:n_rows]
-    return name, frame, True
+    frame = frame.set_axis([*map(str, frame.columns)], axis="columns")
+    rows = None if later is None else live.json_fields(later, encoding)
+    return Table(name, frame[:n_rows], True, rows)
 
 
-def _find(path: Path) -> tuple[str, _Opener, str]:
-    """Return the name of a file for messages, its content, and whether it is CSV or another."""
+def _find(path: Path, layout: Layout) -> tuple[str, _Opener, str, Iterator[bytes] | None]:
+    """Return the name of a file for messages, its content, its kind, and lines still to come."""
     if str(path) == STANDARD_INPUT:
         if sys.stdin is None:
             raise EvaluationError("standard input is closed")
         with _reading("standard input", "CSV"):
-            data = sys.stdin.buffer.read()
-            data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
-        kind = "JSON" if re.match(rb"\s*(\{|\[\s*\{)", data) else "CSV"
+            file, later = sys.stdin.buffer, None
+            data = file.readline()
+            if data.startswith((b"\x1f\x8b", b"PAR1")):
+                data += file.read()
+                data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+            else:
+                is_json = re.match(_JSON, data) is not None
+                data, later = live.begin(file, data, layout.encoding or "utf-8", is_json=is_json)
+        kind = "JSON" if re.match(_JSON, data) else "CSV"
         kind = "parquet" if data.startswith(b"PAR1") else kind
-        return "standard input", lambda: io.BytesIO(data), kind
+        return live.NAME, lambda: io.BytesIO(data), kind, later
     *_, last, suffix = "", "", *map(str.lower, path.suffixes)
     is_zipped = suffix == ".gz"
     kind = _SUFFIXES.get(last if is_zipped else suffix, "CSV")
     opener: Any = gzip.open if is_zipped else open
-    return str(path), lambda: opener(path, "rb"), kind
+    return str(path), lambda: opener(path, "rb"), kind, None
 
 
 @contextmanager
@@ -160,8 +183,11 @@ def _read_csv(
     categorical: Sequence[str],
     n_rows: int | None,
     least: int,
-) -> pd.DataFrame:
-    """Call pandas: only empty fields are missing, and no field is dropped silently."""
+) -> tuple[pd.DataFrame, str]:
+    """Call pandas: only empty fields are missing, and no field is dropped silently.
+
+    The separator is returned, too.
+    """
     with _reading(name, "CSV"), opener() as file:
         header = file.readline(2**26)
         start = header + file.read(_SAMPLE)
@@ -189,7 +215,8 @@ def _read_csv(
     columns = [*map(str, range(len(first)))] if layout.no_header else [*first.str.strip()]
     _check_columns(name, columns, layout.separator, least)
     types = dict.fromkeys(categorical, str)
-    return parse(names=columns, header=None if layout.no_header else 0, dtype=types, nrows=n_rows)
+    header_row = None if layout.no_header else 0
+    return parse(names=columns, header=header_row, dtype=types, nrows=n_rows), separator
 
 
 def _sniff(text: str, decimal: str) -> str:

@@ -212,7 +212,7 @@ def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
 
 
 def progress_bar(
-    n_samples: int, samples: Iterable[Sample] | None = None, *, is_shown: bool = True
+    n_samples: int | None, samples: Iterable[Sample] | None = None, *, is_shown: bool = True
 ) -> tqdm[Any]:
     """Return a progress bar on stderr, which counts the samples given as they are iterated over."""
     return tqdm(

@@ -59,6 +59,8 @@ def read_source(
     Without a task it is that of the models, or else that which the targets suggest.
     """
     dataset = _opened(dataset, limit, task, of_models)
+    if isinstance(dataset, Stream):
+        dataset = dataset.kept()
     name = dataset.name if isinstance(dataset, Stream | DriftStream) else type(dataset).__name__
     samples: Iterable[Sample]
     if isinstance(dataset, Stream) and (limit is None or limit >= dataset.n_samples):

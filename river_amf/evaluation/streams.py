@@ -6,7 +6,7 @@ import itertools
 import stat
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import pandas as pd
 from river import base, datasets
 from river.feature_extraction import BagOfWords
 
-from river_amf.evaluation import column_types
+from river_amf.evaluation import column_types, live
 from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
 from river_amf.evaluation.files import STANDARD_INPUT, Layout, read_file
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
@@ -43,7 +43,7 @@ class Stream:
     name
         Name of the stream in reports.
     n_samples
-        Number of samples.
+        Number of samples, without those that are yet to come.
     n_numeric
         Number of features that are numbers or booleans.
     n_categorical
@@ -62,6 +62,8 @@ class Stream:
     kinds
         What the other features are, by name, if the samples come from a file: `"string"`,
         `"boolean"`, `"integer"`, `"floating"` or another name that pandas infers.
+    later
+        Samples that follow on standard input, as they come; they can be read only once.
 
     Examples
     --------
@@ -81,10 +83,24 @@ class Stream:
     target: str | None = None
     text: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)
+    later: Iterator[Sample] | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
-        return iter(self.samples)
+        yield from self.samples
+        if self.later is not None:
+            yield from self.later
+
+    def kept(self) -> Stream:
+        """Return the stream with all of its samples, which can be read more than once.
+
+        >>> load_stream("Bananas", limit=9).kept().n_samples
+        9
+        """
+        if self.later is None:
+            return self
+        samples = list(self)
+        return replace(self, samples=samples, n_samples=len(samples), later=None)
 
 
 def load_stream(
@@ -122,7 +138,8 @@ def load_stream(
     ----------
     source
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
-        input, which is read to its end. A file is CSV, unless its name ends in `.parquet` or `.pq`
+        input, of which the first 1000 rows tell what columns hold and what the target is for; more
+        are read as they come. A file is CSV, unless its name ends in `.parquet` or `.pq`
         (which takes pyarrow), or in `.jsonl` or `.ndjson` (a JSON object per line). It is
         decompressed if its name goes on with `.gz`.
     target
@@ -248,17 +265,21 @@ class _Rows:
 
     def __iter__(self) -> Iterator[Sample]:
         names = list(self.frame.columns)
-        words: Any = BagOfWords()
         for row in self.frame.itertuples(index=False, name=None):
             # Missing values are NaN here, the only value that differs from itself.
             x: Features = {
                 name: value for name, value in zip(names, row, strict=True) if value == value
             }
-            y = x.pop(self.target)
-            if self.text is not None:
-                counts = words.transform_one(x.pop(self.text, ""))
-                x |= {f"{self.text}={word}": count for word, count in counts.items()}
-            yield x, y
+            yield self.split(x)
+
+    def split(self, x: Features) -> Sample:
+        """Take the target from a row, and its text apart."""
+        y = x.pop(self.target)
+        if self.text is not None:
+            words: Any = BagOfWords()
+            counts = words.transform_one(x.pop(self.text, ""))
+            x |= {f"{self.text}={word}": count for word, count in counts.items()}
+        return x, y
 
 
 class _Columns(NamedTuple):
@@ -326,7 +347,7 @@ def _load_file(
         _check_path(path)
     n_rows = None if limit is None else max(limit, column_types.ROWS)
     texts = {*columns.categorical, *([] if columns.text is None else [columns.text])}
-    name, rows, is_typed = read_file(path, layout, [*texts], n_rows, 1 + needs_target)
+    name, rows, is_typed, later = read_file(path, layout, [*texts], n_rows, 1 + needs_target)
     names = [*rows.columns]
     if not needs_target:
         columns = columns.among(names)
@@ -388,6 +409,12 @@ def _load_file(
     counts = len(frame), len(kinds) - n_categorical, n_categorical
     samples = _Rows(frame, chosen, columns.text)
     stream = Stream(title, *counts, samples, n_unlabeled, task, chosen, columns.text, kinds)
+    if later is not None and (limit is None or limit > len(rows)):
+        holds = {**kinds, chosen: pd.api.types.infer_dtype(frame[chosen], skipna=True)}
+        holds |= {} if columns.text is None else {columns.text: "string"}
+        coming = itertools.islice(later, None if limit is None else limit - len(rows))
+        read = live.samples(coming, len(rows) + 1, holds, chosen, known)
+        stream = replace(stream, later=map(samples.split, read))
     return stream, [f"{name}: column {at!r}: {text}" for at, text in oddities.items() if text]
 
 
