@@ -71,7 +71,7 @@ def json_fields(lines: Iterable[bytes], encoding: str) -> Iterator[Fields]:
 
 
 def samples(
-    rows: Iterable[Fields], first: int, kinds: Mapping[str, str], target: str, known: Texts
+    rows: Iterable[Fields], first: int, kinds: Mapping[str, str], target: str | None, known: Texts
 ) -> Iterator[Fields]:
     """Yield rows with values of these kinds, from row `first` on, but those without a target."""
     for n, fields in enumerate(rows, first):
@@ -87,7 +87,7 @@ def samples(
                 )
             if read == read:  # not NaN, which is missing
                 x[name] = read
-        if target in x:
+        if target is None or target in x:
             yield x
 
 

@@ -274,7 +274,7 @@ class _Rows:
 
     def split(self, x: Features) -> Sample:
         """Take the target from a row, and its text apart."""
-        y = x.pop(self.target)
+        y = x.pop(self.target, 0)  # which lacks only where none is needed
         if self.text is not None:
             words: Any = BagOfWords()
             counts = words.transform_one(x.pop(self.text, ""))
@@ -410,10 +410,12 @@ def _load_file(
     samples = _Rows(frame, chosen, columns.text)
     stream = Stream(title, *counts, samples, n_unlabeled, task, chosen, columns.text, kinds)
     if later is not None and (limit is None or limit > len(rows)):
-        holds = {**kinds, chosen: pd.api.types.infer_dtype(frame[chosen], skipna=True)}
+        label = {chosen: pd.api.types.infer_dtype(frame[chosen], skipna=True)}
+        holds = {**kinds, **(label if needs_target else {})}
         holds |= {} if columns.text is None else {columns.text: "string"}
         coming = itertools.islice(later, None if limit is None else limit - len(rows))
-        read = live.samples(coming, len(rows) + 1, holds, chosen, known)
+        needed = chosen if needs_target else None
+        read = live.samples(coming, len(rows) + 1, holds, needed, known)
         stream = replace(stream, later=map(samples.split, read))
     return stream, [f"{name}: column {at!r}: {text}" for at, text in oddities.items() if text]
 
