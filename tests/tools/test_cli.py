@@ -18,7 +18,7 @@ from losses import log_loss
 from river import evaluate, metrics
 
 import river_amf
-from river_amf import baselines, cli, evaluation, plot
+from river_amf import baselines, cli, evaluation
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.evaluation.metrics import known_metrics
@@ -233,7 +233,6 @@ FAILURES = [
         marks=pytest.mark.slow,
     ),
 ]
-IN_A_PROCESS = [FAILURES[0], FAILURES[8]]  # one that a run finds, and one that the parser does
 
 
 def assert_one_line(message, error):
@@ -256,14 +255,6 @@ def assert_fails(arguments, message, capsys):
 @pytest.mark.parametrize(("arguments", "message"), FAILURES)
 def test_a_failure_is_one_line(arguments, message, mixed, capsys):
     assert_fails(["evaluate", *(mixed if a == "TABLE" else a for a in arguments)], message, capsys)
-
-
-@pytest.mark.parametrize(("arguments", "message"), IN_A_PROCESS)
-@pytest.mark.slow
-def test_a_failure_ends_the_process_with_status_2(arguments, message, mixed):
-    done = start("evaluate", *(mixed if a == "TABLE" else a for a in arguments))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert_one_line(message, done.stderr)
 
 
 def test_the_stream_survives_a_run_that_would_overwrite_it(mixed):
@@ -468,22 +459,6 @@ def test_compare_writes_files(mixed, tmp_path, capsys):
     assert paths["png"].read_bytes().startswith(b"\x89PNG\r\n")
 
 
-def test_compare_draws_a_line_for_each_model(tmp_path, monkeypatch):
-    drawn = []
-    draw = plot.comparison
-    monkeypatch.setattr(plot, "comparison", lambda run: drawn.append(draw(run)) or drawn[0])
-    path = tmp_path / "picture"
-    arguments = ["--models", "dummy,majority,last-class", "--limit", "60", "--png", str(path)]
-    assert cli.main(["compare", *arguments]) == 0
-    ((curves, times),) = drawn
-    names = ["dummy", "majority", "last-class"]
-    assert [line.get_label() for line in curves.lines] == names
-    assert [line.get_label() for line in times.lines] == names
-    height, width, _ = matplotlib.image.imread(str(path), format="png").shape
-    assert (width, height) == (1200, 990)
-    assert not plt.get_fignums()
-
-
 def test_compare_without_matplotlib_reports_what_is_missing_and_runs_nothing(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     for module in [name for name in sys.modules if name.startswith("river_amf.plot")]:
@@ -582,19 +557,6 @@ def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
     for name, what in [("csv", "table"), ("curves", "curves"), ("png", "plot")]:
         assert f"cannot write the {what} to {paths[name]}: No space left on device" in line
     assert "dummy" in paths["markdown"].read_text()
-    assert not plt.get_fignums()
-
-
-def test_a_picture_too_large_to_draw_is_reported(monkeypatch, tmp_path, capsys):
-    def refuse(*_, **__):
-        raise ValueError("Image size is too large")
-
-    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", refuse)
-    path = tmp_path / "picture.png"
-    arguments = ["--limit", "60", "--models", "dummy", "--png", str(path)]
-    assert cli.main(["compare", *arguments]) == 0
-    reported = f"no plot, {path} was not written: Image size is too large"
-    assert capsys.readouterr().err.splitlines()[-1] == reported
     assert not plt.get_fignums()
 
 

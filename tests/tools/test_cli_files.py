@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import re
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
@@ -140,12 +137,6 @@ def test_an_option_that_does_not_do_is_one_line(arguments, message, run, write):
     assert message in line
 
 
-def test_options_of_files_are_not_for_streams_with_a_name(run):
-    status, _, (line,) = run("Bananas", "--no-header")
-    assert status == 2
-    assert "no_header can only be chosen for a file, not for Bananas" in line
-
-
 def test_text_labels_have_an_f1(write, capsys):
     path = str(write(TEXT))
     scores = {}
@@ -163,22 +154,6 @@ def test_text_labels_have_an_f1(write, capsys):
     assert float(scores["evaluate", "yes"][0]) > 0.5
 
 
-def test_labels_that_are_all_new_have_no_log_loss_of_0(write, capsys):
-    path = str(write("a,target\n" + "".join(f"{i},x{i}\n" for i in range(50))))
-    assert cli.main(["evaluate", path, "--model", "gaussian-nb"]) == 0
-    last = capsys.readouterr().out.splitlines()[-1].split()
-    assert last[1:3] == ["0.0000", "nan"]
-    assert cli.main(["compare", path, "--models", "gaussian-nb"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].split()[2:5] == ["0.0000", "0.0000", "-"]
-
-
-def test_standard_input(run, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TEXT.encode())))
-    status, title, lines = run("-", "--limit", "30")
-    assert (status, lines) == (0, [])
-    assert title.startswith("standard input: 30 samples")
-
-
 @pytest.mark.parametrize("name", ["table.parquet", "table.jsonl"])
 def test_other_formats(name, run, tmp_path):
     frame = pd.DataFrame(ROWS, columns=["a", "b", "c", "target"])
@@ -192,13 +167,3 @@ def test_other_formats(name, run, tmp_path):
     assert "column 'b': all of its texts are numbers, such as '0.5', but categories" in line
     assert title.startswith(f"{name}: 40 samples")
     assert run(path, "--drop", "b")[2] == []
-
-
-@pytest.mark.slow
-def test_standard_input_of_a_process():
-    command = [sys.executable, "-m", "river_amf", *RUNS["evaluate"], "-"]
-    done = subprocess.run(
-        command, input=TEXT, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0
-    assert done.stdout.startswith("standard input: 40 samples; features: 2 numeric and 1 cat")

@@ -69,12 +69,6 @@ def test_evaluate_has_the_figures_of_river(run, prices):
         assert float(lines[-1].split()[1]) == pytest.approx(expected.get(), rel=1e-4)
 
 
-def test_a_regressor_of_no_features_is_described(run, prices):
-    assert run("evaluate", prices, "--model", "mean")[1][1].endswith(
-        "the mean of all values so far"
-    )
-
-
 @pytest.mark.parametrize(("name", "beside"), [("amf", ["lower", "upper"]), ("linear", [])])
 def test_predictions_are_written_with_their_intervals(run, prices, tmp_path, name, beside):
     path = tmp_path / "predictions.csv"
