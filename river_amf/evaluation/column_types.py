@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,7 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_object_dtype, is_string_dtype
+from pandas.api.types import (
+    is_bool_dtype,
+    is_integer_dtype,
+    is_numeric_dtype,
+    is_object_dtype,
+    is_string_dtype,
+)
 
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import as_category, is_hashable, shown
@@ -64,10 +71,11 @@ class Texts:
 
     def comma_warning(self, texts: pd.Series) -> str | None:
         """Return a warning if all of the texts are money, or numbers with a decimal comma."""
-        if len(texts) and texts.str.fullmatch(_MONEY).all():
-            return money_text(texts.iloc[0])
-        is_comma = texts.str.strip().str.fullmatch(_WITH_COMMA)
-        if self.decimal == "," or texts.empty or not is_comma.all():
+        first = "" if texts.empty else texts.iloc[0].strip()
+        if re.fullmatch(_MONEY, first) and texts.str.fullmatch(_MONEY).all():
+            return money_text(first)
+        is_comma = self.decimal != "," and re.fullmatch(_WITH_COMMA, first)
+        if not is_comma or not texts.str.strip().str.fullmatch(_WITH_COMMA).all():
             return None
         return (
             f"values such as {texts.iloc[0]!r} are text, not numbers; decimal=',' (--decimal ,)"
@@ -85,28 +93,28 @@ def money_text(text: str) -> str:
 
 def oddity(column: pd.Series) -> str | None:
     """Return what is odd about a feature that has been read: text, numbers as text, or an id."""
-    values = column.dropna()
     if is_numeric_dtype(column):
-        is_long = len(values) >= _MANY_ROWS and not is_bool_dtype(column)
-        if is_long and (np.diff(values.to_numpy(np.float64)) == 1).all():
-            return f"it counts the rows, from {values.iloc[0]:g}: drop it (--drop)?"
+        is_long = is_integer_dtype(column) and len(column) >= _MANY_ROWS
+        if is_long and (np.diff(column) == 1).all():
+            return f"it counts the rows, from {column.iloc[0]}: drop it (--drop)?"
         return None
+    values = column.dropna()
     if pd.api.types.infer_dtype(values, skipna=True) != "string":
         return None
-    texts = pd.Series(values.unique(), dtype=object)
-    numbers = Texts().numbers(texts)
-    if len(texts) > 1 and numbers.notna().all():
+    distinct = values.unique()
+    texts = pd.Series(distinct[:ROWS], dtype=object)
+    if len(texts) > 1 and Texts().numbers(texts).notna().all():
         return (
-            f"all of its texts are numbers, such as {texts.iloc[0]!r}, but categories to a model:"
+            f"its texts are numbers, such as {texts.iloc[0]!r}, but categories to a model:"
             " write them without quotes if they are numbers"
         )
-    if len(texts) > len(values) / 2 and texts.str.count(r"\w+").mean() >= _MANY_WORDS:
+    if len(distinct) > len(values) / 2 and texts.str.count(r"\w+").mean() >= _MANY_WORDS:
         return (
             f"values such as {shown(texts.iloc[0][:60])} look like text: --text (text) takes a"
             " column as a bag of words"
         )
-    if len(texts) == len(values) >= _MANY_ROWS:
-        return f"{len(texts)} distinct texts in {len(values)} rows: drop it (--drop)?"
+    if len(distinct) == len(values) >= _MANY_ROWS:
+        return f"{len(distinct)} distinct texts in {len(values)} rows: drop it (--drop)?"
     return None
 
 
@@ -144,7 +152,7 @@ def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
     if not (is_object_dtype(column) or is_string_dtype(column)):
         return column, None  # such as dates, which the model refuses
     try:
-        distinct = column.dropna().unique()
+        distinct = column.dropna().astype(object).unique()
     except TypeError as error:
         odd = next(type(value).__name__ for value in column if not is_hashable(value))
         raise EvaluationError(
@@ -160,11 +168,13 @@ def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
             return column.astype(object).map(read.to_dict()).infer_objects(), None
     odd_ones = given[as_numbers.isna() & as_booleans.isna()]
     warning = known.comma_warning(odd_ones)
-    values = column[column.isin(given.index)]
-    n_text = int(values.isin(odd_ones.index).sum())
-    if warning is None and 0 < n_text <= len(values) - _MOSTLY * len(values):
+    n_values = n_text = 0
+    if len(odd_ones) < len(given):  # or all is text
+        n_values = int(column.isin(given.index).sum())
+        n_text = int(column.isin(odd_ones.index).sum())
+    if warning is None and 0 < n_text <= n_values - _MOSTLY * n_values:
         warning = (
-            f"{n_text} of {len(values)} values {'are' if n_text > 1 else 'is'} text, such as"
+            f"{n_text} of {n_values} values {'are' if n_text > 1 else 'is'} text, such as"
             f" {odd_ones.iloc[0]!r}, so all of them are categories; missing (--missing) names the"
             " texts that stand for a missing value"
         )

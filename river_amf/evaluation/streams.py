@@ -30,6 +30,8 @@ from river_amf.inputs.kinds import shown
 
 Label = base.typing.ClfTarget
 Target = Label | base.typing.RegTarget
+_WORDS: Any = BagOfWords()  # which only takes texts apart here
+
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Any]  # of which the second is a Target
 
@@ -276,8 +278,7 @@ class _Rows:
         """Take the target from a row, and its text apart."""
         y = x.pop(self.target, 0)  # which lacks only where none is needed
         if self.text is not None:
-            words: Any = BagOfWords()
-            counts = words.transform_one(x.pop(self.text, ""))
+            counts = _WORDS.transform_one(x.pop(self.text, ""))
             x |= {f"{self.text}={word}": count for word, count in counts.items()}
         return x, y
 

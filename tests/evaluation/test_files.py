@@ -502,7 +502,7 @@ def test_odd_columns_are_named(write):
     assert odd(write, header, *rows, drop=["id", "n", "price"], text="note") == []
     assert odd(write, "a,b,target", *[f"{i % 7 / 2},w{i % 30},1" for i in range(200)]) == []
     lines = "".join(f'{{"a": "{i % 30}", "target": "x"}}\n' for i in range(40))
-    with pytest.warns(UserWarning, match="'a': all of its texts are numbers, such as '0', but cat"):
+    with pytest.warns(UserWarning, match="'a': its texts are numbers, such as '0', but cat"):
         load_stream(write(lines, "t.jsonl"))
 
 

@@ -316,7 +316,10 @@ def test_ctrl_c_prints_the_table_so_far(long_stream, tmp_path):
     rows = table_of(first_lines + output)[2]
     n_samples = int(rows[-1]["samples"])
     assert 10_000 <= n_samples < 100_000
-    assert error.splitlines()[-1] == f"interrupted after {n_samples} samples"
+    assert error.splitlines() == [
+        f"interrupted after {n_samples} samples",
+        f"wrote the predictions to {predictions}",
+    ]
     lines = predictions.read_text().splitlines()
     assert len(lines) == 1 + n_samples
     assert lines[-1].startswith(f"{n_samples},")

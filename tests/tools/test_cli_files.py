@@ -164,6 +164,6 @@ def test_other_formats(name, run, tmp_path):
         frame.to_json(path, orient="records", lines=True)
     status, title, (line,) = run(path)
     assert status == 0
-    assert "column 'b': all of its texts are numbers, such as '0.5', but categories" in line
+    assert "column 'b': its texts are numbers, such as '0.5', but categories" in line
     assert title.startswith(f"{name}: 40 samples")
     assert run(path, "--drop", "b")[2] == []
