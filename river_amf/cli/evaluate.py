@@ -125,7 +125,7 @@ def _model(name: str) -> str:
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     check_metrics(arguments)
-    _check_page(arguments)
+    _check_outputs(arguments)
     streams = _load_streams(arguments)
     if arguments.html is not None:
         streams = [stream.kept() for stream in streams]
@@ -137,7 +137,11 @@ def run(arguments: argparse.Namespace) -> int:
         for stream in streams
     ]
     model = _make_model(arguments, task, streams[0])
-    _check_save(arguments, model)
+    if arguments.save is not None and not isinstance(model, persistence.Saved):
+        raise EvaluationError(
+            f"model {arguments.model!r} cannot be saved: files hold our own models, such as amf and"
+            " adaptive"
+        )
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
     results = []
@@ -176,19 +180,24 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_save(arguments: argparse.Namespace, model: base.Estimator) -> None:
-    """Raise if the model is to be saved and cannot be."""
-    path = arguments.save
-    if path is None:
-        return
-    if arguments.track:
-        raise EvaluationError("--save is for one stream; it cannot be combined with --track")
-    if not isinstance(model, persistence.Saved):
-        raise EvaluationError(
-            f"model {arguments.model!r} cannot be saved: files hold our own models, such as amf and"
-            " adaptive"
-        )
-    check_output(path, chosen_stream(arguments), "the model")
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Raise if a page or a model is to be written that cannot be."""
+    written = {"predictions": arguments.predictions}
+    for option, what in (("html", "the page"), ("save", "the model")):
+        path = getattr(arguments, option)
+        if path is None:
+            continue
+        if arguments.track:
+            raise EvaluationError(
+                f"--{option} is for one stream; it cannot be combined with --track"
+            )
+        check_output(path, chosen_stream(arguments), what)
+        for other, its in written.items():
+            if its and Path(its).resolve() == Path(path).resolve():
+                raise EvaluationError(f"--{other} and --{option} would both write to {path}")
+        written[option] = path
+    if arguments.html is not None:
+        check_pages()
 
 
 def _notes(arguments: argparse.Namespace, stream: Stream) -> dict[str, Any]:
@@ -199,20 +208,6 @@ def _notes(arguments: argparse.Namespace, stream: Stream) -> dict[str, Any]:
         for option, its in kinds.items()
     }
     return {"reading": file_options(arguments) | {"target": stream.target or "target"} | columns}
-
-
-def _check_page(arguments: argparse.Namespace) -> None:
-    """Raise if a page is wanted that cannot be written."""
-    path = arguments.html
-    if path is None:
-        return
-    if arguments.track:
-        raise EvaluationError("--html is for one stream; it cannot be combined with --track")
-    check_pages()
-    check_output(path, chosen_stream(arguments), "the page")
-    other = arguments.predictions
-    if other and Path(other).resolve() == Path(path).resolve():
-        raise EvaluationError(f"--predictions and --html would both write to {path}")
 
 
 def _watching(

@@ -7,7 +7,6 @@ import csv
 import gzip
 import io
 import itertools
-import json
 import re
 import sys
 import warnings
@@ -257,22 +256,11 @@ def _read_lines(name: str, file: IO[bytes], encoding: str | None) -> pd.DataFram
     # utf-8-sig drops a byte order mark
     with io.TextIOWrapper(file, "utf-8-sig" if is_utf8 else encoding) as lines:
         for n, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-                if "\\" in line:  # half of a surrogate pair is no text
-                    json.dumps(row, ensure_ascii=False).encode()
-            except (ValueError, RecursionError) as error:
-                raise EvaluationError(
-                    f"line {n} of {name} is not JSON: {error}{advice * (n == 1)}"
-                ) from error
-            if not isinstance(row, dict):
-                raise EvaluationError(
-                    f"line {n} of {name} must be a JSON object, such as"
-                    f' {{"size": 1.5, "target": "yes"}}, got {type(row).__name__}{advice}'
-                )
-            rows.append(row)
+            if line.strip():
+                try:
+                    rows.append(live.json_row(line, f"line {n} of {name}"))
+                except EvaluationError as error:
+                    raise EvaluationError(f"{error}{advice * (n == 1)}") from error
     frame: pd.DataFrame = _with_nan(pd.DataFrame(rows, dtype=object))
     return frame
 

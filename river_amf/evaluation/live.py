@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 from river_amf.evaluation.column_types import BOOLEANS, ROWS, Texts
-from river_amf.evaluation.usage_errors import StreamFailure
+from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import shown
 
 Fields = dict[Any, Any]
@@ -51,7 +51,7 @@ def csv_fields(
     texts = (line.decode(encoding) for line in lines)
     for n, row in enumerate(filter(None, csv.reader(texts, delimiter=separator)), first):
         if len(row) > len(columns):
-            raise StreamFailure(
+            raise EvaluationError(
                 f"row {n} of {NAME} has {len(row)} fields, but its header {len(columns)}"
             )
         yield {name: text for name, text in zip(columns, row, strict=False) if text}
@@ -60,14 +60,24 @@ def csv_fields(
 def json_fields(lines: Iterable[bytes], encoding: str) -> Iterator[Fields]:
     """Yield the object in each line, without what is null."""
     for n, line in enumerate(filter(bytes.strip, lines), ROWS + 2):  # there is no header
-        try:
-            row = json.loads(line.decode(encoding))
-            json.dumps(row, ensure_ascii=False).encode()  # half of a surrogate pair is no text
-        except (ValueError, RecursionError) as error:
-            raise StreamFailure(f"row {n} of {NAME} is not JSON: {error}") from error
-        if not isinstance(row, dict):
-            raise StreamFailure(f"row {n} of {NAME} must be a JSON object, got {shown(row)}")
+        row = json_row(line.decode(encoding), f"row {n} of {NAME}")
         yield {name: value for name, value in row.items() if value is not None}
+
+
+def json_row(line: str, where: str) -> Fields:
+    """Return the object in a line, or raise EvaluationError."""
+    try:
+        row = json.loads(line)
+        if "\\" in line:  # half of a surrogate pair is no text
+            json.dumps(row, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise EvaluationError(f"{where} is not JSON: {error}") from error
+    if not isinstance(row, dict):
+        raise EvaluationError(
+            f'{where} must be a JSON object, such as {{"size": 1.5, "target": "yes"}}, got'
+            f" {type(row).__name__}"
+        )
+    return row
 
 
 def samples(
@@ -81,7 +91,7 @@ def samples(
                 continue
             read = _read(value, kinds[name], known)
             if read is None:
-                raise StreamFailure(
+                raise EvaluationError(
                     f"row {n} of {NAME} has {shown(value)} in {name!r}, but {name!r} holds"
                     f" {_called(kinds[name])} in the first {ROWS} rows"
                 )

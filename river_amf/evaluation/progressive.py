@@ -97,12 +97,6 @@ def progressive_val_score(
     [2,000] Accuracy: 8...%
     [4,000] Accuracy: 8...%
     [5,300] Accuracy: 8...%
-
-    With labels that come a thousand samples late:
-
-    >>> late = progressive_val_score(frame, AMFClassifier(seed=1), metrics.Accuracy(), delay=1000)
-    >>> late.get() < metric.get()
-    True
     """
     step = print_every if show_time or show_memory else 0
     samples, model, times = _loop_arguments(dataset, model, metric, (moment, delay), step or 0)
