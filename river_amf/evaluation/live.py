@@ -82,8 +82,8 @@ def json_row(line: str, where: str) -> Fields:
 
 def samples(
     rows: Iterable[Fields], first: int, kinds: Mapping[str, str], target: str | None, known: Texts
-) -> Iterator[Fields]:
-    """Yield rows with values of these kinds, from row `first` on, but those without a target."""
+) -> Iterator[Fields | None]:
+    """Yield rows with values of these kinds, from row `first` on, and None without a target."""
     for n, fields in enumerate(rows, first):
         x: Fields = {}
         for name, value in fields.items():
@@ -97,8 +97,7 @@ def samples(
                 )
             if read == read:  # not NaN, which is missing
                 x[name] = read
-        if target is None or target in x:
-            yield x
+        yield x if target is None or target in x else None
 
 
 def _called(kind: str) -> str:

@@ -65,7 +65,8 @@ class Stream:
         What the other features are, by name, if the samples come from a file: `"string"`,
         `"boolean"`, `"integer"`, `"floating"` or another name that pandas infers.
     later
-        Samples that follow on standard input, as they come; they can be read only once.
+        Samples that follow on standard input, as they come, None for rows without a label; they can
+        be read only once.
 
     Examples
     --------
@@ -85,13 +86,13 @@ class Stream:
     target: str | None = None
     text: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)
-    later: Iterator[Sample] | None = field(default=None, repr=False)
+    later: Iterator[Sample | None] | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
         yield from self.samples
         if self.later is not None:
-            yield from self.later
+            yield from filter(None, self.later)
 
     def kept(self) -> Stream:
         """Return the stream with all of its samples, which can be read more than once.
@@ -101,8 +102,13 @@ class Stream:
         """
         if self.later is None:
             return self
-        samples = list(self)
-        return replace(self, samples=samples, n_samples=len(samples), later=None)
+        later = list(self.later)
+        samples = [*self.samples, *filter(None, later)]
+        n_unlabeled = self.n_unlabeled + later.count(None)
+        n_samples = len(samples)
+        return replace(
+            self, samples=samples, n_samples=n_samples, n_unlabeled=n_unlabeled, later=None
+        )
 
 
 def load_stream(
@@ -417,7 +423,7 @@ def _load_file(
         coming = itertools.islice(later, None if limit is None else limit - len(rows))
         needed = chosen if needs_target else None
         read = live.samples(coming, len(rows) + 1, holds, needed, known)
-        stream = replace(stream, later=map(samples.split, read))
+        stream = replace(stream, later=(None if x is None else samples.split(x) for x in read))
     return stream, [f"{name}: column {at!r}: {text}" for at, text in oddities.items() if text]
 
 

@@ -143,7 +143,9 @@ def test_the_commands_take_what_comes(feed, tmp_path, capsys):
     assert (first.split()[0], last.split()[0]) == ("1000", "1470")
     feed(LINES)
     assert cli.main(["compare", *options, "--models", "dummy"]) == 0
-    assert "standard input: 1470 samples" in capsys.readouterr().out
+    assert (
+        "standard input: 1470 samples (30 rows without a label skipped)" in capsys.readouterr().out
+    )
     feed(LINES)
     assert cli.main(["predict", str(model), "-"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith("1500,")
