@@ -51,10 +51,22 @@ def exit_at_once(signal_number: int, frame: object) -> NoReturn:
     os._exit(INTERRUPTED)
 
 
+def printable(text: str, most: int | None = None) -> str:
+    r"""Return a text in which control characters are escaped, perhaps cut.
+
+    >>> print(printable("\x1b[31mred"), printable("long", 3))
+    \x1b[31mred lon...
+    """
+    text = text if most is None or len(text) <= most else f"{text[:most]}..."
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def print_line(text: str) -> None:
     """Print a line on stderr, if there is anybody to read it."""
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(printable(text), file=sys.stderr, flush=True)
     except (OSError, ValueError, RuntimeError):
         return  # the reader has left, the stream is closed, or a signal came while it is written to
 

@@ -24,6 +24,7 @@ from river import (
     tree,
 )
 
+from river_amf.baselines.boosting import BoostingClassifier, BoostingRegressor
 from river_amf.baselines.preparation import (
     Features,
     Scaler,
@@ -131,14 +132,26 @@ def _categorical_nb(_: int | None) -> base.Estimator:
     return _pipeline(binned, one_hot, _multinomial())
 
 
-def _mlp(seed: int | None) -> base.Estimator:
+def _need_sklearn(name: str) -> None:
+    """Raise ImportError if scikit-learn is missing."""
     try:
-        from sklearn.neural_network import MLPClassifier
+        import sklearn  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            "the model 'mlp' needs scikit-learn: pip install \"scikit-learn>=1.6\"", name="sklearn"
+            f'the model {name!r} needs scikit-learn: pip install "scikit-learn>=1.6"',
+            name="sklearn",
         ) from error
+
+
+def _boosting(kind: type[base.Estimator], seed: int | None) -> base.Estimator:
+    _need_sklearn("boosting")
+    return kind(seed=seed)  # type: ignore[call-arg]
+
+
+def _mlp(seed: int | None) -> base.Estimator:
+    _need_sklearn("mlp")
     from river.compat import convert_sklearn_to_river
+    from sklearn.neural_network import MLPClassifier
 
     # The numbers of inputs and labels of a network are fixed by the first sample. So features are
     # hashed to a fixed number of columns, present in every sample, and each label gets its own
@@ -219,6 +232,10 @@ _CLASSIFIERS: _Table = {
         "AdaBoost of ten Hoeffding trees",
         lambda seed: _pipeline(present, ensemble.AdaBoostClassifier(_hoeffding(), _N_MODELS, seed)),
     ),
+    "boosting": (
+        "scikit-learn's boosting, trained anew every 1000 samples",
+        lambda seed: _boosting(BoostingClassifier, seed),
+    ),
     "stacking": ("ten Hoeffding trees, combined by a perceptron", _stacking),
     "amf": ("our Mondrian forest of ten trees", lambda seed: AMFClassifier(seed=seed)),
     "adaptive": (
@@ -297,6 +314,10 @@ _REGRESSORS: _Table = {
     ),
     "arf": ("adaptive random forest of ten trees", _arf_regressor),
     "srp": ("streaming random patches of ten trees", _srp),
+    "boosting": (
+        "scikit-learn's boosting, trained anew every 1000 samples",
+        lambda seed: _boosting(BoostingRegressor, seed),
+    ),
     "river-amf": ("river's Mondrian forest of ten trees", _river_amf),
     "amf": ("our Mondrian forest of ten trees", lambda seed: AMFRegressor(seed=seed)),
     "adaptive": (
@@ -330,9 +351,9 @@ def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifi
     -------
     dict
         From the name of each baseline, as in `DESCRIPTIONS`, to a function without arguments that
-        returns a new model. The function of `"mlp"` raises `ImportError` if scikit-learn is not
-        installed, and `"rnn"` is there only if Keras and JAX are. The functions can be pickled, to
-        make models in other processes.
+        returns a new model. The functions of `"mlp"` and `"boosting"` raise `ImportError` if
+        scikit-learn is not installed, and `"rnn"` is there only if Keras and JAX are. The functions
+        can be pickled, to make models in other processes.
 
     Examples
     --------

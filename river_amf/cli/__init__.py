@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
@@ -16,7 +17,8 @@ from tqdm import tqdm
 
 import river_amf
 from river_amf import _startup, evaluation
-from river_amf.cli import compare, evaluate, inspect, playground_command
+from river_amf._startup import printable
+from river_amf.cli import compare, evaluate, inspect, playground_command, predict
 from river_amf.cli.options import report_interrupt
 from river_amf.evaluation import DriftStream, EvaluationError
 from river_amf.evaluation.usage_errors import error_line, error_text
@@ -32,7 +34,7 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser that reports an error in a single line."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"river-amf: error: {' '.join(message.split())}\n")
+        self.exit(2, f"river-amf: error: {printable(' '.join(message.split()))}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,14 +48,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> main(["evaluate", "Bananas", "--limit", "20", "--seed", "1"])
-    Bananas: 20 samples; features: 2 numeric; AMFClassifier(n_estimators=10, seed=1)
+    Bananas: 20 samples; features: 2 numeric; AdaptiveAMFClassifier(n_estimators=10, seed=1)
     ...
     0
     """
     parser = _make_parser()
     try:
         try:
-            with _announce_compiling():
+            with _announce_compiling(), warnings.catch_warnings():
+                # the reader of a file has said so
+                warnings.filterwarnings("ignore", "feature .* holds categories, but its first")
                 return _run_command(parser, argv)
         finally:
             sys.stdout.flush()  # here, where an error has a line of its own
@@ -131,6 +135,7 @@ def _make_parser() -> _Parser:
             compare,
             "run several models over one stream and print a table of their metrics",
         ),
+        ("predict", predict, "predict the rows of a file with a saved model"),
         ("inspect", inspect, "show what is in a saved model"),
         (
             "playground",

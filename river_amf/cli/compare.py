@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from river_amf import _startup
 from river_amf.cli.options import (
     add_stream_arguments,
     at_least,
@@ -17,8 +17,10 @@ from river_amf.cli.options import (
     chosen_metrics,
     chosen_stream,
     comma_separated,
+    is_terminal,
     load_chosen,
     report_interrupt,
+    say_written,
     seconds,
     size_text,
     task_lines,
@@ -26,9 +28,9 @@ from river_amf.cli.options import (
 from river_amf.evaluation import EvaluationError, tasks
 from river_amf.evaluation.comparison import comparison_of
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import Ran, has_failed, run_models
+from river_amf.evaluation.runs import ALL, Ran, has_failed, run_models
 from river_amf.evaluation.sources import reason_of
-from river_amf.evaluation.tasks import TASKS
+from river_amf.evaluation.tasks import TASKS, Task
 
 Writer = Callable[[Ran, str], object]
 
@@ -64,7 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--models",
         type=comma_separated,
         metavar="A,B",
-        help="models to run (default: all for the task); "
+        help="models to run, or all (default: "
+        + "; ".join(f"{name}: {', '.join(task.usual)}" for name, task in TASKS.items())
+        + "); "
         + "; ".join(f"{name}: {', '.join(task.descriptions)}" for name, task in TASKS.items()),
     )
     add(
@@ -78,6 +82,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         metavar="SECONDS",
         help="stop a model that runs longer than this; checked between samples",
+    )
+    add(
+        "--seeds",
+        type=at_least(2),
+        metavar="N",
+        help="run models that draw random numbers with N seeds; the table has means and standard"
+        " deviations",
     )
     add("--csv", metavar="FILE", help="write the table to a CSV file")
     add("--markdown", metavar="FILE", help="write the table to a Markdown file")
@@ -101,24 +112,26 @@ def run(arguments: argparse.Namespace) -> int:
     _check_models(arguments)
     check_metrics(arguments)
     writers = _writers(arguments, source)
-    stream = load_chosen(arguments)
+    stream = load_chosen(arguments).kept()
     task = TASKS[stream.task]
-    chosen = task.descriptions if arguments.models is None else arguments.models
-    makers = {name.lower(): task.maker(name, arguments.seed, reason_of(stream)) for name in chosen}
+    chosen = _chosen_models(arguments, task)
+    for name in chosen:  # before the metrics are looked at
+        task.maker(name, arguments.seed, reason_of(stream))
     metrics = chosen_metrics(arguments, task)
     ran = run_models(
         stream,
-        makers,
+        chosen,
         metrics,
         positive=arguments.positive,
         window=arguments.window,
         time_limit=arguments.time_limit,
         limit=None,
         seed=arguments.seed,
-        progress=True,
+        progress=is_terminal(),
         task=task.name,
         is_report=arguments.html is not None,
         delay=arguments.delay,
+        seeds=arguments.seeds,
     )
     comparison = comparison_of(ran)
     try:
@@ -128,14 +141,22 @@ def run(arguments: argparse.Namespace) -> int:
         _write_files(ran, writers)
     if comparison.interrupted:
         return report_interrupt()
-    return _ALL_FAILED if all(map(has_failed, comparison.table["status"][[*makers]])) else 0
+    return _ALL_FAILED if all(map(has_failed, comparison.table["status"][[*chosen]])) else 0
+
+
+def _chosen_models(arguments: argparse.Namespace, task: Task) -> dict[str, str]:
+    """Return the names of the models, each by itself."""
+    if arguments.models is None:
+        return {name: name for name in task.usual}
+    names = task.descriptions if arguments.models == [ALL] else map(str.lower, arguments.models)
+    return {name: name for name in names}
 
 
 def _check_models(arguments: argparse.Namespace) -> None:
     """Raise if no models are named, or one that there is not."""
     if arguments.models is not None and not arguments.models:
         raise EvaluationError("--models must name at least one model")
-    for name in arguments.models or ():
+    for name in [] if arguments.models in (None, [ALL]) else arguments.models:
         if arguments.task is None:
             tasks.check_baseline_name(name)
         else:
@@ -171,7 +192,8 @@ def _write_files(ran: Ran, writers: dict[str, tuple[Writer, str]]) -> None:
     errors = []
     for option, (write, path) in writers.items():
         try:
-            write(ran, path)
+            if write(ran, path) is not False:
+                say_written(_FILES[option], path)
         except OSError as error:
             errors.append(f"cannot write {_FILES[option]} to {path}: {error.strerror or error}")
     if errors:
@@ -187,14 +209,16 @@ def _picture_writer() -> Writer:
 
     from matplotlib import pyplot
 
-    def draw(ran: Ran, path: str) -> None:
+    def draw(ran: Ran, path: str) -> bool:
         figure = None
         try:
             figure = plot.comparison(comparison_of(ran))[0].figure
             figure.savefig(path, format="png", dpi=150)
+            return True
         except ValueError as error:  # for example, because all models failed
             state = "left unchanged" if os.path.exists(path) else "not written"
-            print(f"no plot, {path} was {state}: {error}", file=sys.stderr)
+            _startup.print_line(f"no plot, {path} was {state}: {error}")
+            return False
         finally:
             if figure is not None:
                 pyplot.close(figure)

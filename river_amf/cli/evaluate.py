@@ -17,7 +17,7 @@ from typing import Any
 from river import base, compose
 from tqdm import tqdm
 
-from river_amf import evaluation
+from river_amf import _startup, evaluation, persistence
 from river_amf.baselines.river_models import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
@@ -29,12 +29,15 @@ from river_amf.cli.options import (
     chosen_metrics,
     chosen_stream,
     file_options,
+    is_terminal,
     load_chosen,
     report_interrupt,
+    say_written,
     size_text,
     task_lines,
 )
 from river_amf.evaluation import EvaluationError, Report, Stream
+from river_amf.evaluation.column_types import ROWS
 from river_amf.evaluation.comparison import cell_text, column_titles
 from river_amf.evaluation.metrics import check_positive, is_of_intervals, name_metrics
 from river_amf.evaluation.prequential import (
@@ -42,6 +45,7 @@ from river_amf.evaluation.prequential import (
     OnPrediction,
     TestThenTrain,
     even_checkpoints,
+    every,
     has_intervals,
     progress_bar,
     warm_up_model,
@@ -98,6 +102,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
     add(
+        "--save",
+        metavar="MODEL",
+        help="save the model once it has learned the stream, for `river-amf predict`; the file"
+        " keeps the options by which the stream was read",
+    )
+    add(
         "--html",
         metavar="FILE",
         help="write a page with figures of the model along the stream, beside those of models that"
@@ -115,20 +125,28 @@ def _model(name: str) -> str:
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     check_metrics(arguments)
-    _check_page(arguments)
+    _check_outputs(arguments)
     streams = _load_streams(arguments)
+    if arguments.html is not None:
+        streams = [stream.kept() for stream in streams]
     task = _task_of(streams)
     arguments.model = arguments.model or task.default
     metrics = name_metrics(task.windowed, chosen_metrics(arguments, task), task.name)
     positives = [
-        check_positive(stream, metrics.values(), stream.name, arguments.positive)
+        check_positive(stream.samples, metrics.values(), stream.name, arguments.positive)
         for stream in streams
     ]
-    model = _make_model(arguments, task, reason_of(streams[0]))
+    model = _make_model(arguments, task, streams[0])
+    if arguments.save is not None and not isinstance(model, persistence.Saved):
+        raise EvaluationError(
+            f"model {arguments.model!r} cannot be saved: files hold our own models, such as amf and"
+            " adaptive"
+        )
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
     results = []
-    with _prediction_file(arguments, model) as writer, _until_interrupt() as until_interrupt:
+    with _prediction_file(arguments, model) as writer, _until_interrupt() as guard:
+        until_interrupt, interrupts = guard
         for stream, positive in zip(streams, positives, strict=True):
             described = _describe_run(stream, model, task, arguments.model)
             print(*task_lines(stream, arguments), described, sep="\n")
@@ -140,14 +158,18 @@ def run(arguments: argparse.Namespace) -> int:
             watching = _watching(writer(stream), recorder)
             loop = TestThenTrain(clone, scores, *watching, delay=arguments.delay)
             last = _print_table(stream, until_interrupt, model, metrics, loop)
+            if arguments.save is not None:
+                persistence.save_with_notes(clone, arguments.save, _notes(arguments, stream))
+                say_written("the model", arguments.save)
             if recorder is not None and loop.n_samples:
                 ran = arguments.model, clone, loop, recorder, arguments.delay
                 with _interruptible():
                     _report_beside_floors(*ran, stream, metrics, positive).save(arguments.html)
+                say_written("the page", arguments.html)
             elif recorder is not None:
                 path = arguments.html
-                print(f"no page, {path} was not written: no sample was learned", file=sys.stderr)
-            if loop.n_samples < stream.n_samples:
+                _startup.print_line(f"no page, {path} was not written: no sample was learned")
+            if interrupts and (stream.later is not None or loop.n_samples < stream.n_samples):
                 of = f" of {stream.name}" if arguments.track else ""
                 return report_interrupt(f"interrupted after {loop.n_samples} samples{of}")
             results.append(last)
@@ -158,18 +180,34 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _check_page(arguments: argparse.Namespace) -> None:
-    """Raise if a page is wanted that cannot be written."""
-    path = arguments.html
-    if path is None:
-        return
-    if arguments.track:
-        raise EvaluationError("--html is for one stream; it cannot be combined with --track")
-    check_pages()
-    check_output(path, chosen_stream(arguments), "the page")
-    other = arguments.predictions
-    if other and Path(other).resolve() == Path(path).resolve():
-        raise EvaluationError(f"--predictions and --html would both write to {path}")
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Raise if a page or a model is to be written that cannot be."""
+    written = {"predictions": arguments.predictions}
+    for option, what in (("html", "the page"), ("save", "the model")):
+        path = getattr(arguments, option)
+        if path is None:
+            continue
+        if arguments.track:
+            raise EvaluationError(
+                f"--{option} is for one stream; it cannot be combined with --track"
+            )
+        check_output(path, chosen_stream(arguments), what)
+        for other, its in written.items():
+            if its and Path(its).resolve() == Path(path).resolve():
+                raise EvaluationError(f"--{other} and --{option} would both write to {path}")
+        written[option] = path
+    if arguments.html is not None:
+        check_pages()
+
+
+def _notes(arguments: argparse.Namespace, stream: Stream) -> dict[str, Any]:
+    """Return what the file of a model keeps: how to read another file of the same columns."""
+    kinds = {"categorical": ("string",), "numeric": ("integer", "floating")}
+    columns = {
+        option: [name for name, kind in stream.kinds.items() if kind in its]
+        for option, its in kinds.items()
+    }
+    return {"reading": file_options(arguments) | {"target": stream.target or "target"} | columns}
 
 
 def _watching(
@@ -220,10 +258,11 @@ def _task_of(streams: Sequence[Stream]) -> Task:
     return TASKS[first.task]
 
 
-def _make_model(arguments: argparse.Namespace, task: Task, reason: str) -> base.Estimator:
+def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> base.Estimator:
     """Return the chosen model with the given options."""
     name = arguments.model
-    make = task.maker(name, arguments.seed, reason)
+    has_words = stream.text is not None
+    make = task.maker(name, arguments.seed, reason_of(stream), has_words=has_words)
     try:
         model = make()
     except (ImportError, ValueError) as error:  # such as a seed out of the model's range
@@ -264,6 +303,7 @@ def _prediction_file(
             return write
 
         yield make_writer
+    say_written("the predictions", path)
 
 
 def _print_table(
@@ -278,12 +318,15 @@ def _print_table(
     widths = [max(len(title), _MIN_WIDTH) for title in titles]
     rows: list[Row] = []
     print(text_tables.line(titles, widths, left=()), flush=True)
-    with progress_bar(stream.n_samples, until_interrupt(stream)) as bar:
+    shown = is_terminal()
+    total = None if stream.later is not None else stream.n_samples
+    checkpoints = every(ROWS) if total is None else even_checkpoints(total)
+    with progress_bar(total, until_interrupt(stream), is_shown=shown) as bar:
         with _interruptible():
             warm_up_model(model.clone(), until_interrupt(stream))
         bar.reset()  # start its clock after the warm-up
         samples = _with_metric(bar, loop, even_checkpoints(stream.n_samples, _N_MOMENTS))
-        for n_samples in loop.run(samples, even_checkpoints(stream.n_samples)):
+        for n_samples in loop.run(samples, checkpoints):
             rows.append({"n_samples": n_samples, **loop.figures()})
             tqdm.write(text_tables.line(_cells(rows[-1]), widths, left=()), file=sys.stdout)
             sys.stdout.flush()
@@ -312,18 +355,20 @@ def _cells(row: Row) -> list[str]:
 
 
 @contextmanager
-def _until_interrupt() -> Iterator[Callable[[Stream], Iterator[Sample]]]:
-    """Yield a function that ends a stream at Ctrl-C, between samples; a second Ctrl-C aborts."""
-    interrupted = False
+def _until_interrupt() -> Iterator[tuple[Callable[[Stream], Iterator[Sample]], list[int]]]:
+    """Yield a function that ends a stream at Ctrl-C, between samples; a second Ctrl-C aborts.
+
+    Further a list of the signals that have come.
+    """
+    interrupts: list[int] = []
 
     def stop(signal_number: int, frame: object) -> None:
-        nonlocal interrupted
-        interrupted = True
+        interrupts.append(signal_number)
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     previous = signal.signal(signal.SIGINT, stop)
     try:
-        yield lambda stream: itertools.takewhile(lambda _: not interrupted, stream)
+        yield lambda stream: itertools.takewhile(lambda _: not interrupts, stream), interrupts
     finally:
         signal.signal(signal.SIGINT, previous)
 
@@ -340,7 +385,8 @@ def _interruptible() -> Iterator[None]:
 
 def _describe_run(stream: Stream, model: base.Estimator, task: Task, name: str) -> str:
     kinds = {"numeric": stream.n_numeric, "categorical": stream.n_categorical}
-    features = " and ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+    named = [f"{count} {kind}" for kind, count in kinds.items() if count]
+    features = " and ".join([*named, *([f"words of {stream.text!r}"] if stream.text else [])])
     described = f"{type(model).__name__}()"
     if isinstance(model, AMFClassifier | AMFRegressor):
         described = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"

@@ -14,6 +14,7 @@ import numpy as np
 from river.utils.pretty import humanize_bytes
 
 from river_amf import kernels, persistence
+from river_amf._startup import printable
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import EvaluationError
 from river_amf.explain import linear_experts, paths, text_tables
@@ -47,18 +48,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is in the file, and return the exit status."""
-    try:
-        contents = persistence.contents(arguments.file)
-    except (FileError, ImportError, MemoryError) as error:
-        raise EvaluationError(str(error)) from None
-    except OSError as error:
-        raise EvaluationError(
-            f"cannot read {arguments.file!r}: {error.strerror or error}"
-        ) from None
-    print(f"{os.path.basename(arguments.file)}: {contents.kind}")
+    contents = read_model(arguments.file)
+    print(f"{printable(os.path.basename(arguments.file))}: {contents.kind}")
     for line in describe(contents, most=None if arguments.all else _MOST):
         print(line)
     return 0
+
+
+def read_model(path: str) -> persistence.Contents:
+    """Return what is in the file of a model, or raise EvaluationError."""
+    try:
+        return persistence.contents(path)
+    except (FileError, ImportError, MemoryError) as error:
+        raise EvaluationError(str(error)) from None
+    except OSError as error:
+        raise EvaluationError(f"cannot read {path!r}: {error.strerror or error}") from None
 
 
 def describe(contents: persistence.Contents, most: int | None = _MOST) -> _Lines:
@@ -83,7 +87,8 @@ def describe(contents: persistence.Contents, most: int | None = _MOST) -> _Lines
     model = contents.model
     size = humanize_bytes(contents.size)
     yield _titled_line(
-        "file", f"{size}, format {contents.format}, written by river_amf {contents.release}"
+        "file",
+        f"{size}, format {contents.format}, written by river_amf {printable(contents.release, 40)}",
     )
     yield from _parameters(model)
     inner = getattr(model, "model_", model)  # of a scikit-learn estimator, once it is fitted

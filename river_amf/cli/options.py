@@ -7,6 +7,7 @@ import importlib.util
 import itertools
 import math
 import os
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from river_amf.inputs.kinds import is_real
 
 _DEFAULT_STREAM = "Bananas"
 
-_OF_FILES = ("missing", "separator", "encoding", "no_header", "decimal")
+_OF_FILES = ("missing", "separator", "encoding", "no_header", "decimal", "drop", "text")
 _MOST_WARNINGS = 5
 _FEW_LABELS = 3  # distinct ones, of which fewer can hardly be a quantity
 _PATIENCE = 3.0  # seconds without a sign of life
@@ -51,7 +52,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         "--task",
         choices=tasks.TASKS,
         help="classification predicts labels, regression numbers (default: regression if the target"
-        " has fractions, or more than 200 distinct numbers in the first 1000 rows)",
+        " has fractions, or more than 50 distinct numbers in the first 1000 rows)",
     )
     add(
         "--categorical",
@@ -59,6 +60,13 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="A,B",
         help="columns of numbers to treat as categories; text columns always are",
+    )
+    add("--drop", type=comma_separated, default=[], metavar="A,B", help="columns to leave out")
+    add(
+        "--text",
+        metavar="COLUMN",
+        help="a column to take apart into a bag of words, in which an absent word counts as 0, and"
+        " so does a missing number",
     )
     add_file_arguments(parser)
     add("--seed", type=at_least(0, None), metavar="N", help="seed for reproducible results")
@@ -121,8 +129,8 @@ def chosen_stream(arguments: argparse.Namespace) -> str:
 
 def file_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of files that were given, by the names that `load_stream` has for them."""
-    given = {name: getattr(arguments, name) for name in _OF_FILES}
-    return {name: value for name, value in given.items() if value not in (None, False)}
+    given = {name: getattr(arguments, name, None) for name in _OF_FILES}
+    return {name: value for name, value in given.items() if value not in (None, False, [])}
 
 
 def load_chosen(arguments: argparse.Namespace) -> Stream:
@@ -154,11 +162,16 @@ def chosen_metrics(arguments: argparse.Namespace, task: Task) -> list[Metric]:
 
 
 def task_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
-    """Return a line about the task that a file is for, unless it was chosen or is clear."""
+    """Return lines about words, and the task that a file is for, unless it is chosen or clear."""
+    words = [f"{stream.text!r} is a bag of words: absent words are 0, and so are missing numbers"]
+    return (words if stream.text else []) + _task_lines(stream, arguments)
+
+
+def _task_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
     if arguments.task or stream.target is None:
         return []
     if stream.task != tasks.REGRESSION.name:
-        first = {y for _, y in itertools.islice(stream, column_types.ROWS)}
+        first = {y for _, y in itertools.islice(stream.samples, column_types.ROWS)}
         if len(first) < _FEW_LABELS or not all(map(is_real, first)):
             return []
         return [
@@ -176,7 +189,8 @@ def size_text(stream: Stream) -> str:
     n = stream.n_unlabeled
     what = "target" if stream.task == tasks.REGRESSION.name else "label"
     skipped = f" ({n} {'rows' if n > 1 else 'row'} without a {what} skipped)" if n else ""
-    return f"{stream.name}: {stream.n_samples} samples{skipped}"
+    more = " and those to come" * (stream.later is not None)
+    return f"{_startup.printable(stream.name)}: {stream.n_samples} samples{more}{skipped}"
 
 
 def comma_separated(text: str) -> list[str]:
@@ -225,6 +239,16 @@ def check_output(path: str, source: str, what: str) -> None:
             os.remove(path)
     except OSError as error:
         raise EvaluationError(f"cannot write {what} to {path}: {error.strerror}") from error
+
+
+def say_written(what: str, path: str) -> None:
+    """Print on stderr what was written where."""
+    _startup.print_line(f"wrote {what} to {path}")
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks at stderr, who may want to see a progress bar."""
+    return bool(sys.stderr.isatty())
 
 
 def check_pages() -> None:

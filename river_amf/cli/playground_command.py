@@ -6,6 +6,7 @@ import argparse
 import os
 from typing import Any
 
+from river_amf._startup import printable
 from river_amf.cli.options import (
     add_file_arguments,
     announce_if_slow,
@@ -83,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     page.save(arguments.html)
     n, size = len(page.samples.codes), os.path.getsize(arguments.html) / 1e6
-    print(f"{page.samples.title}: {n} samples; {arguments.html}: {size:.1f} MB, for any browser")
+    title = printable(f"{page.samples.title}: {n} samples; {arguments.html}")
+    print(f"{title}: {size:.1f} MB, for any browser")
     return 0
 
 

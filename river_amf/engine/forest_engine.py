@@ -29,6 +29,7 @@ from river_amf.inputs.columns import (
 from river_amf.inputs.frames import Column
 from river_amf.inputs.kinds import check_totals
 from river_amf.inputs.labels import Labels
+from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.row_problems import Problems
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.sparse_rows import SparseRows, check_rows
@@ -257,6 +258,7 @@ class Engine(SampleEngine):
         first = self._known_for(parameters)
         encoded = self._encoded(rows, parameters, first)
         first.features.warn(encoded.mismatches)
+        warn_of_numbers(first.features, ((new.feature, new.category) for new in encoded.categories))
         self._hold()
         n_rows, n_jobs = min(len(rows.weights), encoded.full_at + 1), parameters.n_jobs
         n_new = sum(len(change.label) for change in encoded.schema_changes)

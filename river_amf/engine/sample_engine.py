@@ -29,6 +29,7 @@ from river_amf.inputs.encoding import EncodedSample, Features, Reading
 from river_amf.inputs.invalid import comes_again
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels
+from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
 from river_amf.kernels import (
@@ -147,6 +148,7 @@ class SampleEngine(LateLabels):
                 self._take_back(reading.row)
             return None, None
         features.warn(reading.mismatches)
+        warn_of_numbers(features, reading.new.categories)
         if label is not None and not any(reading.new) and known is self.known:
             return features.place(reading.row), label
         self._learn_new(x, known, reading, y, label, weight, parameters)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,9 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_bool_dtype, is_numeric_dtype, is_object_dtype, is_string_dtype
+from pandas.api.types import (
+    is_bool_dtype,
+    is_integer_dtype,
+    is_numeric_dtype,
+    is_object_dtype,
+    is_string_dtype,
+)
 
-from river_amf.evaluation.files import as_text
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import as_category, is_hashable, shown
 
@@ -22,7 +28,7 @@ REGRESSION = "regression"
 TASKS = (CLASSIFICATION, REGRESSION)
 
 ROWS = 1000  # in which to look for what a target is
-_MOST_LABELS = 200  # distinct numbers in these rows that may be labels
+_MOST_LABELS = 50  # distinct numbers in these rows that may be labels
 _MOSTLY = 0.9  # of the values
 
 # those of pandas, which does not export them, and that of the repository of UC Irvine
@@ -30,13 +36,16 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?"),
 )
-_BOOLEANS = {
+BOOLEANS = {
     **dict.fromkeys(("True", "TRUE", "true"), True),
     **dict.fromkeys(("False", "FALSE", "false"), False),
 }
 _REAL = numbers.Real | Decimal
-_VALUES = str | bool | np.bool_ | _REAL
 _WITH_COMMA = r"[-+]?\d*,\d+"
+_CURRENCY = r"(?:[A-Z]{3}|[$€£¥₹])"
+_MONEY = rf"\s*(?:[-+]?{_CURRENCY}\s*[-+]?\d[\d.,']*|[-+]?\d[\d.,']*\s*{_CURRENCY})\s*"
+_MANY_ROWS = 100  # of which it is odd that all values differ
+_MANY_WORDS = 4  # on average, in what looks like text
 
 
 @dataclass(frozen=True)
@@ -51,27 +60,62 @@ class Texts:
         """Whether each of the texts is a marker, with or without spaces around it."""
         return texts.str.strip().isin(self.missing).to_numpy(dtype=bool)
 
-    def numbers(self, texts: pd.Series) -> NDArray[np.float64]:
+    def numbers(self, texts: pd.Series) -> pd.Series:
         """Return texts as numbers, as pandas parses them in a file, and NaN for other texts."""
-        number = np.full(len(texts), np.nan)
         # This leaves out most text, because it takes long to try to parse it.
-        may_be = texts.str.match(r"\s*[-+.,\diI]").to_numpy(dtype=bool)
-        plain = texts[may_be]
+        plain = texts[texts.str.match(r"\s*[-+.,\diI]").to_numpy(dtype=bool)]
         if self.decimal != ".":
             has_point = plain.str.contains(".", regex=False)
             plain = plain.where(~has_point, "text").str.replace(self.decimal, ".")
-        number[may_be] = pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64)
-        return number
+        return pd.to_numeric(plain, errors="coerce").astype(np.float64).reindex(texts.index)
 
     def comma_warning(self, texts: pd.Series) -> str | None:
-        """Return a warning if all of the texts are numbers with a decimal comma."""
-        is_comma = texts.str.strip().str.fullmatch(_WITH_COMMA)
-        if self.decimal == "," or texts.empty or not is_comma.all():
+        """Return a warning if all of the texts are money, or numbers with a decimal comma."""
+        first = "" if texts.empty else texts.iloc[0].strip()
+        if re.fullmatch(_MONEY, first) and texts.str.fullmatch(_MONEY).all():
+            return money_text(first)
+        is_comma = self.decimal != "," and re.fullmatch(_WITH_COMMA, first)
+        if not is_comma or not texts.str.strip().str.fullmatch(_WITH_COMMA).all():
             return None
         return (
             f"values such as {texts.iloc[0]!r} are text, not numbers; decimal=',' (--decimal ,)"
             " reads them as numbers with a fraction"
         )
+
+
+def money_text(text: str) -> str:
+    """Return what to do about an amount of money."""
+    return (
+        f"amounts of money such as {text!r} are text, not numbers: write the number alone, with the"
+        " currency in the name of the column or in a column of its own"
+    )
+
+
+def oddity(column: pd.Series) -> str | None:
+    """Return what is odd about a feature that has been read: text, numbers as text, or an id."""
+    if is_numeric_dtype(column):
+        is_long = is_integer_dtype(column) and len(column) >= _MANY_ROWS
+        if is_long and (np.diff(column) == 1).all():
+            return f"it counts the rows, from {column.iloc[0]}: drop it (--drop)?"
+        return None
+    values = column.dropna()
+    if pd.api.types.infer_dtype(values, skipna=True) != "string":
+        return None
+    distinct = values.unique()
+    texts = pd.Series(distinct[:ROWS], dtype=object)
+    if len(texts) > 1 and Texts().numbers(texts).notna().all():
+        return (
+            f"its texts are numbers, such as {texts.iloc[0]!r}, but categories to a model:"
+            " write them without quotes if they are numbers"
+        )
+    if len(distinct) > len(values) / 2 and texts.str.count(r"\w+").mean() >= _MANY_WORDS:
+        return (
+            f"values such as {shown(texts.iloc[0][:60])} look like text: --text (text) takes a"
+            " column as a bag of words"
+        )
+    if len(distinct) == len(values) >= _MANY_ROWS:
+        return f"{len(distinct)} distinct texts in {len(values)} rows: drop it (--drop)?"
+    return None
 
 
 def texts_of(missing: Collection[str] | None, decimal: str) -> Texts:
@@ -84,6 +128,17 @@ def texts_of(missing: Collection[str] | None, decimal: str) -> Texts:
     return Texts(frozenset(missing) | {""}, tuple(values.astype(float)), decimal)
 
 
+def as_text(column: pd.Series) -> pd.Series:
+    """Return the values as text, whole numbers without a fraction; missing ones stay missing."""
+    is_known = column.notna()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        # the very categories that the same column of a dataframe has
+        column = column.astype(object).map(as_category, na_action="ignore")
+    if pd.api.types.is_float_dtype(column) and (column[is_known] % 1 == 0).all():
+        column = column.astype("Int64")  # whole numbers that a missing value has made floats
+    return column.astype(object).where(is_known, np.nan).map(str, na_action="ignore").astype(object)
+
+
 def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
     """Return a column of a file as numbers, booleans or text, and perhaps a warning about it.
 
@@ -91,39 +146,37 @@ def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
     in a column of text nothing changes.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
-        # the very categories that the same column of a dataframe has
-        return column.astype(object).map(as_category, na_action="ignore"), None
+        return as_text(column), None
     if is_numeric_dtype(column) and not is_bool_dtype(column) and known.missing_numbers:
         return column.mask(column.isin(known.missing_numbers)), None
     if not (is_object_dtype(column) or is_string_dtype(column)):
         return column, None  # such as dates, which the model refuses
     try:
-        codes, distinct = pd.factorize(column)
+        distinct = column.dropna().astype(object).unique()
     except TypeError as error:
         odd = next(type(value).__name__ for value in column if not is_hashable(value))
         raise EvaluationError(
             f"column {column.name!r} holds values of type {odd}; it takes numbers, text or booleans"
         ) from error
-    if not all(isinstance(value, _VALUES) for value in distinct):
+    if not all(isinstance(value, str | bool | np.bool_ | _REAL) for value in distinct):
         return column, None
-    texts = pd.Series(distinct, dtype=object).map(str)
+    texts = pd.Series([*map(str, distinct)], pd.Index([*distinct], dtype=object), dtype=object)
     given = texts[~known.are_missing(texts)]
-    as_numbers = pd.Series(known.numbers(given), given.index)
-    as_booleans = given.str.strip().map(_BOOLEANS)
+    as_numbers, as_booleans = known.numbers(given), given.str.strip().map(BOOLEANS)
     for read in (as_numbers, as_booleans):
         if len(given) and read.notna().all():
-            found = read.reindex([*texts.index, -1]).to_numpy()  # the last of code -1, missing
-            return pd.Series(found[codes], column.index, name=column.name).infer_objects(), None
-    is_text = as_numbers.isna() & as_booleans.isna()
-    counts = pd.Series(np.bincount(codes[codes >= 0], minlength=len(texts)))[given.index]
-    n_text, n_values = counts[is_text].sum(), counts.sum()
-    warning = known.comma_warning(given[is_text])
+            return column.astype(object).map(read.to_dict()).infer_objects(), None
+    odd_ones = given[as_numbers.isna() & as_booleans.isna()]
+    warning = known.comma_warning(odd_ones)
+    n_values = n_text = 0
+    if len(odd_ones) < len(given):  # or all is text
+        n_values = int(column.isin(given.index).sum())
+        n_text = int(column.isin(odd_ones.index).sum())
     if warning is None and 0 < n_text <= n_values - _MOSTLY * n_values:
-        are = "are" if n_text > 1 else "is"
         warning = (
-            f"{n_text} of {n_values} values {are} text, such as {given[is_text].iloc[0]!r}, so all"
-            " of them are categories; missing (--missing) names the texts that stand for a missing"
-            " value"
+            f"{n_text} of {n_values} values {'are' if n_text > 1 else 'is'} text, such as"
+            f" {odd_ones.iloc[0]!r}, so all of them are categories; missing (--missing) names the"
+            " texts that stand for a missing value"
         )
     return as_text(column), warning
 
@@ -133,11 +186,11 @@ def label_warning(labels: pd.Series, known: Texts) -> str | None:
     if is_numeric_dtype(labels):
         return None
     texts = pd.Series(labels.dropna().unique(), dtype=object).map(str)
-    return known.comma_warning(texts[np.isnan(known.numbers(texts)) & ~known.are_missing(texts)])
+    return known.comma_warning(texts[known.numbers(texts).isna() & ~known.are_missing(texts)])
 
 
 def is_quantity(labels: pd.Series, known: Texts) -> bool:
-    """Whether labels are a quantity: numbers with fractions, or more than 200 distinct ones.
+    """Whether labels are a quantity: numbers with fractions, or more than 50 distinct ones.
 
     Only the first 1000 labels count. Markers of missing values among them do not, and neither does
     a little text.
@@ -147,7 +200,7 @@ def is_quantity(labels: pd.Series, known: Texts) -> bool:
         return False
     if not is_numeric_dtype(first):
         texts = first.astype("str")
-        parts = pd.Series(known.numbers(texts))[~known.are_missing(texts)]
+        parts = known.numbers(texts)[~known.are_missing(texts)]
         if not len(parts) or parts.notna().mean() < _MOSTLY:
             return False
         first = parts.dropna()
@@ -175,25 +228,32 @@ def check_task(task: Any) -> None:
         raise ValueError(f"task must be {', '.join(map(repr, TASKS))} or None, got {shown(task)}")
 
 
-def as_numbers(column: pd.Series, known: Texts, name: str) -> pd.Series:
-    """Return a target as numbers, NaN where it is missing; raise for other texts and dates.
+_NO_LABELS = (
+    "regression predicts numbers; if that text stands for a missing value, name it with missing"
+    " (--missing); if the column holds labels, set task (--task) to 'classification'"
+)
+
+
+def as_numbers(column: pd.Series, known: Texts, name: str, but: str = _NO_LABELS) -> pd.Series:
+    """Return a column as numbers, NaN where it is missing; raise for other texts and dates.
 
     Rows are numbered as in the file, from 1.
     """
     if is_numeric_dtype(column):  # booleans among them
-        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        missing = np.isin(values, known.missing_numbers)
-        return pd.Series(np.where(missing, np.nan, values), column.index)
+        values = column.astype(np.float64)
+        return values.mask(values.isin(known.missing_numbers))
     texts = column.astype(object).map(str, na_action="ignore").fillna("")
     is_missing = known.are_missing(texts)
-    values = np.where(is_missing, np.nan, known.numbers(texts))
-    is_odd = np.isnan(values) & ~is_missing
+    values = known.numbers(texts).mask(is_missing)
+    is_odd = values.isna() & ~is_missing
     if is_odd.any():
-        row = int(is_odd.argmax())
+        odd = int(is_odd.to_numpy().argmax())
+        if money := known.comma_warning(texts[is_odd]):
+            raise EvaluationError(
+                f"row {column.index[odd] + 1} of {name}: column {column.name!r}: {money}"
+            )
         raise EvaluationError(
-            f"row {column.index[row] + 1} of {name} has {texts.iloc[row]!r} in {column.name!r}, but"
-            " regression predicts numbers; if that text stands for a missing value, name it with"
-            " missing (--missing); if the column holds labels, set task (--task) to"
-            " 'classification'"
+            f"row {column.index[odd] + 1} of {name} has {texts.iloc[odd]!r} in {column.name!r}, but"
+            f" {but}"
         )
-    return pd.Series(values, column.index)
+    return values

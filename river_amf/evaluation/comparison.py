@@ -12,12 +12,14 @@ import pandas as pd
 from river.utils.pretty import humanize_bytes
 
 from river_amf.evaluation.metrics import Metric
-from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, Model, Ran, Run, run_models
+from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, OK, Model, Ran, Run, run_models
 from river_amf.evaluation.streams import Label
 from river_amf.evaluation.tasks import Task
 from river_amf.explain import text_tables
 
 _IN_UNITS = ("MAE", "RMSE", "MSE", "width")  # of the target, and of any size
+_COSTS = ("us_per_sample", "memory")
+_STD = " std"  # after the name of a metric
 _UNKNOWN = "-"
 _TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 
@@ -41,7 +43,9 @@ class Comparison:
         model failed or learned nothing, its values are NaN and the status gives the reason. In the
         log-loss, a label that a prediction does not name has probability 0 (which counts as 1e-15),
         unless it is new to the stream: such samples are left out. Metrics of probabilities or
-        intervals are NaN for models without.
+        intervals are NaN for models without. With `seeds`, values are means over them, and each
+        metric is followed by its standard deviation, such as `accuracy std`, which is 0 for models
+        that do not depend on a seed.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
         and metrics over its samples, NaN if there was nothing to score. The last window of a run
@@ -116,7 +120,7 @@ class Comparison:
 
 def compare(
     dataset: Any,
-    models: Mapping[str, Model] | Iterable[Model] | None = None,
+    models: Mapping[str, Model] | Iterable[Model] | str | None = None,
     metrics: Iterable[Metric] | None = None,
     *,
     positive: Label | None = None,
@@ -127,6 +131,7 @@ def compare(
     progress: bool = False,
     task: str | None = None,
     delay: int = 0,
+    seeds: int | None = None,
 ) -> Comparison:
     """Run models over one stream, test-then-train, and compare their results.
 
@@ -146,7 +151,7 @@ def compare(
     models
         Classifiers or regressors (which are cloned), functions without arguments that return one,
         or names of `baselines.classifiers` or `baselines.regressors`, in a dict by name or a list.
-        By default all of the baselines for the task.
+        By default the usual ones for the task, among them both of ours; `"all"` runs all of them.
     metrics
         Additional river metrics: instances (which are cloned, and may be `Rolling`), classes or
         names.
@@ -173,6 +178,9 @@ def compare(
     delay
         Number of predictions from that of a sample, with it, until its label comes, as in river:
         with 0 or 1 it comes at once.
+    seeds
+        Number of seeds, from 2, with which each model is run that has one: `seed` (or 0) and those
+        that follow.
 
     Examples
     --------
@@ -212,13 +220,15 @@ def compare(
     'last-value'
     """
     options = (positive, window, time_limit, limit, seed, progress, task)
-    return comparison_of(run_models(dataset, models, metrics, *options, delay=delay))
+    return comparison_of(run_models(dataset, models, metrics, *options, delay=delay, seeds=seeds))
 
 
 def comparison_of(ran: Ran) -> Comparison:
     """Return the results of models that have run."""
-    curves = _curves(ran.runs, ran.source.task)
-    return Comparison(ran.source.name, table_of(ran.runs), curves, roles_of(ran.runs))
+    table, curves = table_of(ran.runs), _curves(ran.runs, ran.source.task)
+    if ran.repeats:
+        table, curves = _means(ran.repeats), _mean_curves(ran.repeats, ran.source.task)
+    return Comparison(ran.source.name, table, curves, roles_of(ran.runs))
 
 
 def roles_of(runs: Mapping[str, Run]) -> dict[str, str]:
@@ -232,6 +242,34 @@ def table_of(runs: Mapping[str, Run]) -> pd.DataFrame:
         {"n_samples": run.n_samples, **run.figures, "status": run.status} for run in runs.values()
     ]
     return pd.DataFrame(rows, index=pd.Index(runs, name="model"))
+
+
+def _means(repeats: Mapping[str, list[Run]]) -> pd.DataFrame:
+    """Return the mean results of each model, and the standard deviations of its metrics."""
+    rows = []
+    for runs in repeats.values():
+        its = table_of({str(k): run for k, run in enumerate(runs)})
+        odd = its["status"][its["status"] != OK]
+        row: dict[str, Any] = {"n_samples": round(its["n_samples"].mean())}
+        for column in its.columns[1:-1]:
+            row[column] = its[column].mean()
+            if column not in _COSTS:
+                row[column + _STD] = (
+                    its[column].std() if len(its) > 1 else 0.0 * its[column].iloc[0]
+                )
+        rows.append({**row, "status": OK if odd.empty else odd.iloc[0]})
+    return pd.DataFrame(rows, index=pd.Index(repeats, name="model"))
+
+
+def _mean_curves(repeats: Mapping[str, list[Run]], task: Task) -> pd.DataFrame:
+    """Return the curves, each a mean over the seeds."""
+    curves = [
+        pd.concat([_curves({name: run}, task) for run in runs])
+        .groupby(["model", "n_samples"], as_index=False)
+        .mean()
+        for name, runs in repeats.items()
+    ]
+    return pd.concat(curves, ignore_index=True)
 
 
 def _curves(runs: Mapping[str, Run], task: Task) -> pd.DataFrame:
@@ -251,7 +289,7 @@ def cell_text(column: str, value: float) -> str:
         return str(round(value))
     if column == "memory":
         return str(humanize_bytes(round(value)))
-    if column in _IN_UNITS:
+    if column.removesuffix(_STD) in _IN_UNITS:
         return f"{value:.5g}"
     return f"{value:.1f}" if column == "us_per_sample" else f"{value:.4f}"
 

@@ -272,6 +272,11 @@ def needs_positive(metric: Any) -> bool:
     return isinstance(binary, BinaryMetric) and getattr(binary, "pos_val", True) is True
 
 
+def parts_of(metric: Any) -> list[Any]:
+    """Return the metrics of a sum, or the one."""
+    return [*metric] if isinstance(metric, metrics.base.Metrics) else [metric]
+
+
 def inner(metric: Any) -> Any:
     """Return the metric inside of one that rolls."""
     return metric.obj if isinstance(metric, utils.Rolling) else metric

@@ -27,7 +27,12 @@ from river_amf import kernels
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.streams import Features, Label, Sample, Target
-from river_amf.evaluation.usage_errors import EvaluationError, error_line, error_text
+from river_amf.evaluation.usage_errors import (
+    EvaluationError,
+    error_line,
+    error_text,
+    is_of_handler,
+)
 
 WARM_UP = 100  # samples; enough to meet every compiled function of an early stream
 
@@ -90,7 +95,7 @@ class TestThenTrain:
         """Predict, learn and score each sample; yield their number at checkpoints and the end."""
         waiting: deque[tuple[Features, Target, Answer]] = deque()
         for n, (x, y) in enumerate(samples, start=1):
-            answer = self._number(n, x) if self._is_of_numbers else self._label(n, x)
+            answer = self.predict(n, x)
             # the model may own what it has answered, and change it when it learns
             waiting.append((x, y, answer._replace(beside=copy.copy(answer.beside))))
             if len(waiting) >= self._delay:
@@ -103,6 +108,10 @@ class TestThenTrain:
                 yield self.n_samples
         if self.n_samples and self.n_samples not in checkpoints:
             yield self.n_samples
+
+    def predict(self, n: int, x: Features) -> Answer:
+        """Return the prediction for sample n, with what stands beside it."""
+        return self._number(n, x) if self._is_of_numbers else self._label(n, x)
 
     def figures(self) -> dict[str, float]:
         """Return the metrics, microseconds per sample and bytes after at least one sample."""
@@ -159,8 +168,12 @@ def timed(n: int, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[
     except KeyboardInterrupt:  # not raised by the model
         raise
     except (TypeError, ValueError) as error:
+        if is_of_handler(error):
+            raise
         raise EvaluationError(f"sample {n}: {error_text(error) or type(error).__name__}") from error
     except BaseException as error:  # no model may end an evaluation with a traceback
+        if is_of_handler(error):
+            raise
         raise EvaluationError(f"sample {n}: {error_line(error)}") from error
     return answer, time.perf_counter() - start
 
@@ -199,7 +212,7 @@ def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
 
 
 def progress_bar(
-    n_samples: int, samples: Iterable[Sample] | None = None, *, is_shown: bool = True
+    n_samples: int | None, samples: Iterable[Sample] | None = None, *, is_shown: bool = True
 ) -> tqdm[Any]:
     """Return a progress bar on stderr, which counts the samples given as they are iterated over."""
     return tqdm(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,9 @@ from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.history import intervals_of
-from river_amf.evaluation.metrics import is_of_intervals
+from river_amf.evaluation.metrics import inner, is_of_intervals, needs_positive, parts_of
 from river_amf.evaluation.sources import Table, iter_samples, load_for, read_table
+from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import shown
 from river_amf.inputs.labels import most_probable_labels
@@ -33,6 +33,7 @@ Delay = str | int | dt.timedelta | Callable[..., Any]
 _Times = tuple[Moment | None, Delay | None]
 
 _LEAST_STEP = 32  # rows; smaller blocks are slower than river's loop over samples
+_METHODS = ("learn_one", "predict_one", "predict_proba_one", "predict_interval_one")
 _BLOCK_ROWS = 4096  # the probabilities of thirty labels then take less than a megabyte
 
 
@@ -83,9 +84,9 @@ def progressive_val_score(
     ------
     TypeError, ValueError
         If the metric does not suit the model, or the dataset is none, or, for a classifier, if the
-        target of a dataframe has fractions or more than 200 distinct numbers in its first 1000 rows
-        (pass `(X, y)` if these are labels). For an invalid row, the model's own error is raised
-        before any row of its block is learned.
+        target of a dataframe has fractions or more than 50 distinct numbers in its first 1000 rows
+        (pass `(X, y)` if these are labels), or if a metric of True and False gets other labels. For
+        an invalid row, the model's own error is raised before any row of its block is learned.
 
     Examples
     --------
@@ -100,12 +101,6 @@ def progressive_val_score(
     [2,000] Accuracy: 8...%
     [4,000] Accuracy: 8...%
     [5,300] Accuracy: 8...%
-
-    With labels that come a thousand samples late:
-
-    >>> late = progressive_val_score(frame, AMFClassifier(seed=1), metrics.Accuracy(), delay=1000)
-    >>> late.get() < metric.get()
-    True
     """
     step = print_every if show_time or show_memory else 0
     samples, model, times = _loop_arguments(dataset, model, metric, (moment, delay), step or 0)
@@ -157,18 +152,13 @@ def iter_progressive_val_score(
 
     Examples
     --------
-    >>> import pandas as pd
-    >>> from river import datasets, metrics
+    >>> from river import metrics
     >>> from river_amf import AMFClassifier
-    >>> from river_amf.evaluation.progressive import iter_progressive_val_score
-    >>> X, y = zip(*datasets.Bananas())
-    >>> for state in iter_progressive_val_score(
-    ...     (pd.DataFrame(X), list(y)), AMFClassifier(seed=1), metrics.Accuracy(), step=2000
-    ... ):
-    ...     print(state["Step"], state["Accuracy"].get() > 0.87)
-    2000 True
-    4000 True
-    5300 True
+    >>> from river_amf.evaluation import iter_progressive_val_score
+    >>> model, metric = AMFClassifier(seed=1), metrics.Accuracy()
+    >>> states = iter_progressive_val_score("Bananas", model, metric, step=2000)
+    >>> [(state["Step"], state["Accuracy"].get() > 0.8) for state in states]
+    [(2000, True), (4000, True), (5300, True)]
     """
     samples, model, times = _loop_arguments(dataset, model, metric, (moment, delay), step or 0)
     yield from evaluate.iter_progressive_val_score(
@@ -198,81 +188,91 @@ def _loop_arguments(
     if isinstance(dataset, str | Path):
         dataset = load_for(dataset, model)
     table = read_table(dataset, needs_labels=not is_of_numbers)
+    binary = next((each for each in parts_of(metric) if needs_positive(each)), None)
     if table is None:
-        return iter_samples(dataset), seen, times
+        samples = iter_samples(dataset)
+        return samples if binary is None else _with_truths(samples, binary), seen, times
+    if binary is not None:
+        for y in table.labels():
+            _check_truth(y, binary)
     # labels that come late leave no blocks: each row is learned between two that are predicted
     is_worth_it = times == (None, None) and not 0 < step < _LEAST_STEP
-    blocks = _blocks_of(model, metric) if is_worth_it and metric.works_with(model) else None
-    if blocks is None:
+    if not (is_worth_it and _runs_blocks(model) and metric.works_with(model)):
         return table.samples(), seen, times
-    return _predictions_in_order(table, blocks, step), blocks.replay, times
+    replay = (_NumberReplay if is_of_numbers else _LabelReplay)(model)
+    return _predictions_in_order(table, model, step, metric), replay, times
 
 
-def _predictions_in_order(table: Table, blocks: Blocks, step: float) -> Iterator[tuple[Any, Any]]:
+def _with_truths(samples: Iterable[Any], metric: Any) -> Iterator[Any]:
+    """Yield the samples, or raise at one whose label a binary metric would count as negative."""
+    for sample in samples:
+        _check_truth(sample[1], metric)
+        yield sample
+
+
+def _check_truth(y: Any, metric: Any) -> None:
+    """Raise unless a label is True or False, or never comes."""
+    if y not in (True, False, None):
+        name = type(inner(metric)).__name__
+        raise EvaluationError(
+            f"metric {name} needs labels True/False or 0/1, got {shown(y)}: which label is"
+            f" positive? Let labels be y == {shown(y)}, or use compare(metrics=['{name}'],"
+            f" positive={shown(y)})"
+        )
+
+
+def _runs_blocks(model: Any) -> bool:
+    """Whether a model is a forest that runs blocks exactly as ours do."""
+    # This looks at the class, as isinstance is true of a river pipeline that ends in a forest.
+    return any(
+        issubclass(type(model), forest)
+        and all(
+            getattr(type(model), name, None) is getattr(forest, name, None)
+            for name in ("learn_one", "predict_one", "predict_proba_one")
+        )
+        for forest in (AMFClassifier, AMFRegressor)
+    )
+
+
+def _predictions_in_order(
+    table: Table, forest: Any, step: float, metric: Any
+) -> Iterator[tuple[Any, Any]]:
     """Run a forest block by block; yield its prediction for each row, and the row's label."""
     # Blocks end at multiples of the step, where river's loop inspects the model: it must not have
     # learned any row beyond.
+    given = most_probable_labels if getattr(metric, "requires_labels", True) else _probabilities
+    levels = (LEVEL,) if _needs_intervals(metric) else ()
     start = 0
     for block in table.blocks(_BLOCK_ROWS, step):
-        with _naming(np.arange(start, start + len(block))):
-            predictions = blocks.learn(*block.native())
+        try:
+            answers = forest._test_then_train(*block.native(), *levels)
+        except INVALID as error:  # which names the row of the block
+            named = renumbered(error, np.arange(start, start + len(block)))
+            raise named from named.__cause__
+        if levels:
+            predictions: Any = map(Interval, answers.lower.tolist(), answers.upper.tolist())
+        elif isinstance(forest, AMFRegressor):
+            predictions = answers.prediction.tolist()
+        else:
+            predictions = given(*answers)
         yield from zip(predictions, block.labels(), strict=True)
         start += len(block)
 
 
-@contextmanager
-def _naming(rows: NDArray[np.int64]) -> Iterator[None]:
-    """Let errors name the row of the dataset rather than that of a block of these rows."""
-    try:
-        yield
-    except INVALID as error:
-        named = renumbered(error, rows)
-        raise named from named.__cause__
-
-
 def _needs_intervals(metric: Any) -> bool:
     """Whether a metric, or each of a sum, is about intervals; raise if some of them are not."""
-    parts = metric if isinstance(metric, metrics.base.Metrics) else [metric]
-    kinds = {is_of_intervals(part) for part in parts}
+    kinds = {is_of_intervals(part) for part in parts_of(metric)}
     if len(kinds) > 1:
         raise TypeError(f"metrics of intervals cannot be added to others, got {shown(metric)}")
     return True in kinds
 
 
-class Blocks:
-    """A forest that runs blocks of rows, and the estimator that stands for it in river's loop.
-
-    It replays the predictions, each of which takes the place of the features.
-    """
-
-    def __init__(self, forest: Any, *, as_labels: bool, as_intervals: bool) -> None:
-        self._forest = forest
-        self._levels = (LEVEL,) if as_intervals else ()
-        self._is_of_numbers = isinstance(forest, AMFRegressor)
-        self._given = most_probable_labels if as_labels else _probabilities
-        self.replay = _NumberReplay(forest) if self._is_of_numbers else _LabelReplay(forest)
-
-    def learn(self, X: Any, y: Any, w: Any) -> Any:
-        """Predict each row of a block and learn it; return the predictions."""
-        answers = self._forest._test_then_train(X, y, w, *self._levels)
-        if self._levels:
-            return map(Interval, answers.lower.tolist(), answers.upper.tolist())
-        return answers.prediction.tolist() if self._is_of_numbers else self._given(*answers)
-
-
-def _blocks_of(model: Any, metric: Any) -> Blocks | None:
-    """Return how a model runs blocks, if it is a forest that does so exactly as ours do."""
-    # This looks at the class, as isinstance is true of a river pipeline that ends in a forest.
-    for forest in (AMFClassifier, AMFRegressor):
-        methods = ("learn_one", "predict_one", "predict_proba_one", "predict_interval_one")
-        if issubclass(type(model), forest) and all(
-            getattr(type(model), name) is getattr(forest, name)
-            for name in methods
-            if hasattr(forest, name)
-        ):
-            as_labels = getattr(metric, "requires_labels", True)
-            return Blocks(model, as_labels=as_labels, as_intervals=_needs_intervals(metric))
-    return None
+def _probabilities(
+    proba: NDArray[np.float64], n_known: NDArray[np.int_], labels: list[Any]
+) -> Iterator[dict[Any, float]]:
+    """Yield the probabilities of each row, by known label."""
+    for row, known in zip(proba, n_known.tolist(), strict=True):
+        yield dict(zip(labels[:known], row.tolist(), strict=False))
 
 
 class _Replay(base.Base):
@@ -284,6 +284,8 @@ class _Replay(base.Base):
     def predict_one(self, x: Any, **kwargs: Any) -> Any:
         return x
 
+    predict_proba_one = predict_one
+
     def learn_one(self, x: Any, y: Any) -> None:
         """Do nothing: the forest has learned the sample together with its block."""
 
@@ -294,8 +296,7 @@ class _Replay(base.Base):
 
 
 class _LabelReplay(_Replay, base.Classifier):
-    def predict_proba_one(self, x: Any, **kwargs: Any) -> Any:
-        return x
+    pass
 
 
 class _NumberReplay(_Replay, base.Regressor):

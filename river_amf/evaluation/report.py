@@ -140,7 +140,7 @@ def report(
 
 def report_of(ran: Ran) -> Report:
     """Return the report of models that have run."""
-    source, runs, floors, steps = ran
+    source, runs, floors, steps, _ = ran
     assert steps is not None  # or nothing was recorded
     recorded = {n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.rows}
     tables = {name: recorder.tables() for name, recorder in recorded.items()}

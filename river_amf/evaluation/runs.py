@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import functools
+import inspect
 import itertools
 import math
+import pickle
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -13,6 +16,8 @@ from typing import Any, NamedTuple, cast
 from river import base, compose
 from tqdm import tqdm
 
+from river_amf import kernels
+from river_amf._startup import printable
 from river_amf.evaluation import tasks
 from river_amf.evaluation.column_types import check_task
 from river_amf.evaluation.metrics import Metric, check_positive, name_metrics
@@ -28,7 +33,12 @@ from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.sources import Source, read_source
 from river_amf.evaluation.streams import Label, Sample, read_pairs
 from river_amf.evaluation.tasks import CLASSIFICATION, Maker, Task
-from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
+from river_amf.evaluation.usage_errors import (
+    EvaluationError,
+    StreamFailure,
+    error_line,
+    is_of_handler,
+)
 from river_amf.inputs.kinds import shown
 from river_amf.pages.palette import OTHER, role_of
 from river_amf.parameters import flag, integer
@@ -36,6 +46,7 @@ from river_amf.parameters import positive as positive_number
 
 Model = base.Classifier | base.Regressor | Maker | str
 
+ALL = "all"  # the models of a task
 OK = "ok"
 NOT_RUN = "not run"
 INTERRUPTED = "interrupted"
@@ -113,6 +124,8 @@ class Run:
         except StreamFailure:
             raise
         except BaseException as error:  # even SystemExit only fails this model
+            if is_of_handler(error):
+                raise
             self.status = _describe_failure(error, watched.n_begun)
         else:
             self.status = OK
@@ -136,8 +149,9 @@ class Run:
             warm_up_model(self._made(make), samples)
         except (KeyboardInterrupt, StreamFailure):
             raise
-        except BaseException:
-            return
+        except BaseException as error:
+            if is_of_handler(error):
+                raise
 
     def _made(self, make: Maker) -> base.Estimator:
         model = make()
@@ -201,11 +215,12 @@ class Ran(NamedTuple):
     runs: dict[str, Run]
     floors: tuple[str, ...]  # the names of those that look at no features, for a report
     steps: Steps | None  # when they are recorded, for a report
+    repeats: dict[str, list[Run]] | None = None  # the runs with different seeds
 
 
 def run_models(
     dataset: Any,
-    models: Mapping[str, Model] | Iterable[Model] | None,
+    models: Mapping[str, Model] | Iterable[Model] | str | None,
     metrics: Iterable[Metric] | None,
     positive: Label | None,
     window: int | None,
@@ -216,16 +231,19 @@ def run_models(
     task: str | None,
     is_report: bool = False,
     delay: int = 0,
+    seeds: int | None = None,
 ) -> Ran:
     """Run models over one stream; the parameters are those of `compare`, or of `report`."""
     integer(1, optional=True)("window", window)
     integer(1, optional=True)("limit", limit)
     integer(0)("delay", delay)
+    integer(2, optional=True)("seeds", seeds)
     positive_number(optional=True)("time_limit", time_limit)
     flag("progress", progress)
     check_task(task)
     chosen = None if task is None else tasks.TASKS[task]
-    given = None if models is None else _given(models)
+    is_all = isinstance(models, str) and models == ALL
+    given = None if models is None or is_all else _given(models)
     of_models = None if given is None else tasks.of_models(given.values())
     source = read_source(dataset, limit, chosen, of_models)
     floors: tuple[str, ...] = ()
@@ -233,31 +251,31 @@ def run_models(
         given = {name: name for name in tasks.FORESTS} if given is None else given
         given |= {name: name for name in source.task.floors if name not in given}
         floors = tuple(name for name in source.task.floors if str(given[name]).lower() == name)
-    makers = _makers(given, source, seed)
+    if given is None:
+        task_models = source.task.descriptions if is_all else source.task.usual
+        given = {name: name for name in task_models}
+    makers = _makers(given, source, seed, seeds)
     named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
     label = check_positive(source.samples, named.values(), source.name, positive)
     steps = Steps(source.n_samples, window) if is_report else None
     window = window or even_checkpoints(source.n_samples, _WINDOWS).step
-    runs = {name: Run(named, int(window), label, source.task, steps, delay) for name in makers}
+    options = named, int(window), label, source.task, steps, delay
+    repeats = {name: [Run(*options) for _ in its] for name, its in makers.items()}
+    n_runs = sum(map(len, repeats.values()))
     if time_limit is not None:
-        _compile_kernels(source.task)
+        kernels.warm_up()  # which takes long, and must not count
     with (
-        progress_bar(len(runs) * source.n_samples, is_shown=progress) as bar,
+        progress_bar(n_runs * source.n_samples, is_shown=progress) as bar,
         suppress(KeyboardInterrupt),  # the table reports it
     ):
-        for done, (name, run) in enumerate(runs.items(), start=1):
-            bar.set_description(name)
-            run.go(makers[name], source.samples, time_limit, bar)
+        each = [(name, make) for name, its in makers.items() for make in its]
+        all_runs = itertools.chain.from_iterable(repeats.values())
+        for done, ((name, make), run) in enumerate(zip(each, all_runs, strict=True), start=1):
+            bar.set_description(printable(name))
+            run.go(make, source.samples, time_limit, bar)
             bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
-    return Ran(source, runs, floors, steps)
-
-
-def _compile_kernels(task: Task) -> None:
-    """Compile our kernels now: it takes long, and must not count toward the time limit."""
-    forest = task.forest(n_estimators=1)
-    for target in (False, True):
-        forest.learn_one({"a": 0.0}, target)
-        forest.predict_one({"a": 0.0})
+    runs = {name: its[0] for name, its in repeats.items()}
+    return Ran(source, runs, floors, steps, None if seeds is None else repeats)
 
 
 def _given(models: Any) -> dict[str, Any]:
@@ -275,12 +293,16 @@ def _given(models: Any) -> dict[str, Any]:
     elif isinstance(models, Iterable) and not isinstance(models, str | base.Base):
         for model in models:
             name = _model_name(model)
-            numbered = (f"{name} {number}" for number in itertools.count(2))
-            named[next(n for n in itertools.chain([name], numbered) if n not in named)] = model
+            numbers = itertools.count(2)
+            while name in named:
+                name = f"{_model_name(model)} {next(numbers)}"
+            named[name] = model
     else:
-        raise TypeError(f"models must be a dict or list of models, or None, got {shown(models)}")
+        raise TypeError(
+            f"models must be a dict or list of models, 'all' or None, got {shown(models)}"
+        )
     if not named:
-        raise ValueError("models is empty; pass None to run all baselines")
+        raise ValueError("models is empty; pass None to run the usual baselines")
     for name, model in named.items():
         if isinstance(model, str):
             tasks.check_baseline_name(model)
@@ -301,16 +323,41 @@ def _model_name(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _makers(models: Mapping[str, Any] | None, source: Source, seed: int | None) -> dict[str, Maker]:
-    """Return a function that makes each model, by name; raise for one that is for another task."""
-    task = source.task
-    if models is None:
-        return dict(task.models(seed))
-    makers: dict[str, Maker] = {}
+def _makers(
+    models: Mapping[str, Any], source: Source, seed: int | None, seeds: int | None
+) -> dict[str, list[Maker]]:
+    """Return functions that make each model, by name; raise for one that is for another task.
+
+    There is one, or one for each of so many seeds if a model depends on it.
+    """
+    task, first = source.task, 0 if seed is None else seed
+    makers: dict[str, list[Maker]] = {}
     for name, model in models.items():
-        if isinstance(model, str):
-            makers[name] = task.maker(model, seed, source.reason)
-        else:
+        if not isinstance(model, str):
             task.check(name, model, source.reason)
-            makers[name] = cast(Maker, model.clone if isinstance(model, base.Base) else model)
+        makers[name] = [
+            _maker(model, source, each)
+            for each in ([seed] if seeds is None else range(first, first + seeds))
+        ]
+        if seeds is not None and _are_same(*makers[name][:2]):
+            del makers[name][1:]
     return makers
+
+
+def _maker(model: Any, source: Source, seed: int | None) -> Maker:
+    """Return a function that makes a model with a seed, or with its own if that is None."""
+    if isinstance(model, str):
+        return source.task.maker(model, seed, source.reason, has_words=source.has_words)
+    if not isinstance(model, base.Base):
+        return cast(Maker, model)
+    takes_seed = seed is not None and "seed" in inspect.signature(type(model)).parameters
+    clone: Any = model.clone
+    return functools.partial(clone, {"seed": seed} if takes_seed else None)
+
+
+def _are_same(one: Maker, other: Maker) -> bool:
+    """Whether two functions make the same model, whatever the seed."""
+    try:
+        return pickle.dumps(one()) == pickle.dumps(other())
+    except Exception:  # one that cannot be made will fail again, where it is reported
+        return False

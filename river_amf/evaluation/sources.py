@@ -48,6 +48,7 @@ class Source(NamedTuple):
     task: Task
     reason: str  # for this task, after a comma
     drifts: tuple[int, ...]  # where it is known to drift
+    has_words: bool = False  # of a text, so that what is absent counts as 0
 
 
 def read_source(
@@ -58,14 +59,16 @@ def read_source(
     Without a task it is that of the models, or else that which the targets suggest.
     """
     dataset = _opened(dataset, limit, task, of_models)
+    if isinstance(dataset, Stream):
+        dataset = dataset.kept()
     name = dataset.name if isinstance(dataset, Stream | DriftStream) else type(dataset).__name__
-    n_samples, samples = 0, dataset
+    samples: Iterable[Sample]
     if isinstance(dataset, Stream) and (limit is None or limit >= dataset.n_samples):
-        n_samples = dataset.n_samples
+        n_samples, samples = dataset.n_samples, dataset
     else:
         needs_labels = task is None and of_models is CLASSIFICATION
-        samples = _keep(dataset, limit, needs_labels=needs_labels)
-        n_samples = len(samples)
+        kept = _keep(dataset, limit, needs_labels=needs_labels)
+        n_samples, samples = len(kept), kept
     if not n_samples:
         raise EvaluationError(f"{name} has no samples; note that a generator can be read only once")
     if task is None and of_models is REGRESSION:
@@ -80,7 +83,8 @@ def read_source(
     known = STREAMS.get(name) if isinstance(dataset, Stream) and not dataset.target else dataset
     drifts = known.drifts if isinstance(known, DriftStream) else ()
     drifts = tuple(place for place in drifts if place < n_samples)
-    return Source(name, n_samples, samples, chosen, reason, drifts)
+    has_words = isinstance(dataset, Stream) and dataset.text is not None
+    return Source(name, n_samples, samples, chosen, reason, drifts, has_words)
 
 
 def iter_source(dataset: Any, model: base.Estimator | None = None) -> Iterator[Sample]:
@@ -193,11 +197,8 @@ class Table:
         labels: list[Any] = self.y.tolist()
         return labels
 
-    def samples(self, names: list[str] | None = None) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows one by one, as samples for river, or just these features if all exist."""
-        if names is not None and set(names) <= set(self.X.columns):
-            yield from zip(as_samples(self.X[list(dict.fromkeys(names))]))
-            return
+    def samples(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows one by one, as samples for river."""
         for block in self.blocks(_ROWS_AT_ONCE):
             yield from _labeled_samples(as_samples(block.X), block.y, block.w)
 

@@ -5,24 +5,33 @@ from __future__ import annotations
 import itertools
 import stat
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from river import base, datasets
+from river.feature_extraction import BagOfWords
 
-from river_amf.evaluation import column_types
+from river_amf.evaluation import column_types, live
 from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
 from river_amf.evaluation.files import STANDARD_INPUT, Layout, read_file
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
-from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
+from river_amf.evaluation.usage_errors import (
+    EvaluationError,
+    StreamFailure,
+    error_line,
+    is_of_handler,
+    suggest,
+)
 from river_amf.inputs.kinds import shown
 
 Label = base.typing.ClfTarget
 Target = Label | base.typing.RegTarget
+_WORDS: Any = BagOfWords()  # which only takes texts apart here
+
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Any]  # of which the second is a Target
 
@@ -36,7 +45,7 @@ class Stream:
     name
         Name of the stream in reports.
     n_samples
-        Number of samples.
+        Number of samples, without those that are yet to come.
     n_numeric
         Number of features that are numbers or booleans.
     n_categorical
@@ -50,6 +59,14 @@ class Stream:
         What to predict: `"classification"` (labels) or `"regression"` (numbers).
     target
         Name of the column to predict, if the samples come from a file.
+    text
+        Name of the column that is a bag of words, whose absent features count as 0.
+    kinds
+        What the other features are, by name, if the samples come from a file: `"string"`,
+        `"boolean"`, `"integer"`, `"floating"` or another name that pandas infers.
+    later
+        Samples that follow on standard input, as they come, None for rows without a label; they can
+        be read only once.
 
     Examples
     --------
@@ -67,10 +84,31 @@ class Stream:
     n_unlabeled: int = 0
     task: str = CLASSIFICATION
     target: str | None = None
+    text: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict, repr=False)
+    later: Iterator[Sample | None] | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
-        return iter(self.samples)
+        yield from self.samples
+        if self.later is not None:
+            yield from filter(None, self.later)
+
+    def kept(self) -> Stream:
+        """Return the stream with all of its samples, which can be read more than once.
+
+        >>> load_stream("Bananas", limit=9).kept().n_samples
+        9
+        """
+        if self.later is None:
+            return self
+        later = list(self.later)
+        samples = [*self.samples, *filter(None, later)]
+        n_unlabeled = self.n_unlabeled + later.count(None)
+        n_samples = len(samples)
+        return replace(
+            self, samples=samples, n_samples=n_samples, n_unlabeled=n_unlabeled, later=None
+        )
 
 
 def load_stream(
@@ -85,6 +123,8 @@ def load_stream(
     no_header: bool = False,
     decimal: str = ".",
     task: str | None = None,
+    drop: Sequence[str] = (),
+    text: str | None = None,
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
@@ -93,19 +133,21 @@ def load_stream(
     for a missing value: whatever `pandas.read_csv` takes for one, such as `NA`, `nan` and `null`,
     and `?`. In columns of text, and in the target, these are values like any other.
 
-    Numbers with fractions, or more than 200 distinct ones in the first 1000 rows, are a target for
+    Numbers with fractions, or more than 50 distinct ones in the first 1000 rows, are a target for
     regression; anything else is labels. In regression, what stands for a missing value does so in
     the target too.
 
     What cannot be used raises EvaluationError, such as a file of more than 100,000 columns. A
     column of numbers in which a tenth or less is text, or of numbers with a decimal comma, gives a
-    UserWarning.
+    UserWarning; so does a column of texts that are all distinct, all numbers, whole sentences or
+    amounts of money.
 
     Parameters
     ----------
     source
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
-        input, which is read to its end. A file is CSV, unless its name ends in `.parquet` or `.pq`
+        input, of which the first 1000 rows tell what columns hold and what the target is for; more
+        are read as they come. A file is CSV, unless its name ends in `.parquet` or `.pq`
         (which takes pyarrow), or in `.jsonl` or `.ndjson` (a JSON object per line). It is
         decompressed if its name goes on with `.gz`.
     target
@@ -132,6 +174,12 @@ def load_stream(
     task
         Whether the target is labels (`"classification"`) or a number (`"regression"`). By default
         its values tell, or the dataset does.
+    drop
+        Columns to leave out (files only).
+    text
+        A column to take apart into a bag of words (files only): a feature `column=word` for each,
+        with its count. It is for models with `absent="zero"`, to which any number that is missing
+        is 0; `compare` gives it to the forests that go by name.
 
     Examples
     --------
@@ -156,15 +204,16 @@ def load_stream(
         raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
     dataset = open_dataset(str(source))
     layout = Layout(separator, encoding, no_header, decimal)
+    columns = _Columns(target, categorical, drop, text)
     if dataset is None:
         path = Path(source)
-        stream, oddities = _load_file(path, target, categorical, limit, missing, layout, task)
+        stream, oddities = _load_file(path, columns, limit, missing, layout, task)
         for oddity in oddities:
             warnings.warn(oddity, stacklevel=2)
         return stream
     name = dataset_name(dataset)
-    of_files = {"target": target, "categorical": categorical or None, "missing": missing}
-    for option in (*(name for name in of_files if of_files[name] is not None), *layout.chosen()):
+    chosen = [option for option, value in columns._asdict().items() if value not in (None, (), [])]
+    for option in (*chosen, *(["missing"] if missing is not None else []), *layout.chosen()):
         raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
     own = task_of_dataset(dataset)
     if task not in (None, own):
@@ -176,6 +225,26 @@ def load_stream(
     n_categorical = sum(isinstance(value, str) for value in first.values())
     n_numeric = len(first) - n_categorical
     return Stream(name, n_samples, n_numeric, n_categorical, samples, task=own)
+
+
+def load_features(
+    source: str | Path,
+    target: str,
+    categorical: Sequence[str] = (),
+    missing: Collection[str] | None = None,
+    drop: Sequence[str] = (),
+    text: str | None = None,
+    numeric: Collection[str] = (),
+    **layout: Any,
+) -> Stream:
+    """Read a file as `load_stream` does, but with 0 for the target, which may be absent.
+
+    The columns in `numeric` must hold numbers.
+    """
+    columns = _Columns(target, categorical, drop, text)
+    options = missing, Layout(**layout), CLASSIFICATION
+    path = Path(source)
+    return _load_file(path, columns, None, *options, needs_target=False, numeric=numeric)[0]
 
 
 def task_of_dataset(dataset: datasets.base.Dataset) -> str:
@@ -200,6 +269,7 @@ class _Rows:
 
     frame: pd.DataFrame
     target: str
+    text: str | None
 
     def __iter__(self) -> Iterator[Sample]:
         names = list(self.frame.columns)
@@ -208,33 +278,106 @@ class _Rows:
             x: Features = {
                 name: value for name, value in zip(names, row, strict=True) if value == value
             }
-            y = x.pop(self.target)
-            yield x, y
+            yield self.split(x)
+
+    def split(self, x: Features) -> Sample:
+        """Take the target from a row, and its text apart."""
+        y = x.pop(self.target, 0)  # which lacks only where none is needed
+        if self.text is not None:
+            counts = _WORDS.transform_one(x.pop(self.text, ""))
+            x |= {f"{self.text}={word}": count for word, count in counts.items()}
+        return x, y
+
+
+class _Columns(NamedTuple):
+    """The columns that are chosen for something."""
+
+    target: str | None
+    categorical: Sequence[str]
+    drop: Sequence[str]
+    text: str | None
+
+    def among(self, names: list[str]) -> _Columns:
+        """Return the columns that there are, and the target, which is added to the names."""
+        assert self.target is not None
+        names += [self.target] * (self.target not in names)
+        categorical = [column for column in self.categorical if column in names]
+        drop = [column for column in self.drop if column in names]
+        text = self.text if self.text in names else None
+        return _Columns(self.target, categorical, drop, text)
+
+    def split(self, names: Sequence[str], name: str) -> tuple[str, list[str]]:
+        """Return the target (`target` if there is one, or the last) and the features, or raise."""
+        for column in self.drop:
+            if column not in names:
+                raise EvaluationError(f"{name} has no column {column!r} ({suggest(column, names)})")
+        names = [column for column in names if column not in self.drop]
+        chosen = self.target
+        if chosen is None and names:
+            chosen = "target" if "target" in names else names[-1]
+        if chosen not in names:
+            raise EvaluationError(
+                f"{name} has no target column {chosen!r} ({suggest(str(chosen), names)})"
+            )
+        features = [column for column in names if column != chosen]
+        if not features:
+            raise EvaluationError(f"{name} has no feature beside its target {chosen!r}")
+        for column in (*self.categorical, *([] if self.text is None else [self.text])):
+            if column == chosen:
+                raise EvaluationError(
+                    f"{column!r} is the target of {name}, not a categorical feature or a text"
+                )
+            if column not in features:
+                raise EvaluationError(
+                    f"{name} has no feature column {column!r} ({suggest(column, features)})"
+                )
+        return chosen, features
 
 
 def _load_file(
     path: Path,
-    target: str | None,
-    categorical: Sequence[str],
+    columns: _Columns,
     limit: int | None,
     missing: Collection[str] | None,
     layout: Layout,
     task: str | None,
+    *,
+    needs_target: bool = True,
+    numeric: Collection[str] = (),
 ) -> tuple[Stream, list[str]]:
-    """Return the samples in a file, and a line for whatever is odd about it."""
+    """Return the samples in a file, and a line for whatever is odd about it.
+
+    If no target is needed, it is 0.
+    """
     known = column_types.texts_of(missing, layout.decimal)
     if str(path) != STANDARD_INPUT:
         _check_path(path)
     n_rows = None if limit is None else max(limit, column_types.ROWS)
-    name, rows, is_typed = read_file(path, layout, categorical, n_rows)
-    chosen, features = _columns([*rows.columns], target, categorical, name)
+    texts = {*columns.categorical, *([] if columns.text is None else [columns.text])}
+    name, rows, is_typed, later = read_file(path, layout, [*texts], n_rows, 1 + needs_target)
+    names = [*rows.columns]
+    if not needs_target:
+        columns = columns.among(names)
+    chosen, features = columns.split(names, name)
+    rows = rows[[*features, chosen]] if needs_target else rows[features].assign(**{chosen: 0})
     if task is None:
         is_quantity = column_types.is_quantity(rows[chosen].dropna().infer_objects(), known)
         task = REGRESSION if is_quantity else CLASSIFICATION
-    rows = rows[:limit]
+    frame = rows[:limit].copy(deep=False)
+    if frame.empty:
+        raise EvaluationError(f"{name} has a header but no rows")
     if task == REGRESSION:
-        rows = rows.assign(**{chosen: column_types.as_numbers(rows[chosen], known, name)})
-    frame, n_unlabeled = _with_label(rows, chosen, name, limit)
+        frame[chosen] = column_types.as_numbers(frame[chosen], known, name)
+    is_labeled = frame[chosen].notna().to_numpy(dtype=bool)
+    n_unlabeled = int((~is_labeled).sum())
+    if n_unlabeled == len(frame):
+        where = "" if limit is None else f" in the first {limit} rows"
+        raise EvaluationError(
+            f"no row of {name} has a label: its column {chosen!r} is empty{where}; target"
+            " (--target) names another"
+        )
+    if n_unlabeled:
+        frame = frame[is_labeled].copy(deep=False)
     if task == CLASSIFICATION:
         frame[chosen] = _labels(frame[chosen], is_complete=not n_unlabeled)
     oddities = {chosen: None if is_typed else column_types.label_warning(frame[chosen], known)}
@@ -242,39 +385,46 @@ def _load_file(
         before = frame[column].infer_objects() if is_typed else frame[column]
         # in quotes, so it is meant as text, whatever it looks like
         is_meant = is_typed and pd.api.types.infer_dtype(before, skipna=True) == "string"
-        if column in categorical or is_meant:
+        if column in texts:
+            frame[column] = column_types.as_text(before)
             continue
-        after, oddities[column] = column_types.settle(before, known)
-        if is_typed or after is not before:  # it takes long where there are thousands of columns
-            frame[column] = after
-    _check_finite(frame, name)
-    kinds = [pd.api.types.infer_dtype(frame[column], skipna=True) for column in features]
-    n_categorical = kinds.count("string")
-    n_numeric = len(features) - n_categorical
-    title = name if str(path) == STANDARD_INPUT else path.name
-    samples = _Rows(frame, chosen)
-    stream = Stream(title, len(frame), n_numeric, n_categorical, samples, n_unlabeled, task, chosen)
-    return stream, [f"{name}: column {at!r}: {text}" for at, text in oddities.items() if text]
-
-
-def _columns(
-    names: Sequence[str], target: str | None, categorical: Sequence[str], name: str
-) -> tuple[str, list[str]]:
-    """Return the target (`target` if there is one, or the last) and the features, or raise."""
-    chosen = target
-    if chosen is None:
-        chosen = "target" if "target" in names else names[-1]
-    if chosen not in names:
-        raise EvaluationError(f"{name} has no target column {chosen!r} ({suggest(chosen, names)})")
-    features = [column for column in names if column != chosen]
-    for column in categorical:
-        if column == chosen:
-            raise EvaluationError(f"{column!r} is the target of {name}, not a categorical feature")
-        if column not in features:
+        after = before
+        if column in numeric:
+            frame[column] = column_types.as_numbers(before, known, name, "the model takes numbers")
+            continue
+        if not is_meant:
+            after, oddities[column] = column_types.settle(before, known)
+            if is_typed or after is not before:  # it takes long where there are thousands
+                frame[column] = after
+        if not isinstance(before.dtype, pd.CategoricalDtype):
+            oddities[column] = oddities.get(column) or column_types.oddity(after)
+    for column in map(str, frame.select_dtypes("float")):
+        is_infinite = np.isinf(frame[column].to_numpy())
+        if is_infinite.any():
+            row = frame.index[is_infinite.argmax()] + 1  # as in the file, from 1
             raise EvaluationError(
-                f"{name} has no feature column {column!r} ({suggest(column, features)})"
+                f"row {row} of {name} has an infinite value in {column!r}, or one that is too large"
+                " for float64"
             )
-    return chosen, features
+    kinds = {
+        column: pd.api.types.infer_dtype(frame[column], skipna=True)
+        for column in features
+        if column != columns.text
+    }
+    n_categorical = [*kinds.values()].count("string")
+    title = name if str(path) == STANDARD_INPUT else path.name
+    counts = len(frame), len(kinds) - n_categorical, n_categorical
+    samples = _Rows(frame, chosen, columns.text)
+    stream = Stream(title, *counts, samples, n_unlabeled, task, chosen, columns.text, kinds)
+    if later is not None and (limit is None or limit > len(rows)):
+        label = {chosen: pd.api.types.infer_dtype(frame[chosen], skipna=True)}
+        holds = {**kinds, **(label if needs_target else {})}
+        holds |= {} if columns.text is None else {columns.text: "string"}
+        coming = itertools.islice(later, None if limit is None else limit - len(rows))
+        needed = chosen if needs_target else None
+        read = live.samples(coming, len(rows) + 1, holds, needed, known)
+        stream = replace(stream, later=(None if x is None else samples.split(x) for x in read))
+    return stream, [f"{name}: column {at!r}: {text}" for at, text in oddities.items() if text]
 
 
 def _check_path(path: Path) -> None:
@@ -290,23 +440,6 @@ def _check_path(path: Path) -> None:
         raise EvaluationError(f"{str(path)!r} is not a regular file{advice}")
 
 
-def _with_label(
-    frame: pd.DataFrame, target: str, name: str, limit: int | None
-) -> tuple[pd.DataFrame, int]:
-    """Return the rows that have a label, and how many have none."""
-    if frame.empty:
-        raise EvaluationError(f"{name} has a header but no rows")
-    is_labeled = frame[target].notna().to_numpy(dtype=bool)
-    if not is_labeled.any():
-        where = "" if limit is None else f" in the first {limit} rows"
-        raise EvaluationError(
-            f"no row of {name} has a label: its column {target!r} is empty{where}; target"
-            " (--target) names another"
-        )
-    n_unlabeled = int((~is_labeled).sum())
-    return (frame[is_labeled] if n_unlabeled else frame).copy(deep=False), n_unlabeled
-
-
 def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
     """Return labels as they would be without the rows that have none."""
     if isinstance(labels.dtype, pd.CategoricalDtype):
@@ -314,18 +447,6 @@ def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
     if not is_complete and pd.api.types.is_float_dtype(labels) and (labels % 1 == 0).all():
         return labels.astype("int64")
     return labels.infer_objects()
-
-
-def _check_finite(frame: pd.DataFrame, name: str) -> None:
-    """Raise at the first infinite value; rows are numbered as in the file, from 1."""
-    for column in frame.select_dtypes("float"):
-        is_infinite = np.isinf(frame[column].to_numpy())
-        if is_infinite.any():
-            row = frame.index[is_infinite.argmax()] + 1
-            raise EvaluationError(
-                f"row {row} of {name} has an infinite value in {column!r}, or one that is too large"
-                " for float64"
-            )
 
 
 def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
@@ -346,4 +467,6 @@ def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
     except EvaluationError as error:
         raise StreamFailure(str(error)) from error
     except BaseException as error:
+        if is_of_handler(error):
+            raise
         raise StreamFailure(f"the stream cannot be read: {error_line(error)}") from error

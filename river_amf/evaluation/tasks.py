@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,9 @@ from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 
 from river_amf import baselines
 from river_amf.baselines.river_models import MISSING
-from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import column_types
 from river_amf.evaluation.metrics import Coverage, Kinds, LogLoss, Width, known_metrics
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
-from river_amf.regressor import AMFRegressor
 
 Maker = Callable[[], base.Estimator]
 
@@ -27,12 +26,12 @@ class Task:
     name: str
     kind: type[base.Estimator]  # of its models
     noun: str  # for one of them
-    forest: Callable[..., Any]  # ours
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     descriptions: Mapping[str, str]  # of the baselines
     default: str  # the baseline that `river-amf evaluate` runs
     table: Kinds  # the metrics of a comparison, by column
     windowed: Kinds  # those of `river-amf evaluate`, and of curves along a stream
+    usual: tuple[str, ...]  # the baselines of a comparison
     floors: tuple[str, ...]  # baselines that need no features, which others should beat
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
@@ -41,13 +40,26 @@ class Task:
         if other is not None and other is not self:
             raise TypeError(self._refusal(name, other, reason))
 
-    def maker(self, name: str, seed: int | None, reason: str = "") -> Maker:
-        """Return the function that makes a baseline, ignoring case, or raise EvaluationError."""
-        known = self.models(seed)
-        if name.lower() in known:
-            return known[name.lower()]
+    def maker(
+        self, name: str, seed: int | None, reason: str = "", *, has_words: bool = False
+    ) -> Maker:
+        """Return the function that makes a baseline, ignoring case, or raise EvaluationError.
+
+        `has_words` is whether what is absent from a sample counts as 0 to our forests.
+        """
+        known, name = self.models(seed), name.lower()
+        if name in known:
+            make = known[name]
+            if not has_words or name not in FORESTS:
+                return make
+            if self is REGRESSION:
+                raise EvaluationError(
+                    f"model {name!r} takes bags of words for labels alone, not for numbers: name"
+                    " others, such as linear, or drop the text"
+                )
+            return functools.partial(_for_words, make)
         for other in TASKS.values():
-            if name.lower() in other.descriptions:
+            if name in other.descriptions:
                 raise EvaluationError(
                     f"{self._refusal(name, other, reason)} ({suggest(name, list(known))})"
                 )
@@ -64,12 +76,15 @@ CLASSIFICATION = Task(
     name=column_types.CLASSIFICATION,
     kind=base.Classifier,
     noun="classifier",
-    forest=AMFClassifier,
     models=baselines.classifiers,
     descriptions=baselines.DESCRIPTIONS,
-    default="amf",
+    default="adaptive",
     table={"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
     windowed={"accuracy": Accuracy, "log-loss": LogLoss},
+    usual=(
+        *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
+        *("amf", "adaptive"),
+    ),
     floors=("last-class", "majority"),
 )
 _OF_NUMBERS: Kinds = {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width}
@@ -78,17 +93,23 @@ REGRESSION = Task(
     name=column_types.REGRESSION,
     kind=base.Regressor,
     noun="regressor",
-    forest=AMFRegressor,
     models=baselines.regressors,
     descriptions=baselines.REGRESSOR_DESCRIPTIONS,
     default="adaptive",
     table=_OF_NUMBERS,
     windowed=_OF_NUMBERS,
+    usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", "amf", "adaptive"),
     floors=("last-value", "mean"),
 )
 
 FORESTS = ("amf", "adaptive")  # baselines of every task that are ours
 TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
+
+
+def _for_words(make: Maker) -> base.Estimator:
+    """Return a new forest to which absent features are 0."""
+    model: base.Estimator = make().clone({"absent": "zero"})
+    return model
 
 
 def of_model(model: Any) -> Task | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import signal
+import traceback
 from collections.abc import Sequence
 
 _MAX_LISTED = 40  # names in a message, to keep it to one readable line
@@ -36,6 +38,14 @@ def suggest(name: str, known: Sequence[str]) -> str:
     rest = len(known) - _MAX_LISTED
     more = f" and {rest} more" if rest > 0 else ""
     return f"{question}available: {', '.join(map(repr, known[:_MAX_LISTED]))}{more}"
+
+
+def is_of_handler(error: BaseException) -> bool:
+    """Whether an exception was raised by a signal handler, such as `sys.exit` at SIGTERM."""
+    handlers = map(signal.getsignal, signal.valid_signals())
+    codes = {getattr(handler, "__code__", None) for handler in handlers} - {None}
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_code in codes for frame, _ in frames)
 
 
 def error_line(error: BaseException) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
+from river_amf._startup import printable
+
 Rows = Sequence[Sequence[str]]
 
 ENDS = (0, -1)  # the columns of text in a table of figures: a name first, a remark last
@@ -96,4 +98,4 @@ def _escape(cell: str) -> str:
 
 
 def _on_one_line(cell: str) -> str:
-    return " ".join(cell.splitlines())
+    return printable(" ".join(cell.splitlines()))

@@ -13,12 +13,13 @@ the first number do (DESIGN.md: kinds).
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import warnings
 from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import river
 
@@ -28,6 +29,9 @@ from river_amf.inputs.kinds import shown
 _INSIDE = tuple(
     str(folder) + os.sep for folder in (Path(__file__).parents[1], Path(river.__file__).parent)
 )
+
+
+_MANY = 20  # categories of a feature that may be one of numbers
 
 
 class MismatchWarning(UserWarning):
@@ -103,6 +107,32 @@ class Mismatches:
             except BaseException:
                 self._warned.pop(mismatch.feature, None)
                 raise
+
+
+def warn_of_numbers(features: Any, new: Iterable[tuple[Hashable, Hashable]]) -> None:
+    """Warn of each feature whose twentieth category is among the new ones, if all are numbers."""
+    arrived: dict[Hashable, dict[Hashable, None]] = {}
+    for name, category in new:
+        arrived.setdefault(name, {})[category] = None
+    for name, added in arrived.items():
+        before = features.categories(name) or {}
+        if len(before) < _MANY <= len(before) + len(added):
+            first = [*before, *(category for category in added if category not in before)][:_MANY]
+            if len(first) == _MANY and all(map(_is_number, first)):
+                warnings.warn(
+                    f"feature {shown(name)} holds categories, but its first {_MANY} are all"
+                    f" numbers, such as {shown(first[-1])}: pass float(value) if they are numbers"
+                    f" (river.stream.iter_csv: converters={{{shown(name)}: float}})",
+                    stacklevel=_levels_outside(),
+                )
+
+
+def _is_number(category: Hashable) -> bool:
+    """Whether a category is the text of a number."""
+    try:
+        return isinstance(category, str) and math.isfinite(float(category))
+    except ValueError:
+        return False
 
 
 class Silence(Mismatches):

@@ -21,7 +21,7 @@ from river_amf.inputs.invalid import comes_again
 from river_amf.inputs.kinds import shown
 from river_amf.persistence import container, places
 from river_amf.persistence.container import Array, Header, take
-from river_amf.persistence.validation import FileError
+from river_amf.persistence.validation import FileError, require
 
 if TYPE_CHECKING:
     from _typeshed import SupportsRead, SupportsWrite
@@ -47,6 +47,7 @@ class Contents(NamedTuple):
     release: str  # of river_amf, that wrote it
     format: int
     size: int  # in bytes
+    notes: dict[str, Any]  # of whoever saved it, such as how the file that it learned was read
 
 
 class Saved:
@@ -146,6 +147,13 @@ def save(model: Any, path: PathLike | SupportsWrite[bytes]) -> None:
     ...     river_amf.load(os.path.join(folder, "model.amf")).seed
     7
     """
+    save_with_notes(model, path, {})
+
+
+def save_with_notes(
+    model: Any, path: PathLike | SupportsWrite[bytes], notes: dict[str, Any]
+) -> None:
+    """Save a model as `save` does, with an object of JSON beside it."""
     place, start = places.place_of(path, "write"), time.perf_counter()
     kind = getattr(type(model), "_file_kind", "")
     if _KINDS.get(kind) is not type(model):
@@ -157,6 +165,7 @@ def save(model: Any, path: PathLike | SupportsWrite[bytes]) -> None:
     def write(file: IO[bytes]) -> int:
         header, arrays = model._to_file()
         about = {"river_amf": __version__, "kind": kind, "model": header}
+        about |= {"notes": notes} if notes else {}
         return container.write(file, about, arrays)
 
     size = places.write(place, lambda file: model._while_still(write, file))
@@ -233,8 +242,10 @@ def _contents(file: IO[bytes]) -> Contents:
     file.seek(0)
     header, arrays, size = container.read(file)
     kind, model = take(header, "kind"), take(header, "model")
+    notes = take(header, "notes", {})
+    require(type(notes) is dict, "notes, an object,")
     loaded = _class_of(kind)._from_file(model, arrays)
-    return Contents(loaded, kind, header["river_amf"], header["format"], size)
+    return Contents(loaded, kind, header["river_amf"], header["format"], size, notes)
 
 
 def _class_of(kind: Any) -> type[Saved]:

@@ -9,14 +9,17 @@ import sys
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from generated import streams
 from hypothesis import given, settings
 from mixed_streams import LABELS, check_answer, costly_are_slow, mixed_stream
 from river import base, compose, linear_model, metrics, neighbors, optim
 from river.preprocessing import TargetStandardScaler
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier, baselines
+from river_amf.baselines.boosting import BoostingClassifier, BoostingRegressor
 from river_amf.baselines.preparation import Scaler, TargetScaler
 from river_amf.baselines.recurrent import RecurrentClassifier
 from river_amf.baselines.river_models import clipped
@@ -24,11 +27,12 @@ from river_amf.baselines.river_models import clipped
 CLASSIFIERS = [
     *("majority", "last-class", "knn", "gaussian-nb", "categorical-nb", "multinomial-nb"),
     *("perceptron", "logistic", "mlp", "hoeffding-gain", "hoeffding-gini", "bagging"),
-    *("leveraging-bagging", "arf", "adaboost", "stacking", "amf", "adaptive", "dummy"),
+    *("leveraging-bagging", "arf", "adaboost", "boosting", "stacking", "amf", "adaptive"),
+    "dummy",
 ]
 REGRESSORS = [
     *("mean", "last-value", "linear", "knn", "hoeffding", "amrules", "bagging", "arf", "srp"),
-    *("river-amf", "amf", "adaptive"),
+    *("boosting", "river-amf", "amf", "adaptive"),
 ]
 ALL = baselines.classifiers(1) | {
     f"{name} of numbers": make_one for name, make_one in baselines.regressors(1).items()
@@ -38,7 +42,9 @@ OF_TREES |= {"stacking"}
 # they ignore the features
 BLIND = {"majority", "last-class", "dummy", "mean of numbers", "last-value of numbers"}
 COSTLY = {"mlp", "bagging", "leveraging-bagging", "arf", "adaboost", "stacking"}
-COSTLY |= {f"{name} of numbers" for name in ("bagging", "arf", "srp", "river-amf")}
+COSTLY |= {"boosting"} | {
+    f"{name} of numbers" for name in ("boosting", "bagging", "arf", "srp", "river-amf")
+}
 
 every = pytest.mark.parametrize("name", ALL)
 every_that_looks = costly_are_slow([name for name in ALL if name not in BLIND], COSTLY)
@@ -89,14 +95,15 @@ def test_ours_have_their_default_parameters():
     assert repr(make("dummy")) == repr(OnlineDummyClassifier())
 
 
-def test_no_estimator_is_written_here_but_for_scalers_and_the_wrapper_of_keras():
-    names = ("river_models", "preparation", "recurrent")
+def test_no_estimator_is_written_here_but_for_scalers_and_wrappers():
+    names = ("river_models", "preparation", "recurrent", "boosting")
     modules = (baselines, *(getattr(baselines, name) for name in names))
     things = [thing for module in modules for thing in vars(module).values()]
     own = [thing for thing in things if inspect.isclass(thing)]
     own = [thing for thing in own if thing.__module__.startswith(baselines.__name__)]
     found = {thing for thing in own if issubclass(thing, base.Base)}
-    assert found == {RecurrentClassifier, Scaler, TargetScaler}
+    wrappers = {RecurrentClassifier, BoostingClassifier, BoostingRegressor}
+    assert found == {Scaler, TargetScaler} | wrappers
 
 
 @every
@@ -113,12 +120,31 @@ def test_each_is_a_model_for_its_task_that_can_be_made_in_another_process(name):
     assert not isinstance(model, compose.Pipeline) or model.steps is not other.steps
 
 
-def test_without_scikit_learn_only_its_network_is_missing(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.neural_network", None)
+def test_without_scikit_learn_only_its_models_are_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn", None)
     classifiers = baselines.classifiers()
     assert list(classifiers) == CLASSIFIERS
-    with pytest.raises(ImportError, match=r"'mlp' needs scikit-learn: pip install .scikit-learn>"):
-        classifiers["mlp"]()
+    for name in ("mlp", "boosting"):
+        with pytest.raises(ImportError, match=rf"'{name}' needs scikit-learn: pip install"):
+            classifiers[name]()
+
+
+def test_boosting_is_trained_anew_on_the_latest_samples():
+    samples = [({"a": i % 10, "color": "red" if i % 3 else "tan"}, i % 10 > 4) for i in range(400)]
+    samples += [(x, not y) for x, y in samples]
+    model = BoostingClassifier(every=100, window=150, seed=1)
+    hits = []
+    for x, y in samples:
+        hits.append(model.predict_one(x) == y)
+        model.learn_one(x, y)
+    assert sum(hits[100:400]) == 300  # it has been trained with 50
+    assert sum(hits[400:500]) == 0
+    assert sum(hits[700:]) == 100
+    fresh = HistGradientBoostingClassifier(categorical_features=[False, True], random_state=1)
+    rows = np.array([[x["a"], x["color"] == "tan"] for x, _ in samples], dtype=float)
+    p = fresh.fit(rows[650:], [y for _, y in samples[650:]]).predict_proba(rows[:10])
+    expected = [model.predict_proba_one(x)[True] for x, _ in samples[:10]]
+    assert p[:, 1].tolist() == pytest.approx(expected)
 
 
 # The six mails

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import math
 import re
+import signal
 import sys
 
 import numpy as np
@@ -36,7 +36,6 @@ from river_amf.evaluation import (
     load_stream,
     prequential,
     runs,
-    tasks,
 )
 
 FIGURES = ["accuracy", "kappa", "log-loss", "us_per_sample", "memory"]
@@ -235,6 +234,33 @@ def test_a_copy_has_warmed_up_before():
     assert sum(model.counts.values()) == 250
 
 
+# Seeds
+
+
+def test_seeds_give_means_and_standard_deviations():
+    models = {"amf": "amf", "mine": AMFClassifier(n_estimators=2), "knn": "knn", "own": Majority}
+    table = compare(SAMPLES, models, seed=3, seeds=4, window=20)
+    one_by_one = [compare(SAMPLES, ["amf"], seed=seed).table.iloc[0] for seed in range(3, 7)]
+    by_hand = [AMFClassifier(n_estimators=2, seed=seed) for seed in range(3, 7)]
+    mine = [of_river(model, SAMPLES, metrics.Accuracy()) for model in by_hand]
+    assert [*table.table.columns[:5]] == [
+        *("n_samples", "accuracy", "accuracy std", "kappa", "kappa std")
+    ]
+    row = table.table.loc["amf"]
+    for column in ("accuracy", "log-loss"):
+        values = [one[column] for one in one_by_one]
+        assert row[column] == pytest.approx(np.mean(values))
+        assert row[f"{column} std"] == pytest.approx(np.std(values, ddof=1))
+    assert table.table["accuracy"]["mine"] == pytest.approx(np.mean(mine))
+    assert row["log-loss std"] > 0
+    assert (table.table.loc[["knn", "own"], "accuracy std"] == 0).all()
+    assert math.isnan(table.table["log-loss std"]["own"])
+    assert table.curves.query("model == 'amf'")["n_samples"].tolist() == [20, 40]
+    assert set(table.table["status"]) == {"ok"}
+    with pytest.raises(ValueError, match="seeds must be"):
+        compare(SAMPLES, models, seeds=1)
+
+
 # The curves
 
 
@@ -364,7 +390,12 @@ def test_models_go_by_name():
 
 
 def test_the_baselines_are_the_default():
-    comparison = compare(SAMPLES[:12], seed=1)
+    usual = compare(SAMPLES[:12], seed=1).table.index.tolist()
+    assert usual == [
+        *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
+        *("amf", "adaptive"),
+    ]
+    comparison = compare(SAMPLES[:12], "all", seed=1)
     assert comparison.table.index.tolist() == list(baselines.classifiers())
     assert set(comparison.table["status"]) == {"ok"}
     again = compare(SAMPLES[:12], {"forest": AMFClassifier(seed=1)})
@@ -376,7 +407,11 @@ def test_the_baselines_are_the_default():
     [
         ([], ValueError, "models is empty"),
         ({}, ValueError, "models is empty"),
-        (Majority(), TypeError, "models must be a dict or list of models, or None, got Majority"),
+        (
+            Majority(),
+            TypeError,
+            "models must be a dict or list of models, 'all' or None, got Majority",
+        ),
         (Majority, TypeError, "models must be a dict or list"),
         ("knn", TypeError, "models must be a dict or list"),
         (["amf", "kn"], EvaluationError, "unknown model 'kn' .did you mean 'knn'"),
@@ -592,10 +627,8 @@ def test_a_time_limit_ends_a_run_between_samples(clock):
 @pytest.mark.parametrize("time_limit", [None, 10])
 def test_our_kernels_are_compiled_before_any_clock_runs(clock, monkeypatch, time_limit):
     events = []
-    compiling = dataclasses.replace(
-        tasks.CLASSIFICATION, forest=lambda **_: events.append("kernels") or Odd({})
-    )
-    monkeypatch.setitem(tasks.TASKS, compiling.name, compiling)
+    monkeypatch.setattr(prequential.kernels, "are_in_use", lambda: False)
+    monkeypatch.setattr(runs.kernels, "warm_up", lambda: events.append("kernels"))
     compare(SAMPLES, {"a": lambda: events.append("model") or Majority()}, time_limit=time_limit)
     assert events == ["kernels"] * (time_limit is not None) + ["model"] * 2
 
@@ -632,6 +665,24 @@ def test_ctrl_c_ends_the_comparison_with_what_there_is(monkeypatch):
     assert table.loc["never", FIGURES].isna().all()
     assert set(comparison.curves["model"]) == {"done", "current"}
     assert comparison.interrupted
+
+
+def test_a_signal_handler_that_exits_is_not_the_fault_of_a_model():
+    class Ended(Failing):
+        def learn_one(self, x, y):
+            super().learn_one(x, y)
+            if self.n == self.n_good:
+                signal.raise_signal(signal.SIGTERM)
+
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+    try:
+        for n_good in (3, 39):  # in the warm-up, and in the run
+            with pytest.raises(SystemExit, match="7"):
+                compare(SAMPLES, [Ended(n_good=n_good), Majority])
+        status = compare(SAMPLES, [lambda: Failing(SystemExit(7))]).table["status"].item()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert status == "sample 17: SystemExit: 7"
 
 
 def as_stream(samples):

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -107,7 +108,7 @@ def test_numbers_beside_a_marker_are_read_as_in_a_column_without(numbers):
 @pytest.mark.parametrize("n_text", [1, 3, 10])
 def test_a_little_text_among_numbers_is_reported(n_text, write):
     rows = ["x" if i < n_text else str(i) for i in range(100)]
-    path = write("a,b,target\n" + "".join(f"{a},{a}q,p\n" for a in rows))
+    path = write("a,b,target\n" + "".join(f"{a},{a[-1]}q,p\n" for a in rows))
     are = "are" if n_text > 1 else "is"
     reported = f"table.csv: column 'a': {n_text} of 100 values {are} text, such as 'x'"
     with pytest.warns(UserWarning, match=reported):
@@ -229,10 +230,11 @@ def test_rows_without_a_label_are_left_out_and_counted(limit, expected, n_unlabe
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        (range(200), False),
-        (range(201), True),
-        ([*range(200)] * 10, False),
-        ([*range(100)] * 10 + [*range(1000)], False),  # the first 1000 rows count
+        (range(50), False),
+        (range(51), True),
+        ([i % 26 for i in range(1000)], False),
+        ([*range(50)] * 10, False),
+        ([*range(50)] * 20 + [*range(1000)], False),  # the first 1000 rows count
         ([1.0, 2.0], False),
         ([1.0, 2.5], True),
         ([True, False], False),
@@ -466,11 +468,83 @@ def test_a_pipe_is_refused_with_advice(tmp_path):
         {"encoding": "utf-8"},
         {"no_header": True},
         {"decimal": ","},
+        {"drop": ["x"]},
+        {"text": "x"},
     ],
 )
 def test_options_of_files_are_not_for_streams_with_a_name(options):
     with pytest.raises(EvaluationError, match="can only be chosen for a file, not for Bananas"):
         load_stream("bananas", **options)
+
+
+# Columns that are odd, left out or of words
+
+
+def odd(write, header, *rows, **options):
+    """Return what is said about a file of these rows."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load_stream(write("\n".join([header, *rows])), **options)
+    return [str(each.message).split("table.csv: ")[1] for each in caught]
+
+
+def test_odd_columns_are_named(write):
+    rows = [f"u{i},{i},{i % 7} EUR,It was day {i} of the war,{i % 2}" for i in range(150)]
+    header = "id,n,price,note,target"
+    assert odd(write, header, *rows) == [
+        "column 'id': 150 distinct texts in 150 rows: drop it (--drop)?",
+        "column 'n': it counts the rows, from 0: drop it (--drop)?",
+        "column 'price': amounts of money such as '0 EUR' are text, not numbers: write the number"
+        " alone, with the currency in the name of the column or in a column of its own",
+        "column 'note': values such as 'It was day 0 of the war' look like text: --text (text)"
+        " takes a column as a bag of words",
+    ]
+    assert odd(write, header, *rows, drop=["id", "n", "price"], text="note") == []
+    assert odd(write, "a,b,target", *[f"{i % 7 / 2},w{i % 30},1" for i in range(200)]) == []
+    lines = "".join(f'{{"a": "{i % 30}", "target": "x"}}\n' for i in range(40))
+    with pytest.warns(UserWarning, match="'a': its texts are numbers, such as '0', but cat"):
+        load_stream(write(lines, "t.jsonl"))
+
+
+@pytest.mark.parametrize("amount", ["1,52 EUR", "$ 3", "-3.20€", "EUR 1'000.50"])
+def test_money_in_a_target_is_named(amount, write):
+    rows = "".join(f'"{amount}",1\n' for _ in range(5))
+    with pytest.warns(UserWarning, match="column 'price': amounts of money such as"):
+        load_stream(write(f"price,a\n{rows}"), "price")
+    with pytest.raises(EvaluationError, match=r"row 1 of .*'price': amounts of money such as"):
+        load_stream(write(f"price,a\n{rows}"), "price", task="regression")
+
+
+def test_columns_are_dropped(write):
+    path = write("id,a,target,b\n1,2,x,3\n2,3,y,4\n")
+    assert next(iter(load_stream(path, drop=["id", "b"]))) == ({"a": 2}, "x")
+    assert next(iter(load_stream(path, drop=["target"]))) == ({"id": 1, "a": 2}, 3)
+    for columns, message in [
+        (["c"], "has no column 'c' .available: 'id'"),
+        (["id", "a", "b"], "has no feature beside its target 'target'"),
+    ]:
+        with pytest.raises(EvaluationError, match=message):
+            load_stream(path, drop=columns)
+    with pytest.raises(EvaluationError, match="no target column 'b'"):
+        load_stream(path, "b", drop=["b"])
+
+
+def test_a_text_is_a_bag_of_words(write):
+    path = write("note,size,target\nOne day. One war,1.5,x\n,2.5,y\n12,,x\n")
+    stream = load_stream(path, text="note")
+    assert list(stream) == [
+        ({"size": 1.5, "note=one": 2, "note=day": 1, "note=war": 1}, "x"),
+        ({"size": 2.5}, "y"),
+        ({"note=12": 1}, "x"),
+    ]
+    assert (stream.text, stream.n_numeric, stream.n_categorical) == ("note", 1, 0)
+    with pytest.raises(EvaluationError, match="'target' is the target of"):
+        load_stream(path, text="target")
+    comparison = compare(stream, ["amf", "adaptive", "logistic"], seed=1)
+    by_hand = AMFClassifier(seed=1, absent="zero")
+    expected = progressive_val_score(stream, by_hand, metrics.Accuracy()).get()
+    assert comparison.table["accuracy"]["amf"] == expected
+    assert set(comparison.table["status"]) == {"ok"}
 
 
 # The same streams everywhere

@@ -597,6 +597,19 @@ def test_a_metric_that_does_not_suit_is_reported_as_by_river(block_sizes):
     assert block_sizes == []
 
 
+def test_a_binary_metric_asks_for_the_positive_label(block_sizes):
+    columns, labels = STREAMS["bool"]
+    words = ["Yes" if y else "No" for y in labels]
+    for dataset in ((pd.DataFrame(columns), words), [*samples(columns, words)]):
+        for metric in (metrics.ROCAUC(), metrics.Accuracy() + metrics.F1(), BINARY["rolling F1"]()):
+            model = fresh()
+            with pytest.raises(ValueError, match=r"labels True/False .* which label is positive"):
+                progressive_val_score(dataset, model, metric)
+            assert model.n_samples == 0
+        own = progressive_val_score(dataset, fresh(), metrics.MacroF1())
+        assert own.get() > 0.5
+
+
 # Invalid input
 
 
@@ -745,7 +758,7 @@ def test_a_last_column_that_is_a_quantity_is_asked_about(make_frame, name):
                 run(frame, [model] if run is compare else model)
         with pytest.raises(ValueError, match=question):
             progressive_val_score(frame, model, metrics.Accuracy())
-    few = make_frame({"a": [*range(300)], name: [i % 200 for i in range(300)]})
+    few = make_frame({"a": [*range(300)], name: [i % 50 for i in range(300)]})
     assert progressive_val_score(few, model, metrics.Accuracy()).get() < 0.1
     pair = make_frame({"a": [*range(300)]}), [*range(300)]
     assert progressive_val_score(pair, model.clone(), metrics.Accuracy()).get() == 0.0

@@ -18,8 +18,8 @@ from losses import log_loss
 from river import evaluate, metrics
 
 import river_amf
-from river_amf import baselines, cli, evaluation, plot
-from river_amf.classifier import AMFClassifier
+from river_amf import baselines, cli, evaluation
+from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.evaluation.metrics import known_metrics
 from river_amf.evaluation.prequential import WARM_UP
@@ -66,7 +66,8 @@ def test_table_has_the_figures_of_river(capsys):
     output = capsys.readouterr().out
     title, columns, rows = table_of(output)
     assert title == (
-        "ImageSegments: 230 samples; features: 18 numeric; AMFClassifier(n_estimators=3, seed=7)"
+        "ImageSegments: 230 samples; features: 18 numeric;"
+        " AdaptiveAMFClassifier(n_estimators=3, seed=7)"
     )
     assert columns == [
         *("samples", "accuracy", "log-loss", "MacroF1", "CrossEntropy", "us/sample", "memory"),
@@ -74,10 +75,10 @@ def test_table_has_the_figures_of_river(capsys):
     assert [int(row["samples"]) for row in rows] == [*range(20, 221, 20), 230]
     assert len({len(line) for line in output.splitlines()[1:]}) == 1  # aligned
     stream = evaluation.load_stream("ImageSegments", limit=230)
-    model = AMFClassifier(n_estimators=3, seed=7)
+    model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
     assert rows[-1]["log-loss"] == f"{log_loss(model, stream):.4f}"
     for column, name in [("accuracy", "Accuracy"), ("MacroF1",) * 2, ("CrossEntropy",) * 2]:
-        model = AMFClassifier(n_estimators=3, seed=7)
+        model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
         expected = evaluate.progressive_val_score(stream, model, getattr(metrics, name)()).get()
         assert rows[-1][column] == f"{expected:.4f}"
     assert all(float(row["us/sample"]) > 0 for row in rows)
@@ -112,7 +113,7 @@ def test_categories_and_missing_values(mixed, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "described"),
     [
-        (["--seed", "7"], "AMFClassifier(n_estimators=10, seed=7)"),
+        (["--seed", "7"], "AdaptiveAMFClassifier(n_estimators=10, seed=7)"),
         (["--model", "amf", "--n-estimators", "2"], "AMFClassifier(n_estimators=2, seed=None)"),
         (["--model", "adaptive", "--seed", "7"], "AdaptiveAMFClassifier(n_estimators=10, seed=7)"),
         (["--model", "dummy"], "OnlineDummyClassifier()"),
@@ -140,11 +141,11 @@ def test_a_track_is_run_stream_by_stream_and_summed_up(tmp_path, capsys):
     assert [name for name, _ in lines] == [*names, "mean"]
     for name, table, (_, line) in zip(names, tables, lines, strict=False):
         title, columns, rows = table_of(table)
-        assert title.startswith(f"{name}: 300 samples; features: 3 numeric; AMFClassifier(n_est")
+        assert title.startswith(f"{name}: 300 samples; features: 3 numeric; AdaptiveAMFClas")
         assert columns == header[1].split()
         assert table.splitlines()[-1].split() == line.split()
         # each stream has its own model and metrics
-        model = AMFClassifier(n_estimators=3, seed=7)
+        model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
         stream = evaluation.load_stream(name, limit=300)
         expected = evaluate.progressive_val_score(stream, model, metrics.Accuracy()).get()
         assert rows[-1]["accuracy"] == f"{expected:.4f}"
@@ -189,8 +190,7 @@ def test_command_runs(mixed, tmp_path):
     done = start("evaluate", mixed, "--limit", "30", "--predictions", str(predictions))
     assert done.returncode == 0
     assert table_of(done.stdout)[2][-1]["samples"] == "30"
-    assert "0/30" in done.stderr  # the bar
-    assert re.search(r"/30 .*, accuracy 0\.\d{4}\]", done.stderr)
+    assert done.stderr == f"wrote the predictions to {predictions}\n"
     assert len(predictions.read_text().splitlines()) == 31
 
 
@@ -233,7 +233,6 @@ FAILURES = [
         marks=pytest.mark.slow,
     ),
 ]
-IN_A_PROCESS = [FAILURES[0], FAILURES[8]]  # one that a run finds, and one that the parser does
 
 
 def assert_one_line(message, error):
@@ -256,14 +255,6 @@ def assert_fails(arguments, message, capsys):
 @pytest.mark.parametrize(("arguments", "message"), FAILURES)
 def test_a_failure_is_one_line(arguments, message, mixed, capsys):
     assert_fails(["evaluate", *(mixed if a == "TABLE" else a for a in arguments)], message, capsys)
-
-
-@pytest.mark.parametrize(("arguments", "message"), IN_A_PROCESS)
-@pytest.mark.slow
-def test_a_failure_ends_the_process_with_status_2(arguments, message, mixed):
-    done = start("evaluate", *(mixed if a == "TABLE" else a for a in arguments))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert_one_line(message, done.stderr)
 
 
 def test_the_stream_survives_a_run_that_would_overwrite_it(mixed):
@@ -325,7 +316,10 @@ def test_ctrl_c_prints_the_table_so_far(long_stream, tmp_path):
     rows = table_of(first_lines + output)[2]
     n_samples = int(rows[-1]["samples"])
     assert 10_000 <= n_samples < 100_000
-    assert error.splitlines()[-1] == f"interrupted after {n_samples} samples"
+    assert error.splitlines() == [
+        f"interrupted after {n_samples} samples",
+        f"wrote the predictions to {predictions}",
+    ]
     lines = predictions.read_text().splitlines()
     assert len(lines) == 1 + n_samples
     assert lines[-1].startswith(f"{n_samples},")
@@ -428,12 +422,19 @@ def test_compare_prints_the_figures_of_a_comparison(capsys):
         assert float(row["us/sample"]) > 0
 
 
-def test_compare_runs_all_baselines_on_bananas_by_default(capsys):
-    assert cli.main(["compare", "--limit", "15"]) == 0
+def test_compare_runs_all_baselines_on_bananas(capsys):
+    assert cli.main(["compare", "--limit", "15", "--models", "all"]) == 0
     title, rows = rows_of(capsys.readouterr().out)
     assert title == "Bananas: 15 samples"
     assert list(rows) == list(baselines.classifiers())
     assert {row["status"] for row in rows.values()} == {"ok"}
+
+
+def test_compare_runs_several_seeds(capsys):
+    assert cli.main(["compare", "--limit", "60", "--models", "amf,knn", "--seeds", "2"]) == 0
+    _, header, amf, knn = capsys.readouterr().out.splitlines()
+    assert "  accuracy  accuracy std   kappa  kappa std  log-loss  log-loss std  " in header
+    assert knn.split()[3] == "0.0000" != amf.split()[3]
 
 
 def test_compare_writes_files(mixed, tmp_path, capsys):
@@ -459,22 +460,6 @@ def test_compare_writes_files(mixed, tmp_path, capsys):
     lines = paths["markdown"].read_text().splitlines()
     assert [line.split()[1] for line in lines[2:]] == ["amf", "dummy"]
     assert paths["png"].read_bytes().startswith(b"\x89PNG\r\n")
-
-
-def test_compare_draws_a_line_for_each_model(tmp_path, monkeypatch):
-    drawn = []
-    draw = plot.comparison
-    monkeypatch.setattr(plot, "comparison", lambda run: drawn.append(draw(run)) or drawn[0])
-    path = tmp_path / "picture"
-    arguments = ["--models", "dummy,majority,last-class", "--limit", "60", "--png", str(path)]
-    assert cli.main(["compare", *arguments]) == 0
-    ((curves, times),) = drawn
-    names = ["dummy", "majority", "last-class"]
-    assert [line.get_label() for line in curves.lines] == names
-    assert [line.get_label() for line in times.lines] == names
-    height, width, _ = matplotlib.image.imread(str(path), format="png").shape
-    assert (width, height) == (1200, 990)
-    assert not plt.get_fignums()
 
 
 def test_compare_without_matplotlib_reports_what_is_missing_and_runs_nothing(monkeypatch, capsys):
@@ -578,19 +563,6 @@ def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
     assert not plt.get_fignums()
 
 
-def test_a_picture_too_large_to_draw_is_reported(monkeypatch, tmp_path, capsys):
-    def refuse(*_, **__):
-        raise ValueError("Image size is too large")
-
-    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", refuse)
-    path = tmp_path / "picture.png"
-    arguments = ["--limit", "60", "--models", "dummy", "--png", str(path)]
-    assert cli.main(["compare", *arguments]) == 0
-    reported = f"no plot, {path} was not written: Image size is too large"
-    assert capsys.readouterr().err.splitlines()[-1] == reported
-    assert not plt.get_fignums()
-
-
 def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_path, capsys):
     calls = []
 
@@ -616,7 +588,7 @@ def test_compare_runs_as_a_process(mixed):
     done = start("compare", mixed, "--models", "majority,dummy")
     assert done.returncode == 0
     assert list(rows_of(done.stdout)[1]) == ["majority", "dummy"]
-    assert "0/88" in done.stderr  # the bar
+    assert done.stderr == ""
     done = start("compare", "--models", "nearest")
     assert (done.returncode, done.stdout) == (2, "")
     assert_one_line("unknown model 'nearest'", done.stderr)

@@ -80,12 +80,6 @@ def test_evaluate_has_the_figures_of_river(run, prices):
         assert float(lines[-1].split()[1]) == pytest.approx(expected.get(), rel=1e-4)
 
 
-def test_a_regressor_of_no_features_is_described(run, prices):
-    assert run("evaluate", prices, "--model", "mean")[1][1].endswith(
-        "the mean of all values so far"
-    )
-
-
 @pytest.mark.parametrize(("name", "beside"), [("amf", ["lower", "upper"]), ("linear", [])])
 def test_predictions_are_written_with_their_intervals(run, prices, tmp_path, name, beside):
     path = tmp_path / "predictions.csv"
@@ -125,7 +119,7 @@ def test_a_column_of_few_numbers_is_a_regression_if_that_is_chosen(run, tmp_path
         "classification, as 'rings' holds few numbers, all of them whole"
         " (--task regression predicts them as numbers)"
     )
-    assert lines[1].endswith("AMFClassifier(n_estimators=10, seed=1)")
+    assert lines[1].endswith("AdaptiveAMFClassifier(n_estimators=10, seed=1)")
     assert "accuracy" in lines[2]
     chosen = run("evaluate", str(path), "--seed", "1", "--task", "classification")[1]
     assert chosen[0] == lines[1]

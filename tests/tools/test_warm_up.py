@@ -100,6 +100,17 @@ def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, 
     assert "kept in here" in caplog.messages[0]
 
 
+def test_without_a_log_it_is_said_once_where_there_is_a_terminal(monkeypatch, capsys):
+    target = cpu_target.target_context
+    for is_terminal in (False, True):
+        monkeypatch.setattr(cache, "_said", set())
+        monkeypatch.setattr(sys.stderr, "isatty", lambda there=is_terminal: there)
+        for _ in range(2):
+            cache.KernelCache(len, ["here"]).load_overload((), target)
+        error = capsys.readouterr().err
+        assert error.count("river_amf: compiling the kernels of the forest takes") == is_terminal
+
+
 def test_importing_and_warming_up_is_silent_where_nothing_is_compiled(caplog):
     river_amf.warm_up()
     caplog.set_level(logging.DEBUG, "river_amf")

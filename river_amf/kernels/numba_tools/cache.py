@@ -64,7 +64,10 @@ class KernelCache(NullCache):  # type: ignore[misc]
         if "compiling" not in _said:
             _said.add("compiling")
             kept = f"they are kept in {self._folders[-1]}" if self._folders else "none is kept"
-            _LOGGER.info("compiling the kernels of the forest takes about ten seconds; %s", kept)
+            text = f"compiling the kernels of the forest takes about ten seconds; {kept}"
+            _LOGGER.info(text)
+            if not _LOGGER.isEnabledFor(logging.INFO) and sys.stderr and sys.stderr.isatty():
+                print(f"river_amf: {text}", file=sys.stderr)
         _LOGGER.debug("compiling %s", self._name)
         return None
 
