@@ -24,6 +24,7 @@ from river_amf.evaluation.playground_samples import (
     playground,
 )
 from river_amf.evaluation.tasks import CLASSIFICATION
+from river_amf.explain.text_tables import printable
 from river_amf.pages.toys import TOYS
 
 DESCRIPTION = (
@@ -83,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     page.save(arguments.html)
     n, size = len(page.samples.codes), os.path.getsize(arguments.html) / 1e6
-    print(f"{page.samples.title}: {n} samples; {arguments.html}: {size:.1f} MB, for any browser")
+    line = f"{page.samples.title}: {n} samples; {arguments.html}: {size:.1f} MB, for any browser"
+    print(printable(line), *filter(None, [page.samples.remark]), sep="\n")
     return 0
 
 

@@ -62,7 +62,7 @@ def to_html(rows: Rows, caption: str) -> str:
     <tr><th>tree</th><td>0.9</td><td>ok</td></tr>
     </tbody></table>
     """
-    titles, *body = ([html.escape(cell) for cell in cells] for cells in rows)
+    titles, *body = ([html.escape(_on_one_line(cell)) for cell in cells] for cells in rows)
     head = "".join(f"<th>{title}</th>" for title in titles)
     lines = (
         f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
@@ -96,4 +96,15 @@ def _escape(cell: str) -> str:
 
 
 def _on_one_line(cell: str) -> str:
-    return " ".join(cell.splitlines())
+    return printable(" ".join(cell.splitlines()))
+
+
+def printable(text: str) -> str:
+    r"""Return text with codes for control characters and the like, which would not be seen.
+
+    >>> printable(chr(27) + "[31mred")
+    '\\x1b[31mred'
+    """
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
+    )

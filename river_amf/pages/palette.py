@@ -37,12 +37,12 @@ class Look:
 
     color: str  # as #rrggbb
     width: float = 1.6  # of a line, in points
-    is_dashed: bool = False  # as that of the last label is
+    dash: str = "solid"  # "dash" for the last label, "dot" for another floor
     is_named: bool = True  # in the legend; if not, it is one of the others, and belongs behind
 
 
 OTHERS = Look(GREY, width=0.8, is_named=False)
-_LAST = Look(_BLACK, width=1.2, is_dashed=True)
+_LAST = Look(_BLACK, 1.2, "dash")
 
 
 def role_of(model: Any) -> str:
@@ -108,11 +108,13 @@ def _best(
     names: Iterable[_Name], scores: Mapping[_Name, float], n_best: int, smaller_is_better: bool
 ) -> list[_Name]:
     """Return the names with the best scores, the earlier ones in a tie, in the order given."""
-    sign = 1.0 if smaller_is_better else -1.0
-    losses = {name: sign * scores[name] for name in names}
-    unknown = math.inf  # behind all that are known
-    ranked = sorted(losses, key=lambda name: unknown if math.isnan(losses[name]) else losses[name])
-    return [name for name in losses if name in ranked[:n_best]]
+    names, sign = [*names], 1.0 if smaller_is_better else -1.0
+
+    def loss(name: _Name) -> float:
+        return math.inf if math.isnan(scores[name]) else sign * scores[name]
+
+    best = sorted(names, key=loss)[:n_best]
+    return [name for name in names if name in best]
 
 
 def _hues(

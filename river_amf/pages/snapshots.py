@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.pages.cells import cells_of, mass_by_depth
-from river_amf.pages.playground_page import Snapshot, VariantRun
 
+MOST_LABELS = 6  # for each of which there is a color that is seen on light and dark
 NO_DRIFT, SWAP, TURN = "none", "swap", "turn"
 PLAIN, ADAPTIVE = "plain", "adaptive"
 WITH, WITHOUT = "with", "without"
@@ -26,9 +26,31 @@ WINDOW = 100  # samples whose predictions make up the accuracy
 _CLASSES = {PLAIN: AMFClassifier, ADAPTIVE: AdaptiveAMFClassifier}
 _ROUND = {"circles"}  # which look the same however they are turned
 _MARGIN = 0.05  # around the samples, as a fraction of their range
+_SPREAD = 0.2  # of the distance of two whole numbers
+_MOST_NAMED = 10  # of rows that are left out
 _TREE = 0  # the one whose cells are drawn; as its index is even, it never starts afresh
 
 Row = tuple[dict[Hashable, float], Any]
+
+
+class Snapshot(NamedTuple):
+    """A view of a forest after some samples."""
+
+    surface: NDArray[np.float32]  # (height, width, n_labels), probabilities from the bottom row up
+    boxes: NDArray[np.float64]  # (n_leaves, 4), the cells of a tree: left, right, bottom, top
+    proba: NDArray[np.float32]  # (n_leaves, n_labels), what the tree predicts there
+    mass: NDArray[np.float64]  # (n_levels,), share of the trees' predictions by depth
+    accuracy: float  # of the predictions for the last samples
+    n_nodes: int  # of all trees
+
+
+class VariantRun(NamedTuple):
+    """A forest along its samples."""
+
+    points: NDArray[np.float64]  # (n_samples, 2)
+    codes: NDArray[np.int64]  # (n_samples,), indices into the labels
+    start: int  # the number of samples before the drift, 0 without one
+    snapshots: Sequence[Snapshot]  # one for each step
 
 
 class Samples(NamedTuple):
@@ -39,6 +61,7 @@ class Samples(NamedTuple):
     labels: list[Any]
     points: NDArray[np.float64]  # (n_samples, 2)
     codes: NDArray[np.int64]  # (n_samples,), indices into the labels
+    left_out: Sequence[int] = ()  # rows that lack a feature or a label, from 1
 
     @property
     def middle(self) -> int:
@@ -51,6 +74,27 @@ class Samples(NamedTuple):
         low, high = self.points.min(axis=0), self.points.max(axis=0)
         margin = np.where(high > low, _MARGIN * (high - low), 0.5)
         return np.column_stack([low - margin, high + margin]).ravel()
+
+    def spread(self) -> Samples:
+        """Return the samples as they are drawn: whole numbers jittered, as many would coincide."""
+        jitter = np.random.default_rng(0).uniform(-_SPREAD, _SPREAD, self.points.shape)
+        return self._replace(points=self.points + self.is_whole * jitter)
+
+    @property
+    def is_whole(self) -> NDArray[np.bool_]:
+        """Whether each of the two features has whole numbers alone."""
+        whole: NDArray[np.bool_] = (self.points == np.rint(self.points)).all(axis=0)
+        return whole
+
+    @property
+    def remark(self) -> str:
+        """Which rows are left out, in a sentence, or nothing."""
+        n, listed = len(self.left_out), [*map(str, self.left_out[:_MOST_NAMED])]
+        if n == 0:
+            return ""
+        more = f" and {n - _MOST_NAMED:,} more" if n > _MOST_NAMED else ""
+        rows = "Row" if n == 1 else "Rows"
+        return f"{rows} {', '.join(listed)}{more} left out: a feature or the label is missing."
 
     def drifts(self) -> list[str]:
         """Return the drifts that change anything, none first."""
@@ -164,7 +208,8 @@ def run_all(
     samples: Samples, n_steps: int, resolution: int, seed: int | None
 ) -> tuple[list[int], dict[Variant, VariantRun]]:
     """Return the steps, and what each variant of the forest has learned at each of them."""
-    middle = samples.middle
+    middle, drawn = samples.middle, samples.spread()
+    low, high = samples.view.reshape(2, 2).T
     steps = steps_of(len(samples.codes), middle, n_steps)
     runs = {}
     for kind, n_trees, aggregation in itertools.product(_CLASSES, N_TREES, (WITH, WITHOUT)):
@@ -176,6 +221,9 @@ def run_all(
             after = replace(before, forest=copy.deepcopy(forest), was_right=[*before.was_right])
             late = after.learn([*drifted.rows()][middle:], steps)
             runs[Variant(kind, n_trees, aggregation, drift)] = VariantRun(
-                drifted.points, drifted.codes, middle if drift != NO_DRIFT else 0, [*early, *late]
+                drawn.after(drift).points.clip(low, high),
+                drifted.codes,
+                middle if drift != NO_DRIFT else 0,
+                [*early, *late],
             )
     return steps, runs

@@ -10,8 +10,8 @@ from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, plot
 from river_amf.evaluation import load_stream
 from river_amf.evaluation.playground_samples import read_samples
 from river_amf.pages.cells import mass_by_depth
-from river_amf.pages.playground_page import MOST_LABELS, ArrayPool, paint
-from river_amf.pages.snapshots import steps_of
+from river_amf.pages.playground import ArrayPool, paint
+from river_amf.pages.snapshots import MOST_LABELS, steps_of
 
 SMALL = {"n_samples": 80, "n_steps": 6, "resolution": 7, "seed": 3}
 CLASSES = {"plain": AMFClassifier, "adaptive": AdaptiveAMFClassifier}
@@ -232,10 +232,10 @@ def test_the_same_seed_gives_the_same_page(small, tmp_path):
 
 def test_names_and_labels_are_harmless():
     names = ["<b>wide", "</script><script>bad()"]
-    labels = ["<i>yes", "no & </script>"]
+    labels = ["<i>yes", "no & </script>", "red\x1b[31m"]
     rng = random.Random(1)
     pairs = [
-        (dict(zip(names, (rng.random(), rng.random()), strict=True)), labels[k % 2])
+        (dict(zip(names, (rng.random(), rng.random()), strict=True)), labels[k % 3])
         for k in range(40)
     ]
     drawn = plot.playground(pairs, **{**SMALL, "n_steps": 2, "resolution": 3})
@@ -244,7 +244,18 @@ def test_names_and_labels_are_harmless():
     assert "<script>bad" not in html
     assert "<i>yes" not in html
     scene = Packed(html).scene
-    assert scene["labels"] == ["<i>yes", "no & </script>"]
+    assert scene["labels"] == ["<i>yes", "no & </script>", repr(labels[2])]
+    assert scene["features"] == ["&lt;b&gt;wide", "&lt;/script&gt;&lt;script&gt;bad()"]
+
+
+def test_whole_numbers_are_drawn_apart_but_learnt_as_they_are():
+    pairs = [({"a": k % 3, "b": k / 100}, k % 3 > 1) for k in range(60)]
+    drawn = plot.playground(pairs, **{**SMALL, "n_steps": 2, "resolution": 3})
+    shift = drawn.runs["plain", 1, "with", "none"].points - drawn.samples.points
+    assert len({*shift[:, 0]}) > 50 and 0.05 < np.abs(shift[:, 0]).mean() < 0.2
+    assert not shift[:, 1].any()
+    assert [x["a"] for x, _ in drawn.samples.rows()] == [x["a"] for x, _ in pairs]
+    assert "drawn a little apart" in drawn.page.html
 
 
 def test_labels_of_any_kind_and_number_are_sorted():
@@ -273,6 +284,7 @@ def test_two_features_are_chosen_from_a_file(tmp_path):
         expected = frame[:50].drop(index=[3, 4])
         np.testing.assert_allclose(samples.points, expected[["c", "a"]])  # rows without c are gone
         assert [y for _, y in samples.rows()] == expected["kind"].tolist()
+        assert samples.remark.startswith("Rows 4, 5 left out: a feature or the label is missing")
 
 
 def test_samples_without_a_label_are_left_out():
@@ -281,6 +293,8 @@ def test_samples_without_a_label_are_left_out():
     assert len(drawn.samples.codes) == sum(y is not None for _, y in pairs)
     assert drawn.samples.labels == [False, True]
     assert drawn.samples.features == (("a", 1), ("a", 2))
+    gone = "Rows 3, 6, 9, 12, 15, 18, 21, 24, 27, 30 and 3 more left out: "
+    assert gone in drawn.page.html
     model = AMFClassifier(10, seed=SMALL["seed"])
     for x, y in drawn.samples.rows():
         model.learn_one(x, y)

@@ -27,7 +27,7 @@ def colors(scores, roles=ROLES, **options):
     assert [*drawn] == [*scores]
     for look in drawn.values():
         assert look.is_named == (look.color != GREY) == (look.width > OTHERS.width)
-        assert look.is_dashed == (look.color == BLACK)
+        assert look.dash == ("dash" if look.color == BLACK else "solid")
     return {name: look.color for name, look in drawn.items() if look.color != GREY}
 
 

@@ -383,12 +383,31 @@ def test_comparison_draws_on_the_axes_that_are_given():
         plot.comparison(make_comparison(), ax=[given[0], None])
 
 
-@pytest.mark.parametrize("name", [r"$\foo$", "cost_$x_{$y.csv"])
-def test_the_name_of_a_stream_is_no_formula(name):
-    axes = plot.comparison(dataclasses.replace(make_comparison(), name=name))
-    axes[0].figure.canvas.draw()
-    title = axes[0].get_title(loc="left")
-    assert title == name
+EVIL = "$\\foo$ <b> \x1b[31m"  # a formula that is none, markup, and an escape of terminals
+
+
+def test_names_of_streams_models_features_labels_and_metrics_are_text():
+    comparison = make_comparison((EVIL, "other", "failed"))
+    named = {"accuracy": EVIL}
+    tables = (table.rename(columns=named) for table in (comparison.table, comparison.curves))
+    comparison = Comparison(EVIL, *tables)
+    history = make_history({EVIL: [0.0, 0.1, 0.2, 0.3]})
+    history = dataclasses.replace(history, curve=history.curve.rename(columns={"accuracy": EVIL}))
+    model = AMFClassifier(seed=1)
+    for k in range(9):
+        model.learn_one({EVIL: k, "b": k}, EVIL if k % 2 else "other")
+    plot.comparison(comparison)
+    plot.drift(history)
+    plot.tree(model)
+    plot.decision_surface(model, resolution=3)
+    plot.importance(inspection.feature_importance(model)["splits"])
+    for number in plt.get_fignums():
+        figure = plt.figure(number)
+        figure.canvas.draw()
+        texts = {text.get_text(): text for text in figure.findobj(matplotlib.text.Text)}
+        evil = {text: each for text, each in texts.items() if "$" in text}
+        assert evil and all(text.replace("\n", "").isprintable() for text in texts)
+        assert not any(text.get_parse_math() for text in evil.values())
 
 
 @pytest.mark.parametrize("draw", [plot.accuracy_and_time, plot.comparison])
@@ -576,7 +595,7 @@ def test_importances_are_bars_with_the_largest_on_top():
     heights = [bar.get_y() for bar in ax.patches]
     bottom, top = ax.get_ylim()
     assert heights == sorted(heights) and bottom > top
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("impurity", "")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("share of the decrease in impurity", "")
     ax.figure.canvas.draw()
 
 
@@ -592,9 +611,17 @@ def test_a_forest_has_bars_of_its_impurity(of_scikit_learn):
     expected = inspection.feature_importance(model)["impurity"].sort_values(ascending=False)
     ax = plot.importance(model)
     assert [bar.get_width() for bar in ax.patches] == expected.tolist()
-    assert ax.get_xlabel() == "impurity"
+    assert ax.get_xlabel() == "share of the decrease in impurity"
     with pytest.raises(TypeError, match="for a pipeline, pass its last step"):
         plot.importance(StandardScaler() | AMFClassifier())
+
+
+@pytest.mark.parametrize("name", ["splits", "mass", "relevance", "$my$ own\x1b"])
+def test_the_axis_of_importances_says_what_they_are(name):
+    ax = plot.importance(pd.Series({"a": 1.0}, name=name))
+    known = {"splits": "share of the splits", "mass": "share of the mass passed on"}
+    known["relevance"] = "relevance: from 0, for none, to 1"
+    assert ax.get_xlabel() == known.get(name, "$my$ own\\x1b")
 
 
 def test_only_the_most_important_features_have_bars():

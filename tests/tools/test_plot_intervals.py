@@ -66,6 +66,17 @@ def test_the_history_of_a_forest_is_drawn_as_it_is():
     np.testing.assert_array_equal(line_of(ax, "missed").get_ydata(), part["target"][missed])
 
 
+def test_of_many_rows_three_hundred_are_drawn_and_the_share_is_that_of_all():
+    many = pd.concat([HISTORY[:1]] * 9_999 + [HISTORY[1:2]], ignore_index=True)
+    ax = plot.intervals(many)
+    places = line_of(ax, "prediction").get_xdata()
+    assert len(places) == 300 and (places[0], places[-1]) == (0, 9_999)
+    assert {*np.diff(places)} <= {33, 34}
+    assert ax.get_legend().get_texts()[-1].get_text() == "missed: 0.0 %"
+    half = pd.concat([HISTORY[:2]] * 500, ignore_index=True)
+    assert plot.intervals(half).get_legend().get_texts()[-1].get_text() == "missed: 50.0 %"
+
+
 def test_it_draws_on_the_axes_that_it_is_given():
     ax = plt.subplots()[1]
     assert plot.intervals(HISTORY, ax=ax) is ax

@@ -4,6 +4,7 @@ from collections import UserDict
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from river import datasets, dummy, naive_bayes, preprocessing
@@ -296,6 +297,23 @@ def test_bad_arguments_are_errors_and_make_no_figure(bananas):
     with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         plot.decision_surface(bananas, ax=5)
     assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, np.array, list])
+def test_x_and_y_in_the_order_of_scikit_learn_are_an_error_that_says_what_is_right(bananas, make):
+    X, y = [[x[1], x[2]] for x, _ in SAMPLES], [y for _, y in SAMPLES]
+    message = r"samples pairs .* samples=zip\(X.to_dict\('records'\), y\), or of arrays"
+    for arguments in ((make(X), y), (make(X),), (None, make(X)), (None, y)):
+        with pytest.raises(TypeError, match=message):
+            plot.decision_surface(bananas, *arguments)
+    frame = pd.DataFrame(X, columns=[1, 2])
+    first = zip(frame.to_dict("records"), y, strict=True)
+    ax = plot.decision_surface(bananas, samples=first, resolution=3)
+    assert len(ax.collections[0].get_offsets()) == len(SAMPLES)
+    rows = zip(map(dict, map(enumerate, np.array(X))), y, strict=True)
+    model = learn(AMFClassifier(seed=1), rows := [*rows])
+    ax = plot.decision_surface(model, samples=rows, resolution=3)
+    assert len(ax.collections[0].get_offsets()) == len(SAMPLES)
 
 
 def test_it_draws_on_the_axes_that_it_is_given(bananas):
