@@ -13,7 +13,8 @@ import hashlib
 import html
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import string
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -88,29 +89,14 @@ class Page:
         scripts = [text_of_file("page.js"), *self.scripts]
         if 'class="plot"' in body:
             scripts.insert(0, _plotly())
-        title = escaped(self.title)
-        return "\n".join(
-            [
-                "<!DOCTYPE html>",
-                '<html lang="en">',
-                "<head>",
-                '<meta charset="utf-8">',
-                f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
-                '<meta name="viewport" content="width=device-width, initial-scale=1">',
-                '<meta name="color-scheme" content="light dark">',
-                f"<title>{title}</title>",
-                f"<style>{text_of_file('page.css')}</style>",
-                "</head>",
-                "<body>",
-                f"<header><h1>{title}</h1>{_paragraphs(self.text)}</header>",
-                '<nav id="legend" hidden></nav>',
-                f"<main>\n{body}\n</main>",
-                data_script(legend, "legend-entries"),
-                *(f"<script>{script}</script>" for script in scripts),
-                "</body>",
-                "</html>",
-                "",
-            ]
+        return string.Template(text_of_file("page.html")).substitute(
+            policy=_policy(scripts),
+            title=escaped(self.title),
+            style=text_of_file("page.css"),
+            text=_paragraphs(self.text),
+            body=body,
+            legend=data_script(legend, "legend-entries"),
+            scripts="\n".join(f"<script>{script}</script>" for script in scripts),
         )
 
 
@@ -130,21 +116,6 @@ def data_script(data: Any, name: str = "") -> str:
     return f'<script type="application/json"{place}>{text}</script>'
 
 
-def table_html(titles: Iterable[str], rows: Iterable[Sequence[str]], best: set[Any]) -> str:
-    """Return a table to sort, with bold cells where `best` holds row and column, both from 0."""
-    head = "".join(f"<th>{escaped(title)}</th>" for title in titles)
-    body = []
-    for i, (name, *cells) in enumerate(rows):
-        texts = (
-            f"<b>{escaped(cell)}</b>" if (i, j) in best else escaped(cell)
-            for j, cell in enumerate(cells, 1)
-        )
-        body.append(f"<tr><th>{escaped(name)}</th>{''.join(f'<td>{t}</td>' for t in texts)}</tr>")
-    return "\n".join(
-        [f"<table><thead><tr>{head}</tr></thead>", "<tbody>", *body, "</tbody></table>"]
-    )
-
-
 def _section_html(section: Section, numbers: Iterator[int]) -> str:
     drawn = [_figure_html(figure, next(numbers)) for figure in section.figures]
     n_open = len(drawn) if section.n_open is None else section.n_open
@@ -161,17 +132,12 @@ def _grid(figures: Sequence[str]) -> str:
 
 
 def _figure_html(figure: Figure, number: int) -> str:
-    name = escaped(figure.id or f"figure-{number}")
+    name, wide = escaped(figure.id or f"figure-{number}"), " wide" if figure.is_wide else ""
     group = "" if figure.group is None else f' data-group="{escaped(figure.group)}"'
     title = f"<h3>{escaped(figure.title)}</h3>" if figure.title else ""
     caption = f"<figcaption>{_paragraphs(figure.text)}</figcaption>" if figure.text else ""
-    return "\n".join(
-        [
-            f'<figure class="figure{" wide" if figure.is_wide else ""}"{group}>{title}',
-            f'<div class="plot" id="{name}"></div>{data_script(figure.drawing)}',
-            f"{caption}</figure>",
-        ]
-    )
+    plot = f'<div class="plot" id="{name}"></div>{data_script(figure.drawing)}'
+    return f'<figure class="figure{wide}"{group}>{title}\n{plot}\n{caption}</figure>'
 
 
 def _paragraphs(text: str) -> str:

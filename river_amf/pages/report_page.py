@@ -6,10 +6,10 @@ import functools
 import math
 from collections.abc import Iterable, Mapping
 
-from river_amf.explain.text_tables import Rows
+from river_amf.explain.text_tables import Rows, to_html
 from river_amf.pages import along, predictions
 from river_amf.pages.charts import Styles, in_order, styles_of
-from river_amf.pages.document import Entry, Figure, Page, Section, table_html
+from river_amf.pages.document import Entry, Figure, Page, Section
 from river_amf.pages.records import Records
 
 _LEVEL = 0.9  # of the intervals of forests
@@ -75,22 +75,20 @@ def verdict(records: Records) -> str:
 
 def _table(records: Records, cells: Rows, is_error: Mapping[str, bool]) -> str:
     """Return the table of results, with the best figures in bold and memory in one unit."""
-    (first, *titles), *rows = cells
-    table: list[list[str]] = [[*row] for row in rows]
+    rows = [[*row] for row in cells]
     best = set()
     for place, column in enumerate(records.table.columns, 1):
         values = records.table[column]
         if column == "memory":
-            titles[place - 1] = "MB"
-            for row, value in zip(table, values, strict=True):
-                row[place] = f"{value / along.MEGABYTE:.2f}" if math.isfinite(value) else row[place]
+            known = [f"{n / along.MEGABYTE:.2f}" if math.isfinite(n) else "-" for n in values]
+            for row, text in zip(rows, ["MB", *known], strict=True):
+                row[place] = text
         if column in _UNJUDGED:
             continue
         judged = values.drop([*records.floors]) if column in _COSTS else values
-        if judged.notna().any():
-            top = judged.min() if is_error[column] else judged.max()
-            best |= {(i, place) for i, value in enumerate(values) if value == top}
-    return table_html([first, *titles], table, best)
+        top = judged.min() if is_error[column] else judged.max()
+        best |= {(i, place) for i, value in enumerate(values, 1) if value == top}
+    return to_html(rows, "Results", best)
 
 
 def _section_with(

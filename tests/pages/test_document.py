@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from river_amf.explain.text_tables import to_html
 from river_amf.pages import document
 from river_amf.pages.document import Entry, Figure, Page, Section
 
@@ -50,7 +51,7 @@ def drawing(text="a"):
 def page(text="a"):
     figure = Figure(drawing(text), text, text, group=text)
     parts = [
-        Section(text, f"{text}\n\nsecond", [figure], document.table_html([text], [[text]], {})),
+        Section(text, f"{text}\n\nsecond", [figure], to_html([[text], [text]], text)),
         Section("controls", body="<b id='controls'>here</b>"),
     ]
     return Page(text, parts, text, [Entry(text, "red")], ["window.done = 1;"])
