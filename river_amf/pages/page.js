@@ -20,6 +20,7 @@ const figures = (() => {
       font: { family: "system-ui, sans-serif", size: 13, color: "var(--ink)" },
       margin: { l: 48, r: 12, t: 12, b: 40 },
       showlegend: false,
+      modebar: { bgcolor: "var(--paper)", color: "var(--faint)", activecolor: "var(--ink)" },
       hoverlabel: {
         bgcolor: "var(--paper)",
         bordercolor: "var(--faint)",
@@ -54,7 +55,8 @@ const figures = (() => {
 
   function draw(figure) {
     const width = figure.place.offsetWidth;
-    if (!width) return; // hidden: drawn when it is shown
+    // hidden or folded: drawn when it is shown
+    if (!width || figure.place.closest("details:not([open])")) return;
     const style = getComputedStyle(document.documentElement);
     const data = colored(figure.source.data, style);
     for (const trace of data) {

@@ -129,21 +129,21 @@ def _largest(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def residuals(records: Records, styles: Styles) -> Figure | None:
-    """Return the median of what is left of the target along the stream, and the band around it."""
+    """Return the median of what is left of the target along the stream, and two quantiles."""
     known, traces = {}, []
     for name in in_order(records, styles):
         curves = [records.curve(name, f"residual {q:g}") for q in _QUANTILES]
         low, middle, high = curves
         if low is not None and middle is not None and high is not None:
             known[name] = pd.concat([low, high]).abs()
-            traces += _band(name, low, high, styles[name])
-            traces.append(_line(name, middle, "median", color=styles[name].color, width=1.5))
+            for curve, width, what in ((low, 1, "5 %"), (high, 1, "95 %"), (middle, 2, "median")):
+                traces.append(_line(name, curve, what, color=styles[name].color, width=width))
     if not traces:
         return None
     top = top_of(records, known)
     up = {} if top is None else {"range": [-top, top]}
     drawn = figure(traces, "samples", "target − prediction", up=up, hovermode="closest")
-    text = "Lines: the median. Bands: nine tenths of the samples."
+    text = "Thick: the median. Between the thin lines of a model lie nine tenths of the samples."
     return Figure(drawn, "What predictions leave of the target", text, id="residuals")
 
 
