@@ -49,6 +49,12 @@ def test_there_is_a_run_for_each_way_to_set_the_switches(small):
     assert {*small.runs} == {(*forest, drift) for forest in FORESTS for drift in DRIFTS}
     assert small.steps == [5, 18, 40, 45, 58, 80]
     assert all(len(run.snapshots) == len(small.steps) for run in small.runs.values())
+    for variant in FORESTS:
+        runs = [small.runs[(*variant, drift)] for drift in DRIFTS]
+        early = [run.snapshots[:3] for run in runs]
+        assert all(a is b is c for a, b, c in zip(*early, strict=True))
+        assert not np.array_equal(*(run.snapshots[-1].surface for run in runs[:2]))
+        assert [run.start for run in runs] == [0, 40, 40]
 
 
 @pytest.mark.parametrize("variant", FORESTS)
@@ -129,15 +135,6 @@ def test_features_may_be_in_any_order_of_names():
         assert proba[0] == pytest.approx(model[0].predict_proba_one(x)["A"], abs=1e-6)
 
 
-def test_runs_are_the_same_until_the_drift(small):
-    for variant in FORESTS:
-        none, swap, turn = (small.runs[(*variant, drift)] for drift in ("none", "swap", "turn"))
-        early = [run.snapshots[:3] for run in (none, swap, turn)]
-        assert all(a is b is c for a, b, c in zip(*early, strict=True))
-        assert not np.array_equal(none.snapshots[-1].surface, swap.snapshots[-1].surface)
-        assert (none.start, swap.start, turn.start) == (0, 40, 40)
-
-
 def test_what_drifts_halfway():
     samples = read_samples("blobs", 100, seed=1)
     swapped, turned = samples.after("swap"), samples.after("turn")
@@ -186,13 +183,10 @@ def test_a_byte_shows_the_label_and_its_probability(n_labels):
     ]
 
 
-def test_the_pool_keeps_equal_arrays_once_and_begins_at_even_bytes():
-    pool = ArrayPool()
+def test_the_page_has_all_runs(small):
+    pool = ArrayPool()  # which keeps equal arrays once, at even bytes
     odd, other = np.arange(3, dtype=np.uint8), np.arange(4, dtype="<u2")
     assert [pool.add(odd), pool.add(other), pool.add(odd.copy()), pool.add(other)] == [0, 4, 0, 4]
-
-
-def test_the_page_has_all_runs(small):
     packed = Packed(small.page.html)
     scene = packed.scene
     assert (scene["labels"], scene["steps"]) == (["A", "B", "C"], small.steps)
@@ -256,6 +250,8 @@ def test_whole_numbers_are_drawn_apart_but_learnt_as_they_are():
     assert not shift[:, 1].any()
     assert [x["a"] for x, _ in drawn.samples.rows()] == [x["a"] for x, _ in pairs]
     assert "drawn a little apart" in drawn.page.html
+    flat = plot.playground([({"a": k % 7, "b": 2.0}, k % 7 > 3) for k in range(30)], n_steps=2)
+    assert flat.samples.view[2:].tolist() == [1.5, 2.5]
 
 
 def test_labels_of_any_kind_and_number_are_sorted():
@@ -350,10 +346,3 @@ def test_what_cannot_be_drawn_is_reported(samples, options, message):
         samples = (samples.iloc[:, :-1], samples.iloc[:, -1])
     with pytest.raises(ValueError, match=message):
         plot.playground(samples, **options)
-
-
-def test_a_constant_feature_can_be_drawn():
-    pairs = [({"a": k % 7, "b": 2.0}, k % 7 > 3) for k in range(30)]
-    drawn = plot.playground(pairs, **{**SMALL, "n_steps": 2, "resolution": 3})
-    assert drawn.samples.view[2:].tolist() == [1.5, 2.5]
-    assert drawn.page.html
