@@ -61,6 +61,15 @@ def test_a_file_becomes_a_page(capsys, tmp_path, table):
     assert "<h1>Playground: table.csv</h1>" in html
 
 
+def test_names_of_files_and_rows_left_out_are_printed_as_text(capsys, tmp_path):
+    path = tmp_path / "red\x1b[31m.csv"
+    path.write_text("\n".join(["a,b,kind", *(f"{k},{k % 5 or ''},{k % 2}" for k in range(30)), ""]))
+    status, out, _ = run(capsys, str(path), "--html", str(tmp_path / "page.html"))
+    first, second = out.splitlines()
+    assert (status, first.split(";")[0]) == (0, "red\\x1b[31m.csv: 24 samples")
+    assert second.startswith("Rows 1, 6, 11, 16, 21, 26 left out: ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
