@@ -84,8 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
         )
     page.save(arguments.html)
     n, size = len(page.samples.codes), os.path.getsize(arguments.html) / 1e6
-    title = printable(f"{page.samples.title}: {n} samples; {arguments.html}")
-    print(f"{title}: {size:.1f} MB, for any browser")
+    line = f"{page.samples.title}: {n} samples; {arguments.html}: {size:.1f} MB, for any browser"
+    print(printable(line), *filter(None, [page.samples.remark]), sep="\n")
     return 0
 
 

@@ -16,8 +16,7 @@ from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs.encoding import ascending
 from river_amf.inputs.kinds import Number, as_number, is_missing, shown
 from river_amf.pages.playground import Playground
-from river_amf.pages.playground_page import MOST_LABELS
-from river_amf.pages.snapshots import Samples, run_all
+from river_amf.pages.snapshots import MOST_LABELS, Samples, run_all
 from river_amf.pages.toys import TOYS
 from river_amf.parameters import integer
 
@@ -50,7 +49,7 @@ def playground(
         Number of samples, from 20 to 3000; of a longer stream, the first ones are taken.
     features
         Names of the features for the horizontal and the vertical axis, for streams that have more
-        than two. Samples that lack one of them, or their label, are left out.
+        than two. Rows that lack one of them, or their label, are left out, and the page says so.
     n_steps
         Number of positions of the slider, from 2 to 100. They are closer together at first and
         after a drift.
@@ -95,11 +94,13 @@ def read_samples(
     read = read_source(source, n_samples, CLASSIFICATION)
     pairs = list(read.samples)
     chosen = _chosen_features(pairs, features, read.name)
-    rows = [
-        (_point(x, chosen), y)
-        for x, y in pairs
-        if not any(is_missing(value) for value in (y, *map(x.get, chosen)))
+    left_out = [
+        number
+        for number, (x, y) in enumerate(pairs, 1)
+        if any(is_missing(value) for value in (y, *map(x.get, chosen)))
     ]
+    gone = {*left_out}
+    rows = [(_point(x, chosen), y) for n, (x, y) in enumerate(pairs, 1) if n not in gone]
     if len(rows) < LEAST_SAMPLES:
         raise EvaluationError(
             f"a playground needs at least {LEAST_SAMPLES} samples with both features and a label, "
@@ -113,7 +114,8 @@ def read_samples(
         )
     places = {label: code for code, label in enumerate(labels)}
     points = np.array([point for point, _ in rows])
-    samples = Samples(read.name, chosen, labels, points, np.array([places[y] for _, y in rows]))
+    codes = np.array([places[y] for _, y in rows])
+    samples = Samples(read.name, chosen, labels, points, codes, left_out)
     with np.errstate(over="ignore"):
         ends = samples.view.reshape(2, 2)
     for feature, own in zip(chosen, ends, strict=True):

@@ -311,11 +311,3 @@ class _WithIntervals(_NumberReplay):
 
     def learn_one(self, x: Any, y: Any, **kwargs: Any) -> None:
         self._forest.learn_one(x, y, **kwargs)
-
-
-def _probabilities(
-    proba: NDArray[np.float64], n_known: NDArray[np.int_], labels: list[Any]
-) -> Iterator[dict[Any, float]]:
-    """Yield the probabilities of each row, by known label."""
-    for row, known in zip(proba, n_known.tolist(), strict=True):
-        yield dict(zip(labels[:known], row.tolist(), strict=False))

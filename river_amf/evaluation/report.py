@@ -12,6 +12,7 @@ from river_amf.evaluation.comparison import displayed_rows, roles_of, table_of
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.runs import Model, Ran, run_models
 from river_amf.evaluation.streams import Label
+from river_amf.evaluation.tasks import smaller_is_better
 from river_amf.pages.records import Records
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class Report(Records):
         """The page, before it is written."""
         from river_amf.pages.report_page import page_of
 
-        return page_of(self, displayed_rows(self.table))
+        is_error = {column: smaller_is_better(column) for column in map(str, self.table)}
+        return page_of(self, displayed_rows(self.table), is_error)
 
     @property
     def html(self) -> str:

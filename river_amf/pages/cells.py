@@ -67,11 +67,11 @@ def mass_by_depth(forest: Forest) -> Array:
 
     It is the mean over the trees, and over the samples that each tree has learned.
     """
-    by_depth: list[float] = []
+    tables: list[list[float]] = []
     for tree in range(forest.n_estimators):
         nodes, root = _nodes_of(forest, tree)
         if root == kernels.NONE:  # it has just started afresh
-            by_depth = _added(by_depth, [1.0])
+            tables.append([1.0])
             continue
         share, left_over = _shares(forest, nodes), np.ones(len(nodes))
         reach = nodes["n_samples"] / nodes["n_samples"][root]
@@ -81,13 +81,9 @@ def mass_by_depth(forest: Forest) -> Array:
             splits = level[nodes["left"][level] != kernels.NONE]
             for side in ("left", "right"):
                 left_over[nodes[side][splits]] = left_over[splits] * (1.0 - share[splits])
-        by_depth = _added(by_depth, masses)
-    return np.array(by_depth) / forest.n_estimators
-
-
-def _added(first: list[float], second: list[float]) -> list[float]:
-    """Return the sums of two lists, of which one may be longer."""
-    return [a + b for a, b in zip_longest(first, second, fillvalue=0.0)]
+        tables.append(masses)
+    by_depth: Array = np.array([*zip_longest(*tables, fillvalue=0.0)])
+    return np.asarray(by_depth.mean(axis=1))
 
 
 def _nodes_of(forest: Forest, tree: int) -> tuple[NDArray[Any], int]:

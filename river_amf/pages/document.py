@@ -1,8 +1,9 @@
-"""A page of parts, each with text and figures, as one HTML file that needs nothing else.
+"""A page of sections with text and figures, as one HTML file that needs nothing else.
 
-Plotly draws the figures; its script is in the file once. A color in a figure may be a variable of
-`page.css`, such as `"var(--ink)"`. `page.js` fills in its value, for light or dark, and draws anew
-when that changes. It also draws the legend of the page, which switches models in all figures.
+Plotly draws the figures, which are its dicts of data and layout; its script is in the file once. A
+color in a figure may be a variable of `page.css`, such as `"var(--ink)"`. `page.js` fills in its
+value, for light or dark, and draws anew when that changes. It also draws the legend of the page,
+which switches models in all figures, and sorts tables by the titles that are clicked.
 """
 
 from __future__ import annotations
@@ -11,45 +12,33 @@ import base64
 import hashlib
 import html
 import json
+import os
+import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-
-class Drawing(Protocol):
-    """A figure of plotly, as far as a page needs it."""
-
-    def to_json(self) -> str:
-        """Return data and layout as JSON."""
+from river_amf._startup import printable
+from river_amf.persistence import places
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the page's legend, which shows and hides curves.
+    """An entry of the page's legend: it shows and hides traces and figures of this group."""
 
-    Parameters
-    ----------
-    name
-        What it shows and hides: traces whose `legendgroup` this is, and figures of this `group`.
-    color
-        Color of its line, in CSS.
-    dash
-        `"solid"`, `"dash"` or `"dot"`.
-    """
-
-    name: str
-    color: str
-    dash: str = "solid"
+    name: str  # the `legendgroup` of the traces, the `group` of the figures
+    color: str  # of its line, in CSS
+    dash: str = "solid"  # or "dash" or "dot"
 
 
 @dataclass(frozen=True)
 class Figure:
     """A figure of a section."""
 
-    drawing: Drawing
+    drawing: dict[str, Any]  # of plotly: `data` and `layout`
     title: str = ""
     text: str = ""  # what is to be seen, in plain words; a paragraph below it
     group: str | None = None  # the legend's entry that shows and hides the whole figure
@@ -65,6 +54,7 @@ class Section:
     text: str = ""  # plain, below the title; an empty line begins another paragraph
     figures: Sequence[Figure] = ()  # below all else
     body: str = ""  # HTML below the text: a table, or the controls of a script
+    n_open: int | None = None  # the figures that are seen at once, by default all
 
 
 @dataclass(frozen=True)
@@ -86,109 +76,73 @@ class Page:
     scripts: Sequence[str] = ()  # run when all figures have been drawn
 
     def save(self, path: str | Path) -> None:
-        """Write the page to an HTML file, which is overwritten if it exists."""
-        Path(path).write_bytes(self.html.encode("utf-8", "replace"))
+        """Write the page to an HTML file, which replaces one that exists once it is complete."""
+        text = self.html.encode()
+        places.replace(os.fspath(path), lambda file: file.write(text))
 
     @cached_property
     def html(self) -> str:
         """The page as text."""
         numbers = iter(range(1_000_000))
         body = "\n".join(_section_html(section, numbers) for section in self.parts)
-        data = {"template": TEMPLATE, "legend": [vars(entry) for entry in self.legend]}
+        legend = [{**vars(entry), "name": printable(entry.name)} for entry in self.legend]
         scripts = [text_of_file("page.js"), *self.scripts]
-        if any(section.figures for section in self.parts):
+        if 'class="plot"' in body:
             scripts.insert(0, _plotly())
-        return "\n".join(
-            [
-                "<!DOCTYPE html>",
-                '<html lang="en">',
-                "<head>",
-                '<meta charset="utf-8">',
-                f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">',
-                '<meta name="viewport" content="width=device-width, initial-scale=1">',
-                '<meta name="color-scheme" content="light dark">',
-                f"<title>{html.escape(self.title)}</title>",
-                f"<style>{text_of_file('page.css')}</style>",
-                "</head>",
-                "<body>",
-                f"<header><h1>{html.escape(self.title)}</h1>{_paragraphs(self.text)}</header>",
-                '<nav id="legend" hidden></nav>',
-                f"<main>\n{body}\n</main>",
-                f'<script type="application/json" id="page">{inert(json.dumps(data))}</script>',
-                *(f"<script>{script}</script>" for script in scripts),
-                "</body>",
-                "</html>",
-                "",
-            ]
+        return string.Template(text_of_file("page.html")).substitute(
+            policy=_policy(scripts),
+            title=escaped(self.title),
+            style=text_of_file("page.css"),
+            text=_paragraphs(self.text),
+            body=body,
+            legend=data_script(legend, "legend-entries"),
+            scripts="\n".join(f"<script>{script}</script>" for script in scripts),
         )
 
 
-_AXIS = {
-    "automargin": True,
-    "gridcolor": "var(--grid)",
-    "linecolor": "var(--faint)",
-    "zerolinecolor": "var(--grid)",
-    "tickcolor": "var(--faint)",
-    "title": {"standoff": 8},
-}
+def escaped(text: str) -> str:
+    r"""Return text as HTML that shows it as it is, with codes for what would not be seen.
 
-# What figures have in common, as a template of plotly.
-TEMPLATE: dict[str, Any] = {
-    "layout": {
-        "autosize": True,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": 13, "color": "var(--ink)"},
-        "margin": {"l": 48, "r": 12, "t": 12, "b": 40},
-        "showlegend": False,
-        "hoverlabel": {
-            "bgcolor": "var(--paper)",
-            "bordercolor": "var(--faint)",
-            "font": {"color": "var(--ink)"},
-            "namelength": -1,
-        },
-        "xaxis": _AXIS,
-        "yaxis": _AXIS,
-        "coloraxis": {"colorbar": {"outlinewidth": 0, "thickness": 12}},
-    },
-}
+    >>> escaped("<b>" + chr(27))
+    '&lt;b&gt;\\x1b'
+    """
+    return html.escape(printable(text))
+
+
+def data_script(data: Any, name: str = "") -> str:
+    """Return JSON as an element that scripts read, which it cannot end itself."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    place = f' id="{name}"' if name else ""
+    return f'<script type="application/json"{place}>{text}</script>'
 
 
 def _section_html(section: Section, numbers: Iterator[int]) -> str:
-    figures = "\n".join(_figure_html(figure, next(numbers)) for figure in section.figures)
-    return "\n".join(
-        [
-            f"<section><h2>{html.escape(section.title)}</h2>{_paragraphs(section.text)}",
-            section.body,
-            f'<div class="figures">{figures}</div></section>' if figures else "</section>",
-        ]
-    )
+    drawn = [_figure_html(figure, next(numbers)) for figure in section.figures]
+    n_open = len(drawn) if section.n_open is None else section.n_open
+    parts = [_grid(drawn[:n_open])]
+    if drawn[n_open:]:
+        folded = _grid(drawn[n_open:])
+        parts.append(f"<details><summary>{len(drawn) - n_open} more</summary>{folded}</details>")
+    text = f"<h2>{escaped(section.title)}</h2>{_paragraphs(section.text)}"
+    return "\n".join([f"<section>{text}", section.body, *parts, "</section>"])
+
+
+def _grid(figures: Sequence[str]) -> str:
+    return f'<div class="figures">{"".join(figures)}</div>' if figures else ""
 
 
 def _figure_html(figure: Figure, number: int) -> str:
-    name = html.escape(figure.id or f"figure-{number}")
-    group = "" if figure.group is None else f' data-group="{html.escape(figure.group)}"'
-    wide = " wide" if figure.is_wide else ""
-    title = f"<h3>{html.escape(figure.title)}</h3>" if figure.title else ""
+    name, wide = escaped(figure.id or f"figure-{number}"), " wide" if figure.is_wide else ""
+    group = "" if figure.group is None else f' data-group="{escaped(figure.group)}"'
+    title = f"<h3>{escaped(figure.title)}</h3>" if figure.title else ""
     caption = f"<figcaption>{_paragraphs(figure.text)}</figcaption>" if figure.text else ""
-    return "\n".join(
-        [
-            f'<figure class="figure{wide}"{group}>{title}',
-            f'<div class="plot" id="{name}"></div>',
-            f'<script type="application/json">{inert(figure.drawing.to_json())}</script>',
-            f"{caption}</figure>",
-        ]
-    )
+    plot = f'<div class="plot" id="{name}"></div>{data_script(figure.drawing)}'
+    return f'<figure class="figure{wide}"{group}>{title}\n{plot}\n{caption}</figure>'
 
 
 def _paragraphs(text: str) -> str:
     """Return plain text as paragraphs, which empty lines divide."""
-    return "".join(f"<p>{html.escape(each.strip())}</p>" for each in text.split("\n\n") if each)
-
-
-def inert(text: str) -> str:
-    """Return JSON that cannot end the script element which it is in."""
-    return text.replace("<", "\\u003c")
+    return "".join(f"<p>{escaped(each.strip())}</p>" for each in text.split("\n\n") if each)
 
 
 def _policy(scripts: Sequence[str]) -> str:

@@ -1,8 +1,36 @@
 "use strict";
-// Draws the figures of a page, in the colors of light or dark, and the legend that switches models.
+// Draws the figures of a page, in the colors of light or dark, the legend that switches models, and
+// the titles of tables, which sort them.
 // Scripts of a page may use `figures`: draw(), and place, source and data of each figure.
 const figures = (() => {
-  const page = JSON.parse(document.getElementById("page").textContent);
+  const entries = JSON.parse(document.getElementById("legend-entries").textContent);
+  const axis = {
+    automargin: true,
+    gridcolor: "var(--grid)",
+    linecolor: "var(--faint)",
+    zerolinecolor: "var(--grid)",
+    tickcolor: "var(--faint)",
+    title: { standoff: 8 },
+  };
+  const template = { // what figures have in common
+    layout: {
+      autosize: true,
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: "system-ui, sans-serif", size: 13, color: "var(--ink)" },
+      margin: { l: 48, r: 12, t: 12, b: 40 },
+      showlegend: false,
+      modebar: { bgcolor: "var(--paper)", color: "var(--faint)", activecolor: "var(--ink)" },
+      hoverlabel: {
+        bgcolor: "var(--paper)",
+        bordercolor: "var(--faint)",
+        font: { color: "var(--ink)" },
+        namelength: -1,
+      },
+      xaxis: axis,
+      yaxis: axis,
+    },
+  };
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   const touch = window.matchMedia("(pointer: coarse)").matches;
   const hidden = new Set();
@@ -27,17 +55,19 @@ const figures = (() => {
 
   function draw(figure) {
     const width = figure.place.offsetWidth;
-    if (!width) return; // hidden: drawn when it is shown
+    // hidden or folded: drawn when it is shown
+    if (!width || figure.place.closest("details:not([open])")) return;
     const style = getComputedStyle(document.documentElement);
     const data = colored(figure.source.data, style);
     for (const trace of data) {
       if (trace.legendgroup) trace.visible = !hidden.has(trace.legendgroup);
     }
-    const layout = colored({ height: 320, ...figure.source.layout, template: page.template }, style);
+    const layout = colored({ height: 320, ...figure.source.layout, template }, style);
     if (touch) layout.dragmode = false; // or figures would keep a finger from scrolling
     Plotly.react(figure.place, data, layout, {
       responsive: true,
       displaylogo: false,
+      displayModeBar: touch ? false : "hover",
       modeBarButtonsToRemove: ["lasso2d", "select2d"],
     });
     // a figure that was hidden does not hear of a new width of the window
@@ -73,8 +103,8 @@ const figures = (() => {
   }
 
   const legend = document.getElementById("legend");
-  legend.hidden = !page.legend.length;
-  for (const entry of page.legend) {
+  legend.hidden = !entries.length;
+  for (const entry of entries) {
     const button = document.createElement("button");
     button.type = "button";
     button.dataset.name = entry.name;
@@ -85,14 +115,41 @@ const figures = (() => {
       press();
     });
     button.addEventListener("dblclick", () => {
-      const isAlone = hidden.size === page.legend.length - 1 && !hidden.has(entry.name);
-      for (const { name } of page.legend) {
+      const isAlone = hidden.size === entries.length - 1 && !hidden.has(entry.name);
+      for (const { name } of entries) {
         if (isAlone || name === entry.name) hidden.delete(name);
         else hidden.add(name);
       }
       press();
     });
     legend.append(button);
+  }
+  // Sorts rows by a column, numbers by size and what is unknown last; a second click turns it over.
+  function sort(title, place) {
+    const table = title.closest("table");
+    const isUp = title.ariaSort !== "ascending";
+    for (const each of table.querySelectorAll("thead th")) each.removeAttribute("aria-sort");
+    title.ariaSort = isUp ? "ascending" : "descending";
+    const text = (row) => row.cells[place].textContent;
+    const order = (a, b) => {
+      const [m, n] = [a, b].map((row) => Number.parseFloat(text(row)));
+      if (Number.isNaN(m) && Number.isNaN(n)) return (isUp ? 1 : -1) * text(a).localeCompare(text(b));
+      if (Number.isNaN(m) || Number.isNaN(n)) return Number.isNaN(m) ? 1 : -1;
+      return isUp ? m - n : n - m;
+    };
+    const [body] = table.tBodies;
+    body.append(...[...body.rows].sort(order));
+  }
+
+  for (const title of document.querySelectorAll("thead th")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...title.childNodes);
+    button.addEventListener("click", () => sort(title, title.cellIndex));
+    title.append(button);
+  }
+  for (const folded of document.querySelectorAll("details")) {
+    folded.addEventListener("toggle", drawAll);
   }
   dark.addEventListener("change", drawAll);
   press();

@@ -37,12 +37,12 @@ class Look:
 
     color: str  # as #rrggbb
     width: float = 1.6  # of a line, in points
-    is_dashed: bool = False  # as that of the last label is
+    dash: str = "solid"  # "dash" for the last label, "dot" for another floor
     is_named: bool = True  # in the legend; if not, it is one of the others, and belongs behind
 
 
 OTHERS = Look(GREY, width=0.8, is_named=False)
-_LAST = Look(_BLACK, width=1.2, is_dashed=True)
+_LAST = Look(_BLACK, 1.2, "dash")
 
 
 def role_of(model: Any) -> str:
@@ -51,10 +51,7 @@ def role_of(model: Any) -> str:
     `AMF` and `ADAPTIVE` are our forests, `LAST` repeats the last label or value, and `OTHER` is any
     other model. The class tells, whatever the name:
 
-    >>> from river.preprocessing import StandardScaler
-    >>> from river_amf import AdaptiveAMFRegressor, baselines
-    >>> role_of(StandardScaler() | AdaptiveAMFRegressor())
-    'adaptive'
+    >>> from river_amf import baselines
     >>> [role_of(baselines.classifiers()[name]()) for name in ("amf", "last-class", "arf")]
     ['amf', 'last', 'other']
     """
@@ -62,16 +59,13 @@ def role_of(model: Any) -> str:
         model = next(reversed(model.steps.values()), None)
     # not isinstance, which is also true of river's wrappers of a forest
     kind = type(model)
-    if issubclass(kind, AdaptiveAMFClassifier | AdaptiveAMFRegressor):
-        return ADAPTIVE
     if issubclass(kind, Forest):
-        return AMF
-    repeats = issubclass(kind, dummy.NoChangeClassifier) or (
-        issubclass(kind, dummy.StatisticRegressor)
-        and isinstance(model.statistic, stats.Shift)
-        and model.statistic.amount == 0
-    )
-    return LAST if repeats else OTHER
+        is_adaptive = issubclass(kind, AdaptiveAMFClassifier | AdaptiveAMFRegressor)
+        return ADAPTIVE if is_adaptive else AMF
+    if issubclass(kind, dummy.NoChangeClassifier):
+        return LAST
+    statistic = model.statistic if issubclass(kind, dummy.StatisticRegressor) else None
+    return LAST if isinstance(statistic, stats.Shift) and statistic.amount == 0 else OTHER
 
 
 def looks(
@@ -80,17 +74,13 @@ def looks(
     """Return how to draw each model, in the order of the scores.
 
     Scores are the final ones by name, NaN if unknown; roles are those of `role_of`, by default
-    `OTHER`. The adaptive forest and the plain one have the same colors in all pictures, as far as
-    there is one of each; so has the last label.
+    `OTHER`. The first plain forest, the first adaptive one and the last label have the same colors
+    in all pictures.
 
-    Examples
-    --------
     >>> scores = {"a": 0.5, "b": 0.6, "ours": 0.4, "c": 0.9, "d": 0.8, "e": 0.7, "f": 0.1}
     >>> drawn = looks(scores, {"ours": ADAPTIVE})
     >>> [name for name, look in drawn.items() if look.is_named]
     ['ours', 'c', 'd', 'e']
-    >>> drawn["ours"].color
-    '#d55e00'
     """
     role = {name: roles.get(name, OTHER) for name in scores}
     ours = [name for name in scores if role[name] in (AMF, ADAPTIVE)]
@@ -108,11 +98,13 @@ def _best(
     names: Iterable[_Name], scores: Mapping[_Name, float], n_best: int, smaller_is_better: bool
 ) -> list[_Name]:
     """Return the names with the best scores, the earlier ones in a tie, in the order given."""
-    sign = 1.0 if smaller_is_better else -1.0
-    losses = {name: sign * scores[name] for name in names}
-    unknown = math.inf  # behind all that are known
-    ranked = sorted(losses, key=lambda name: unknown if math.isnan(losses[name]) else losses[name])
-    return [name for name in losses if name in ranked[:n_best]]
+    names, sign = [*names], 1.0 if smaller_is_better else -1.0
+
+    def loss(name: _Name) -> float:
+        return math.inf if math.isnan(scores[name]) else sign * scores[name]
+
+    best = sorted(names, key=loss)[:n_best]
+    return [name for name in names if name in best]
 
 
 def _hues(

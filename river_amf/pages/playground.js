@@ -9,6 +9,7 @@
   const slider = element("step");
   const last = scene.steps.length - 1;
   const [left, right, bottom, top] = scene.view;
+  const STRONGEST = 0.75; // opacity of the surface, so that points of the same color stand out
   const TONES = 10; // of a label's color in cells
   const PAUSE = 220; // milliseconds between steps
   let timer = null; // of the next step, while playing
@@ -43,11 +44,45 @@
     return `${names[label]}: ${percent(probability)}`;
   });
 
-  function chosen() {
-    return scene.switches.map(
-      (_, number) => document.querySelector(`input[name="switch-${number}"]:checked`).value,
+  const painted = (label, share) =>
+    scene.colors[label] + Math.round(255 * STRONGEST * share).toString(16).padStart(2, "0");
+
+  // What the frames of the figures lack: the features, their ranges, depths, and a trace a label.
+  function prepare() {
+    for (const figure of [byName.surface, byName.cells]) {
+      const axis = (k, range) =>
+        ({ title: { text: scene.features[k] }, range, zeroline: false, showgrid: false });
+      figure.source.layout.xaxis = axis(0, [left, right]);
+      figure.source.layout.yaxis = axis(1, [bottom, top]);
+    }
+    const [heatmap] = byName.surface.source.data;
+    heatmap.colorscale = scene.colors.flatMap((_, label) =>
+      [0, 1].map((share) => {
+        const byte = label * scene.levels + share * (scene.levels - 1);
+        return [byte / 255, painted(label, share)];
+      }),
     );
+    heatmap.colorscale.push([1, painted(scene.colors.length - 1, 1)]);
+    byName.surface.source.data.push(
+      ...names.map((name, label) => ({
+        type: "scatter",
+        mode: "markers",
+        name,
+        marker: { color: scene.colors[label], line: { color: "#ffffff", width: 0.6 } },
+        hoverinfo: "skip",
+      })),
+    );
+    const depths = Array.from({ length: scene.depths }, (_, depth) => String(depth));
+    depths[scene.depths - 1] += "+";
+    byName.mass.source.data[0].x = depths;
+    byName.accuracy.source.layout.xaxis.range = [0, 1.02 * scene.steps[last]];
+    for (const input of document.querySelectorAll(".switches input")) {
+      const isThere = Object.keys(scene.runs).some((key) => key.split("|").includes(input.value));
+      input.parentElement.hidden = !isThere;
+    }
   }
+
+  const chosen = () => [...document.querySelectorAll(".switches input:checked")];
 
   // Smaller where there is little room, or many points would hide the surface.
   function markerSize(figure) {
@@ -99,7 +134,6 @@
 
   function cellsOf(label, tone) {
     const chance = 1 / scene.labels.length;
-    const alpha = Math.round(255 * scene.strongest * tone).toString(16).padStart(2, "0");
     return {
       type: "scatter",
       mode: "lines",
@@ -107,7 +141,7 @@
       hoveron: "fills",
       hoverinfo: "text",
       text: `${names[label]}: about ${Math.round(100 * (chance + tone * (1 - chance)))} %`,
-      fillcolor: scene.colors[label] + alpha,
+      fillcolor: painted(label, tone),
       line: { color: "var(--soft)", width: 0.6 },
       x: [],
       y: [],
@@ -128,10 +162,10 @@
 
   function drawAccuracy(run, choice, step) {
     const [drift, faint, strong, mark] = byName.accuracy.source.data;
-    const [kind, ...rest] = choice;
-    const other = Object.keys(scene.switches[0]).find((value) => value !== kind);
+    const [kind, ...rest] = choice.map((input) => input.value);
+    const other = kind === "plain" ? "adaptive" : "plain";
     const curve = (value, until) => ({
-      name: scene.switches[0][value][0],
+      name: value,
       x: scene.steps.slice(0, until),
       y: scene.runs[[value, ...rest].join("|")].accuracy.slice(0, until),
     });
@@ -155,9 +189,9 @@
       `After ${n} samples${when}: ${right} of the last ${counted} predictions were right. There are ` +
       `${run.nodes[step]} nodes, and on average the answers come from depth ${depth.toFixed(1)}.`;
     element("explained").replaceChildren(
-      ...choice.map((value, number) => {
+      ...choice.map((input) => {
         const line = document.createElement("li");
-        line.textContent = scene.switches[number][value][1];
+        line.textContent = input.dataset.text;
         return line;
       }),
     );
@@ -166,7 +200,7 @@
   function draw() {
     const step = Number(slider.value);
     const choice = chosen();
-    const run = scene.runs[choice.join("|")];
+    const run = scene.runs[choice.map((input) => input.value).join("|")];
     tell(run, choice, step);
     drawSurface(run, step);
     drawCells(run, step);
@@ -196,5 +230,6 @@
   for (const input of document.querySelectorAll(".switches input")) {
     input.addEventListener("change", draw);
   }
+  prepare();
   draw();
 })();

@@ -1,75 +1,39 @@
-"""Forests that learn two features, step by step, as a page with a slider."""
+"""Forests that learn two features, step by step, as a page with a slider.
+
+The frame is `playground.html`. `playground.js` draws into it what is in the arrays of whole numbers
+that are packed into one text here.
+"""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import string
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf._startup import printable
 from river_amf.explain.formatting import name
-from river_amf.pages.document import Page
-from river_amf.pages.playground_page import Option, Scene, Switch, VariantRun, playground_page
-from river_amf.pages.snapshots import (
-    ADAPTIVE,
-    NO_DRIFT,
-    PLAIN,
-    SWAP,
-    TURN,
-    WINDOW,
-    WITH,
-    WITHOUT,
-    Samples,
-    Variant,
-)
+from river_amf.pages.charts import markup
+from river_amf.pages.document import Page, Section, data_script, escaped, text_of_file
+from river_amf.pages.palette import COLORS
+from river_amf.pages.snapshots import WINDOW, Samples, Variant, VariantRun
 
+_LEVELS = 256  # of a byte, which all labels share
+_FINE = 65535  # parts of the view, and of a mass of 1
+_DEEPEST = 20  # the depth from which on all nodes are counted together
 _MOST_MOVES = 3  # of labels that are listed
 
-_KINDS = Switch(
-    "Forest",
-    [
-        Option(
-            PLAIN,
-            "plain",
-            "Plain: AMFClassifier, the forest of the paper. It never forgets, and all samples count"
-            " the same.",
-        ),
-        Option(
-            ADAPTIVE,
-            "adaptive",
-            "Adaptive: AdaptiveAMFClassifier, for streams that drift. Its nodes learn how far to"
-            " trust recent samples alone, linear models vote beside the trees, and trees that fail"
-            " start afresh.",
-        ),
-    ],
+_JITTERED = "Whole numbers are drawn a little apart, as their points would hide each other."
+_INTRODUCTION = (
+    "A forest reads {} samples one by one. It predicts the label of each from two features and then"
+    " learns it. Press Play, or drag the slider, to see what it knows after some of them; the"
+    " switches choose another forest, or a stream that drifts halfway."
 )
-_TREES = Switch(
-    "Trees",
-    [
-        Option("10", "10", "Ten trees: each splits at other places, and their mean is smooth."),
-        Option("1", "1", "One tree: all borders run along the axes."),
-    ],
-)
-_AGGREGATION = Switch(
-    "Aggregation",
-    [
-        Option(
-            WITH,
-            "with",
-            "With aggregation: a tree predicts the average of all its prunings, weighted by how"
-            " well each has predicted so far. So small cells count where they have proved"
-            " better than the large ones around them.",
-        ),
-        Option(
-            WITHOUT,
-            "without",
-            "Without aggregation: the leaf alone answers, however few samples it has seen.",
-        ),
-    ],
-)
-_DRIFTS = {
-    NO_DRIFT: ("none", "No drift: the stream stays as it is."),
-    SWAP: ("labels swap", "Drift: after {middle} samples, labels change places: {places}."),
-    TURN: ("the shape turns", "Drift: after {middle} samples, the shape makes a quarter turn."),
-}
 
 
 @dataclass(frozen=True)
@@ -84,10 +48,10 @@ class Playground:
         Numbers of samples, one for each position of the slider.
     runs
         What is seen of each forest, by `(kind, n_trees, aggregation, drift)`, such as
-        `("plain", 10, "with", "none")`. A run has the `points` and `codes` of its samples, and a
-        list of `snapshots`, one for each step, with the probabilities on a grid (`surface`), the
-        cells of the first tree (`boxes` and `proba`), the share of each depth in the predictions
-        (`mass`), the `accuracy` of the last 100 predictions, and `n_nodes`.
+        `("plain", 10, "with", "none")`. A run has the `points` and `codes` of its samples, as they
+        are drawn, and a list of `snapshots`, one for each step, with the probabilities on a grid
+        (`surface`), the cells of the first tree (`boxes` and `proba`), the share of each depth in
+        the predictions (`mass`), the `accuracy` of the last 100 predictions, and `n_nodes`.
 
     Examples
     --------
@@ -107,30 +71,24 @@ class Playground:
     def page(self) -> Page:
         """The page, with its text in `html`."""
         samples = self.samples
-        n, middle = len(samples.codes), samples.middle
         labels = [name(label) for label in samples.labels]
         moves = [f"{a} is {b} now" for a, b in zip(labels, labels[1:] + labels[:1], strict=True)]
-        places = ", ".join([*moves[:_MOST_MOVES], *["and so on"] * (len(moves) > _MOST_MOVES)])
-        drifts = []
-        for drift in samples.drifts():
-            title, text = _DRIFTS[drift]
-            drifts.append(Option(drift, title, text.format(middle=middle, places=places)))
-        scene = Scene(
-            [name(feature) for feature in samples.features],
-            labels,
-            samples.view,
-            self.steps,
-            WINDOW,
-            [_KINDS, _TREES, _AGGREGATION, Switch("Drift halfway", drifts)],
-            {tuple(map(str, variant)): run for variant, run in self.runs.items()},
+        frame = string.Template(text_of_file("playground.html")).substitute(
+            last=len(self.steps) - 1,
+            middle=samples.middle,
+            places=escaped(", ".join(moves[:_MOST_MOVES]) + ", ..." * (len(moves) > _MOST_MOVES)),
+            window=WINDOW,
+            jittered=_JITTERED if samples.is_whole.any() else "",
         )
-        text = (
-            f"A forest reads {n} samples one by one. It predicts the label of each from two"
-            " features and then learns it. Press Play, or drag the slider, to see what it knows"
-            " after some of them; the switches choose another forest, or a stream that drifts"
-            " halfway."
-        )
-        return playground_page(f"Playground: {samples.title}", text, scene)
+        style = f"<style>{text_of_file('playground.css')}</style>"
+        body = "\n".join([style, frame, data_script(self._scene(), "scene")])
+        text = f"{_INTRODUCTION.format(len(samples.codes))}\n\n{samples.remark}"
+        parts = [
+            Section("A forest learns", text, body=body),
+            Section("What the switches have chosen", body='<ul id="explained"></ul>'),
+        ]
+        scripts = [text_of_file("playground.js")]
+        return Page(f"Playground: {samples.title}", parts, scripts=scripts)
 
     def save(self, path: str | Path) -> None:
         """Write the page to an HTML file, which is overwritten if it exists.
@@ -148,3 +106,90 @@ class Playground:
         True
         """
         self.page.save(path)
+
+    def _scene(self) -> dict[str, Any]:
+        """Return all that the script needs."""
+        samples, pool = self.samples, ArrayPool()
+        low, high = samples.view.reshape(2, 2).T
+        ends = np.repeat(low, 2), np.repeat(high, 2)  # of boxes
+        runs = {}
+        for variant, run in self.runs.items():
+            shots = run.snapshots
+            runs["|".join(map(str, variant))] = {
+                "points": pool.add(_fine((run.points - low) / (high - low))),
+                "codes": pool.add(run.codes.astype(np.uint8)),
+                "start": run.start,
+                "surface": [pool.add(paint(each.surface)) for each in shots],
+                "boxes": [
+                    pool.add(_fine((each.boxes - ends[0]) / (ends[1] - ends[0]))) for each in shots
+                ],
+                "paints": [pool.add(paint(each.proba)) for each in shots],
+                "cells": [len(each.boxes) for each in shots],
+                "mass": [pool.add(_by_depth(each.mass)) for each in shots],
+                "accuracy": [round(each.accuracy, 4) for each in shots],
+                "nodes": [each.n_nodes for each in shots],
+            }
+        return {
+            "features": [markup(name(feature)) for feature in samples.features],
+            "labels": [printable(name(label)) for label in samples.labels],
+            "colors": COLORS[: len(samples.labels)],
+            "window": WINDOW,
+            "levels": _LEVELS // len(samples.labels),
+            "fine": _FINE,
+            "view": samples.view.tolist(),
+            "shape": shots[0].surface.shape[:2],
+            "depths": _DEEPEST + 1,
+            "steps": self.steps,
+            "runs": runs,
+            "pool": pool.text(),
+        }
+
+
+class ArrayPool:
+    """Arrays one after another in one text; equal ones are kept once."""
+
+    def __init__(self) -> None:
+        self._places: dict[bytes, int] = {}
+        self._size = 0
+
+    def add(self, array: NDArray[Any]) -> int:
+        """Take an array in, and return the byte at which it begins, which is even."""
+        data = array.tobytes()
+        data += b"\0" * (len(data) % 2)
+        if data not in self._places:
+            self._places[data] = self._size
+            self._size += len(data)
+        return self._places[data]
+
+    def text(self) -> str:
+        """Return all arrays, compressed."""
+        # without the time, so that equal pages are equal files
+        return base64.b64encode(gzip.compress(b"".join(self._places), mtime=0)).decode()
+
+
+def paint(proba: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the most probable label and its probability in a byte each.
+
+    Each of L labels has M = 256 // L levels: label k has k M if all labels are equally probable,
+    and k M + M - 1 if it is certain. Probabilities have shape (..., L), bytes (...).
+
+    >>> paint(np.array([[1.0, 0.0], [0.5, 0.5], [0.25, 0.75], [0.0, 1.0]]))
+    array([127,   0, 192, 255], dtype=uint8)
+    """
+    n_labels = proba.shape[-1]
+    n_levels = _LEVELS // n_labels
+    certainty = (proba.max(axis=-1) - 1.0 / n_labels) / (1.0 - 1.0 / n_labels)
+    level = np.rint(certainty.clip(0.0, 1.0) * (n_levels - 1))
+    return np.asarray(proba.argmax(axis=-1) * n_levels + level, np.uint8)
+
+
+def _fine(shares: NDArray[np.float64]) -> NDArray[np.uint16]:
+    """Return shares of the view, or of a mass, as fine parts."""
+    return np.asarray(np.rint(shares.clip(0.0, 1.0) * _FINE), "<u2")
+
+
+def _by_depth(mass: NDArray[np.float64]) -> NDArray[np.uint16]:
+    """Return the mass at each depth in fine parts, the deepest depths together."""
+    levels = np.zeros(_DEEPEST + 1)
+    np.add.at(levels, np.minimum(np.arange(len(mass)), _DEEPEST), mass)
+    return _fine(levels)

@@ -68,13 +68,9 @@ class Records:
     def curve(self, model: str, column: str) -> pd.Series | None:
         """Return the known values of a column for one model by `n_samples`; None if there are none.
 
-        Examples
-        --------
         >>> from river_amf import evaluation
         >>> report = evaluation.report("Bananas", ["amf"], limit=1000, seed=1)
         >>> bool(report.curve("amf", "cumulative accuracy")[1000] > 0.8)
-        True
-        >>> report.curve("amf", "fading_share") is None
         True
         """
         if column not in self.curves:

@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping
 
 from river_amf.explain.text_tables import Rows, to_html
-from river_amf.pages import along, label_figures, number_figures
-from river_amf.pages.along import Styles
-from river_amf.pages.charts import styles_of
-from river_amf.pages.document import Figure, Page, Section
+from river_amf.pages import along, predictions
+from river_amf.pages.charts import Styles, in_order, styles_of
+from river_amf.pages.document import Entry, Figure, Page, Section
 from river_amf.pages.records import Records
 
 _LEVEL = 0.9  # of the intervals of forests
+_N_OPEN = 2  # matrices of confusion that are seen at once
+_COSTS = ("us_per_sample", "memory")
+_UNJUDGED = ("n_samples", "coverage", "width", "status")
 
 
-def page_of(records: Records, cells: Rows) -> Page:
-    """Return the page of runs; the cells are those of the table of results."""
+def page_of(records: Records, cells: Rows, is_error: Mapping[str, bool]) -> Page:
+    """Return the page of runs.
+
+    Cells are those of the table of results as text, and `is_error` says of which columns smaller
+    values are better.
+    """
+    floors = " and ".join(records.floors)
+    remark = f"{floors} look at no features: what they reach is the least to be expected."
+    bold = "Bold: the best; of times and memory, that of models that look at features."
+    text = (
+        f"{records.n_samples:,} samples, each predicted before it was learned. Click a model to"
+        " hide or show it in all figures, double click to see it alone; point at a curve to read"
+        " its numbers, and click a title of the table to sort it."
+    )
     styles = styles_of(records)
-    table = f'<div class="scroll">{to_html(cells, "")}</div>'
+    table = f'<div class="scroll">{_table(records, cells, is_error)}</div>'
     made = [
-        Section("Results", _remark(records), body=table),
+        Section("Results", f"{remark} {bold}" if floors else bold, body=table),
         _along(records, styles),
         _drift(records, styles),
         _relevance(records, styles),
@@ -28,55 +43,59 @@ def page_of(records: Records, cells: Rows) -> Page:
         _size(records, styles),
     ]
     parts = [made[0], *(part for part in made[1:] if part.figures)]
-    in_order = [name for name in records.models if name in styles]
-    entries = [styles[name].entry(name) for name in in_order]
-    return Page(records.name, parts, _summary(records), entries)
+    shown = {name: styles[name] for name in records.models if name in styles}
+    entries = [Entry(name, look.color, look.dash) for name, look in shown.items()]
+    return Page(records.name, parts, f"{verdict(records)}\n\n{text}", entries)
 
 
-def _summary(records: Records) -> str:
-    n = records.n_samples
-    return (
-        f"{n:,} samples, each predicted before it was learned. Click a model to hide or show it in"
-        " all figures, double click to see it alone; point at a curve to read its numbers."
-    )
+def verdict(records: Records) -> str:
+    """Return in a sentence which model is the best, and by how much.
+
+    It is about the models that have seen the most samples.
+    """
+    table = records.table
+    scores = table[table["n_samples"] == table["n_samples"].max()][records.measure].dropna()
+    if scores.empty:
+        return "No model has a result."
+    ranked = scores.sort_values(ascending=records.is_of_numbers, kind="stable")
+    best, value = str(ranked.index[0]), float(ranked.iloc[0])
+    reached = f"{value:.1%} right"
+    if records.is_of_numbers:
+        reached = f"a mean absolute error of {value:.4g}"
+    if len(ranked) == 1:
+        return f"{best} is the only model with a result: {reached}."
+    second, other = str(ranked.index[1]), float(ranked.iloc[1])
+    if other == value:
+        return f"{best} and {second} are the best: {reached}."
+    lead = f"{100 * (value - other):.2g} percentage points more than {second}"
+    if records.is_of_numbers:
+        lead = f"{1 - value / other:.1%} less than {second}"
+    return f"{best} is the best: {reached}, {lead}, the next."
 
 
-def _remark(records: Records) -> str:
-    if not records.floors:
-        return ""
-    return (
-        f"{' and '.join(records.floors)} look at no features: what they reach is the least to be"
-        " expected."
-    )
+def _table(records: Records, cells: Rows, is_error: Mapping[str, bool]) -> str:
+    """Return the table of results, with the best figures in bold and memory in one unit."""
+    rows = [[*row] for row in cells]
+    best = set()
+    for place, column in enumerate(records.table.columns, 1):
+        values = records.table[column]
+        if column == "memory":
+            known = [f"{n / along.MEGABYTE:.2f}" if math.isfinite(n) else "-" for n in values]
+            for row, text in zip(rows, ["MB", *known], strict=True):
+                row[place] = text
+        if column in _UNJUDGED:
+            continue
+        judged = values.drop([*records.floors]) if column in _COSTS else values
+        top = judged.min() if is_error[column] else judged.max()
+        best |= {(i, place) for i, value in enumerate(values, 1) if value == top}
+    return to_html(rows, "Results", best)
 
 
-def _section_with(title: str, text: str, figures: Iterable[Figure | None]) -> Section:
+def _section_with(
+    title: str, figures: Iterable[Figure | None], text: str = "", n_open: int | None = None
+) -> Section:
     """Return a part with those of the figures that there are."""
-    return Section(title, text, [figure for figure in figures if figure is not None])
-
-
-def _along(records: Records, styles: Styles) -> Section:
-    measures = ("MAE", "RMSE") if records.is_of_numbers else ("accuracy", "log-loss")
-    figures = []
-    for measure in measures:
-        name = measure[0].upper() + measure[1:]
-        for column, title in (
-            (measure, f"{name} {_lately(records)}"),
-            (f"cumulative {measure}", f"{name} so far"),
-        ):
-            figures.append(
-                along.curves(
-                    records,
-                    styles,
-                    column,
-                    title=title,
-                    y=measure,
-                    digits=".4~g" if records.is_of_numbers else ".4f",
-                    is_bounded=measure != "accuracy",
-                )
-            )
-    what = "Error" if records.is_of_numbers else "Accuracy"
-    return _section_with(f"{what} along the stream", "", figures)
+    return Section(title, text, [each for each in figures if each is not None], n_open=n_open)
 
 
 def _lately(records: Records) -> str:
@@ -84,133 +103,91 @@ def _lately(records: Records) -> str:
     return f"over the last {records.window:,} samples"
 
 
+def _along(records: Records, styles: Styles) -> Section:
+    figures = []
+    digits = ".4~g" if records.is_of_numbers else ".4f"
+    for measure in ("MAE", "RMSE") if records.is_of_numbers else ("accuracy", "log-loss"):
+        draw = functools.partial(along.curves, records, styles, y=measure, digits=digits)
+        name, is_clipped = measure[0].upper() + measure[1:], measure != "accuracy"
+        for column, when in ((measure, _lately(records)), (f"cumulative {measure}", "so far")):
+            figures.append(draw(column, f"{name} {when}", is_clipped=is_clipped))
+    what = "Error" if records.is_of_numbers else "Accuracy"
+    return _section_with(f"{what} along the stream", figures)
+
+
 def _drift(records: Records, styles: Styles) -> Section:
-    return _section_with(
-        "Drift",
-        "",
-        [
-            along.drifts(records, styles),
-            along.curves(
-                records,
-                styles,
-                "fading_share",
-                title="Share of what fades",
-                text="How far a forest predicts with what it has seen lately rather than with all"
-                " it has seen: it rises where the past misleads.",
-                y="fading share",
-                digits=".3f",
-                rangemode="tozero",
-            ),
-        ],
+    text = (
+        "How far a forest predicts with what it has seen lately rather than with all it has seen:"
+        " it rises where the past misleads."
     )
+    draw = functools.partial(along.curves, records, styles, rangemode="tozero")
+    fading = draw("fading_share", "Share of what fades", text, y="fading share", digits=".3f")
+    return _section_with("Drift", [along.drifts(records, styles), fading])
 
 
 def _relevance(records: Records, styles: Styles) -> Section:
+    tables = {name: records.relevance.get(name) for name in in_order(records, styles)}
     return _section_with(
         "Which features matter",
+        [along.relevance_map(name, t) for name, t in tables.items() if t is not None and t.size],
         "The relevance of each feature to the target lately, from 0 to 1, by which forests choose"
-        " what to split.",
-        [
-            along.relevance_map(name, records.relevance[name])
-            for name in _in_order(records, styles)
-            if name in records.relevance and records.relevance[name].size
-        ],
+        " what to split. The strongest color is for the highest after a tenth of the stream.",
     )
 
 
 def _classifier_parts(records: Records, styles: Styles) -> list[Section]:
-    names = _in_order(records, styles)
-    tables = {n: table for n, table in records.reliability.items() if n not in records.floors}
-    errors = label_figures.calibration_errors(tables)
-    listed = ", ".join(f"{name} {errors[name]:.3f}" for name in names if name in errors)
+    names = in_order(records, styles)
+    matrices = [
+        predictions.confusion(name, records.confusion[name])
+        for name in names
+        if len(records.confusion.get(name, ()))
+    ]
+    errors = [
+        f"{name} {predictions.calibration_error(records.reliability[name]):.3f}"
+        for name in names
+        if len(records.reliability.get(name, ()))
+    ]
+    text = f"Mean distance of the probability from the share that was right: {', '.join(errors)}."
     return [
-        _section_with(
-            "Whether probabilities hold",
-            f"Mean distance of the probability from the share that was right: {listed}."
-            if listed
-            else "",
-            label_figures.reliability(tables, styles),
-        ),
-        _section_with(
-            "Which labels are confused",
-            "",
-            [
-                label_figures.confusion(name, records.confusion[name])
-                for name in names
-                if len(records.confusion.get(name, ()))
-            ],
-        ),
+        _section_with("Whether probabilities hold", predictions.reliability(records, styles), text),
+        _section_with("Which labels are confused", matrices, n_open=_N_OPEN),
     ]
 
 
 def _regressor_parts(records: Records, styles: Styles) -> list[Section]:
     draw = functools.partial(along.curves, records, styles)
-    names = _in_order(records, styles)
-    points = {name: table for name, table in records.points.items() if name in names}
+    lately = _lately(records)
+    latest = [
+        predictions.intervals(name, records.latest[name], styles[name])
+        for name in in_order(records, styles)
+        if name in records.latest
+    ]
+    widths = draw("width", f"Width of intervals {lately}", digits=".4~g", is_clipped=True)
     return [
         _section_with(
             "Intervals",
+            [draw("coverage", f"Coverage {lately}", level=_LEVEL), widths],
             "The share of targets within their interval, which the forests of this package promise"
             f" to be {_LEVEL:.0%}, and how wide intervals are.",
-            [
-                draw("coverage", title=f"Coverage {_lately(records)}", level=_LEVEL),
-                draw(
-                    "width",
-                    title=f"Width of intervals {_lately(records)}",
-                    digits=".4~g",
-                    is_bounded=True,
-                ),
-            ],
         ),
         _section_with(
-            "The last samples",
-            "Targets, and the interval in which each was expected.",
-            [
-                number_figures.interval_figure(name, records.latest[name], styles[name])
-                for name in names
-                if name in records.latest
-            ],
+            "The last samples", latest, "Targets, and the interval in which each was expected."
         ),
         _section_with(
             "Residuals",
-            "What predictions leave of the target: its median, and the bands of a half and of nine"
-            " tenths of the samples.",
-            [
-                *(number_figures.residuals(name, records, styles[name]) for name in names),
-                number_figures.predictions(points, styles),
-            ],
+            [predictions.residuals(records, styles), predictions.targets(records, styles)],
         ),
     ]
 
 
 def _size(records: Records, styles: Styles) -> Section:
-    draw = functools.partial(along.curves, records, styles)
+    draw = functools.partial(along.curves, records, styles, rangemode="tozero")
+    text = "The mean depth of the nodes that predict, weighted by their share of the prediction."
     return _section_with(
         "Size",
-        "",
         [
-            draw("n_nodes", title="Nodes of all trees", y="nodes", digits=",", rangemode="tozero"),
-            draw(
-                "depth",
-                title="Depth at which trees answer",
-                text="The mean depth of the nodes that predict, weighted by their share of the"
-                " prediction.",
-                digits=".2f",
-                rangemode="tozero",
-            ),
-            draw(
-                "memory",
-                title="Memory",
-                y="bytes",
-                digits=".3s",
-                rangemode="tozero",
-                tickformat="~s",
-            ),
+            draw("n_nodes", "Nodes of all trees", y="nodes", digits=","),
+            draw("depth", "Depth at which trees answer", text, digits=".2f"),
+            draw("memory", "Memory", y="MB", digits=".3~f", unit=along.MEGABYTE),
         ],
     )
-
-
-def _in_order(records: Records, styles: Styles) -> Sequence[str]:
-    """Return the models that have color and look at features, in the order of the table."""
-    named = [name for name in records.models if name in styles and styles[name].is_named]
-    return [name for name in named if name not in records.floors]

@@ -13,8 +13,6 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["TOYS", "blobs", "circles", "linear", "moons", "spiral"]
-
 Toy = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 _INNER = 0.5  # radius of the inner circle
@@ -23,21 +21,12 @@ _TURNS = 1.5  # of an arm of the spiral around the centre
 
 
 def moons(n_samples: int, *, noise: float = 0.25, seed: int | None = None) -> Toy:
-    """Return two half circles that reach into each other, the upper one (0) and the lower (1).
-
-    Examples
-    --------
-    >>> points, labels = moons(100, noise=0.0, seed=1)
-    >>> upper = points[labels == 0]
-    >>> bool(np.allclose(np.hypot(*upper.T), 1.0)), bool(upper[:, 1].min() >= 0.0)
-    (True, True)
-    """
+    """Return two half circles that reach into each other, the upper one (0) and the lower (1)."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(2, size=n_samples)
     angle = rng.uniform(0.0, np.pi, n_samples)
     across, up = np.cos(angle), np.sin(angle)
-    is_upper = labels == 0
-    points = np.where(is_upper, [across, up], [1.0 - across, 0.5 - up]).T
+    points = np.where(labels == 0, [across, up], [1.0 - across, 0.5 - up]).T
     return points + rng.normal(0.0, noise, points.shape), labels
 
 
@@ -46,8 +35,7 @@ def circles(n_samples: int, *, noise: float = 0.15, seed: int | None = None) -> 
     rng = np.random.default_rng(seed)
     labels = rng.integers(2, size=n_samples)
     angle = rng.uniform(0.0, 2.0 * np.pi, n_samples)
-    radius = np.where(labels == 0, 1.0, _INNER)
-    points = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    points = _around(np.where(labels == 0, 1.0, _INNER), angle)
     return points + rng.normal(0.0, noise, points.shape), labels
 
 
@@ -59,10 +47,7 @@ def blobs(n_samples: int, *, noise: float = 0.5, seed: int | None = None) -> Toy
 
 
 def linear(n_samples: int, *, noise: float = 0.3, seed: int | None = None) -> Toy:
-    """Return one cloud of normal points, with a slanted line between the labels.
-
-    The label is 1 where the sum of the features and the noise is positive, otherwise 0.
-    """
+    """Return normal points: 1 where the sum of features and noise is positive, otherwise 0."""
     rng = np.random.default_rng(seed)
     points = rng.normal(size=(n_samples, 2))
     moved = points.sum(axis=1) + rng.normal(0.0, noise, n_samples)
@@ -70,22 +55,18 @@ def linear(n_samples: int, *, noise: float = 0.3, seed: int | None = None) -> To
 
 
 def spiral(n_samples: int, *, noise: float = 0.04, seed: int | None = None) -> Toy:
-    """Return the two arms of a spiral, which is hard for splits along the axes.
-
-    The arm of label 1 is that of 0 after half a turn.
-    """
+    """Return the two arms of a spiral, hard for splits along the axes: 1 is 0 after half a turn."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(2, size=n_samples)
     radius = np.sqrt(rng.uniform(0.01, 1.0, n_samples))  # as dense outside as inside
-    angle = np.pi * (2.0 * _TURNS * radius + labels)
-    points = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    points = _around(radius, np.pi * (2.0 * _TURNS * radius + labels))
     return points + rng.normal(0.0, noise, points.shape), labels
 
 
+def _around(radius: NDArray[np.float64], angle: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
 TOYS: dict[str, Callable[..., Toy]] = {
-    "moons": moons,
-    "circles": circles,
-    "blobs": blobs,
-    "linear": linear,
-    "spiral": spiral,
+    toy.__name__: toy for toy in (moons, circles, blobs, linear, spiral)
 }

@@ -11,6 +11,7 @@ import pandas as pd
 from river import base
 
 from river_amf import inspection
+from river_amf._startup import printable
 from river_amf.explain.formatting import categories_text, count_text, counts_text, name, number_text
 from river_amf.forest import forest_of
 from river_amf.pages.palette import COLORS
@@ -23,6 +24,12 @@ _BAR = 0.09  # height of the bar of counts
 _CUT = 0.4  # room for the number of nodes left out
 _LONGEST = 28  # characters per line
 _TICK = 0.02  # width of the mark of a mean, as a share of the box
+_MEASURES = {  # columns of `inspection.feature_importance`, in words
+    "splits": "share of the splits",
+    "mass": "share of the mass passed on",
+    "impurity": "share of the decrease in impurity",
+    "relevance": "relevance: from 0, for none, to 1",
+}
 _PALE = "#9fc9e5"  # color of a standard deviation
 
 
@@ -274,7 +281,7 @@ def importance(importance: pd.Series | Any, ax: Axes | None = None, n_features: 
     ...     model.learn_one({"noise": i % 7, "signal": i % 10}, i % 10 < 5)
     >>> ax = plot.importance(model, ax=Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()][-1], ax.get_xlabel()
-    ('noise', 'impurity')
+    ('noise', 'share of the decrease in impurity')
     """
     integer(1)("n_features", n_features)
     if hasattr(importance, "get_params") or isinstance(importance, base.Base):
@@ -296,7 +303,8 @@ def importance(importance: pd.Series | Any, ax: Axes | None = None, n_features: 
     ax.set_yticks(places, [name(feature) for feature in top.index], parse_math=False)
     ax.set_ylim(len(top) - 0.5, -0.5)
     ax.axvline(0.0, color="#777777", linewidth=0.8)
-    ax.set_xlabel(str(importance.name or "importance"), parse_math=False)
+    column = printable(str(importance.name or "importance"))
+    ax.set_xlabel(_MEASURES.get(column, column), parse_math=False)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax

@@ -90,7 +90,9 @@ def make_grid(
     integer(2)("resolution", resolution)
     if aggregated is not None:
         flag("aggregated", aggregated)
-    samples, fixed, model = list(samples), fixed or {}, river_model(model)
+    samples = list(samples)
+    _check_order(features, samples)
+    fixed, model = fixed or {}, river_model(model)
     other, hint = _OTHERS[kind]
     if isinstance(model, other):
         raise TypeError(f"model must be a {kind}, got {type(model).__name__}; {hint}")
@@ -105,6 +107,21 @@ def make_grid(
     points = [{**fixed, horizontal: a, vertical: b} for b in up.tolist() for a in across.tolist()]
     chosen = _chosen_trees(model, trees, aggregated)
     return Grid(model, samples, *chosen, (horizontal, vertical), (across, up), points)
+
+
+def _check_order(features: Sequence[Hashable] | None, samples: list[Sample]) -> None:
+    """Raise TypeError for a table in the place of features, or targets in that of samples."""
+    try:
+        hash((*(() if features is None else features),))  # a row of an array is no name
+        is_right = not hasattr(features, "columns") and all(hasattr(x, "get") for x, _ in samples)
+    except (TypeError, ValueError):
+        is_right = False
+    if not is_right:
+        raise TypeError(
+            "features must be two names, and samples pairs of a dict and a target; for X and y pass"
+            " samples=zip(X.to_dict('records'), y), or of arrays"
+            " samples=zip(map(dict, map(enumerate, X)), y)"
+        )
 
 
 def as_forest(model: Any) -> Forest | None:

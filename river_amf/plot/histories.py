@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from river_amf._startup import printable
 from river_amf.evaluation.history import COLUMNS, DriftHistory
 from river_amf.pages.palette import COLORS, GREY
 from river_amf.parameters import integer
@@ -17,6 +18,7 @@ from river_amf.plot.lines import draw_line, mark_drifts, name_at_the_end
 
 _ROOM = 0.03  # below 0 and above 1, as a fraction of the axes, to show lines there in full width
 _OTHERS = {"color": GREY, "linewidth": 0.8, "zorder": 1}  # style of lines without a name
+_MOST_ROWS = 300  # of intervals in a picture
 _DASHES = ["-", "--", ":", "-."]  # the next one is used once all colors are taken
 
 
@@ -137,7 +139,7 @@ def drift(
 
     def draw_metric(history: DriftHistory, ax: Axes) -> None:
         draw_line(ax, history.curve[metric], color=COLORS[0], label=metric)
-        ax.set_ylabel(metric)
+        ax.set_ylabel(printable(metric), parse_math=False)
 
     draws: dict[str, Callable[[DriftHistory, Axes], object]] = {metric: draw_metric}
     if history.curve["fading_share"].notna().any():
@@ -195,14 +197,14 @@ def intervals(history: pd.DataFrame, drifts: Iterable[float] = (), ax: Axes | No
     Parameters
     ----------
     history
-        Result of `evaluation.interval_history`, or some of its rows, as in `history.loc[900:1100]`:
-        a hundred to a thousand make a clear picture. Any other DataFrame with the columns `target`,
-        `prediction`, `lower` and `upper` will do, such as one made of arrays; its index is the
-        horizontal axis.
+        Result of `evaluation.interval_history`, or some of its rows, as in `history.loc[900:1100]`;
+        of more than 300 rows, that many are drawn, evenly spaced. Any other DataFrame with the
+        columns `target`, `prediction`, `lower` and `upper` will do, such as one made of arrays; its
+        index is the horizontal axis.
     drifts
         Places at which the stream is known to drift, such as `DriftStream.drifts`, to be marked.
     ax
-        As in `fading_share`. The legend tells the share of the targets outside of their intervals.
+        As in `fading_share`. The legend tells the share of all targets outside of their intervals.
 
     Examples
     --------
@@ -221,18 +223,20 @@ def intervals(history: pd.DataFrame, drifts: Iterable[float] = (), ax: Axes | No
             f"{', '.join(COLUMNS)}; it has no {', '.join(lacking)}"
         )
     ax = new_axes(ax, (8.0, 3.4))
-    places = history.index.to_numpy()
-    target, lower, upper = (history[name] for name in ("target", "lower", "upper"))
-    missed = (target < lower) | (target > upper)
+    drawn = np.linspace(0, len(history) - 1, min(len(history), _MOST_ROWS)).round().astype(int)
+    missed = (history["target"] < history["lower"]) | (history["target"] > history["upper"])
+    text = f"missed: {100 * missed.mean():.1f} %"
+    history, missed = history.iloc[drawn], missed.iloc[drawn]
+    places, target = history.index.to_numpy(), history["target"]
     band = (*to_rgb(COLORS[0]), 0.22)
-    ax.fill_between(places, lower, upper, color=band, linewidth=0.0, label="interval")
+    ends = history["lower"], history["upper"]
+    ax.fill_between(places, *ends, color=band, linewidth=0.0, label="interval")
     draw_line(ax, history["prediction"], color=COLORS[0], linewidth=1.2, label="prediction")
     ax.plot(target[~missed], ".", color="#333333", markersize=3.0, label="target")
-    text = f"missed: {100 * missed.mean():.1f} %"
     ax.plot(target[missed], ".", color=COLORS[1], markersize=5.0, label=text)
     ax.set_ylabel("target")
     if history.index.name not in (None, "sample"):
-        ax.set_xlabel(str(history.index.name), parse_math=False)
+        ax.set_xlabel(printable(str(history.index.name)), parse_math=False)
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.05), ncols=4, frameon=False, borderpad=0.0)
     mark_drifts([ax], drifts)
     return ax

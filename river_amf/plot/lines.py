@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from river_amf._startup import printable
 from river_amf.pages.palette import GREY
 from river_amf.plot.axes import Axes, plt
 
@@ -101,7 +102,7 @@ def _draw_name(
     if style["linestyle"] == "None":  # a point
         style |= {"linestyle": "-", "linewidth": 0.5}
     ax.annotate(
-        name,
+        printable(name),
         end,
         offset,
         **at,

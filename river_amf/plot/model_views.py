@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from river import metrics
 from river.metrics.base import RegressionMetric
 
+from river_amf._startup import printable
 from river_amf.evaluation.comparison import Comparison
 from river_amf.evaluation.tasks import smaller_is_better
 from river_amf.evaluation.usage_errors import suggest
@@ -70,7 +71,10 @@ def learning_curves(
     for key, values in curves:
         own = look[key]
         style: dict[str, Any] = {"color": own.color, "linewidth": own.width}
-        style |= {"linestyle": "--" if own.is_dashed else "-", "zorder": 2 if own.is_named else 1}
+        style |= {
+            "linestyle": "-" if own.dash == "solid" else "--",
+            "zorder": 2 if own.is_named else 1,
+        }
         lines[own.is_named].append(draw_line(ax, values, label=key[1], **style))
     ax.set_ylabel(_axis_name(metric), parse_math=False)
     name_at_the_end(ax, lines[True], led=True, others=lines[False])
@@ -161,7 +165,7 @@ def comparison(comparison: Comparison, ax: Sequence[Axes] | None = None) -> NDAr
     axes = panels(ax, 2, "one for the curves and one for the times", height, sharex=False)
     learning_curves(comparison, ax=axes[0])
     accuracy_and_time(comparison, ax=axes[1])
-    axes[0].set_title(comparison.name, loc="left", parse_math=False)  # a file name may contain $
+    axes[0].set_title(printable(comparison.name), loc="left", parse_math=False)
     return axes
 
 
@@ -201,7 +205,7 @@ def _axis_name(metric: str) -> str:
     """Return the name of a metric; of one of regression, also whether it is to be low or high."""
     kind = getattr(metrics, metric, None)
     if not (isinstance(kind, type) and issubclass(kind, RegressionMetric)):
-        return metric
+        return printable(metric)
     return f"{metric} ({'higher' if kind().bigger_is_better else 'lower'} is better)"
 
 

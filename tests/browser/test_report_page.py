@@ -8,7 +8,7 @@ from river import dummy
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation
 
-MARKUP = "<b>&</script>"
+MARKUP = '<b>&"</script>'
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +138,34 @@ def test_hovering_shows_the_numbers(open_page, labels, numbers):
     assert re.search(r"linear : \d\.\d+|\d\.\d+", hover(visit, "MAE"))
 
 
+def test_a_click_on_a_title_sorts_the_table_and_another_turns_it_over(open_page, labels):
+    path, report = labels
+    visit = open_page(path)
+    names = visit.page.locator("tbody th")
+    for column, title in (
+        ("accuracy", "accuracy"),
+        ("memory", "MB"),
+        ("us_per_sample", "us/sample"),
+    ):
+        expected = report.table[column].sort_values().index.tolist()
+        button = visit.page.locator("thead button", has_text=title)
+        for up, order in (("ascending", expected), ("descending", expected[::-1])):
+            button.click()
+            if column == "accuracy":  # others may look the same
+                assert names.all_text_contents() == order
+            assert visit.page.locator(f'th[aria-sort="{up}"]').text_content() == title
+    visit.page.locator("thead button", has_text="model").click()
+    assert names.all_text_contents() == sorted(report.table.index)
+
+
+def test_the_bar_of_a_figure_is_seen_only_while_it_is_pointed_at(open_page, labels):
+    visit = open_page(labels[0])
+    bar = "Number(getComputedStyle(document.querySelector('#accuracy .modebar-group')).opacity)"
+    assert visit.page.evaluate(bar) == 0
+    visit.page.locator("#accuracy").hover()
+    wait_until(visit, f"{bar} > 0.5")
+
+
 def test_marks_of_known_drifts_are_in_all_curves(open_page, labels):
     visit = open_page(labels[0])
     for figure in ("accuracy", "fading_share", "memory", "drifts"):
@@ -174,9 +202,9 @@ def test_names_with_markup_are_shown_as_they_are(open_page, tmp_path):
     evaluation.report(samples, {MARKUP: "adaptive"}, seed=1).save(path)
     visit = open_page(path)
     assert visit.page.locator("#legend button").first.text_content() == MARKUP
-    ticks = visit.page.locator(f'[id="confusion-{MARKUP}"] .ytick text')
+    ticks = visit.page.locator("[id^=confusion] .ytick text")
     assert sorted(ticks.all_text_contents()) == sorted([MARKUP, "%{x} $a$"])
-    feature = visit.page.locator(f'[id="relevance-{MARKUP}"] .ytick text')
+    feature = visit.page.locator("[id^=relevance] .ytick text")
     assert feature.all_text_contents() == [MARKUP]
     visit.page.locator("#legend button").first.click()
     assert lines(visit, "accuracy") == 2
@@ -197,6 +225,12 @@ def test_many_models_are_distinguishable(open_page, tmp_path):
     assert (
         strokes.count("rgb(180, 186, 194)") == 12
     )  # but three, ours, and what looks at no features
+    drawn = visit.page.locator("details .main-svg")
+    assert drawn.count() == 0
+    visit.page.locator("summary").click()
+    drawn.first.wait_for()
+    folded = visit.page.locator("details .plot")
+    assert 0 < folded.count() == visit.page.locator("details .plot .heatmaplayer image").count()
     visit.resize(400)
     visit.picture("report-many-400")
     assert visit.overflow() == 0

@@ -50,7 +50,7 @@ def test_evaluate_writes_the_page_of_its_model(run, tmp_path):
     assert cells_of(page) == ["adaptive", "last-class", "majority"]
     assert len(csv.read_text().splitlines()) == 401
     last = output.splitlines()[-1].split()
-    assert f"<td>{last[1]}</td>" in page.read_text(encoding="utf-8")
+    assert f">{last[1]}<" in page.read_text(encoding="utf-8")
 
 
 def test_evaluate_of_a_floor_or_of_numbers(run, tmp_path):
@@ -114,7 +114,7 @@ def test_pages_that_cannot_be_written_are_reported_before_the_run(run, arguments
     assert message in line
 
 
-@pytest.mark.parametrize("command", ["evaluate", "compare"])
+@pytest.mark.parametrize("command", ["evaluate", "compare", "playground"])
 def test_without_plotly_the_command_reports_what_to_install(run, command, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "plotly", None)
     path = tmp_path / "page.html"

@@ -10,8 +10,8 @@ from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, plot
 from river_amf.evaluation import load_stream
 from river_amf.evaluation.playground_samples import read_samples
 from river_amf.pages.cells import mass_by_depth
-from river_amf.pages.playground_page import MOST_LABELS, ArrayPool, paint
-from river_amf.pages.snapshots import steps_of
+from river_amf.pages.playground import ArrayPool, paint
+from river_amf.pages.snapshots import MOST_LABELS, steps_of
 
 SMALL = {"n_samples": 80, "n_steps": 6, "resolution": 7, "seed": 3}
 CLASSES = {"plain": AMFClassifier, "adaptive": AdaptiveAMFClassifier}
@@ -49,6 +49,12 @@ def test_there_is_a_run_for_each_way_to_set_the_switches(small):
     assert {*small.runs} == {(*forest, drift) for forest in FORESTS for drift in DRIFTS}
     assert small.steps == [5, 18, 40, 45, 58, 80]
     assert all(len(run.snapshots) == len(small.steps) for run in small.runs.values())
+    for variant in FORESTS:
+        runs = [small.runs[(*variant, drift)] for drift in DRIFTS]
+        early = [run.snapshots[:3] for run in runs]
+        assert all(a is b is c for a, b, c in zip(*early, strict=True))
+        assert not np.array_equal(*(run.snapshots[-1].surface for run in runs[:2]))
+        assert [run.start for run in runs] == [0, 40, 40]
 
 
 @pytest.mark.parametrize("variant", FORESTS)
@@ -129,15 +135,6 @@ def test_features_may_be_in_any_order_of_names():
         assert proba[0] == pytest.approx(model[0].predict_proba_one(x)["A"], abs=1e-6)
 
 
-def test_runs_are_the_same_until_the_drift(small):
-    for variant in FORESTS:
-        none, swap, turn = (small.runs[(*variant, drift)] for drift in ("none", "swap", "turn"))
-        early = [run.snapshots[:3] for run in (none, swap, turn)]
-        assert all(a is b is c for a, b, c in zip(*early, strict=True))
-        assert not np.array_equal(none.snapshots[-1].surface, swap.snapshots[-1].surface)
-        assert (none.start, swap.start, turn.start) == (0, 40, 40)
-
-
 def test_what_drifts_halfway():
     samples = read_samples("blobs", 100, seed=1)
     swapped, turned = samples.after("swap"), samples.after("turn")
@@ -186,13 +183,10 @@ def test_a_byte_shows_the_label_and_its_probability(n_labels):
     ]
 
 
-def test_the_pool_keeps_equal_arrays_once_and_begins_at_even_bytes():
-    pool = ArrayPool()
+def test_the_page_has_all_runs(small):
+    pool = ArrayPool()  # which keeps equal arrays once, at even bytes
     odd, other = np.arange(3, dtype=np.uint8), np.arange(4, dtype="<u2")
     assert [pool.add(odd), pool.add(other), pool.add(odd.copy()), pool.add(other)] == [0, 4, 0, 4]
-
-
-def test_the_page_has_all_runs(small):
     packed = Packed(small.page.html)
     scene = packed.scene
     assert (scene["labels"], scene["steps"]) == (["A", "B", "C"], small.steps)
@@ -232,10 +226,10 @@ def test_the_same_seed_gives_the_same_page(small, tmp_path):
 
 def test_names_and_labels_are_harmless():
     names = ["<b>wide", "</script><script>bad()"]
-    labels = ["<i>yes", "no & </script>"]
+    labels = ["<i>yes", "no & </script>", "red\x1b[31m"]
     rng = random.Random(1)
     pairs = [
-        (dict(zip(names, (rng.random(), rng.random()), strict=True)), labels[k % 2])
+        (dict(zip(names, (rng.random(), rng.random()), strict=True)), labels[k % 3])
         for k in range(40)
     ]
     drawn = plot.playground(pairs, **{**SMALL, "n_steps": 2, "resolution": 3})
@@ -244,7 +238,20 @@ def test_names_and_labels_are_harmless():
     assert "<script>bad" not in html
     assert "<i>yes" not in html
     scene = Packed(html).scene
-    assert scene["labels"] == ["<i>yes", "no & </script>"]
+    assert scene["labels"] == ["<i>yes", "no & </script>", repr(labels[2])]
+    assert scene["features"] == ["&lt;b&gt;wide", "&lt;/script&gt;&lt;script&gt;bad()"]
+
+
+def test_whole_numbers_are_drawn_apart_but_learnt_as_they_are():
+    pairs = [({"a": k % 3, "b": k / 100}, k % 3 > 1) for k in range(60)]
+    drawn = plot.playground(pairs, **{**SMALL, "n_steps": 2, "resolution": 3})
+    shift = drawn.runs["plain", 1, "with", "none"].points - drawn.samples.points
+    assert len({*shift[:, 0]}) > 50 and 0.05 < np.abs(shift[:, 0]).mean() < 0.2
+    assert not shift[:, 1].any()
+    assert [x["a"] for x, _ in drawn.samples.rows()] == [x["a"] for x, _ in pairs]
+    assert "drawn a little apart" in drawn.page.html
+    flat = plot.playground([({"a": k % 7, "b": 2.0}, k % 7 > 3) for k in range(30)], n_steps=2)
+    assert flat.samples.view[2:].tolist() == [1.5, 2.5]
 
 
 def test_labels_of_any_kind_and_number_are_sorted():
@@ -273,6 +280,7 @@ def test_two_features_are_chosen_from_a_file(tmp_path):
         expected = frame[:50].drop(index=[3, 4])
         np.testing.assert_allclose(samples.points, expected[["c", "a"]])  # rows without c are gone
         assert [y for _, y in samples.rows()] == expected["kind"].tolist()
+        assert samples.remark.startswith("Rows 4, 5 left out: a feature or the label is missing")
 
 
 def test_samples_without_a_label_are_left_out():
@@ -281,6 +289,8 @@ def test_samples_without_a_label_are_left_out():
     assert len(drawn.samples.codes) == sum(y is not None for _, y in pairs)
     assert drawn.samples.labels == [False, True]
     assert drawn.samples.features == (("a", 1), ("a", 2))
+    gone = "Rows 3, 6, 9, 12, 15, 18, 21, 24, 27, 30 and 3 more left out: "
+    assert gone in drawn.page.html
     model = AMFClassifier(10, seed=SMALL["seed"])
     for x, y in drawn.samples.rows():
         model.learn_one(x, y)
@@ -336,10 +346,3 @@ def test_what_cannot_be_drawn_is_reported(samples, options, message):
         samples = (samples.iloc[:, :-1], samples.iloc[:, -1])
     with pytest.raises(ValueError, match=message):
         plot.playground(samples, **options)
-
-
-def test_a_constant_feature_can_be_drawn():
-    pairs = [({"a": k % 7, "b": 2.0}, k % 7 > 3) for k in range(30)]
-    drawn = plot.playground(pairs, **{**SMALL, "n_steps": 2, "resolution": 3})
-    assert drawn.samples.view[2:].tolist() == [1.5, 2.5]
-    assert drawn.page.html

@@ -1,5 +1,4 @@
 import re
-import sys
 
 import pytest
 from playgrounds import Packed
@@ -62,6 +61,15 @@ def test_a_file_becomes_a_page(capsys, tmp_path, table):
     assert "<h1>Playground: table.csv</h1>" in html
 
 
+def test_names_of_files_and_rows_left_out_are_printed_as_text(capsys, tmp_path):
+    path = tmp_path / "red\x1b[31m.csv"
+    path.write_text("\n".join(["a,b,kind", *(f"{k},{k % 5 or ''},{k % 2}" for k in range(30)), ""]))
+    status, out, _ = run(capsys, str(path), "--html", str(tmp_path / "page.html"))
+    first, second = out.splitlines()
+    assert (status, first.split(";")[0]) == (0, "red\\x1b[31m.csv: 24 samples")
+    assert second.startswith("Rows 1, 6, 11, 16, 21, 26 left out: ")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -72,32 +80,19 @@ def test_a_file_becomes_a_page(capsys, tmp_path, table):
         (["TABLE", "--limit", "19"], "--limit: must be a whole number from 20 to 3000, got '19'"),
         (["moons", "--target", "kind"], "--target is for files, not for moons"),
         (["moons", "--no-header"], "--no-header is for files, not for moons"),
+        (["TABLE", "--features", "a,b", "--html", "TABLE"], "it is the input stream"),
+        (["moons", "--html", "no/page.html"], "cannot write the page to no/page.html"),
     ],
 )
 def test_what_cannot_be_drawn_is_reported_in_a_line(capsys, tmp_path, table, arguments, message):
     path = tmp_path / "page.html"
     given = [table if argument == "TABLE" else argument for argument in arguments]
-    status, out, err = run(capsys, *given, "--html", str(path))
+    status, out, err = run(capsys, "--html", str(path), *given)
     assert (status, out) == (2, "")
     assert err.startswith("river-amf: error: ")
     assert err.count("\n") == 1
     assert message in err
     assert not path.exists()
-
-
-def test_a_page_needs_a_file_of_its_own(capsys, tmp_path, table):
-    assert "--html" in run(capsys, "moons")[2]
-    status, _, err = run(capsys, table, "--html", table, "--features", "a,b")
-    assert (status, "it is the input stream" in err) == (2, True)
-    status, _, err = run(capsys, "moons", "--html", str(tmp_path / "no" / "page.html"))
-    assert (status, "cannot write the page to" in err) == (2, True)
-
-
-def test_without_plotly_the_command_reports_what_to_install(capsys, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    status, _, err = run(capsys, "moons", "--html", str(tmp_path / "page.html"))
-    assert (status, 'pip install "plotly>=6"' in err) == (2, True)
-    assert not (tmp_path / "page.html").exists()
 
 
 def test_the_bounds_are_those_of_the_function(capsys):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from river.tree.split_criterion import GiniSplitCriterion, InfoGainSplitCriterion
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
-from strip_notebooks import NOTEBOOKS
+from test_notebooks import NOTEBOOKS
 
 from river_amf import baselines
 

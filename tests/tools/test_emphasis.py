@@ -27,13 +27,8 @@ def colors(scores, roles=ROLES, **options):
     assert [*drawn] == [*scores]
     for look in drawn.values():
         assert look.is_named == (look.color != GREY) == (look.width > OTHERS.width)
-        assert look.is_dashed == (look.color == BLACK)
+        assert look.dash == ("dash" if look.color == BLACK else "solid")
     return {name: look.color for name, look in drawn.items() if look.color != GREY}
-
-
-def test_the_colors_are_those_of_okabe_and_ito_and_none_is_the_grey():
-    assert len({*palette.COLORS, GREY}) == 8
-    assert BLACK == "#000000"
 
 
 @pytest.mark.parametrize(
@@ -92,6 +87,16 @@ def test_a_handful_of_curves_are_all_in_color_whatever_their_scores(names, expec
     assert colors(dict.fromkeys(names, score)) == expected
 
 
+def test_without_scores_that_differ_the_first_are_in_color_and_without_roles_the_best_three():
+    assert len({*palette.COLORS, GREY}) == 8
+    assert looks({}, {}) == {}
+    ours = {"last-class": BLACK, "amf": BLUE, "adaptive": VERMILION}
+    first = {"majority": GREEN, "knn": PURPLE, "gaussian-nb": ORANGE}
+    assert colors(dict.fromkeys(NINETEEN, 0.5)) == first | ours
+    scores = {name: float(k) for k, name in enumerate(NINETEEN)}
+    assert colors(scores, {}) == {"amf": BLUE, "adaptive": VERMILION, "dummy": GREEN}
+
+
 def test_of_nineteen_ours_the_best_three_and_the_last_label_are_in_color():
     scores = {name: 0.5 + 0.01 * k for k, name in enumerate(NINETEEN)}
     scores |= {"amf": 0.1, "adaptive": 0.2, "last-class": 0.0, "knn": 0.91, "mlp": 0.92}
@@ -112,23 +117,12 @@ def test_of_errors_the_smallest_are_the_best():
     assert colors(scores, roles).keys() == worst.keys() | ours.keys()
 
 
-def test_in_a_tie_the_first_are_in_color():
-    expected = {"last-class": BLACK, "amf": BLUE, "adaptive": VERMILION}
-    drawn = colors(dict.fromkeys(NINETEEN, 0.5))
-    assert drawn == {"majority": GREEN, "knn": PURPLE, "gaussian-nb": ORANGE, **expected}
-
-
 def test_an_unknown_score_is_never_among_the_best_but_ours_are_in_color():
     scores = dict.fromkeys(NINETEEN, math.nan)
     ours = {"last-class": BLACK, "amf": BLUE, "adaptive": VERMILION}
     assert colors(scores) == ours
     assert colors(scores | {"arf": 0.1}) == {"arf": GREEN, **ours}
     assert colors(scores | {"arf": 0.1}, smaller_is_better=True) == {"arf": GREEN, **ours}
-
-
-def test_without_roles_the_best_three_are_in_color():
-    scores = {name: float(k) for k, name in enumerate(NINETEEN)}
-    assert colors(scores, {}) == {"amf": BLUE, "adaptive": VERMILION, "dummy": GREEN}
 
 
 def test_of_many_forests_the_best_are_in_color_as_far_as_colors_go():
@@ -147,7 +141,3 @@ def test_of_many_forests_the_best_are_in_color_as_far_as_colors_go():
         "amf 7": ORANGE,
         "arf": SKY,
     }
-
-
-def test_nothing_is_drawn_of_nothing():
-    assert looks({}, {}) == {}

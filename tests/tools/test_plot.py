@@ -17,6 +17,16 @@ from river_amf.plot import lines
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
+SAMPLES = [({"a": k, "b": k % 3}, k % 2) for k in range(9)]
+HISTORY = pd.DataFrame(
+    {
+        "target": [0.0, 3.0, 1.0, np.nan, 2.0, 0.5],
+        "prediction": [0.5, 1.0, np.nan, 1.0, 1.0, 1.5],
+        "lower": [0.0, 0.5, 0.5, 0.5, 0.0, 1.0],
+        "upper": [1.0, 2.0, 1.5, 1.5, 2.0, 2.0],
+    },
+    index=pd.RangeIndex(11, 17, name="sample"),
+)
 PLACES = pd.Index([100, 200, 300, 350], name="n_samples")
 
 
@@ -47,19 +57,20 @@ def names(ax):
     return [text.get_text() for text in ax.texts]
 
 
-def test_fading_share_is_the_column_of_the_history():
-    ax = plot.fading_share(make_history(fading_share=[0.0, 1.0, 0.5, 0.5]))
-    (line,) = ax.lines
+def test_lines_of_a_history_are_its_columns():
+    (line,) = plot.fading_share(make_history(fading_share=[0.0, 1.0, 0.5, 0.5])).lines
     assert_shows(line, [0.0, 1.0, 0.5, 0.5])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", "fading share")
-
-
-def test_relevance_is_that_of_the_history():
+    assert (line.axes.get_xlabel(), line.axes.get_ylabel()) == ("samples", "fading share")
     ax = plot.relevance(make_history())
     assert_shows(line_of(ax, "size"), [0.1, 0.2, 0.0, 0.0])
     assert_shows(line_of(ax, "('late', 1)"), [np.nan, np.nan, 0.4, 0.6])
     assert len(ax.lines) == 2
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", "relevance")
+    history = make_history()
+    curve = history.curve.rename(columns={"accuracy": "MAE"})  # of a regressor
+    axes = plot.drift(dataclasses.replace(history, curve=curve))
+    assert_shows(line_of(axes[0], "MAE"), curve["MAE"])
+    assert axes[0].get_ylabel() == "MAE"
 
 
 def test_a_name_stands_at_the_end_of_its_line_in_its_colour():
@@ -90,13 +101,6 @@ def test_names_are_not_written_over_each_other(end):
 def test_names_are_moved_up_first_and_down_from_the_top():
     assert lines._spread([0.0, 0.0, 0.5, 1.0, 1.0], 0.25) == [0.0, 0.25, 0.5, 0.75, 1.0]
     assert lines._spread([0.2, 0.3], 5.0) == [0.0, 1.0]  # no room for the gap
-
-
-def test_names_are_no_formulas():
-    ax = plot.relevance(make_history({"a$x_1$ in $": [0.0, 0.1, 0.2, 0.3]}))
-    ax.figure.canvas.draw()
-    assert names(ax) == ["a$x_1$ in $"]
-    assert not ax.texts[0].get_parse_math()
 
 
 def test_those_that_were_the_most_relevant_once_are_named_and_the_others_grey():
@@ -131,12 +135,6 @@ def test_drift_has_a_panel_for_each_and_marks_the_drifts_in_all():
     assert names(axes[0]) == ["drift"]
     assert axes[0].texts[0].xy[0] == 150
     assert [ax.get_xlabel() for ax in axes] == ["", "", "samples"]
-
-
-def test_without_known_drifts_nothing_is_marked():
-    axes = plot.drift(make_history(), drifts=())
-    assert names(axes[0]) == names(axes[1]) == []
-    assert [len(ax.lines) for ax in axes] == [1, 1, 2]
 
 
 @pytest.mark.parametrize(
@@ -235,16 +233,6 @@ def test_any_column_of_the_table_is_drawn_against_time():
         plot.accuracy_and_time(comparison, metric="MEA")
 
 
-def test_drift_shows_the_error_of_a_regressor():
-    history = make_history()
-    curve = history.curve.rename(columns={"accuracy": "MAE"})
-    axes = plot.drift(dataclasses.replace(history, curve=curve))
-    assert_shows(line_of(axes[0], "MAE"), curve["MAE"])
-    assert axes[0].get_ylabel() == "MAE"
-    with pytest.raises(ValueError, match="one each for MAE, fading_share, relevance; got 2"):
-        plot.drift(dataclasses.replace(history, curve=curve), ax=plt.subplots(2)[1])
-
-
 @pytest.mark.parametrize("end", [0.0, 0.2])
 def test_a_line_leads_from_the_end_of_each_curve_to_its_name(end):
     curves = {f"m{k}": pd.Series([0.5, end + 0.001 * k], [1, 2]) for k in range(6)}
@@ -325,17 +313,11 @@ def test_of_nineteen_models_ours_the_best_three_and_the_last_label_are_named():
             assert text.arrow_patch.get_edgecolor()[:3] == canvas.to_rgb(palette.GREY)
 
 
-def test_of_errors_the_smallest_are_the_best():
+def test_of_errors_the_smallest_are_the_best_and_a_failed_model_is_not():
     comparison = make_comparison([f"model {k}" for k in range(20)])
-    table = comparison.table.rename(columns={"accuracy": "MAE"})
-    curves = comparison.curves.rename(columns={"accuracy": "MAE"})
-    axes = plot.comparison(Comparison("toy", table, curves))
-    for ax in axes:
+    tables = (t.rename(columns={"accuracy": "MAE"}) for t in (comparison.table, comparison.curves))
+    for ax in plot.comparison(Comparison("toy", *tables)):
         assert [*colored(ax.lines)] == ["model 0", "model 1", "model 2"]
-
-
-def test_a_model_that_failed_on_the_way_is_drawn_but_not_among_the_best():
-    comparison = make_comparison([f"model {k}" for k in range(20)])
     comparison.table.loc["model 18", "accuracy"] = np.nan
     curves, times = plot.comparison(comparison)
     assert (len(curves.lines), len(times.lines)) == (19, 18)
@@ -372,114 +354,31 @@ def test_the_forests_of_a_comparison_have_their_colours():
         assert colored(ax.lines) == {"a": vermilion, "b": blue}
 
 
-def test_comparison_draws_on_the_axes_that_are_given():
-    given = plt.subplots(1, 2)[1]
-    axes = plot.comparison(make_comparison(), ax=given)
-    assert all(a is b for a, b in zip(axes, given, strict=True))
-    assert plt.get_fignums() == [1]
-    with pytest.raises(ValueError, match=r"ax must hold 2 axes, .* and one for the times; got 3"):
-        plot.comparison(make_comparison(), ax=plt.subplots(3)[1])
-    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got NoneType"):
-        plot.comparison(make_comparison(), ax=[given[0], None])
+EVIL = "$\\foo$ <b> \x1b[31m"  # a formula that is none, markup, and an escape of terminals
 
 
-@pytest.mark.parametrize("name", [r"$\foo$", "cost_$x_{$y.csv"])
-def test_the_name_of_a_stream_is_no_formula(name):
-    axes = plot.comparison(dataclasses.replace(make_comparison(), name=name))
-    axes[0].figure.canvas.draw()
-    title = axes[0].get_title(loc="left")
-    assert title == name
-
-
-@pytest.mark.parametrize("draw", [plot.accuracy_and_time, plot.comparison])
-def test_what_is_no_comparison_is_an_error(draw):
-    with pytest.raises(TypeError, match=r"comparison must come from .*compare, got DataFrame"):
-        draw(make_comparison().table)
-    with pytest.raises(ValueError, match="comparison has no accuracy to draw"):
-        draw(make_comparison(["failed"]))
-    assert not plt.get_fignums()
-
-
-@pytest.mark.parametrize(
-    ("runs", "metric", "error", "message"),
-    [
-        ([5], "accuracy", TypeError, "runs must be comparisons .* or dicts from names .* got int"),
-        ([make_history().curve], "accuracy", TypeError, "runs must be .* got DataFrame"),
-        ([{"a": [1, 2]}], "accuracy", TypeError, "a curve must be a Series .* got list"),
-        ([make_comparison()], "acuracy", ValueError, "no metric 'acuracy' .* mean 'accuracy'"),
-        ([make_comparison(["failed"])], "accuracy", ValueError, "runs have no accuracy to draw"),
-        ([], "log-loss", ValueError, "runs have no log-loss to draw"),
-    ],
-)
-def test_what_has_no_learning_curve_is_an_error(runs, metric, error, message):
-    with pytest.raises(error, match=message):
-        plot.learning_curves(*runs, metric=metric)
-    assert not plt.get_fignums()
-
-
-@pytest.mark.parametrize(
-    ("draw", "make"),
-    [
-        (plot.fading_share, make_history),
-        (plot.relevance, make_history),
-        (plot.learning_curves, make_comparison),
-        (plot.accuracy_and_time, make_comparison),
-    ],
-)
-def test_axes_that_are_given_are_drawn_on_and_else_those_of_a_new_figure(draw, make):
-    given = plt.figure().add_subplot()
-    assert draw(make(), ax=given) is given
-    assert given.lines
-    assert plt.get_fignums() == [1]
-    assert draw(make()).figure is plt.figure(2)
-    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
-        draw(make(), ax=5)
-    assert plt.get_fignums() == [1, 2]
-
-
-@pytest.mark.parametrize("shape", [(3, 1), (1, 3)])
-def test_drift_draws_on_the_axes_that_are_given(shape):
-    given = plt.subplots(*shape)[1]
-    axes = plot.drift(make_history(), ax=given)
-    assert all(a is b for a, b in zip(axes, given, strict=True))
-    assert plt.get_fignums() == [1]
-
-
-def test_the_picture_shows_the_lines():
-    ax = plot.relevance(make_history())
-    for line in ax.lines:
-        line.set_antialiased(False)
-    ax.figure.canvas.draw()
-    pixels = np.asarray(ax.figure.canvas.buffer_rgba())[..., :3]
-    for line in ax.lines:
-        color = np.array(matplotlib.colors.to_rgb(line.get_color())) * 255
-        assert (np.abs(pixels - color).max(axis=-1) < 1).sum() > 100
-
-
-@pytest.mark.parametrize("draw", [plot.fading_share, plot.relevance, plot.drift])
-def test_what_is_no_history_is_an_error(draw):
-    with pytest.raises(TypeError, match=r"history must come from .*drift_history, got DataFrame"):
-        draw(make_history().curve)
-    assert not plt.get_fignums()
-
-
-@pytest.mark.parametrize(
-    ("draw", "missing", "message"),
-    [
-        (plot.fading_share, {"fading_share": [np.nan] * 4}, "no fading share: .*fading_factor"),
-        (plot.relevance, {"relevance": {}}, "no relevance: .*split_intensity"),
-    ],
-)
-def test_what_the_history_lacks_is_reported(draw, missing, message):
-    with pytest.raises(ValueError, match=message):
-        draw(make_history(**missing))
-    assert not plt.get_fignums()
-
-
-@pytest.mark.parametrize("n_features", [0, -1, 2.5, None, True])
-def test_n_features_must_be_a_count(n_features):
-    with pytest.raises(ValueError, match="n_features must be an integer >= 1, got"):
-        plot.relevance(make_history(), n_features=n_features)
+def test_names_of_streams_models_features_labels_and_metrics_are_text():
+    comparison = make_comparison((EVIL, "other", "failed"))
+    named = {"accuracy": EVIL}
+    tables = (table.rename(columns=named) for table in (comparison.table, comparison.curves))
+    comparison = Comparison(EVIL, *tables)
+    history = make_history({EVIL: [0.0, 0.1, 0.2, 0.3]})
+    history = dataclasses.replace(history, curve=history.curve.rename(columns={"accuracy": EVIL}))
+    model = AMFClassifier(seed=1)
+    for k in range(9):
+        model.learn_one({EVIL: k, "b": k}, EVIL if k % 2 else "other")
+    plot.comparison(comparison)
+    plot.drift(history)
+    plot.tree(model)
+    plot.decision_surface(model, resolution=3)
+    plot.importance(inspection.feature_importance(model)["splits"])
+    for number in plt.get_fignums():
+        figure = plt.figure(number)
+        figure.canvas.draw()
+        texts = {text.get_text(): text for text in figure.findobj(matplotlib.text.Text)}
+        evil = {text: each for text, each in texts.items() if "foo" in text}
+        assert evil and all(text.replace("\n", "").isprintable() for text in texts)
+        assert not any(text.get_parse_math() for text in evil.values())
 
 
 @pytest.mark.parametrize("n_labels", [1, 7, 8, 26])
@@ -488,9 +387,6 @@ def test_labels_have_a_colour_each_whatever_their_order(n_labels):
     colors = canvas.label_colors(labels)
     assert list(colors) == labels and len({*colors.values()}) == n_labels
     assert canvas.label_colors(reversed(labels)) == colors
-
-
-def test_labels_of_several_types_have_colours():
     assert [*canvas.label_colors([2, "a", (1, 2), 1])] == [1, 2, "a", (1, 2)]
 
 
@@ -515,36 +411,6 @@ def test_weighted_depth_has_a_line_for_each_tree_and_their_mean():
     assert [text.get_text() for text in legend.get_texts()] == ["mean", "each tree"]
     colors = [line.get_color() for line in legend.get_lines()]
     assert colors == [line_of(ax, "mean").get_color(), line_of(ax, "tree 0").get_color()]
-
-
-def test_weighted_depth_draws_what_depth_history_recorded():
-    samples = [({"a": i % 7}, i % 7 > 3) for i in range(30)]
-    history = evaluation.depth_history(samples, AMFClassifier(n_estimators=2, seed=1), every=10)
-    ax = plt.subplots()[1]
-    assert plot.weighted_depth(history, ax) is ax
-    for tree in range(2):
-        line = line_of(ax, f"tree {tree}")
-        assert line.get_xdata().tolist() == [10, 20, 30]
-        np.testing.assert_array_equal(line.get_ydata(), history[tree])
-
-
-@pytest.mark.parametrize(
-    ("history", "error", "message"),
-    [
-        (5, TypeError, "got int"),
-        (make_history(), TypeError, "got DriftHistory"),
-        (
-            pd.DataFrame({"a": [1.0]}),
-            ValueError,
-            "got a DataFrame with index None and columns None",
-        ),
-        (depths({0: []}, []), ValueError, "a stream with samples, got an empty DataFrame"),
-    ],
-)
-def test_weighted_depth_needs_its_history(history, error, message):
-    with pytest.raises(error, match=rf"must come from evaluation.depth_history.*{message}"):
-        plot.weighted_depth(history)
-    assert not plt.get_fignums()
 
 
 @pytest.mark.slow
@@ -576,7 +442,7 @@ def test_importances_are_bars_with_the_largest_on_top():
     heights = [bar.get_y() for bar in ax.patches]
     bottom, top = ax.get_ylim()
     assert heights == sorted(heights) and bottom > top
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("impurity", "")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("share of the decrease in impurity", "")
     ax.figure.canvas.draw()
 
 
@@ -592,29 +458,165 @@ def test_a_forest_has_bars_of_its_impurity(of_scikit_learn):
     expected = inspection.feature_importance(model)["impurity"].sort_values(ascending=False)
     ax = plot.importance(model)
     assert [bar.get_width() for bar in ax.patches] == expected.tolist()
-    assert ax.get_xlabel() == "impurity"
+    assert ax.get_xlabel() == "share of the decrease in impurity"
     with pytest.raises(TypeError, match="for a pipeline, pass its last step"):
         plot.importance(StandardScaler() | AMFClassifier())
 
 
-def test_only_the_most_important_features_have_bars():
-    ax = plot.importance(pd.Series(np.arange(30.0), [f"f{k}" for k in range(30)]), n_features=3)
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["f29", "f28", "f27"]
-    assert ax.get_xlabel() == "importance"
+@pytest.mark.parametrize("name", ["splits", "mass", "relevance", "$my$ own\x1b"])
+def test_the_axis_of_importances_says_what_they_are(name):
+    ax = plot.importance(pd.Series({"a": 1.0}, name=name))
+    known = {"splits": "share of the splits", "mass": "share of the mass passed on"}
+    known["relevance"] = "relevance: from 0, for none, to 1"
+    assert ax.get_xlabel() == known.get(name, "$my$ own\\x1b")
+    top = plot.importance(pd.Series(np.arange(30.0), [f"f{k}" for k in range(30)]), n_features=3)
+    assert [label.get_text() for label in top.get_yticklabels()] == ["f29", "f28", "f27"]
+    assert top.get_xlabel() == "importance"
+
+
+# Intervals
+
+
+def test_the_picture_shows_band_prediction_targets_and_misses():
+    ax = plot.intervals(HISTORY)
+    np.testing.assert_array_equal(line_of(ax, "prediction").get_ydata(), HISTORY["prediction"])
+    np.testing.assert_array_equal(line_of(ax, "prediction").get_xdata(), HISTORY.index)
+    # a target at the end of its interval is in it, and a missing one is not missed
+    missed = line_of(ax, "missed: 33.3 %")
+    assert missed.get_xydata().tolist() == [[12, 3.0], [16, 0.5]]
+    assert line_of(ax, "target").get_xydata()[[0, 1, 3]].tolist() == [[11, 0], [13, 1], [15, 2]]
+    assert missed.get_color() != line_of(ax, "target").get_color()
+    (band,) = ax.collections
+    corners = {tuple(corner) for corner in band.get_paths()[0].vertices}
+    for end in ("lower", "upper"):
+        assert corners >= set(zip(HISTORY.index, HISTORY[end], strict=True))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", "target")
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["interval", "prediction", "target", "missed: 33.3 %"]
+
+
+def test_known_drifts_are_marked():
+    ax = plot.intervals(HISTORY, drifts=(12, 14))
+    marks = [line.get_xdata() for line in ax.lines if line.get_label() == "drift"]
+    assert marks == [[12, 12], [14, 14]]
+    assert [text.get_text() for text in ax.texts] == ["drift"]
+    assert ax.get_legend() is not None
+
+
+def test_any_table_with_these_columns_will_do():
+    times = pd.date_range("2024-01-01", periods=6, name="$day$")
+    ax = plot.intervals(HISTORY.set_index(times)[["upper", "lower", "prediction", "target"]])
+    assert ax.get_xlabel() == "$day$"
+    assert not ax.xaxis.label.get_parse_math()
+    assert len(line_of(ax, "missed: 33.3 %").get_xdata()) == 2
+    ax.figure.canvas.draw()
+
+
+def test_of_many_rows_three_hundred_are_drawn_and_the_share_is_that_of_all():
+    many = pd.concat([HISTORY[:1]] * 9_999 + [HISTORY[1:2]], ignore_index=True)
+    ax = plot.intervals(many)
+    places = line_of(ax, "prediction").get_xdata()
+    assert len(places) == 300 and (places[0], places[-1]) == (0, 9_999)
+    assert {*np.diff(places)} <= {33, 34}
+    assert ax.get_legend().get_texts()[-1].get_text() == "missed: 0.0 %"
+    half = pd.concat([HISTORY[:2]] * 500, ignore_index=True)
+    assert plot.intervals(half).get_legend().get_texts()[-1].get_text() == "missed: 50.0 %"
+
+
+# Arguments of all
+
+
+def learnt(kind=AMFClassifier):
+    model = kind(seed=1)
+    for x, y in SAMPLES:
+        model.learn_one(x, y)
+    return model
 
 
 @pytest.mark.parametrize(
-    ("importance", "error", "message"),
+    ("draw", "make"),
     [
-        ({"a": 1.0}, TypeError, "importance must be a pandas Series .*, got dict"),
-        (pd.DataFrame({"mass": [1.0]}), TypeError, "got DataFrame; choose a column"),
-        (pd.Series([], dtype=float), ValueError, "no features to draw"),
-        (pd.Series({"a": np.nan}), ValueError, "no features to draw"),
+        (plot.fading_share, make_history),
+        (plot.relevance, make_history),
+        (plot.learning_curves, make_comparison),
+        (plot.accuracy_and_time, make_comparison),
+        (plot.weighted_depth, lambda: depths({0: [1.0, 2.0, 3.0, 4.0]})),
+        (plot.intervals, lambda: HISTORY),
+        (plot.importance, learnt),
+        (plot.tree, learnt),
     ],
 )
-def test_bars_need_importances(importance, error, message):
+def test_axes_that_are_given_are_drawn_on_and_else_those_of_a_new_figure(draw, make):
+    given = plt.figure().add_subplot()
+    assert draw(make(), ax=given) is given
+    assert plt.get_fignums() == [1]
+    assert draw(make()).figure is plt.figure(2)
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
+        draw(make(), ax=5)
+    assert plt.get_fignums() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("draw", "make", "n_panels"),
+    [(plot.drift, make_history, 3), (plot.comparison, make_comparison, 2)],
+)
+def test_panels_are_drawn_on_the_axes_that_are_given(draw, make, n_panels):
+    for shape in ((n_panels, 1), (1, n_panels)):
+        given = plt.subplots(*shape)[1]
+        assert all(a is b for a, b in zip(draw(make(), ax=given), given, strict=True))
+    assert plt.get_fignums() == [1, 2]
+    with pytest.raises(ValueError, match=rf"ax must hold {n_panels} axes, one .*; got 4"):
+        draw(make(), ax=plt.subplots(4)[1])
+    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got NoneType"):
+        draw(make(), ax=[*given[:-1], None])
+
+
+FAILED = make_comparison(["failed"])
+NO_SHARE, NO_RELEVANCE = make_history(fading_share=[np.nan] * 4), make_history(relevance={})
+
+
+@pytest.mark.parametrize(
+    ("draw", "data", "error", "message"),
+    [
+        (plot.fading_share, make_history().curve, TypeError, "from .*drift_history, got DataFrame"),
+        (plot.drift, make_history().curve, TypeError, "from .*drift_history, got DataFrame"),
+        (plot.fading_share, NO_SHARE, ValueError, "no fading share: .*fading_factor"),
+        (plot.relevance, NO_RELEVANCE, ValueError, "no relevance: .*split_intensity"),
+        (plot.accuracy_and_time, FAILED.table, TypeError, "from .*compare, got DataFrame"),
+        (plot.comparison, FAILED, ValueError, "comparison has no accuracy to draw"),
+        (plot.learning_curves, FAILED, ValueError, "runs have no accuracy to draw"),
+        (plot.learning_curves, 5, TypeError, "runs must be comparisons .* or dicts .* got int"),
+        (plot.learning_curves, make_history().curve, TypeError, "runs must be .* got DataFrame"),
+        (plot.learning_curves, {"a": [1, 2]}, TypeError, "a curve must be a Series .* got list"),
+        (plot.weighted_depth, make_history(), TypeError, "depth_history.* got DriftHistory"),
+        (
+            plot.weighted_depth,
+            pd.DataFrame({"a": [1.0]}),
+            ValueError,
+            "index None and columns None",
+        ),
+        (plot.weighted_depth, depths({0: []}, []), ValueError, "samples, got an empty DataFrame"),
+        (plot.intervals, 5, TypeError, "from evaluation.interval_history, got int"),
+        (plot.intervals, HISTORY[["target", "lower"]], ValueError, "it has no prediction, upper"),
+        (plot.intervals, HISTORY[:0], ValueError, "samples, got an empty DataFrame"),
+        (plot.importance, {"a": 1.0}, TypeError, "must be a pandas Series .*, got dict"),
+        (plot.importance, FAILED.table, TypeError, "got DataFrame; choose a column"),
+        (plot.importance, pd.Series([], dtype=float), ValueError, "no features to draw"),
+        (plot.importance, pd.Series({"a": np.nan}), ValueError, "no features to draw"),
+    ],
+)
+def test_what_cannot_be_drawn_is_an_error_and_makes_no_figure(draw, data, error, message):
     with pytest.raises(error, match=message):
-        plot.importance(importance)
-    with pytest.raises(ValueError, match="n_features must be an integer >= 1, got 0"):
-        plot.importance(importance, n_features=0)
+        draw(data)
     assert not plt.get_fignums()
+
+
+@pytest.mark.parametrize("n_features", [0, 2.5, None, True])
+def test_options_are_checked(n_features):
+    for draw, data in ((plot.relevance, make_history()), (plot.importance, pd.Series({"a": 1.0}))):
+        with pytest.raises(ValueError, match="n_features must be an integer >= 1, got"):
+            draw(data, n_features=n_features)
+    with pytest.raises(ValueError, match=r"no metric 'acuracy' .* mean 'accuracy'"):
+        plot.learning_curves(make_comparison(), metric="acuracy")
+    with pytest.raises(ValueError, match="runs have no log-loss to draw"):
+        plot.learning_curves(metric="log-loss")

@@ -1,20 +1,33 @@
+"""Surfaces: each pixel is what the model predicts there, one point after the other."""
+
+import itertools
 import math
 import random
 from collections import UserDict
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
-from river import datasets, dummy, naive_bayes, preprocessing
+from river import conf, datasets, dummy, linear_model, naive_bayes, neighbors, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, plot
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    plot,
+    sklearn,
+)
+from river_amf.evaluation import STREAMS
 from river_amf.explain import paths
 from river_amf.plot.axes import label_colors
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
 SAMPLES = [({1: x["1"], 2: x["2"]}, y) for x, y in datasets.Bananas().take(150)]
+NUMBERS = [({1: x[0], 2: x[3]}, y) for x, y in STREAMS["friedman"].take(150)]
 
 
 def learn(model, samples):
@@ -30,21 +43,44 @@ def three_labels(n=200):
         yield x, ["z", "x", "y"][(x["a"] > 0.5) + (x["b"] > 0.5)]
 
 
+def jackknife():
+    return conf.RegressionJackknife(
+        preprocessing.StandardScaler() | linear_model.LinearRegression()
+    )
+
+
 @pytest.fixture
 def bananas():
     return learn(AMFClassifier(n_estimators=4, seed=1), SAMPLES)
 
 
-def grid(ax):
-    """Return the points at the centers of the pixels, with their indices."""
+@pytest.fixture
+def forest():
+    return learn(AMFRegressor(n_estimators=4, seed=1), NUMBERS)
+
+
+def points(ax, names=(1, 2)):
+    """Yield each pixel and the features at its center."""
     (image,) = ax.images
-    n_rows, n_columns = image.get_array().shape[:2]
+    picture = image.get_array()
+    n_rows, n_columns = picture.shape[:2]
     left, right, bottom, top = image.get_extent()
-    for i in range(n_rows):
-        for j in range(n_columns):
-            x = left + (j + 0.5) * (right - left) / n_columns
-            y = bottom + (i + 0.5) * (top - bottom) / n_rows
-            yield i, j, x, y
+    for i, j in itertools.product(range(n_rows), range(n_columns)):
+        x = left + (j + 0.5) * (right - left) / n_columns
+        y = bottom + (i + 0.5) * (top - bottom) / n_rows
+        yield picture[i, j], dict(zip(names, (x, y), strict=True))
+
+
+def check(ax, predict):
+    """Compare each pixel with a prediction."""
+    for pixel, x in points(ax):
+        assert pixel == pytest.approx(predict(x), abs=1e-9)
+
+
+def surface(model, **options):
+    is_regressor = isinstance(model, AMFRegressor)
+    draw = plot.regression_surface if is_regressor else plot.decision_surface
+    return draw(model, **{"resolution": 6, **options}).images[0].get_array()
 
 
 def legend(ax):
@@ -65,42 +101,66 @@ def legend(ax):
 def test_the_surface_is_the_probability_of_the_second_label(model):
     model = learn(model.clone(), SAMPLES)
     ax = plot.decision_surface(model, samples=SAMPLES, resolution=12)
-    surface = ax.images[0].get_array()
-    assert surface.shape == (12, 12)
-    for i, j, x, y in grid(ax):
-        assert surface[i, j] == pytest.approx(model.predict_proba_one({1: x, 2: y})[True], abs=1e-9)
+    check(ax, lambda x: model.predict_proba_one(x)[True])
+    (image,) = ax.images
+    assert image.get_array().shape == (12, 12)
+    assert (image.origin, image.get_clim()) == ("lower", (0.0, 1.0))
     assert [*legend(ax)] == ["False", "True"]
-    assert (ax.images[0].origin, ax.images[0].get_clim()) == ("lower", (0.0, 1.0))
-
-
-def test_its_colours_go_from_one_label_over_white_to_the_other(bananas):
-    image = plot.decision_surface(bananas, resolution=5).images[0]
-    colors = label_colors([False, True])
-    for value, label in ((0.0, False), (1.0, True)):
-        color = np.array(image.cmap(image.norm(value))[:3])
-        assert np.argmin([np.abs(color - to_rgb(c)).sum() for c in colors.values()]) == label
+    for value, (label, color) in zip((0.0, 1.0), label_colors([False, True]).items(), strict=True):
+        shade = 1 - np.array(image.cmap(value)[:3])  # of the label's color
+        np.testing.assert_allclose(
+            shade / shade.max(), (c := 1 - np.array(to_rgb(color))) / max(c), atol=0.02
+        )
+        assert label == bool(value)
     assert image.cmap(0.5)[:3] == pytest.approx((1.0, 1.0, 1.0), abs=0.01)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        AMFRegressor(n_estimators=4, seed=1),
+        AdaptiveAMFRegressor(n_estimators=4, seed=1),
+        preprocessing.StandardScaler() | AMFRegressor(n_estimators=2, seed=1),
+        jackknife(),
+        neighbors.KNNRegressor(),
+    ],
+)
+def test_the_surface_of_a_regressor_is_its_prediction(model):
+    model = learn(model.clone(), NUMBERS)
+    ax = plot.regression_surface(model, samples=NUMBERS, resolution=8)
+    check(ax, model.predict_one)
+    assert ax.images[0].origin == "lower"
+    assert ax.images[0].colorbar.ax.get_ylabel() == "prediction"
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("1", "2")
+
+
+@pytest.mark.parametrize("fixed", [None, {"c": "r"}, {"c": "g"}])
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, naive_bayes.GaussianNB])
-def test_of_more_labels_a_point_has_the_colour_of_the_most_probable_the_paler_the_less_so(kind):
-    samples = [({"a": x["a"], "b": x["b"]}, y) for x, y in three_labels()]
+def test_of_more_labels_a_point_has_the_colour_of_the_most_probable_the_paler_the_less_so(
+    kind, fixed
+):
+    samples = [*three_labels()]
+    if kind is naive_bayes.GaussianNB:  # which takes numbers alone
+        samples, fixed = [({"a": x["a"], "b": x["b"]}, y) for x, y in samples], None
     model = learn(kind(), samples)
-    ax = plot.decision_surface(model, samples=samples, resolution=9)
-    picture, colors = ax.images[0].get_array(), legend(ax)
-    assert picture.shape == (9, 9, 3)
+    ax = plot.decision_surface(model, ("a", "b"), samples, fixed=fixed, resolution=9)
+    colors = legend(ax)
     assert [*colors] == ["x", "y", "z"]
-    paleness = {}
-    for i, j, x, y in grid(ax):
-        proba = model.predict_proba_one({"a": x, "b": y})
+    for pixel, x in points(ax, "ab"):
+        proba = model.predict_proba_one({**x, **(fixed or {})})
         best = max(proba, key=proba.get)
-        lack = 1.0 - picture[i, j]
-        full = 1.0 - np.array(colors[best])
-        strength = lack.sum() / full.sum()
-        np.testing.assert_allclose(lack, strength * full, atol=1e-9)
-        assert strength == pytest.approx(0.7 * 1.5 * (proba[best] - 1 / 3), abs=1e-6)
-        paleness.setdefault(best, []).append(strength)
-    assert len(paleness) == 3
+        strength = 0.7 * 1.5 * (proba[best] - 1 / 3)
+        np.testing.assert_allclose(
+            1.0 - pixel, strength * (1.0 - np.array(colors[best])), atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("fixed", [None, {"c": "r"}])
+def test_other_features_of_a_regressor_are_fixed_or_missing(fixed):
+    samples = [({**x, "c": c}, y + 10 * (c == "r")) for x, y in NUMBERS for c in "rg"]
+    model = learn(AMFRegressor(n_estimators=3, seed=1), samples)
+    ax = plot.regression_surface(model, (1, 2), fixed=fixed, resolution=4)
+    check(ax, lambda x: model.predict_one({**x, **(fixed or {})}))
 
 
 def test_one_label_has_one_colour():
@@ -114,10 +174,8 @@ def test_one_label_has_one_colour():
     ("kind", "trees", "aggregated"),
     [
         (AMFClassifier, 0, True),
-        (AMFClassifier, 3, False),
         (AMFClassifier, [1, 2], True),
         (AMFClassifier, range(4), False),
-        (AMFClassifier, range(4), True),
         (AdaptiveAMFClassifier, [1, 2], True),
         (AdaptiveAMFClassifier, 3, False),
     ],
@@ -126,178 +184,242 @@ def test_trees_are_drawn_as_they_walk_one_point_after_the_other(kind, trees, agg
     model = learn(kind(n_estimators=4, seed=1), SAMPLES)
     ax = plot.decision_surface(model, trees=trees, aggregated=aggregated, resolution=6)
     chosen = [trees] if isinstance(trees, int) else trees
-    for i, j, x, y in grid(ax):
-        values = model._features.encode({1: x, 2: y}).values[0]
+    for pixel, x in points(ax):
+        values = model._features.encode(x).values[0]
         expected = 0.0
         for tree in chosen:
             steps = paths.walk(model._arena, tree, values)
             proba = sum(s.mass * s.own.proba for s in steps) if aggregated else steps[-1].own.proba
             expected += proba[[*model._labels].index(True)] / len(chosen)
-        assert ax.images[0].get_array()[i, j] == pytest.approx(expected, abs=1e-12)
+        assert pixel == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-@pytest.mark.parametrize("use_aggregation", [True, False])
-def test_all_trees_are_the_forest_if_they_predict_as_it_does(kind, use_aggregation):
-    model = learn(kind(n_estimators=3, seed=1, use_aggregation=use_aggregation), SAMPLES)
-    other = learn(kind(n_estimators=3, seed=1), SAMPLES)
-    surfaces = {
-        aggregated: plot.decision_surface(model, aggregated=aggregated, resolution=8)
-        .images[0]
-        .get_array()
-        for aggregated in (None, True, False)
-    }
-    np.testing.assert_allclose(surfaces[None], surfaces[use_aggregation], atol=1e-12)
-    assert abs(surfaces[True] - surfaces[False]).max() > 0.01
-    if kind is AMFClassifier:  # its trees do not depend on the vote
-        whole = plot.decision_surface(other, resolution=8).images[0].get_array()
-        np.testing.assert_allclose(whole, surfaces[True], atol=1e-12)
+@pytest.mark.parametrize(
+    "kind", [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
+)
+def test_trees_together_and_leaves_alone_are_the_forests_that_predict_so(kind):
+    samples = NUMBERS if issubclass(kind, AMFRegressor) else SAMPLES
+    model = learn(kind(n_estimators=4, seed=1), samples)
+    leaves = learn(kind(n_estimators=4, use_aggregation=False, seed=1), samples)
+    close = {"rtol": 1e-9, "atol": 1e-9}
+    np.testing.assert_allclose(surface(model, aggregated=True), surface(model), **close)
+    np.testing.assert_allclose(surface(leaves, aggregated=False), surface(leaves), **close)
+    assert np.abs(surface(model, aggregated=False) - surface(model)).max() > 0.01
+    alone = [surface(model, trees=tree) for tree in range(4)]
+    assert all(np.abs(one - other).max() > 0.05 for one, other in itertools.pairwise(alone))
+    np.testing.assert_allclose(surface(model, trees=[1, 2]), np.mean(alone[1:3], axis=0), **close)
+    if kind is AMFRegressor:
+        check(plot.regression_surface(model, trees=3, resolution=5), model[3].predict_one)
+    if kind in (AMFClassifier, AMFRegressor):  # whose trees do not depend on the vote
+        np.testing.assert_allclose(surface(model, trees=range(4)), surface(model), **close)
+        for options in ({"aggregated": False}, {"trees": 2, "aggregated": False}):
+            own = {k: v for k, v in options.items() if k == "trees"}
+            np.testing.assert_allclose(surface(model, **options), surface(leaves, **own), **close)
 
 
 def test_with_classes_not_seen_yet_the_others_sum_to_one():
     model = learn(AMFClassifier(n_estimators=2, seed=1, n_classes=3), [({"a": 1, "b": 1}, "x")])
     model.learn_one({"a": 2, "b": 2}, "y")
-    by_trees = plot.decision_surface(model, trees=range(2), resolution=4).images[0].get_array()
-    whole = plot.decision_surface(model, resolution=4).images[0].get_array()
-    np.testing.assert_allclose(by_trees, whole, atol=1e-12)
+    np.testing.assert_allclose(surface(model, trees=range(2)), surface(model), atol=1e-12)
+
+
+@pytest.mark.parametrize("level", [None, 0.9, 0.5])
+@pytest.mark.parametrize("scale", [False, True])
+def test_a_forest_shows_how_wide_its_intervals_are_at_any_level(level, scale):
+    forest = AMFRegressor(n_estimators=4, seed=1)
+    model = learn(preprocessing.StandardScaler() | forest if scale else forest, NUMBERS)
+    options = {"width": True, "level": level, "resolution": 6}
+    ax = plot.regression_surface(model, samples=NUMBERS, **options)
+
+    def width(x):
+        seen = model.transform_one(x) if scale else x
+        return forest.predict_interval_one(seen, 0.9 if level is None else level).width
+
+    check(ax, width)
+    names = {None: "the interval", 0.9: "the 90 % interval", 0.5: "the 50 % interval"}
+    assert ax.images[0].colorbar.ax.get_ylabel() == f"width of {names[level]}"
+    assert len(np.unique(ax.collections[0].get_facecolors(), axis=0)) == 1
+    other = plot.regression_surface(model, (1, 2), NUMBERS, resolution=2).images[0]
+    assert ax.images[0].cmap.name != other.cmap.name
+
+
+def test_intervals_of_river_have_a_width_too():
+    model = learn(jackknife(), NUMBERS)
+    ax = plot.regression_surface(model, samples=NUMBERS, width=True, resolution=4)
+    check(ax, lambda x: model.predict_one(x, with_interval=True).width)
 
 
 def test_samples_are_points_in_the_colours_of_their_labels(bananas):
-    ax = plot.decision_surface(bananas, samples=SAMPLES, resolution=5)
-    (points,) = ax.collections
-    np.testing.assert_array_equal(points.get_offsets(), [[x[1], x[2]] for x, _ in SAMPLES])
+    gaps = [({1: 0.0}, True), ({1: math.nan, 2: 1.0}, True)]  # have no point
+    samples = [*SAMPLES, *gaps, ({1: 0.0, 2: 0.5}, "new")]
+    ax = plot.decision_surface(bananas, samples=samples, resolution=5)
+    (drawn,) = ax.collections
+    there = [*SAMPLES, samples[-1]]
+    np.testing.assert_array_equal(drawn.get_offsets(), [[x[1], x[2]] for x, _ in there])
     colors = legend(ax)
-    for color, (_, y) in zip(points.get_facecolors(), SAMPLES, strict=True):
-        assert to_rgb(color) == colors[str(y)]
+    assert sorted(colors) == ["False", "True", "new"] and len({*colors.values()}) == 3
+    assert [to_rgb(c) for c in drawn.get_facecolors()] == [colors[str(y)] for _, y in there]
     left, right = ax.get_xlim()
     assert all(left < x[1] < right for x, _ in SAMPLES)
-
-
-def test_a_sample_without_a_value_has_no_point_and_an_unknown_label_a_colour_of_its_own(bananas):
-    samples = [({1: 0.0, 2: 0.5}, "new"), ({1: 0.0}, True), ({1: math.nan, 2: 1.0}, True)]
-    samples.append(({1: 1.0, 2: 1.0}, False))
-    ax = plot.decision_surface(bananas, samples=samples, resolution=5)
-    assert ax.collections[0].get_offsets().tolist() == [[0.0, 0.5], [1.0, 1.0]]
-    assert sorted(legend(ax)) == ["False", "True", "new"]
-    assert len({*legend(ax).values()}) == 3
     assert ax.images[0].get_array().shape == (5, 5)
+
+
+def test_samples_have_the_colours_of_their_targets(forest):
+    samples = [*NUMBERS, ({1: 0.5}, 3.0), ({1: 0.1, 2: 0.2}, 1e9)]
+    ax = plot.regression_surface(forest, samples=samples, resolution=5)
+    (drawn,), (image,) = ax.collections, ax.images
+    there = [*NUMBERS, samples[-1]]
+    np.testing.assert_array_equal(drawn.get_offsets(), [[x[1], x[2]] for x, _ in there])
+    assert image.get_clim() == (image.get_array().min(), image.get_array().max())
+    colors = image.cmap(image.norm([y for _, y in there]))
+    np.testing.assert_array_equal(drawn.get_facecolors(), colors)
 
 
 def test_a_value_of_the_wrong_kind_has_no_point_if_the_forest_takes_it_as_missing(bananas):
     dirty = [({1: "N/A", 2: 0.5}, True), ({1: 0.5, 2: None}, True)]
     model = learn(AMFClassifier(n_estimators=4, on_mismatch="missing", seed=1), SAMPLES)
     ax = plot.decision_surface(model, samples=[*SAMPLES, *dirty], resolution=5)
-    expected = plot.decision_surface(bananas, samples=SAMPLES, resolution=5)
+    mappings = [(UserDict(x), y) for x, y in SAMPLES]
+    expected = plot.decision_surface(bananas, samples=mappings, resolution=5)
     np.testing.assert_array_equal(ax.images[0].get_array(), expected.images[0].get_array())
-    points, expected_points = (a.collections[0].get_offsets() for a in (ax, expected))
-    np.testing.assert_array_equal(points, expected_points)
+    offsets, own = (a.collections[0].get_offsets() for a in (ax, expected))
+    np.testing.assert_array_equal(offsets, own)
     with pytest.raises(ValueError, match="feature 1 is categorical; it must be numeric"):
         plot.decision_surface(bananas, samples=[*SAMPLES, *dirty], resolution=5)
-    mappings = [(UserDict(x), y) for x, y in SAMPLES]
-    again = plot.decision_surface(bananas, samples=mappings, resolution=5)
-    np.testing.assert_array_equal(again.collections[0].get_offsets(), expected_points)
 
 
 def test_without_samples_the_surface_covers_what_the_forest_has_seen(bananas):
-    ax = plot.decision_surface(bananas, resolution=5)
+    ax = plot.decision_surface(bananas, features=(2, 1), resolution=5)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("2", "1")
     left, right, bottom, top = ax.images[0].get_extent()
     low, high = bananas._arena.ranges
-    assert left < low[0] < high[0] < right < high[0] + 0.5 * (high[0] - low[0])
-    assert bottom < low[1] < high[1] < top
+    assert left < low[1] < high[1] < right < high[1] + 0.5 * (high[1] - low[1])
+    assert bottom < low[0] < high[0] < top
     assert not ax.collections
-
-
-def test_a_feature_of_one_value_has_a_width():
-    model = learn(AMFClassifier(seed=1), [({"a": 2.0, "b": i}, i > 2) for i in range(5)])
-    left, right, *_ = plot.decision_surface(model, resolution=5).images[0].get_extent()
+    flat = learn(AMFClassifier(seed=1), [({"a": 2.0, "b": i}, i > 2) for i in range(5)])
+    left, right, *_ = plot.decision_surface(flat, resolution=5).images[0].get_extent()
     assert left < 2.0 < right
 
 
-def test_axes_are_named_by_the_features_as_they_are(bananas):
-    samples = [({"$a$": i, ("b", 1): i % 3}, "$c$") for i in range(5)]
-    ax = plot.decision_surface(learn(AMFClassifier(seed=1), samples), ["$a$", ("b", 1)])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("$a$", "('b', 1)")
-    texts = [ax.xaxis.label, ax.yaxis.label, *ax.get_legend().get_texts()]
-    assert not any(text.get_parse_math() for text in texts)
-    ax = plot.decision_surface(bananas, features=(2, 1), resolution=3)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("2", "1")
+def test_a_fitted_estimator_of_scikit_learn_is_drawn_as_its_forest():
+    X, y = [[x[1], x[2]] for x, _ in NUMBERS], [y for _, y in NUMBERS]
+    estimator = sklearn.AMFRegressor(n_estimators=2, random_state=1).fit(X, y)
+    ax = plot.regression_surface(estimator, resolution=4)
+    check(ax, lambda x: estimator.predict([[x[1], x[2]]])[0])
+    plot.regression_surface(estimator, width=True, resolution=4)
 
 
-@pytest.mark.parametrize("fixed", [None, {"c": "r"}, {"c": "g"}])
-def test_other_features_are_fixed_or_missing(fixed):
-    model = learn(AMFClassifier(n_estimators=3, seed=1), three_labels())
-    for options in ({}, {"trees": range(3)}):
-        ax = plot.decision_surface(model, ("a", "b"), fixed=fixed, resolution=7, **options)
-        colors = legend(ax)
-        for i, j, x, y in grid(ax):
-            proba = model.predict_proba_one({"a": x, "b": y, **(fixed or {})})
-            full = 1.0 - np.array(colors[max(proba, key=proba.get)])
-            strength = 0.7 * 1.5 * (max(proba.values()) - 1 / 3)
-            expected = 1.0 - strength * full
-            np.testing.assert_allclose(ax.images[0].get_array()[i, j], expected, atol=1e-6)
+@pytest.mark.parametrize("make", [pd.DataFrame, np.array, list])
+def test_x_and_y_in_the_order_of_scikit_learn_are_an_error_that_says_what_is_right(bananas, make):
+    X, y = [[x[1], x[2]] for x, _ in SAMPLES], [y for _, y in SAMPLES]
+    message = r"samples pairs .* samples=zip\(X.to_dict\('records'\), y\), or of arrays"
+    for arguments in ((make(X), y), (make(X),), (None, make(X)), (None, y)):
+        with pytest.raises(TypeError, match=message):
+            plot.decision_surface(bananas, *arguments)
+    frame = pd.DataFrame(X, columns=[1, 2])
+    rows = [*zip(map(dict, map(enumerate, np.array(X))), y, strict=True)]
+    of_arrays = learn(AMFClassifier(seed=1), rows)
+    pairs = zip(frame.to_dict("records"), y, strict=True)
+    for model, samples in ((bananas, pairs), (of_arrays, rows)):
+        ax = plot.decision_surface(model, samples=samples, resolution=3)
+        assert len(ax.collections[0].get_offsets()) == len(SAMPLES)
 
 
-def test_more_features_than_two_must_be_chosen_from():
+@pytest.mark.parametrize(
+    ("features", "fixed", "message"),
+    [
+        (None, None, r"two different names, got \['a', 'b', 'c'\]; choose two"),
+        (["a"], None, r"must be two different names, got \['a'\]"),
+        (["a", "a"], None, r"must be two different names, got \['a', 'a'\]"),
+        (["a", "d"], None, r"'d' is not one of \['a', 'b', 'c'\]"),
+        (["a", "c"], None, "feature 'c' is categorical"),
+        (["a", "b"], {"d": 1}, r"fixed: 'd' is not one of \['a', 'b', 'c'\]"),
+        (["a", "b"], {"a": 1}, "fixed: 'a' is on an axis"),
+    ],
+)
+def test_features_that_cannot_be_axes_are_errors(features, fixed, message):
     model = learn(AMFClassifier(seed=1), three_labels())
-    with pytest.raises(ValueError, match=r"two different names, got \['a', 'b', 'c'\]; choose two"):
-        plot.decision_surface(model)
-    with pytest.raises(ValueError, match=r"must be two different names, got \['a'\]"):
-        plot.decision_surface(model, ["a"])
-    with pytest.raises(ValueError, match=r"'d' is not one of \['a', 'b', 'c'\]"):
-        plot.decision_surface(model, ["a", "d"])
-    with pytest.raises(ValueError, match="feature 'c' is categorical"):
-        plot.decision_surface(model, ["a", "c"])
-    with pytest.raises(ValueError, match=r"must be two different names, got \['a', 'a'\]"):
-        plot.decision_surface(model, ["a", "a"])
-    with pytest.raises(ValueError, match=r"fixed: 'd' is not one of \['a', 'b', 'c'\]"):
-        plot.decision_surface(model, ["a", "b"], fixed={"d": 1})
-    with pytest.raises(ValueError, match="aggregated must be True or False, got 'x'"):
-        plot.decision_surface(model, ["a", "b"], aggregated="x")
-    with pytest.raises(ValueError, match="fixed: 'a' is on an axis"):
-        plot.decision_surface(model, ["a", "b"], fixed={"a": 1})
-    with pytest.raises(ValueError, match="feature 'c' is categorical"):
-        plot.decision_surface(naive_bayes.GaussianNB(), ["a", "c"], three_labels(5))
+    with pytest.raises(ValueError, match=message):
+        plot.decision_surface(model, features, fixed=fixed)
 
 
-def test_a_classifier_without_samples_has_nothing_to_be_drawn_over():
+def test_a_model_without_samples_or_knowledge_is_an_error():
+    bayes = naive_bayes.GaussianNB()
     with pytest.raises(ValueError, match=r"different names, got \[\]; name them, and pass samples"):
-        plot.decision_surface(naive_bayes.GaussianNB())
+        plot.decision_surface(bayes)
     with pytest.raises(ValueError, match="feature 'a' has no known values; pass samples"):
-        plot.decision_surface(naive_bayes.GaussianNB(), ["a", "b"])
+        plot.decision_surface(bayes, ["a", "b"])
+    with pytest.raises(ValueError, match="feature 'c' is categorical"):
+        plot.decision_surface(bayes, ["a", "c"], three_labels(5))
 
+    class Silent(linear_model.LinearRegression):
+        def predict_one(self, x):
+            return None
 
-@pytest.mark.parametrize("options", [{}, {"trees": 0}, {"samples": SAMPLES}])
-def test_a_model_that_has_learnt_nothing_is_an_error(options):
-    with pytest.raises(ValueError, match="model has not learned any samples yet"):
-        plot.decision_surface(AMFClassifier(), resolution=3, **options)
-    with pytest.raises(ValueError, match="model has not learned any samples yet"):
-        plot.decision_surface(naive_bayes.GaussianNB(), samples=SAMPLES, resolution=3)
+    for model, options in itertools.product(
+        (AMFClassifier(), bayes, AMFRegressor(), Silent()), ({}, {"trees": 0})
+    ):
+        is_forest = isinstance(model, AMFClassifier | AMFRegressor)
+        if is_forest or not options:
+            draw = (
+                plot.decision_surface
+                if hasattr(model, "predict_proba_one")
+                else plot.regression_surface
+            )
+            with pytest.raises(ValueError, match="model has not learned any samples yet"):
+                draw(model, samples=SAMPLES, resolution=3, **options)
 
 
 @pytest.mark.parametrize("options", [{"trees": 0}, {"aggregated": True}])
-def test_only_forests_have_trees(options):
-    model = preprocessing.StandardScaler() | learn(AMFClassifier(seed=1), SAMPLES[:5])
-    for other in (model, dummy.PriorClassifier()):
+def test_only_forests_have_trees(options, forest, bananas):
+    models = (preprocessing.StandardScaler() | bananas, dummy.PriorClassifier(), jackknife())
+    for model in models:
+        draw = plot.regression_surface if model is models[2] else plot.decision_surface
         with pytest.raises(TypeError, match="model must be a forest if trees or aggregated"):
-            plot.decision_surface(other, samples=SAMPLES, resolution=3, **options)
+            draw(model, samples=SAMPLES, resolution=3, **options)
 
 
-def test_bad_arguments_are_errors_and_make_no_figure(bananas):
-    with pytest.raises(IndexError, match="tree must be between 0 and 3, got 4"):
-        plot.decision_surface(bananas, trees=[0, 4])
-    with pytest.raises(TypeError):
-        plot.decision_surface(bananas, trees="01")
-    with pytest.raises(ValueError, match="trees must contain at least one index"):
-        plot.decision_surface(bananas, trees=[])
-    with pytest.raises(ValueError, match="feature 2: the value inf is infinite"):
-        plot.decision_surface(bananas, samples=[({1: 0.0, 2: math.inf}, True)])
-    with pytest.raises(ValueError, match="resolution must be an integer >= 2, got 1"):
-        plot.decision_surface(bananas, resolution=1)
-    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
-        plot.decision_surface(bananas, ax=5)
+def test_each_kind_of_model_has_its_function(forest):
+    classifier = learn(naive_bayes.GaussianNB(), [(x, y > 14) for x, y in NUMBERS])
+    for model in (classifier, preprocessing.StandardScaler() | AMFClassifier()):
+        with pytest.raises(TypeError, match=r"must be a regressor, got .*; decision_surface draws"):
+            plot.regression_surface(model, samples=NUMBERS)
+    for model in (forest, jackknife(), preprocessing.StandardScaler() | forest):
+        with pytest.raises(TypeError, match=r"a classifier, got .*; regression_surface draws"):
+            plot.decision_surface(model, samples=NUMBERS)
+
+
+@pytest.mark.parametrize("draw", [plot.decision_surface, plot.regression_surface])
+def test_bad_arguments_are_errors_and_make_no_figure(draw, bananas, forest):
+    model = bananas if draw is plot.decision_surface else forest
+    for options, error, message in [
+        ({"trees": [0, 4]}, IndexError, "tree must be between 0 and 3, got 4"),
+        ({"trees": "01"}, TypeError, "tree"),
+        ({"trees": []}, ValueError, "trees must contain at least one index"),
+        ({"aggregated": "x"}, ValueError, "aggregated must be True or False, got 'x'"),
+        ({"samples": [({1: 0.0, 2: math.inf}, 1)]}, ValueError, "the value inf is infinite"),
+        ({"resolution": 1}, ValueError, "resolution must be an integer >= 2, got 1"),
+        ({"ax": 5}, TypeError, "ax must be a matplotlib Axes, got int"),
+    ]:
+        with pytest.raises(error, match=message):
+            draw(model, **options)
     assert not plt.get_fignums()
-
-
-def test_it_draws_on_the_axes_that_it_is_given(bananas):
     ax = plt.subplots()[1]
-    assert plot.decision_surface(bananas, resolution=3, ax=ax) is ax
+    assert draw(model, resolution=3, ax=ax) is ax
+    assert plt.get_fignums() == [1]
+    assert len(ax.figure.axes) == 1 + (model is forest)  # with the color bar
+
+
+def test_bad_arguments_of_intervals_and_targets_are_errors(forest):
+    tree = learn(neighbors.KNNRegressor(), NUMBERS)
+    for model, options, error, message in [
+        (forest, {"width": "x"}, ValueError, "width must be True or False, got 'x'"),
+        (forest, {"level": 0.9}, ValueError, r"level must be None without width, got 0\.9"),
+        (forest, {"width": True, "level": 1.5}, ValueError, "level must be"),
+        (forest, {"width": True, "trees": 0}, ValueError, "must be None with width"),
+        (tree, {"width": True, "samples": NUMBERS}, TypeError, "model must give intervals"),
+        (forest, {"samples": [({1: 0.5, 2: 0.5}, "high")]}, TypeError, "as targets, got 'high'"),
+    ]:
+        with pytest.raises(error, match=message):
+            plot.regression_surface(model, **options)
+    assert not plt.get_fignums()

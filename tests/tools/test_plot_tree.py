@@ -307,11 +307,6 @@ def test_one_node_is_a_tree():
     assert not any(text.get_parse_math() for text in written if "$" in text.get_text())
 
 
-def test_it_draws_on_the_axes_that_it_is_given(bananas):
-    ax = plt.subplots()[1]
-    assert plot.tree(bananas, ax=ax) is ax
-
-
 def test_bad_arguments_are_errors_and_make_no_figure(bananas):
     with pytest.raises(ValueError, match="max_depth must be an integer >= 0, got -1"):
         plot.tree(bananas, max_depth=-1)
