@@ -93,12 +93,8 @@ class ForestAdapter:
         self._is_regressor = isinstance(model, base.Regressor)
 
     def _samples(self, part: Part) -> tuple[Any, ...]:
-        block = part.block
-        y = part.column(block.numbers if self._is_regressor else block.labels)
-        return self._table(part), y, part.of(block.weights)
-
-    def _table(self, part: Part) -> list[frames.Column]:
-        return [part.column(column) for column in part.block.table]
+        y = part.block.numbers if self._is_regressor else part.block.labels
+        return part.table(), part.column(y), part.of(part.block.weights)
 
     def check(self, part: Part) -> None:
         """Raise the error that learning would raise."""
@@ -112,7 +108,7 @@ class ForestAdapter:
         """Return answers, the number of labels known in each row, and labels."""
         if part.block.is_learned:
             return self.model._learn_table(*self._samples(part), predicts=True)  # type: ignore[no-any-return]
-        answers = self.model._predict_table(self._table(part), len(part))
+        answers = self.model._predict_table(part.table(), len(part))
         labels = [] if self._is_regressor else [*self.model._labels][: answers.shape[1]]
         n_known = int(self.model._has_learnt) if self._is_regressor else len(labels)
         return answers, np.full(len(part), n_known), labels
@@ -133,8 +129,8 @@ class ForestAdapter:
 
 def adapter_of(model: Any) -> RiverAdapter | ForestAdapter:
     """Return how a model is asked about blocks."""
-    is_forest = checks_blocks(model) and model.absent == "missing"
-    return ForestAdapter(model) if is_forest else RiverAdapter(model)
+    takes_columns = is_forest(model) and model.absent == "missing"
+    return ForestAdapter(model) if takes_columns else RiverAdapter(model)
 
 
 def ask(part: Part, method: str, model: Any) -> Any:
@@ -150,8 +146,8 @@ def ask(part: Part, method: str, model: Any) -> Any:
         raise named from None
 
 
-def checks_blocks(model: Any) -> bool:
-    """Whether a model can check a block for errors before it learns it."""
+def is_forest(model: Any) -> bool:
+    """Whether a model is a forest, which can check a block for errors before it learns it."""
     # Not isinstance, which is also true of a river pipeline that ends in a forest.
     return issubclass(type(model), Forest)
 

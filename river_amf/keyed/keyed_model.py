@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
 from inspect import Parameter
-from types import FunctionType, MappingProxyType
+from types import FunctionType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from river import base
@@ -19,7 +19,7 @@ from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_sample, is_hashable, is_missing, shown
 from river_amf.keyed.adapters import (
     ask,
-    checks_blocks,
+    is_forest,
     pipelines_learn,
     predicting_changes,
     require_weights,
@@ -125,12 +125,10 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     @property
     def _multiclass(self) -> bool:
-        factory = self.factory
-        return bool(factory._multiclass) if isinstance(factory, base.Classifier) else True
+        return bool(getattr(self.factory, "_multiclass", True))
 
     def _more_tags(self) -> set[str]:
-        factory = self.factory
-        return factory._tags if isinstance(factory, base.Estimator) else set()
+        return self.factory._tags if isinstance(self.factory, base.Estimator) else set()
 
     # ------------------------------------------------------------------------------------ factory
 
@@ -212,7 +210,8 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> model.learn_one({"user": "ann", "price": 3.0}, "buys")
         """
         text, features = self._split(x)
-        self._do(self._at, text, "_learn_one", features, y, w, kwargs)
+        options = kwargs if w == 1.0 else kwargs | {"w": w}
+        self._do(self._at, text, "_learn_one", features, y, options)
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Predict the label or target of a sample, with the model of its key.
@@ -232,29 +231,19 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         text, features = self._split(x)
         return self._do(self._at, text, "_answer_one", features, method, options)
 
-    def _learn_one(
-        self, text: str, features: dict[Any, Any], y: Any, w: float, options: dict[str, Any]
-    ) -> None:
+    def _learn_one(self, text: str, x: dict[Any, Any], y: Any, options: dict[str, Any]) -> None:
         def learn(model: Any) -> None:
-            weight = {}
-            if w != 1.0:
+            if "w" in options:
                 require_weights(model, "learn_one")
-                weight = {"w": w}
-            model.learn_one(features, y, **options, **weight)
+            model.learn_one(x, y, **options)
 
         self._use(text, learn, learns=True)
 
-    def _answer_one(
-        self, text: str, features: dict[Any, Any], method: str, options: dict[str, Any]
-    ) -> Any:
-        return self._use(text, lambda model: getattr(model, method)(features, **options))
+    def _answer_one(self, text: str, x: dict[Any, Any], method: str, options: Any) -> Any:
+        return self._use(text, lambda model: getattr(model, method)(x, **options))
 
     def _use(
-        self,
-        text: str,
-        call: Callable[[Any], _Result],
-        learns: bool = False,
-        made: Mapping[str, Any] = MappingProxyType({}),
+        self, text: str, call: Callable[[Any], _Result], learns: bool = False, made: Any = None
     ) -> _Result:
         """Call a function with the model of a key; a new one is kept once it has learned."""
         pool = self._pool
@@ -265,7 +254,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
             return call(model)
         if not learns:
             return call(self._made(text) if pipelines_learn() else self._new(text))
-        model = made[text] if text in made else self._made(text)
+        model = self._made(text) if made is None else made
         pool.make_room(1)
         result = call(model)
         pool.changed.add(text)
@@ -329,10 +318,11 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def _answer(self, block: Block, method: str) -> Answers:
         """Let each model answer, and learn its part if all of them find nothing wrong with it."""
         made = self._check(block) if block.is_learned else {}
-        return [
-            (part.rows, self._use(part.text, partial(ask, part, method), block.is_learned, made))
-            for part in self._parts(block)
-        ]
+        answers = []
+        for part in self._parts(block):
+            call, new = partial(ask, part, method), made.get(part.text)
+            answers.append((part.rows, self._use(part.text, call, block.is_learned, new)))
+        return answers
 
     def _parts(self, block: Block) -> list[Part]:
         """Return the parts of a block; first those whose models need not come from the folder."""
@@ -345,7 +335,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """
         made = {}
         parts, by_key = self._parts(block), takes_key(self.factory)
-        are_alike = parts and not by_key and not checks_blocks(self._new(""))
+        are_alike = parts and not by_key and not is_forest(self._new(""))
         for part in parts[:1] if are_alike else parts:
             model = self._pool.find(part.text)
             if model is None:
@@ -408,9 +398,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """Memory used by the models in memory, in bytes, as river measures it."""
         return sum(self._do(self._everywhere, "n_bytes"))
 
-    @property
-    def _raw_memory_usage(self) -> int:
-        return self.memory_usage
+    _raw_memory_usage = memory_usage
 
     # ------------------------------------------------------------------------------------- folder
 

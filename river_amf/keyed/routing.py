@@ -185,6 +185,10 @@ class Part(NamedTuple):
         """Return the part of a column."""
         return column_part(whole, self.start, self.stop)
 
+    def table(self) -> list[Column]:
+        """Return the columns of features, as forests read them."""
+        return [self.column(column) for column in self.block.table]
+
     def samples(self) -> Iterator[tuple[dict[Any, Any], Any, dict[str, float]]]:
         """Yield features, target (or None) and keywords with the weight of each row."""
         n, block = len(self), self.block

@@ -12,7 +12,7 @@ import ray
 from numpy.typing import NDArray
 
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
-from river_amf.keyed.adapters import checks_blocks
+from river_amf.keyed.adapters import is_forest
 from river_amf.keyed.keyed_model import KeyedModel, takes_key
 from river_amf.keyed.keys import share_of
 from river_amf.keyed.pool import Packed
@@ -155,7 +155,7 @@ class DistributedKeyed(KeyedModel):
         calls = {i: (ref, method) for i, ref in refs.items()}
         if not block.is_learned:
             return self._team.ask("answer", calls), rows
-        may_find = takes_key(self.factory) or checks_blocks(self._new(""))
+        may_find = takes_key(self.factory) or is_forest(self._new(""))
         if may_find or block.has_weights:
             checks = self._team.ask("check", {i: (ref,) for i, ref in refs.items()})
             self._team.results(checks, rows)

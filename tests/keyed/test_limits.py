@@ -6,7 +6,6 @@ import os
 import pickle
 import signal
 import sqlite3
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -55,24 +54,6 @@ def test_the_least_recently_used_models_go():
     assert "a" in model and kept(model) == ["b", "d"]
     model["a"]
     assert kept(model) == ["d", "a"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("factory", [LOGISTIC, AMFClassifier(n_estimators=2, seed=1)])
-def test_keys_of_which_a_hundredth_is_in_memory_equal_those_that_stay(factory):
-    n_keys = 500 if factory is LOGISTIC else 100
-    rng = np.random.default_rng(1)
-    X = pd.DataFrame(rng.normal(size=(5 * n_keys, 3)), columns=[*"abc"])
-    X["user"] = rng.integers(n_keys, size=len(X))
-    y = (X["a"] > 0).tolist()
-    few, all_ = (KeyedClassifier(factory, "user", max_models=m) for m in (n_keys // 100, None))
-    for start in range(0, len(X), n_keys):
-        rows = slice(start, start + n_keys)
-        for model in (few, all_):
-            model.learn_many(X[rows], y[rows])
-        assert few.n_in_memory <= n_keys // 100
-    assert few.predict_many(X).tolist() == all_.predict_many(X).tolist()
-    assert pickles(few) == pickles(all_)
 
 
 def test_predictions_wait_for_late_labels_in_the_store_too():
@@ -131,37 +112,6 @@ def test_a_pipeline_that_learns_while_it_predicts_is_written():
 
 
 # ------------------------------------------------------------------------------------------ folder
-
-
-@pytest.mark.slow
-def test_a_process_goes_on_with_the_folder(tmp_path):
-    code = """
-import sys
-from river import linear_model
-from river_amf import AMFClassifier
-from river_amf.keyed import KeyedClassifier
-forest = AMFClassifier(n_estimators=2, seed=1)
-model = KeyedClassifier(forest, "user", folder=sys.argv[1], max_models=2)
-start = model.position or 0
-for i in range(start, start + 40):
-    model.learn_one({"user": i % 5, "a": i % 7}, i % 3 == 0)
-    if i % 10 == 9:
-        model.flush(position=i + 1)
-for i in range(40):  # never flushed, though most of it moves to the folder
-    model.learn_one({"user": i % 6, "a": i % 7}, i % 3 == 1)
-import os, signal
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-    for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
-        assert done.returncode == -signal.SIGKILL
-    factory = AMFClassifier(n_estimators=2, seed=1)
-    model = KeyedClassifier(factory, "user", folder=tmp_path)
-    assert model.position == 80
-    twin = KeyedClassifier(factory, "user")
-    for i in range(80):
-        twin.learn_one({"user": i % 5, "a": i % 7}, i % 3 == 0)
-    assert pickles(model) == pickles(twin)
 
 
 def test_with_writes_at_its_end_unless_there_is_an_error(tmp_path):
