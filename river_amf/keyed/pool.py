@@ -100,8 +100,9 @@ class Pool(Guarded):
             raise ValueError("the folder of the models was released by close()")
         try:
             if self._database is None:
-                self._database = _connected(self.path, self.about)
-                self._release = weakref.finalize(self, _close, self._database, os.getpid())
+                database = _connected(self.path, self.about)
+                self._release = weakref.finalize(self, _close, database, os.getpid())
+                self._database = database
             if self._database.in_transaction:
                 self._database.rollback()
             yield self._database
@@ -120,8 +121,8 @@ class Pool(Guarded):
         rows = self._rows("SELECT kind, model FROM current WHERE key = ?", _blob(text))
         return Packed(text, *rows[0]) if rows else None
 
-    def _stored_texts(self, table: str = "current") -> list[str]:
-        rows = self._rows(f"SELECT key FROM {table} WHERE model IS NOT NULL")
+    def _stored_texts(self, source: str = "current") -> list[str]:
+        rows = self._rows(f"SELECT key FROM {source}")  # of its index, which has no models
         return [_read(_text_of, blob, f"{self.path} is damaged") for (blob,) in rows]
 
     def put(self, packed: Packed) -> None:
@@ -218,7 +219,7 @@ class Pool(Guarded):
 
     def changes(self) -> list[Packed]:
         """Return all models that have changed since the last flush."""
-        rest = {*self._stored_texts("since")} - self.changed
+        rest = {*self._stored_texts("since WHERE model IS NOT NULL")} - self.changed
         return [*self._changed_here(), *filter(None, map(self.stored, rest))]
 
     def all(self) -> list[Packed]:
