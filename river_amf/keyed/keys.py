@@ -77,22 +77,16 @@ def _nested(key: tuple[Any, ...], depth: int) -> list[Any]:
 
 def _number_text(key: Any) -> str | None:
     """Return the text of a real number: the same for equal ones, whatever their types."""
-    if isinstance(key, numbers.Integral | np.bool_):
-        return _integer(int(key))
     if isinstance(key, Decimal) and key.is_finite() and abs(key.adjusted()) > _MOST_DIGITS:
         return None  # which would take ages to expand
+    if isinstance(key, numbers.Integral | np.bool_):
+        key = int(key)
     if key in (math.inf, -math.inf):
-        return f"f:{float(key)!r}"
-    exact = Fraction(*key.as_integer_ratio())
-    if exact.denominator == 1 or max(abs(exact.numerator), exact.denominator) >= _LARGEST_INTEGER:
-        return _integer(exact.numerator) if exact.denominator == 1 else None
-    if abs(exact) < 2**1023 and exact == float(exact):
-        return f"f:{float(exact)!r}"
-    return f"q:{exact.numerator:x}/{exact.denominator:x}"
-
-
-def _integer(key: int) -> str | None:
-    return f"i:{key:x}" if abs(key) < _LARGEST_INTEGER else None
+        return f"q:{float(key)}"
+    numerator, denominator = key.as_integer_ratio()
+    if max(abs(numerator), denominator) >= _LARGEST_INTEGER:
+        return None
+    return f"i:{numerator:x}" if denominator == 1 else f"q:{numerator:x}/{denominator:x}"
 
 
 def _moment(key: Any) -> Any:
@@ -121,16 +115,21 @@ def key_of(text: str) -> Any:
         return content
     if kind == "i":
         return int(content, 16)
-    if kind == "f":
-        return float(content)
     if kind == "q":
-        numerator, denominator = content.split("/")
-        return Fraction(int(numerator, 16), int(denominator, 16))
+        return _fraction(content)
     if kind == "t":
         return _tuple_of(json.loads(content))
     if kind == "u":
         return uuid.UUID(content)
     return values.from_json(json.loads(content))
+
+
+def _fraction(content: str) -> float | Fraction:
+    """Return a number that is no integer: as a float if that is equal."""
+    if content in ("inf", "-inf"):
+        return float(content)
+    exact = Fraction(*(int(part, 16) for part in content.split("/")))
+    return float(exact) if abs(exact) < 2**1023 and exact == float(exact) else exact
 
 
 def _tuple_of(parts: list[Any]) -> tuple[Any, ...]:

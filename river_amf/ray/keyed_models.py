@@ -11,72 +11,68 @@ import numpy as np
 import ray
 from numpy.typing import NDArray
 
-from river_amf.keyed import KeyedClassifier, KeyedRegressor, ways
+from river_amf.keyed import KeyedClassifier, KeyedRegressor
+from river_amf.keyed.adapters import is_forest
+from river_amf.keyed.keyed_model import KeyedModel, takes_key
 from river_amf.keyed.keys import share_of
-from river_amf.keyed.model_store import Packed
-from river_amf.keyed.models import Keyed
+from river_amf.keyed.pool import Packed
 from river_amf.keyed.routing import Answers, Block
 from river_amf.parameters import Check
 from river_amf.ray.team import CHECKS, Team
 from river_amf.ray.workers import Worker
 
 _Result = TypeVar("_Result")
-State = tuple[type[Keyed], dict[str, Any], bool]
 Rows = dict[int, NDArray[np.int64]]  # of a block, by the number of the worker that has them
 
 
 class Share:
-    """The role of a worker: the models of some keys, which are opened where they are unpickled.
+    """The role of a worker: a model with some of the keys.
 
-    In the beginning it is the class of these models in one process, their state, and whether they
-    are in the folder.
+    Models from the folder are put into it where it is unpickled.
     """
 
-    def __init__(self, state: State) -> None:
-        self._unopened: State | None = state
+    def __init__(self, model: KeyedModel, stored: list[Packed]) -> None:
+        self._model, self._stored = model, stored
 
-    def __getstate__(self) -> State:
-        # All models may have to be flushed again.
-        return self._unopened or (type(self._model), self._model.__getstate__(), False)
-
-    def __setstate__(self, state: State) -> None:
-        kind, content, is_flushed = state
-        self._unopened, self._model = None, kind.__new__(kind)
-        self._model.__setstate__(content)
-        if is_flushed:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._model, self._stored = state["_model"], []
+        for packed in state["_stored"]:
+            self._model._pool.put(packed)
+        if state["_stored"]:
             self.flushed()
 
-    def call(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the models in one process."""
-        return getattr(self._model, method)(*arguments)
+    def at(self, text: str, method: str, *arguments: Any) -> Any:
+        """Call a method for a key."""
+        return self._model._at(text, method, *arguments)
 
-    def call_for(self, method: str, rows: tuple[Any, ...], *arguments: Any) -> Any:
-        """Call one that takes a block."""
-        return self.call(method, Block(*rows), *arguments)
+    def answer(self, rows: tuple[Any, ...], method: str) -> Answers | None:
+        """Answer, and learn a block if there are targets; return None if there are no answers."""
+        answers = self._model._answer(Block(*rows), method)
+        return None if method == "learn" else answers
 
     def check(self, rows: tuple[Any, ...]) -> None:
         """Raise the error that learning would raise, as far as that is known before."""
         self._model._check(Block(*rows))
 
-    def stored(self, which: str) -> list[Packed]:
-        """Return all models, or only the changes since they were flushed."""
-        return list(getattr(self._model._pool, which)())
+    def pool(self, method: str) -> Any:
+        """Call a method of the pool of models."""
+        return getattr(self._model._pool, method)()
 
     def flushed(self) -> None:
-        """Take note that these are in the folder."""
+        """Take note that all models are in the folder."""
         self._model._pool.flush(None)
 
     def close(self) -> None:
         """Remove the temporary file."""
-        self._model._pool.store.close()
+        self._model._pool.close()
 
 
-class DistributedKeyed(Keyed):
+class DistributedKeyed(KeyedModel):
     """Base of `DistributedKeyedClassifier` and `DistributedKeyedRegressor`: models elsewhere."""
 
-    _checks: ClassVar[dict[str, Check]] = {**Keyed._checks, **CHECKS}
+    _checks: ClassVar[dict[str, Check]] = {**KeyedModel._checks, **CHECKS}
     _always_writable: ClassVar[frozenset[str]] = frozenset()
-    _local: ClassVar[type[Keyed]]  # the same in one process
+    _local: ClassVar[type[KeyedModel]]  # the same in one process
 
     def __init__(
         self,
@@ -95,8 +91,8 @@ class DistributedKeyed(Keyed):
         self.checkpoint_folder = checkpoint_folder
         super().__init__(factory, key, max_models=max_models, folder=folder)
 
-    def _open(self, path: str | None, about: dict[str, Any]) -> None:
-        super()._open(path, about | {"kind": self._local.__name__})
+    def _open(self, kind: str) -> None:
+        super()._open(self._local.__name__)
         rescue = "make another one, which goes on from the last flush"
         self._team = Team(type(self).__name__, self._started, self.n_workers, rescue)
 
@@ -111,34 +107,29 @@ class DistributedKeyed(Keyed):
         """Start workers, with the models that are in the folder."""
         limit = None if self.max_models is None else max(self.max_models // n_workers, 1)
         stored: list[list[Packed]] = [[] for _ in range(n_workers)]
-        for packed in self._pool.store.all():
+        for packed in self._pool.all():
             stored[share_of(packed.text, n_workers)].append(packed)
         rest = self.checkpoint_every, self.checkpoint_folder
-        shares = [Share((self._local, self._state(own, limit), True)) for own in stored]
-        return [Worker(share, *rest) for share in shares]
+        return [Worker(Share(self._empty(limit), own), *rest) for own in stored]
 
-    def _state(self, stored: list[Packed], max_models: int | None) -> dict[str, Any]:
-        """Return the state of these models in one process."""
-        local = self._local(self.factory, self.key, max_models=max_models)
-        return local._holding(stored, self._position)
+    def _empty(self, max_models: int | None) -> KeyedModel:
+        """Return a model of one process without keys."""
+        return self._local(self.factory, self.key, max_models=max_models)
 
     def _owner(self, text: str) -> int:
         """Return the number of the worker that a key belongs to."""
         return share_of(text, len(self._team.workers))
 
-    def _learn_one(self, text: str, *arguments: Any) -> None:
-        self._of_key(text, "_learn_one", *arguments, learns=True)
-
-    def _ask_one(self, text: str, *arguments: Any) -> Any:
-        return self._of_key(text, "_ask_one", *arguments)
-
-    def _of_key(self, text: str, method: str, *arguments: Any, learns: bool = False) -> Any:
-        """Call a method where a key lives."""
+    def _at(self, text: str, method: str, *arguments: Any) -> Any:
         team = self._team
         team.finish(0)
         i = self._owner(text)
-        call = "call", {i: (method, text, *arguments)}
-        return team.results(team.tell(*call, {i: 1}) if learns else team.ask(*call))[0]
+        call = "at", {i: (text, method, *arguments)}
+        changes = method in ("_learn_one", "remove")
+        (result,) = team.results(team.tell(*call, {i: 1}) if changes else team.ask(*call))
+        if method == "remove":
+            self._pool.remove(text)
+        return result
 
     def _dealt(self, block: Block) -> tuple[dict[int, Any], Rows]:
         """Return references to the rows of each worker that has any, and their numbers."""
@@ -150,73 +141,39 @@ class DistributedKeyed(Keyed):
     def _learn(self, block: Block) -> None:
         # The errors of blocks before are raised here, so this one is not sent then.
         self._team.finish(self.max_waiting)
-        self._team.send(*self._calls(block, "_learn"))
+        self._team.send(*self._calls(block, "learn"))
 
-    def _calls(self, block: Block, *method: str) -> tuple[dict[int, Any], Rows]:
-        """Tell workers to learn a block, after the models have checked it."""
-        refs, rows = self._dealt(block)
-        if block.texts and self._may_be_refused(block):
-            checks = self._team.ask("check", {i: (ref,) for i, ref in refs.items()})
-            self._team.results(checks, rows)
-        name, *arguments = method
-        calls = {i: (name, ref, *arguments) for i, ref in refs.items()}
-        n_rows = {i: len(own) for i, own in rows.items()}
-        return self._team.tell("call_for", calls, n_rows), rows
-
-    def _may_be_refused(self, block: Block) -> bool:
-        """Whether models may find something wrong with a block before they learn it."""
-        may_find = self._takes_key or ways.checks_blocks(self._new(block.texts[0]))
-        return may_find or block.has_weights
-
-    def _ask(self, block: Block, method: str) -> Answers:
+    def _answer(self, block: Block, method: str) -> Answers:
         self._team.finish(0)
-        refs, rows = self._dealt(block)
-        asked = {i: ("_ask", ref, method) for i, ref in refs.items()}
-        return self._answers(self._team.ask("call_for", asked), rows)
-
-    def _ask_and_learn(self, block: Block, method: str) -> Answers:
-        self._team.finish(0)
-        return self._answers(*self._calls(block, "_ask_and_learn", method))
-
-    def _answers(self, calls: dict[int, Any], rows: Rows) -> Answers:
-        """Return the answers of all workers, with the rows of the whole block."""
+        calls, rows = self._calls(block, method)
         results = zip(calls, self._team.results(calls, rows), strict=True)
         return [(rows[i][own], answers) for i, of in results for own, answers in of]
 
-    def _given(self, text: str) -> Any:
-        return self._of_key(text, "_given")
+    def _calls(self, block: Block, method: str) -> tuple[dict[int, Any], Rows]:
+        """Send workers their rows, to be learned if the models find nothing wrong with them."""
+        refs, rows = self._dealt(block)
+        calls = {i: (ref, method) for i, ref in refs.items()}
+        if not block.is_learned:
+            return self._team.ask("answer", calls), rows
+        may_find = takes_key(self.factory) or is_forest(self._new(""))
+        if may_find or block.has_weights:
+            checks = self._team.ask("check", {i: (ref,) for i, ref in refs.items()})
+            self._team.results(checks, rows)
+        return self._team.tell("answer", calls, {i: len(own) for i, own in rows.items()}), rows
 
-    def _forgotten(self, text: str) -> bool:
-        is_known: bool = self._of_key(text, "_forgotten", learns=True)
-        if is_known:
-            self._pool.store.remove(text)
-        return is_known
-
-    def _has(self, text: str) -> bool:
-        return bool(self._of_key(text, "_has"))
-
-    def _texts(self) -> list[str]:
-        return [*itertools.chain(*self._team.ask_all("call", "_texts"))]
-
-    def _n_in_memory(self) -> int:
-        return sum(self._do(self._team.ask_all, "call", "_n_in_memory"))
-
-    def _n_bytes(self) -> int:
-        return sum(self._do(self._team.ask_all, "call", "_n_bytes"))
+    def _everywhere(self, method: str) -> list[Any]:
+        return self._team.ask_all("pool", method)
 
     def gather(self) -> Any:
         """Return a model of one process with all models, in a temporary file."""
-        stored = itertools.chain(*self._do(self._team.ask_all, "stored", "all"))
-        model = self._local.__new__(self._local)
-        model.__setstate__(self._state([*stored], self.max_models))
+        model = self._empty(self.max_models)
+        for packed in itertools.chain(*self._do(self._everywhere, "all")):
+            model._pool.put(packed)
+        model._pool.noted = self._pool.noted
         return model
 
     def _write(self, position: Any) -> None:
-        self._team.finish(0)
-        if self.folder is None:
-            return
-        changed = itertools.chain(*self._team.ask_all("stored", "changes"))
-        self._pool.store.flush(changed, position)
+        self._pool.flush(position, itertools.chain(*self._everywhere("changes")))
         everyone = self._team.all()
         self._team.results(self._team.tell("flushed", everyone, dict.fromkeys(everyone, 0)))
 
@@ -224,7 +181,7 @@ class DistributedKeyed(Keyed):
         try:
             self._team.close()
         finally:
-            self._pool.store.close()
+            self._pool.close()
 
     def __getstate__(self) -> NoReturn:
         raise TypeError(

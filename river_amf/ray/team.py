@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.row_problems import renumbered
-from river_amf.keyed.keeping import folder
+from river_amf.keyed.keyed_model import check_folder
 from river_amf.parameters import Check, integer
 from river_amf.ray.cluster import connect, n_cpus
 from river_amf.ray.workers import Call, Raised, Worker
@@ -28,7 +28,7 @@ CHECKS: dict[str, Check] = {
     "n_workers": integer(1, optional=True),
     "max_waiting": integer(0),
     "checkpoint_every": integer(1),
-    "checkpoint_folder": folder,
+    "checkpoint_folder": check_folder,
 }  # of the parameters that all classes have
 
 

@@ -125,7 +125,8 @@ class _Plain(base.Classifier):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"factory": 3}, "factory must be a river model, or a function that returns one, got 3"),
+        ({"factory": 3}, "a KeyedClassifier must be a river classifier, .*, got 3 of type int"),
+        ({"factory": linear_model.LinearRegression()}, "river classifier, .*a LinearRegression"),
         ({"key": None}, "key must be the name of a feature"),
         ({"key": ["user"]}, "key must be the name of a feature"),
         ({"max_models": 0}, "max_models must be an integer >= 1 or None, got 0"),
@@ -147,9 +148,17 @@ def test_some_parameters_are_read_only_after_the_first_sample():
     model.max_models = 3
 
 
-@pytest.mark.parametrize("made", [linear_model.LinearRegression(), 3, None])
-def test_a_factory_that_makes_something_else_is_an_error(made):
-    model = KeyedClassifier(lambda: made, "user")
-    with pytest.raises(TypeError, match="factory must make a river classifier, but made"):
+def test_a_factory_that_makes_something_else_is_refused_when_it_is_given():
+    for made, got in ((linear_model.LinearRegression(), "a LinearRegression"), (3, "3 of type")):
+        with pytest.raises(ValueError, match=f"of a KeyedClassifier must be .* it made {got}"):
+            KeyedClassifier(lambda made=made: made, "user")
+    model = KeyedRegressor(lambda user: LOGISTIC, "user")  # nobody knows before the first key
+    with pytest.raises(ValueError, match=r"of a KeyedRegressor .* it made a LogisticRegression"):
         model.learn_one({"user": "a", "a": 1}, True)
     assert len(model) == 0
+
+
+def test_errors_about_parameters_name_the_class():
+    for kind in (KeyedClassifier, KeyedRegressor, type("Mine", (KeyedClassifier,), {})):
+        with pytest.raises(TypeError, match=rf"^{kind.__name__}.__init__\(\) missing .* 'key'"):
+            kind(LOGISTIC)

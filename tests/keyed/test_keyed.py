@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import recipes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_keyed import NaiveKeyed
@@ -260,6 +261,22 @@ def test_a_function_may_make_the_model_and_take_the_key():
     defaults = KeyedClassifier(AMFClassifier, "user")
     defaults.learn_one({"user": "ann", "a": 1.0}, True)
     assert defaults["ann"].n_estimators == 10
+
+
+def test_a_key_may_start_from_a_common_model():
+    common, names = AMFClassifier(n_estimators=2, seed=1), {}
+    X, y = frame_of(stream(60))
+    common.learn_many(X[["a", "b"]], y)
+    exec(recipes.code(), names)
+    model, x = names["new_from"](common), {"a": 0.3, "b": 0.1}
+    before = common.predict_proba_one(x)
+    assert model.predict_proba_one({"user": "new"} | x) == before
+    model.learn_one({"user": "ann"} | x, True)
+    twin = copy.deepcopy(common)
+    twin.learn_one(x, True)
+    assert pickle.dumps(model["ann"]) == pickle.dumps(twin)
+    assert common.predict_proba_one(x) == before
+    assert pickle.loads(pickle.dumps(model)).predict_proba_one({"user": "new"} | x) == before
 
 
 def test_prediction_changes_nothing():
