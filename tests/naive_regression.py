@@ -463,7 +463,7 @@ class NaiveRegressor(GrowingForest):
     ) -> tuple[float, float]:
         """Predict an interval that holds the target with a given probability."""
         if self.first_target is None:
-            return 0.0, 0.0
+            return -math.inf, math.inf
         of_trees, variances = self._pending_outputs(x)
         votes = with_trends(of_trees, self._trends(self._row(x, self.ranges())))
         prediction = self.vote.predict(*votes)

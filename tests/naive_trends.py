@@ -309,6 +309,7 @@ class Vote:
         self.stack = Stack(6 if has_trend else 4)
         self.recent = [FadedMean(decay) for decay in RECENT_DECAYS]
         self.bins = normal_bins()
+        self.targets = [0.0]  # so far, less the first
 
     def base(self, of_trees: Sequence[float]) -> float:
         """Return the mean of the means of even and odd trees, or of all trees."""
@@ -366,6 +367,10 @@ class Vote:
         low, high = (
             prediction + scale * error_at(self.bins, (1 + side * level) / 2) for side in (-1, 1)
         )
+        if len(self.targets) < 20:  # too few errors to go by
+            least, largest = min(self.targets), max(self.targets)
+            margin = (largest - least) / 2 if len(self.targets) > 1 else math.inf
+            low, high = min(low, least - margin), max(high, largest + margin)
         return low, high
 
     def learn(
@@ -378,6 +383,7 @@ class Vote:
         corrections: Sequence[float] | None = None,
     ) -> None:
         """Learn a target that was predicted."""
+        self.targets.append(target)
         prediction = self.predict(of_trees, of_trends, corrections)
         scale = self.scale(of_trees, variances, prediction)
         off = target - prediction

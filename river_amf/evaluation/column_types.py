@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -37,6 +38,7 @@ _BOOLEANS = {
 _REAL = numbers.Real | Decimal
 _VALUES = str | bool | np.bool_ | _REAL
 _WITH_COMMA = r"[-+]?\d*,\d+"
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?")  # of ISO 8601
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,14 @@ def texts_of(missing: Collection[str] | None, decimal: str) -> Texts:
     return Texts(frozenset(missing) | {""}, tuple(values.astype(float)), decimal)
 
 
-def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
-    """Return a column of a file as numbers, booleans or text, and perhaps a warning about it.
+def settle(
+    column: pd.Series, known: Texts, *, is_text: bool = False
+) -> tuple[pd.Series, str | None]:
+    """Return a column of a file as numbers, booleans, dates or text, and perhaps a warning.
 
-    In a column whose other values are all numbers, or all booleans, markers become missing values;
-    in a column of text nothing changes.
+    In a column whose other values are all numbers, all booleans or all dates (of ISO 8601), markers
+    become missing values; in a column of text nothing changes. With `is_text` only dates are
+    read, as what is in quotes is no number.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         # the very categories that the same column of a dataframe has
@@ -96,7 +101,7 @@ def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
     if is_numeric_dtype(column) and not is_bool_dtype(column) and known.missing_numbers:
         return column.mask(column.isin(known.missing_numbers)), None
     if not (is_object_dtype(column) or is_string_dtype(column)):
-        return column, None  # such as dates, which the model refuses
+        return column, None  # such as dates
     try:
         codes, distinct = pd.factorize(column)
     except TypeError as error:
@@ -110,22 +115,35 @@ def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
     given = texts[~known.are_missing(texts)]
     as_numbers = pd.Series(known.numbers(given), given.index)
     as_booleans = given.str.strip().map(_BOOLEANS)
-    for read in (as_numbers, as_booleans):
+    numbers_or_booleans = () if is_text else (as_numbers, as_booleans)
+    for read in (*numbers_or_booleans, _as_dates(given)):
         if len(given) and read.notna().all():
             found = read.reindex([*texts.index, -1]).to_numpy()  # the last of code -1, missing
             return pd.Series(found[codes], column.index, name=column.name).infer_objects(), None
-    is_text = as_numbers.isna() & as_booleans.isna()
+    if is_text:
+        return column, None
+    is_other = as_numbers.isna() & as_booleans.isna()
     counts = pd.Series(np.bincount(codes[codes >= 0], minlength=len(texts)))[given.index]
-    n_text, n_values = counts[is_text].sum(), counts.sum()
-    warning = known.comma_warning(given[is_text])
+    n_text, n_values = counts[is_other].sum(), counts.sum()
+    warning = known.comma_warning(given[is_other])
     if warning is None and 0 < n_text <= n_values - _MOSTLY * n_values:
         are = "are" if n_text > 1 else "is"
         warning = (
-            f"{n_text} of {n_values} values {are} text, such as {given[is_text].iloc[0]!r}, so all"
+            f"{n_text} of {n_values} values {are} text, such as {given[is_other].iloc[0]!r}, so all"
             " of them are categories; missing (--missing) names the texts that stand for a missing"
             " value"
         )
     return as_text(column), warning
+
+
+def _as_dates(texts: pd.Series) -> pd.Series:
+    """Return texts as dates, those with a time in UTC; all are missing unless each is a date."""
+    if not all(map(_DATE.fullmatch, texts)):
+        return pd.Series(pd.NaT, texts.index)
+    dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True).dt
+    has_time = bool((texts.str.len() > len("2024-05-17")).any())
+    found: pd.Series = dates.tz_localize(None) if has_time else dates.date
+    return found
 
 
 def label_warning(labels: pd.Series, known: Texts) -> str | None:

@@ -19,6 +19,7 @@ from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
 from river_amf.evaluation.files import STANDARD_INPUT, Layout, read_file
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
+from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import shown
 
 Label = base.typing.ClfTarget
@@ -88,10 +89,12 @@ def load_stream(
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
-    Columns of text are categorical. An empty field is a missing value, and left out of the feature
-    dicts. In a column that otherwise holds numbers alone (or booleans), so is what commonly stands
-    for a missing value: whatever `pandas.read_csv` takes for one, such as `NA`, `nan` and `null`,
-    and `?`. In columns of text, and in the target, these are values like any other.
+    Columns of text are categorical. Of dates, such as `2024-05-17` or `2024-05-17 13:30`, the
+    features are those of `river_amf.date_features`, unless they are named in `categorical`. An
+    empty field is a missing value, and left out of the feature dicts. In a column that otherwise
+    holds numbers alone (or booleans, or dates), so is what commonly stands for a missing value:
+    whatever `pandas.read_csv` takes for one, such as `NA`, `nan` and `null`, and `?`. In columns of
+    text, and in the target, these are values like any other.
 
     Numbers with fractions, or more than 200 distinct ones in the first 1000 rows, are a target for
     regression; anything else is labels. In regression, what stands for a missing value does so in
@@ -242,11 +245,14 @@ def _load_file(
         before = frame[column].infer_objects() if is_typed else frame[column]
         # in quotes, so it is meant as text, whatever it looks like
         is_meant = is_typed and pd.api.types.infer_dtype(before, skipna=True) == "string"
-        if column in categorical or is_meant:
+        if column in categorical:
             continue
-        after, oddities[column] = column_types.settle(before, known)
+        after, oddities[column] = column_types.settle(before, known, is_text=is_meant)
         if is_typed or after is not before:  # it takes long where there are thousands of columns
             frame[column] = after
+    dated = dates.of_frame(frames.read_frame(frame[features])).to_native()
+    if len(dated.columns) > len(features):
+        frame, features = dated.assign(**{chosen: frame[chosen]}), [*dated.columns]
     _check_finite(frame, name)
     kinds = [pd.api.types.infer_dtype(frame[column], skipna=True) for column in features]
     n_categorical = kinds.count("string")

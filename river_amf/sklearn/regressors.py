@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import RegressorMixin
 
 from river_amf import regressor
@@ -71,7 +70,7 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
 
     def _predict(self, X: Any) -> Floats:
         table, model = self._read_to_predict(X), self.model_
-        predicted: Floats = model._predictions(model._predict_block(table), True).prediction
+        predicted: Floats = model._predictions(model._predict_block(table), True, None).prediction
         return predicted
 
     @reading
@@ -96,9 +95,8 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         """
         regressor.check_level("level", level)
         table, model = self._read_to_predict(X), self.model_
-        answers = model._predict_block(table, float(level))
-        _, *ends = model._predictions(answers, True, has_intervals=True)
-        return np.stack(ends, axis=1)
+        ends: Floats = model._interval_block(table, float(level))
+        return ends
 
 
 class AdaptiveAMFRegressor(AMFRegressor):
