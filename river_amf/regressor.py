@@ -29,7 +29,7 @@ _LEAST_LEVEL = 5e-324  # its two ends are the median
 check_level = positive(below=1)
 
 
-def _lower_bound(lower: Any) -> float:
+def lower_bound(lower: Any) -> float:
     """Return the lowest possible target as a float, or raise ValueError."""
     if not is_real(lower) or math.isnan(lower):
         raise ValueError(f"lower must be a number, the lowest possible target, got {shown(lower)}")
@@ -288,7 +288,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         True
         """
         check_level("level", level)
-        bound = _lower_bound(lower)
+        bound = lower_bound(lower)
         ends = self._engine.predict_interval(x, float(level))
         return Interval(*(max(end, bound) for end in ends))
 
@@ -410,7 +410,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         1    3.0    3.2
         """
         check_level("level", level)
-        bound, frame = _lower_bound(lower), self._frame_of(X)
+        bound, frame = lower_bound(lower), self._frame_of(X)
         ends = np.maximum(self._interval_block(X, float(level)), bound)
         return frames.proba_frame(frame, ["lower", "upper"], ends)
 

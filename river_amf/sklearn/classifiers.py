@@ -35,8 +35,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         then on. If they are never given, `classes_` holds the labels seen so far, and new ones may
         appear. `sample_weight` are weights of rows from 0 (no effect) to 1e300; a weight of 2 is
         the same as learning a row twice, unless the model fades, tracks relevance or learns its
-        vote. In the first call, some weight must be positive; after that, no parameter but `n_jobs`
-        and `class_weight` may change.
+        vote. In the first call, some weight must be positive; after that, no parameter but
+        `n_jobs`, `class_weight` and `shuffle` may change.
 
         Examples
         --------
@@ -84,7 +84,17 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             log_proba: Floats = np.log(self.predict_proba(X))
         return log_proba
 
-    def _predict(self, X: Any) -> NDArray[Any]:
+    @reading
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable class of each row, in a tie the one that was seen first.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import AMFClassifier
+        >>> model = AMFClassifier(random_state=1).fit([[1.0, "red"], [4.0, None]], [True, False])
+        >>> model.predict([[None, "red"]])
+        array([ True])
+        """
         seen = self._predict_seen(X)
         predicted: NDArray[Any] = self.classes_[self._class_of_label(seen)[seen.argmax(axis=1)]]
         return predicted
@@ -218,7 +228,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
     """Aggregated Mondrian Forest classifier for data that drifts, for scikit-learn.
 
     It is an `AMFClassifier` with the defaults of `river_amf.AdaptiveAMFClassifier`, which it wraps
-    as `model_`. Later rows count more than earlier ones, so do not shuffle them.
+    as `model_`. Later rows count more than earlier ones: `fit` shuffles them, so set
+    `shuffle=False` if their order is that of a stream.
 
     Examples
     --------
@@ -227,7 +238,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     >>> X = np.random.default_rng(1).random((1000, 2))
     >>> y = X[:, 0] > 0.5
     >>> y[500:] = ~y[500:]  # an abrupt drift
-    >>> model = AdaptiveAMFClassifier(random_state=1).fit(X, y)
+    >>> model = AdaptiveAMFClassifier(shuffle=False, random_state=1).fit(X, y)
     >>> model.score(X[500:], y[500:]) > 0.9
     True
     """
@@ -272,19 +283,9 @@ class OnlineDummyClassifier(OnlineClassifier):
         tags.classifier_tags.poor_score = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count the labels from scratch, with weights as in `partial_fit`; X may be of any values.
-
-        Examples
-        --------
-        >>> from river_amf.sklearn import OnlineDummyClassifier
-        >>> model = OnlineDummyClassifier()
-        >>> model.fit([[0], [0]], ["ham", "spam"], sample_weight=[1, 2]).predict([[0]])
-        array(['spam'], dtype='<U4')
-        """
-        return self._lock.run(self._learn, X, y, sample_weight, None, True)
-
-    def _predict(self, X: Any) -> NDArray[Any]:
+    @reading
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most frequent class, in a tie the first of `classes_`."""
         proba = self._predict_proba(X)
         predicted: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
         return predicted

@@ -132,7 +132,7 @@ def test_forests_refuse_dates_and_name_the_function(date):
 
 def test_pipelines_take_the_function_for_rows_and_blocks():
     days = pd.date_range("2024-01-01", periods=60)
-    y = np.where(days.dayofweek > 4, 10.0, 20.0)
+    y = np.where(days.day_of_week > 4, 10.0, 20.0)
     rows = compose.FuncTransformer(date_features) | AMFRegressor(seed=1)
     blocks = date_features | AMFRegressor(seed=1)
     for day, target in zip(days, y, strict=True):

@@ -28,6 +28,7 @@ TINY = {
     "soak --samples 1000 --forests AdaptiveAMFClassifier": {"PART": 70},
     "soak --samples 1000 --forests AMFRegressor": {"PART": 70},
     "speed streams floor --streams elec2 --quick --csv speed.csv --picture speed.png": {},
+    "shuffle --streams elec2 --seeds 1": {},
     "trees --streams elec2 --seeds 1": {"N_TREES": (2,)},
     "words --streams tweets --models river:logistic,dummy --samples 50 --seeds 1": {},
 }
