@@ -90,13 +90,14 @@ def make_grid(
     integer(2)("resolution", resolution)
     if aggregated is not None:
         flag("aggregated", aggregated)
-    samples, fixed, model = list(samples), fixed or {}, river_model(model)
+    fixed, model = fixed or {}, river_model(model)
     other, hint = _OTHERS[kind]
     if isinstance(model, other):
         raise TypeError(f"model must be a {kind}, got {type(model).__name__}; {hint}")
     forest = as_forest(model)
     if forest is not None and forest._arena is None:
         raise ValueError(NOTHING)
+    samples = list(samples)
     horizontal, vertical = _axis_features(forest, features, fixed, samples)
     across, up = (_values(forest, each, samples, resolution) for each in (horizontal, vertical))
     for feature in (horizontal, vertical):
@@ -141,7 +142,13 @@ def _axis_features(
     fixed: dict[Hashable, Any],
     samples: list[Sample],
 ) -> list[Hashable]:
-    """Return the two features for the axes, or raise ValueError."""
+    """Return the two features for the axes, or raise TypeError or ValueError."""
+    is_table = len(getattr(features, "shape", ())) > 1
+    if is_table or (features is not None and any(isinstance(each, dict) for each in features)):
+        raise TypeError(
+            "features must be the names of two features, got data; pass data as samples, for "
+            "example samples=zip(X.to_dict('records'), y)"
+        )
     known: list[Hashable] = list(dict.fromkeys(key for x, _ in samples for key in x))
     if forest is not None and len(forest._features):
         known = list(forest._features)

@@ -62,9 +62,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         >>> model.predict_proba([[0]])
         array([[0.625, 0.375]])
         """
-        return self._predict_proba(X)
-
-    def _predict_proba(self, X: Any) -> Floats:
         seen = self._predict_seen(X)
         proba = np.zeros((len(seen), len(self.classes_)))
         proba[:, self._class_of_label(seen)] = seen
@@ -86,7 +83,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     @reading
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable class of each row, in a tie the one that was seen first.
+        """Predict the most probable class, in a tie the one seen first; a dummy, in order.
 
         Examples
         --------
@@ -96,8 +93,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         array([ True])
         """
         seen = self._predict_seen(X)
-        predicted: NDArray[Any] = self.classes_[self._class_of_label(seen)[seen.argmax(axis=1)]]
+        predicted: NDArray[Any] = self.classes_[self._choose(seen)]
         return predicted
+
+    def _choose(self, seen: Floats) -> Any:
+        """Return the class to predict for each row, given the probabilities of its labels."""
+        return self._class_of_label(seen)[seen.argmax(axis=1)]
 
     def _settle(self) -> None:
         """Take up the new labels that the model has learned in a call that was interrupted."""
@@ -169,9 +170,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 class AMFClassifier(ForestEstimator, OnlineClassifier):
     """Aggregated Mondrian Forest classifier for scikit-learn.
 
-    It wraps a `river_amf.AMFClassifier`, available as `model_`. Given the same rows in the same
-    order, both make the same predictions, down to the last bit. The order of the rows matters
-    because the forest learns online.
+    It wraps a `river_amf.AMFClassifier`, available as `model_`. With `shuffle=False`, both make the
+    same predictions, down to the last bit.
 
     Attributes
     ----------
@@ -283,12 +283,9 @@ class OnlineDummyClassifier(OnlineClassifier):
         tags.classifier_tags.poor_score = True
         return tags
 
-    @reading
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most frequent class, in a tie the first of `classes_`."""
-        proba = self._predict_proba(X)
-        predicted: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
-        return predicted
+    def _choose(self, seen: Floats) -> Any:
+        best = seen == seen.max(axis=1, keepdims=True)  # of which it is the first of `classes_`
+        return np.where(best, self._class_of_label(seen), len(self.classes_)).min(axis=1)
 
     def _learn_frame(self, frame: Any, labels: NDArray[Any], weights: Floats) -> None:
         model = copy.deepcopy(self.model_)  # kept only if no label raises an error

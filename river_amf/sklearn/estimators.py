@@ -120,11 +120,9 @@ class OnlineEstimator(BaseEstimator):
 
         Examples
         --------
-        >>> from river_amf.sklearn import AMFClassifier, AMFRegressor
+        >>> from river_amf.sklearn import AMFClassifier
         >>> AMFClassifier(random_state=1).fit([[1.0], [4.0]], ["short", "long"]).predict([[1.2]])
         array(['short'], dtype='<U5')
-        >>> AMFRegressor(random_state=1).fit([[1.0], [4.0]], [12.5, 12.5]).predict([[1.2]])
-        array([12.5])
         """
         return self._lock.run(self._learn, X, y, sample_weight, None, True)
 

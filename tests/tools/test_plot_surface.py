@@ -4,11 +4,12 @@ from collections import UserDict
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from river import datasets, dummy, naive_bayes, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, plot
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor, plot
 from river_amf.explain import paths
 from river_amf.plot.axes import label_colors
 
@@ -235,6 +236,19 @@ def test_other_features_are_fixed_or_missing(fixed):
             strength = 0.7 * 1.5 * (max(proba.values()) - 1 / 3)
             expected = 1.0 - strength * full
             np.testing.assert_allclose(ax.images[0].get_array()[i, j], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "convert", [lambda X: X, pd.DataFrame.to_numpy, lambda X: X.to_dict("records")]
+)
+@pytest.mark.parametrize("draw", ["decision_surface", "regression_surface"])
+def test_data_in_the_place_of_features_get_advice(draw, convert):
+    X, y = pd.DataFrame({"a": [1.0, 2.0], "b": [2.0, 1.0]}), [0, 1]
+    model = (AMFClassifier if draw == "decision_surface" else AMFRegressor)(seed=1)
+    model.learn_many(X, y)
+    with pytest.raises(TypeError, match=r"pass data as samples.*zip\(X.to_dict\('records'\), y\)"):
+        getattr(plot, draw)(model, convert(X), y)
+    getattr(plot, draw)(model, samples=zip(X.to_dict("records"), y, strict=True))
 
 
 def test_more_features_than_two_must_be_chosen_from():
