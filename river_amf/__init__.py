@@ -4,7 +4,8 @@
 prediction intervals. `AdaptiveAMFClassifier` and `AdaptiveAMFRegressor` are the same with defaults
 for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a baseline. `save`
 and `load` write models to files and read them back, and `warm_up` compiles everything beforehand.
-`MismatchWarning` is the warning that forests give of values of the wrong kind.
+`date_features` replaces dates by numbers, and `MismatchWarning` is the warning that forests give of
+values of the wrong kind.
 
 Submodules are loaded when they are first asked for: `inspection` shows the inside of a forest as
 tables, `evaluation`, `baselines` and `plot` compare models, `sklearn` has the estimators for
@@ -20,6 +21,7 @@ from typing import Any as _Any
 from river_amf._version import __version__
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
+from river_amf.inputs.dates import date_features
 from river_amf.inputs.mismatch import MismatchWarning
 from river_amf.kernels import warm_up
 from river_amf.persistence import load, save
@@ -36,6 +38,7 @@ __all__ = [
     "MismatchWarning",
     "OnlineDummyClassifier",
     "__version__",
+    "date_features",
     "inspection",
     "load",
     "save",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -14,6 +16,7 @@ from river_amf.explain import target_text
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.forest import Forest
 from river_amf.inputs import frames
+from river_amf.inputs.kinds import is_real, shown
 from river_amf.inputs.targets import Targets
 from river_amf.parameters import adaptive, positive
 from river_amf.persistence import values
@@ -23,7 +26,27 @@ from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
 LEVEL = 0.9  # of an interval, unless another one is asked for
 
+_LEAST_LEVEL = 5e-324  # its two ends are the median
+
 check_level = positive(below=1)
+
+
+def lower_bound(lower: Any) -> float:
+    """Return the lowest possible target as a float, or raise ValueError."""
+    if not is_real(lower) or math.isnan(lower):
+        raise ValueError(f"lower must be a number, the lowest possible target, got {shown(lower)}")
+    return float(lower)
+
+
+def _as_end(q: Any) -> tuple[float, bool]:
+    """Return the interval that ends at a quantile, as its level and whether that is the upper end.
+
+    >>> _as_end(0.05), _as_end(0.95)
+    ((0.9, False), (0.9, True))
+    """
+    check_level("q", q)
+    level = round(abs(2.0 * float(q) - 1.0), 12)  # 0.9 of 0.95, too
+    return max(level, _LEAST_LEVEL), bool(q > 0.5)
 
 
 class Predictions(NamedTuple):
@@ -159,16 +182,28 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 
     @overload
     def predict_one(
-        self, x: dict[Any, Any], with_interval: Literal[False] = False, level: float = LEVEL
+        self,
+        x: dict[Any, Any],
+        with_interval: Literal[False] = False,
+        level: float = LEVEL,
+        lower: float = -math.inf,
     ) -> float: ...
 
     @overload
     def predict_one(
-        self, x: dict[Any, Any], with_interval: Literal[True], level: float = LEVEL
+        self,
+        x: dict[Any, Any],
+        with_interval: Literal[True],
+        level: float = LEVEL,
+        lower: float = -math.inf,
     ) -> Interval: ...
 
     def predict_one(
-        self, x: dict[Any, Any], with_interval: bool = False, level: float = LEVEL
+        self,
+        x: dict[Any, Any],
+        with_interval: bool = False,
+        level: float = LEVEL,
+        lower: float = -math.inf,
     ) -> float | Interval:
         """Predict the target.
 
@@ -180,8 +215,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         with_interval
             Whether to return an interval instead, as `predict_interval_one` does: the convention of
             `river.conf`, by which pipelines pass intervals on.
-        level
-            Probability that the target is in the interval, if there is one.
+        level, lower
+            Of the interval, if there is one, as in `predict_interval_one`.
 
         Returns
         -------
@@ -191,7 +226,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Raises
         ------
         TypeError, ValueError
-            If `x` is invalid, as in `learn_one`, or if `level` is.
+            If `x` is invalid, as in `learn_one`, or if `level` or `lower` is.
 
         Examples
         --------
@@ -207,17 +242,20 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         True
         """
         if with_interval:
-            return self.predict_interval_one(x, level)
+            return self.predict_interval_one(x, level, lower)
         prediction: float = self._engine.predict(x, self)
         return prediction
 
-    def predict_interval_one(self, x: dict[Any, Any], level: float = LEVEL) -> Interval:
+    def predict_interval_one(
+        self, x: dict[Any, Any], level: float = LEVEL, lower: float = -math.inf
+    ) -> Interval:
         """Predict an interval that holds the target with a given probability.
 
         Its ends follow from quantiles of the errors on the last few hundred samples, each divided
         by a scale that says how unsure the forest was of that sample. So about the given share of
         intervals holds the target, whatever its distribution; after an abrupt drift it takes some
-        hundred samples until that is true again.
+        hundred samples until that is true again. Before the second target an interval is infinite;
+        before the twentieth, it covers at least twice the range of the targets so far.
 
         Parameters
         ----------
@@ -225,17 +263,19 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             Features, as in `predict_one`.
         level
             Probability that the target is inside, strictly between 0 and 1.
+        lower
+            Lowest possible target, such as 0.0 for counts: neither end is below it.
 
         Returns
         -------
         river.conf.Interval
             With attributes `lower`, `upper`, `center` and `width`. It may leave out the prediction,
-            if recent errors were one-sided. Both ends are 0.0 before the first sample.
+            if recent errors were one-sided.
 
         Raises
         ------
         TypeError, ValueError
-            If `x` is invalid, as in `learn_one`, or if `level` is.
+            If `x` is invalid, as in `learn_one`, or if `level` or `lower` is.
 
         Examples
         --------
@@ -250,7 +290,52 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         True
         """
         check_level("level", level)
-        return Interval(*self._engine.predict_interval(x, float(level), self))
+        bound = lower_bound(lower)
+        ends = self._engine.predict_interval(x, float(level), self)
+        return Interval(*(max(end, bound) for end in ends))
+
+    def predict_quantile_one(self, x: dict[Any, Any], q: float | Sequence[float]) -> Any:
+        """Predict quantiles of the target: numbers that it does not exceed with probability `q`.
+
+        They are the ends of intervals: those of level 0.9 are the quantiles 0.05 and 0.95. So they
+        keep their probability as intervals do, and are infinite before the second target.
+
+        Parameters
+        ----------
+        x
+            Features, as in `predict_one`.
+        q
+            A probability, strictly between 0 and 1, or a list of them.
+
+        Returns
+        -------
+        float or list of float
+            The quantile, or a list with one for each probability.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `x` is invalid, as in `learn_one`, or if `q` is.
+
+        Examples
+        --------
+        >>> from river_amf import AMFRegressor
+        >>> model, below = AMFRegressor(seed=1), 0
+        >>> for i in range(2000):
+        ...     x, y = {"a": i % 7}, i % 7 + (i * i % 11) / 10
+        ...     below += y <= model.predict_quantile_one(x, 0.75)
+        ...     model.learn_one(x, y)
+        >>> 0.7 < below / 2000 < 0.8
+        True
+        >>> low, median, high = model.predict_quantile_one({"a": 1}, [0.05, 0.5, 0.95])
+        >>> model.predict_interval_one({"a": 1}, level=0.9) == Interval(low, high)
+        True
+        """
+        found = [
+            self._engine.predict_interval(x, level, self)[is_upper]
+            for level, is_upper in map(_as_end, np.ravel(q))
+        ]
+        return found if np.ndim(q) else found[0]
 
     def _explanation(
         self, known: Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None
@@ -289,18 +374,18 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         frame = self._frame_of(X)
         is_known = self._has_learnt
-        predicted = self._predictions(self._predict_block(X), is_known)
+        predicted = self._predictions(self._predict_block(X), is_known, None)
         return frames.number_series(frame, predicted.prediction)
 
-    def predict_interval_many(self, X: Any, level: float = LEVEL) -> Any:
+    def predict_interval_many(self, X: Any, level: float = LEVEL, lower: float = -math.inf) -> Any:
         """Predict an interval for each row, as `predict_interval_one` does.
 
         Parameters
         ----------
         X
             DataFrame of shape (n_samples, n_features), as in `learn_many`.
-        level
-            Probability that the target is inside, strictly between 0 and 1.
+        level, lower
+            As in `predict_interval_one`.
 
         Returns
         -------
@@ -326,12 +411,55 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         1    3.0    3.2
         """
         check_level("level", level)
+        bound, frame = lower_bound(lower), self._frame_of(X)
+        ends = np.maximum(self._interval_block(X, float(level)), bound)
+        return frames.proba_frame(frame, ["lower", "upper"], ends)
+
+    def predict_quantile_many(self, X: Any, q: float | Sequence[float]) -> Any:
+        """Predict quantiles of the target of each row, as `predict_quantile_one` does.
+
+        Parameters
+        ----------
+        X
+            DataFrame of shape (n_samples, n_features), as in `learn_many`.
+        q
+            A probability, strictly between 0 and 1, or a list of them.
+
+        Returns
+        -------
+        Series of length n_samples, or DataFrame of shape (n_samples, n_quantiles)
+            From the same library as `X`, with its index, if it has one. Columns are named by the
+            probabilities.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As in `predict_quantile_one`, with the number of the row (from 0) in the message.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFRegressor
+        >>> model = AMFRegressor(seed=1)
+        >>> for i in range(1000):
+        ...     model.learn_one({"length": i % 10}, i % 10 + 0.1 * (i % 3))
+        >>> model.predict_quantile_many(pd.DataFrame({"length": [2, 3]}), [0.05, 0.95]).round(1)
+           0.05  0.95
+        0   2.0   2.2
+        1   3.0   3.2
+        """
+        asked = [*map(_as_end, np.ravel(q))]
         frame = self._frame_of(X)
+        found = [self._interval_block(X, level)[:, int(is_upper)] for level, is_upper in asked]
+        if not np.ndim(q):
+            return frames.number_series(frame, found[0])
+        return frames.proba_frame(frame, [*np.ravel(q)], np.stack(found, axis=1))
+
+    def _interval_block(self, X: Any, level: float) -> NDArray[np.float64]:
+        """Return the ends of an interval for each row, of shape (n_samples, 2)."""
         is_known = self._has_learnt
-        answers = self._predict_block(X, float(level))
-        _, *ends = self._predictions(answers, is_known, has_intervals=True)
-        table = np.column_stack([end for end in ends if end is not None])
-        return frames.proba_frame(frame, ["lower", "upper"], table)
+        _, *ends = self._predictions(self._predict_block(X, level), is_known, level)
+        return np.stack(ends, axis=1)  # type: ignore[arg-type]
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
@@ -367,22 +495,20 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def _test_then_train(self, X: Any, y: Any, w: Any, level: float | None = None) -> Predictions:
         """Predict each row, with an interval if there is a level, then learn it."""
         answers, n_known, _ = self._learn_block(X, y, w, predicts=True, level=level or 0.0)
-        return self._predictions(answers, n_known > 0, has_intervals=level is not None)
+        return self._predictions(answers, n_known > 0, level)
 
     def _predictions(
-        self,
-        answers: Answers,
-        is_known: NDArray[np.bool_] | bool,
-        *,
-        has_intervals: bool = False,
+        self, answers: Answers, is_known: NDArray[np.bool_] | bool, level: float | None
     ) -> Predictions:
         """Return predictions, given the forest's answers and which of them had learned anything."""
         origin = self._labels.origin
         if origin is None:
             origin, is_known = 0.0, False
         known = np.broadcast_to(is_known, len(answers))
-        ends = (LOCATION, LOWER, UPPER) if has_intervals else (LOCATION,)
-        columns = [np.where(known, answers[:, end] + origin, 0.0) for end in ends]
+        unknown = {LOCATION: 0.0}
+        if level is not None:
+            unknown[LOWER], unknown[UPPER] = self._labels.no_interval(level)
+        columns = [np.where(known, answers[:, k] + origin, p) for k, p in unknown.items()]
         return Predictions(*columns, *[None] * (3 - len(columns)))
 
     def _labels_to_json(self) -> dict[str, Any]:

@@ -470,7 +470,7 @@ class NaiveRegressor(GrowingForest):
     ) -> tuple[float, float]:
         """Predict an interval that holds the target with a given probability."""
         if self.first_target is None:
-            return 0.0, 0.0
+            return -math.inf, math.inf
         of_trees, variances = self._pending_outputs(x)
         votes = with_trends(of_trees, self._trends(self._row(x, self.ranges())))
         low, high = self.vote.interval(*self.vote.said(votes[0], variances, votes[1]), level)
@@ -543,6 +543,8 @@ class NaiveRegressor(GrowingForest):
         if judges and not is_first:
             votes = with_trends(of_trees, of_trends)
             self.vote.learn(votes[0], variances, votes[1], target, weight, *of_then)
+        elif not is_first:
+            self.vote.targets.append(target)
         if of_then and of_trends:  # the trees will be compared with the residual of now
             of_trees = [p + (of_trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]
         if self.trends:

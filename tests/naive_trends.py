@@ -310,6 +310,7 @@ class Vote:
         self.stack = Stack(6 if has_trend else 4)
         self.recent = [FadedMean(decay) for decay in RECENT_DECAYS]
         self.bins = normal_bins()
+        self.targets = [0.0]  # so far, less the first
 
     def base(self, of_trees: Sequence[float]) -> float:
         """Return the mean of the means of even and odd trees, or of all trees."""
@@ -374,6 +375,10 @@ class Vote:
         low, high = (
             prediction + scale * error_at(self.bins, (1 + side * level) / 2) for side in (-1, 1)
         )
+        if len(self.targets) < 20:  # too few errors to go by
+            least, largest = min(self.targets), max(self.targets)
+            margin = (largest - least) / 2 if len(self.targets) > 1 else math.inf
+            low, high = min(low, least - margin), max(high, largest + margin)
         return low, high
 
     def learn(
@@ -388,6 +393,7 @@ class Vote:
         said: tuple[float, float] | None = None,
     ) -> None:
         """Learn a target that was predicted: now, or with these corrections and scale before."""
+        self.targets.append(target)
         prediction, scale = said or self.said(of_trees, variances, of_trends)
         off = target - prediction
         if scale > 0 or off == 0:  # an error without a scale tells nothing

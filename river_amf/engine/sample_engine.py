@@ -291,8 +291,8 @@ class SampleEngine(LateLabels):
         """Return the ends of an interval for the target."""
         features, _, arena = self.known
         if arena is None:
-            prediction = self.answer(x, parameters)
-            return prediction, prediction
+            self.answer(x, parameters)  # raises if the sample is not valid
+            return self.labels.no_interval(level)  # type: ignore[no-any-return]
         sample = features.encode(x)
         self._fit_prediction(arena, sample)
         answer = sample.prediction.buffer

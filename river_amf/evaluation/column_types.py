@@ -46,6 +46,7 @@ _CURRENCY = r"(?:[A-Z]{3}|[$€£¥₹])"
 _MONEY = rf"\s*(?:[-+]?{_CURRENCY}\s*[-+]?\d[\d.,']*|[-+]?\d[\d.,']*\s*{_CURRENCY})\s*"
 _MANY_ROWS = 100  # of which it is odd that all values differ
 _MANY_WORDS = 4  # on average, in what looks like text
+_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?")  # of ISO 8601
 
 
 @dataclass(frozen=True)
@@ -139,18 +140,21 @@ def as_text(column: pd.Series) -> pd.Series:
     return column.astype(object).where(is_known, np.nan).map(str, na_action="ignore").astype(object)
 
 
-def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
-    """Return a column of a file as numbers, booleans or text, and perhaps a warning about it.
+def settle(
+    column: pd.Series, known: Texts, *, is_text: bool = False
+) -> tuple[pd.Series, str | None]:
+    """Return a column of a file as numbers, booleans, dates or text, and perhaps a warning.
 
-    In a column whose other values are all numbers, or all booleans, markers become missing values;
-    in a column of text nothing changes.
+    In a column whose other values are all numbers, all booleans or all dates (of ISO 8601), markers
+    become missing values; in a column of text nothing changes. With `is_text` only dates are
+    read, as what is in quotes is no number.
     """
     if isinstance(column.dtype, pd.CategoricalDtype):
         return as_text(column), None
     if is_numeric_dtype(column) and not is_bool_dtype(column) and known.missing_numbers:
         return column.mask(column.isin(known.missing_numbers)), None
     if not (is_object_dtype(column) or is_string_dtype(column)):
-        return column, None  # such as dates, which the model refuses
+        return column, None  # such as dates
     try:
         distinct = column.dropna().astype(object).unique()
     except TypeError as error:
@@ -163,9 +167,12 @@ def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
     texts = pd.Series([*map(str, distinct)], pd.Index([*distinct], dtype=object), dtype=object)
     given = texts[~known.are_missing(texts)]
     as_numbers, as_booleans = known.numbers(given), given.str.strip().map(BOOLEANS)
-    for read in (as_numbers, as_booleans):
+    numbers_or_booleans = () if is_text else (as_numbers, as_booleans)
+    for read in (*numbers_or_booleans, _as_dates(given)):
         if len(given) and read.notna().all():
             return column.astype(object).map(read.to_dict()).infer_objects(), None
+    if is_text:
+        return column, None
     odd_ones = given[as_numbers.isna() & as_booleans.isna()]
     warning = known.comma_warning(odd_ones)
     n_values = n_text = 0
@@ -179,6 +186,16 @@ def settle(column: pd.Series, known: Texts) -> tuple[pd.Series, str | None]:
             " texts that stand for a missing value"
         )
     return as_text(column), warning
+
+
+def _as_dates(texts: pd.Series) -> pd.Series:
+    """Return texts as dates, those with a time in UTC; all are missing unless each is a date."""
+    if not all(map(_DATE.fullmatch, texts)):
+        return pd.Series(pd.NaT, texts.index)
+    dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True).dt
+    has_time = bool((texts.str.len() > len("2024-05-17")).any())
+    found: pd.Series = dates.tz_localize(None) if has_time else dates.date
+    return found
 
 
 def label_warning(labels: pd.Series, known: Texts) -> str | None:

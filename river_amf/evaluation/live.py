@@ -7,6 +7,7 @@ its number if it does not fit.
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import itertools
 import json
 import math
@@ -114,6 +115,8 @@ def _read(value: Any, kind: str, known: Texts) -> Any:
         return math.nan
     if kind == "boolean":
         return value if isinstance(value, bool) else BOOLEANS.get(text)
+    if kind.startswith("date"):
+        return _date(text, kind)
     if kind not in _NUMBERS:
         return value
     number = _number(text, known.decimal)
@@ -122,6 +125,17 @@ def _read(value: Any, kind: str, known: Texts) -> Any:
     if not math.isfinite(number):
         return None
     return int(number) if kind == "integer" and number % 1 == 0 else number
+
+
+def _date(text: str, kind: str) -> dt.date | None:
+    """Return a text as a date, or as a time in UTC; None if it is neither."""
+    try:
+        if kind == "date":
+            return dt.date.fromisoformat(text)
+        found = dt.datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is None else found.astimezone(dt.UTC).replace(tzinfo=None)
 
 
 def _number(text: str, decimal: str) -> float:

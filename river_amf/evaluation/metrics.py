@@ -58,13 +58,23 @@ class Coverage(MeanMetric, RegressionMetric):
 
 
 class Width(MeanMetric, RegressionMetric):
-    """The mean width of the intervals, in the unit of the target.
+    """The mean width of the finite intervals, in the unit of the target.
 
     >>> metric = Width()
     >>> metric.update(3.0, Interval(2.0, 5.0))
     >>> metric.get()
     3.0
     """
+
+    def update(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
+        """Count an interval, unless it is infinite, as before the second target."""
+        if math.isfinite(y_pred.width):
+            super().update(y_true, y_pred, w)
+
+    def revert(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
+        """Take an interval out of the mean."""
+        if math.isfinite(y_pred.width):
+            super().revert(y_true, y_pred, w)
 
     def _eval(self, y_true: float, y_pred: Interval) -> float:
         return y_pred.width

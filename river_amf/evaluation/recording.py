@@ -246,12 +246,14 @@ class _Numbers:
         prediction = math.nan if answer.prediction is None else float(answer.prediction)
         if isinstance(answer.beside, Interval):
             lower, upper = float(answer.beside.lower), float(answer.beside.upper)
+        holds = math.nan if math.isnan(lower) else float(lower <= target <= upper)
+        if math.isinf(upper - lower):  # before the second target; it cannot be drawn
+            lower = upper = math.nan
         row = (n, target, prediction, lower, upper)
         self._latest.append(row)
         keep = heapq.heappush if len(self._points) < _N_POINTS else heapq.heappushpop
         keep(self._points, (-self._generator.random(), row))
         residual = target - prediction
-        holds = math.nan if math.isnan(lower) else float(lower <= target <= upper)
         error = abs(residual)
         return self._relative(error), error, error * error, holds, upper - lower, residual
 

@@ -26,6 +26,7 @@ from river_amf.evaluation.usage_errors import (
     is_of_handler,
     suggest,
 )
+from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import shown
 
 Label = base.typing.ClfTarget
@@ -128,10 +129,12 @@ def load_stream(
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
-    Columns of text are categorical. An empty field is a missing value, and left out of the feature
-    dicts. In a column that otherwise holds numbers alone (or booleans), so is what commonly stands
-    for a missing value: whatever `pandas.read_csv` takes for one, such as `NA`, `nan` and `null`,
-    and `?`. In columns of text, and in the target, these are values like any other.
+    Columns of text are categorical. Of dates, such as `2024-05-17` or `2024-05-17 13:30`, the
+    features are those of `river_amf.date_features`, unless they are named in `categorical`. An
+    empty field is a missing value, and left out of the feature dicts. In a column that otherwise
+    holds numbers alone (or booleans, or dates), so is what commonly stands for a missing value:
+    whatever `pandas.read_csv` takes for one, such as `NA`, `nan` and `null`, and `?`. In columns of
+    text, and in the target, these are values like any other.
 
     Numbers with fractions, or more than 50 distinct ones in the first 1000 rows, are a target for
     regression; anything else is labels. In regression, what stands for a missing value does so in
@@ -388,14 +391,12 @@ def _load_file(
         if column in texts:
             frame[column] = column_types.as_text(before)
             continue
-        after = before
         if column in numeric:
             frame[column] = column_types.as_numbers(before, known, name, "the model takes numbers")
             continue
-        if not is_meant:
-            after, oddities[column] = column_types.settle(before, known)
-            if is_typed or after is not before:  # it takes long where there are thousands
-                frame[column] = after
+        after, oddities[column] = column_types.settle(before, known, is_text=is_meant)
+        if is_typed or after is not before:  # it takes long where there are thousands
+            frame[column] = after
         if not isinstance(before.dtype, pd.CategoricalDtype):
             oddities[column] = oddities.get(column) or column_types.oddity(after)
     for column in map(str, frame.select_dtypes("float")):
@@ -412,8 +413,12 @@ def _load_file(
         if column != columns.text
     }
     n_categorical = [*kinds.values()].count("string")
+    dated = dates.of_frame(frames.read_frame(frame[features])).to_native()
+    n_new = len(dated.columns) - len(features)
+    if n_new:
+        frame = dated.assign(**{chosen: frame[chosen]})
     title = name if str(path) == STANDARD_INPUT else path.name
-    counts = len(frame), len(kinds) - n_categorical, n_categorical
+    counts = len(frame), len(kinds) + n_new - n_categorical, n_categorical
     samples = _Rows(frame, chosen, columns.text)
     stream = Stream(title, *counts, samples, n_unlabeled, task, chosen, columns.text, kinds)
     if later is not None and (limit is None or limit > len(rows)):
@@ -423,7 +428,9 @@ def _load_file(
         coming = itertools.islice(later, None if limit is None else limit - len(rows))
         needed = chosen if needs_target else None
         read = live.samples(coming, len(rows) + 1, holds, needed, known)
-        stream = replace(stream, later=(None if x is None else samples.split(x) for x in read))
+        as_read = dates.date_features if n_new else dict
+        split = (None if x is None else samples.split(as_read(x)) for x in read)
+        stream = replace(stream, later=split)
     return stream, [f"{name}: column {at!r}: {text}" for at, text in oddities.items() if text]
 
 

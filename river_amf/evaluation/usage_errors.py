@@ -7,6 +7,8 @@ import signal
 import traceback
 from collections.abc import Sequence
 
+from river_amf.inputs.kinds import is_missing
+
 _MAX_LISTED = 40  # names in a message, to keep it to one readable line
 
 
@@ -57,6 +59,9 @@ def error_line(error: BaseException) -> str:
 def error_text(error: BaseException) -> str:
     """Return the text of an error, or an empty string if the error cannot produce one."""
     try:
-        return str(error).strip()
+        text = str(error).strip()
     except Exception:
         return ""
+    if isinstance(error, AttributeError) and error.name == "encode" and is_missing(error.obj):
+        text += "; a missing text must become '' before BagOfWords: (lambda text: text or '') | ..."
+    return text

@@ -63,9 +63,11 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
     except TypeError:
         if not comes_again(nw.from_native, X, eager_only=True):
             raise
+        are_dicts = isinstance(X, list | tuple) and any(isinstance(x, dict) for x in X)
         raise TypeError(
             "X must be a dataframe in memory (from pandas, polars, pyarrow or another library that "
             f"narwhals supports), got {shown(X)} of type {type(X).__name__}"
+            f"{'; use pd.DataFrame(rows)' * are_dicts}"
         ) from None
 
 

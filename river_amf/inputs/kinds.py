@@ -121,6 +121,11 @@ def _is_time(value: object) -> bool:
     return isinstance(value, (_TIMES, period))
 
 
+def is_date(value: object) -> bool:
+    """Whether a value is a date, with or without a time."""
+    return isinstance(value, dt.date | np.datetime64)
+
+
 def is_hashable(value: Any) -> bool:
     """Whether a value can be hashed."""
     try:
@@ -138,14 +143,15 @@ def is_number(name: Hashable, value: Any) -> bool:
         return True
     if _is_time(value):
         kind, number = "date", "seconds since some day, or the hour"
+        advice = "let river_amf.date_features make numbers of it, such as its weekday; or "
         if isinstance(value, _DURATIONS):
-            kind, number = "duration", "seconds"
+            kind, number, advice = "duration", "seconds", ""
         elif isinstance(value, dt.time):
-            kind, number = "time", "seconds since midnight, or the hour"
+            kind, number, advice = "time", "seconds since midnight, or the hour", ""
         raise InvalidValue(
             f"feature {shown(name)}: the value {shown(value)} is a {kind} of type "
-            f"{type(value).__name__}, which is neither a number nor a category; convert it to a "
-            f"number, for example of {number}, or to str to make it a category"
+            f"{type(value).__name__}, which is neither a number nor a category; {advice}convert it "
+            f"to a number, for example of {number}, or to str to make it a category"
         )
     if not is_hashable(
         value

@@ -157,6 +157,10 @@ class Targets:
         """Return the prediction before the first sample."""
         return 0.0
 
+    def no_interval(self, level: float) -> tuple[float, float]:
+        """Return the ends of an interval before the first sample; of the least level, a median."""
+        return (-math.inf, math.inf) if 0.5 * level > 0.0 else (0.0, 0.0)
+
 
 def as_target(y: Any) -> float:
     """Return a target as a float, or raise TypeError or ValueError.

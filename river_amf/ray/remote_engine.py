@@ -110,7 +110,7 @@ class DistributedEngine(Guarded):
         """Return the ends of an interval for the target."""
         answers = self._for_one(self._predict, x, 1, level)
         if self.arena is None:
-            return self.labels.no_answer(), self.labels.no_answer()
+            return self.labels.no_interval(level)  # type: ignore[no-any-return]
         origin = self.labels.origin
         return float(answers[0, LOWER]) + origin, float(answers[0, UPPER]) + origin
 

@@ -35,8 +35,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         then on. If they are never given, `classes_` holds the labels seen so far, and new ones may
         appear. `sample_weight` are weights of rows from 0 (no effect) to 1e300; a weight of 2 is
         the same as learning a row twice, unless the model fades, tracks relevance or learns its
-        vote. In the first call, some weight must be positive; after that, no parameter but `n_jobs`
-        and `class_weight` may change.
+        vote. In the first call, some weight must be positive; after that, no parameter but
+        `n_jobs`, `class_weight` and `shuffle` may change.
 
         Examples
         --------
@@ -62,9 +62,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         >>> model.predict_proba([[0]])
         array([[0.625, 0.375]])
         """
-        return self._predict_proba(X)
-
-    def _predict_proba(self, X: Any) -> Floats:
         seen = self._predict_seen(X)
         proba = np.zeros((len(seen), len(self.classes_)))
         proba[:, self._class_of_label(seen)] = seen
@@ -84,10 +81,24 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             log_proba: Floats = np.log(self.predict_proba(X))
         return log_proba
 
-    def _predict(self, X: Any) -> NDArray[Any]:
+    @reading
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the most probable class, in a tie the one seen first; a dummy, in order.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import AMFClassifier
+        >>> model = AMFClassifier(random_state=1).fit([[1.0, "red"], [4.0, None]], [True, False])
+        >>> model.predict([[None, "red"]])
+        array([ True])
+        """
         seen = self._predict_seen(X)
-        predicted: NDArray[Any] = self.classes_[self._class_of_label(seen)[seen.argmax(axis=1)]]
+        predicted: NDArray[Any] = self.classes_[self._choose(seen)]
         return predicted
+
+    def _choose(self, seen: Floats) -> Any:
+        """Return the class to predict for each row, given the probabilities of its labels."""
+        return self._class_of_label(seen)[seen.argmax(axis=1)]
 
     def _settle(self) -> None:
         """Take up the new labels that the model has learned in a call that was interrupted."""
@@ -159,9 +170,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 class AMFClassifier(ForestEstimator, OnlineClassifier):
     """Aggregated Mondrian Forest classifier for scikit-learn.
 
-    It wraps a `river_amf.AMFClassifier`, available as `model_`. Given the same rows in the same
-    order, both make the same predictions, down to the last bit. The order of the rows matters
-    because the forest learns online.
+    It wraps a `river_amf.AMFClassifier`, available as `model_`. With `shuffle=False`, both make the
+    same predictions, down to the last bit.
 
     Attributes
     ----------
@@ -218,7 +228,8 @@ class AdaptiveAMFClassifier(AMFClassifier):
     """Aggregated Mondrian Forest classifier for data that drifts, for scikit-learn.
 
     It is an `AMFClassifier` with the defaults of `river_amf.AdaptiveAMFClassifier`, which it wraps
-    as `model_`. Later rows count more than earlier ones, so do not shuffle them.
+    as `model_`. Later rows count more than earlier ones: `fit` shuffles them, so set
+    `shuffle=False` if their order is that of a stream.
 
     Examples
     --------
@@ -227,7 +238,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     >>> X = np.random.default_rng(1).random((1000, 2))
     >>> y = X[:, 0] > 0.5
     >>> y[500:] = ~y[500:]  # an abrupt drift
-    >>> model = AdaptiveAMFClassifier(random_state=1).fit(X, y)
+    >>> model = AdaptiveAMFClassifier(shuffle=False, random_state=1).fit(X, y)
     >>> model.score(X[500:], y[500:]) > 0.9
     True
     """
@@ -272,22 +283,9 @@ class OnlineDummyClassifier(OnlineClassifier):
         tags.classifier_tags.poor_score = True
         return tags
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Count the labels from scratch, with weights as in `partial_fit`; X may be of any values.
-
-        Examples
-        --------
-        >>> from river_amf.sklearn import OnlineDummyClassifier
-        >>> model = OnlineDummyClassifier()
-        >>> model.fit([[0], [0]], ["ham", "spam"], sample_weight=[1, 2]).predict([[0]])
-        array(['spam'], dtype='<U4')
-        """
-        return self._lock.run(self._learn, X, y, sample_weight, None, True)
-
-    def _predict(self, X: Any) -> NDArray[Any]:
-        proba = self._predict_proba(X)
-        predicted: NDArray[Any] = self.classes_[proba.argmax(axis=1)]
-        return predicted
+    def _choose(self, seen: Floats) -> Any:
+        best = seen == seen.max(axis=1, keepdims=True)  # of which it is the first of `classes_`
+        return np.where(best, self._class_of_label(seen), len(self.classes_)).min(axis=1)
 
     def _learn_frame(self, frame: Any, labels: NDArray[Any], weights: Floats) -> None:
         model = copy.deepcopy(self.model_)  # kept only if no label raises an error

@@ -18,9 +18,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from river_amf import inspection
 from river_amf.engine.lock import Guarded
-from river_amf.inputs import frames, sparse_rows
+from river_amf.inputs import dates, frames, sparse_rows
+from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import shown
-from river_amf.parameters import TEXTS, take_parameters
+from river_amf.inputs.row_problems import renumbered
+from river_amf.parameters import TEXTS, flag, take_parameters
 from river_amf.persistence import Saved, validation, values
 from river_amf.persistence.container import take
 from river_amf.sklearn import checks
@@ -38,7 +40,11 @@ _TEXTS = {
     "class_weight": "Dict from class to the weight of its rows, by default 1, or (only for `fit`)"
     ' `"balanced"` for n_samples / (n_classes * n_samples_of_the_class). `partial_fit` multiplies'
     " these by `sample_weight`. Rows of weight 0 are not learned.",
+    "shuffle": "Whether `fit` learns the rows in random order, drawn from `random_state`. Set it to"
+    " `False` for rows in order of time whose latest are most like those to come: then `fit` does"
+    " what the river class does, row by row. `partial_fit` never shuffles.",
 }
+_OWN = ("class_weight", "shuffle")  # parameters that the river class has not
 
 _locks: weakref.WeakKeyDictionary[OnlineEstimator, Guarded] = weakref.WeakKeyDictionary()
 
@@ -62,12 +68,11 @@ def reading(
 class OnlineEstimator(BaseEstimator):
     """Base of the estimators, which wrap a model of class `_river` as `model_`.
 
-    A class of estimators defines `_read_targets` and `_predict`, and extends `_take_targets` and
+    A class of estimators defines `_read_targets` and `predict`, and extends `_take_targets` and
     `_settle` if it learns more of a block than its columns.
     """
 
     _river: ClassVar[Any]
-    _predict: Callable[[Any], NDArray[Any]]
     _read_targets: Callable[[Any], NDArray[Any]]  # of the class; checks y, of shape (n_rows,)
     _finite: ClassVar[bool | str] = "allow-nan"  # scikit-learn's `ensure_all_finite` for X
     model_: Any
@@ -103,28 +108,23 @@ class OnlineEstimator(BaseEstimator):
         """Finish what an interrupted call has left."""
         self.__dict__.pop("_draft", None)
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn the rows in the given order, from scratch.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the rows from scratch, in random order unless `shuffle=False`.
 
         X is an array, or a dataframe of any library that narwhals supports, of shape (n_samples,
         n_features), with `absent="zero"` also a sparse matrix. Values are numbers or categories
-        (strings and other hashable objects); None and NaN are missing, infinity is refused. y are
-        labels (strings, integers or booleans), for a regressor finite numbers. After an error the
-        estimator is as it was.
-
-        This method takes no `sample_weight`: scikit-learn expects weights in `fit` to have the same
-        effect for any order of the rows, which an online forest cannot guarantee. `partial_fit`
-        takes weights.
+        (strings and other hashable objects); None and NaN are missing, infinity is refused, and
+        dates become the numbers of `river_amf.date_features`. y are labels (strings, integers or
+        booleans), for a regressor finite numbers. `sample_weight` are weights of rows, as in
+        `partial_fit`. After an error the estimator is as it was.
 
         Examples
         --------
-        >>> from river_amf.sklearn import AMFClassifier, AMFRegressor
+        >>> from river_amf.sklearn import AMFClassifier
         >>> AMFClassifier(random_state=1).fit([[1.0], [4.0]], ["short", "long"]).predict([[1.2]])
         array(['short'], dtype='<U5')
-        >>> AMFRegressor(random_state=1).fit([[1.0], [4.0]], [12.5, 12.5]).predict([[1.2]])
-        array([12.5])
         """
-        return self._lock.run(self._learn, X, y, None, None, True)
+        return self._lock.run(self._learn, X, y, sample_weight, None, True)
 
     def _learn(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, is_whole: bool = False
@@ -147,7 +147,8 @@ class OnlineEstimator(BaseEstimator):
         if not is_first:
             self._draft = draft
         try:
-            draft._learn_frame(frame, targets, weights)
+            is_shuffled = is_whole and getattr(self, "shuffle", False)
+            (draft._learn_shuffled if is_shuffled else draft._learn_frame)(frame, targets, weights)
         except BaseException:
             self._settle()
             raise
@@ -157,7 +158,8 @@ class OnlineEstimator(BaseEstimator):
     def _start(self) -> None:
         """Create an untrained model, whose class checks the parameters."""
         own = self.get_params(deep=False)
-        self._parameters = {name: value for name, value in own.items() if name != "class_weight"}
+        flag("shuffle", own.get("shuffle", False))
+        self._parameters = {name: value for name, value in own.items() if name not in _OWN}
         parameters = {name: _as_river_takes(name, v) for name, v in self._parameters.items()}
         if "random_state" in parameters:
             parameters["seed"] = checks.draw_seed(parameters.pop("random_state"))
@@ -194,21 +196,16 @@ class OnlineEstimator(BaseEstimator):
     def _learn_frame(self, frame: Any, targets: NDArray[Any], weights: Floats) -> None:
         self.model_.learn_many(frame, targets, weights)
 
-    @reading
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the most probable class of each row, or for a regressor its target.
-
-        In a tie it is the class that was seen first; of an `OnlineDummyClassifier`, the first of
-        them in `classes_`, as scikit-learn's own checks expect.
-
-        Examples
-        --------
-        >>> from river_amf.sklearn import AMFClassifier
-        >>> model = AMFClassifier(random_state=1).fit([[1.0, "red"], [4.0, None]], [True, False])
-        >>> model.predict([[None, "red"]])
-        array([ True])
-        """
-        return self._predict(X)
+    def _learn_shuffled(self, frame: Any, targets: NDArray[Any], weights: Floats) -> None:
+        # The trees draw from the same seed, but from the sequence itself.
+        sequence = np.random.SeedSequence(self.model_.seed, spawn_key=(0,))
+        order = np.random.default_rng(sequence).permutation(len(targets))
+        is_sparse = isinstance(frame, sparse_rows.SparseRows)
+        rows = sparse_rows.in_order(frame, order) if is_sparse else frame[order.tolist()]
+        try:
+            self._learn_frame(rows, targets[order], weights[order])
+        except INVALID as error:
+            raise renumbered(error, order) from error.__cause__
 
     def _read_to_predict(self, X: Any) -> Any:
         """Return X as `_read_frame` does, for a model that is ready to predict."""
@@ -248,7 +245,11 @@ class OnlineEstimator(BaseEstimator):
             self._columns = list(frame.columns)
         if set(frame.columns) != set(self._columns):  # match by position; scikit-learn has warned
             frame = frames.read_frame(frame.to_pandas().set_axis(self._columns, axis="columns"))
-        return frame
+        return dates.of_frame(frame)
+
+    def _features_of(self, name: Any) -> list[Any]:
+        """Return the features that a column of X may be to the model: its own, or a date's."""
+        return [name, *(each for each in dates.names_of(name) if each not in self._columns)]
 
 
 class ForestEstimator(Saved, OnlineEstimator):
@@ -261,8 +262,9 @@ class ForestEstimator(Saved, OnlineEstimator):
             if issubclass(cls, ClassifierMixin):
                 type_ = "dict[Any, float] | str | None"
                 others.append(first.replace(name="class_weight", default=None, annotation=type_))
+            others.append(first.replace(name="shuffle", default=True, annotation="bool"))
             others = [p.replace(kind=p.KEYWORD_ONLY) for p in others]
-            take_parameters(cls, [first, *others], _set_parameters, _TEXTS)
+            take_parameters(cls, [first, *others], lambda self, **p: vars(self).update(p), _TEXTS)
 
     @property
     @reading
@@ -284,7 +286,8 @@ class ForestEstimator(Saved, OnlineEstimator):
         """
         impurity = inspection.feature_importance(self._fitted_model())["impurity"]
         by_name = dict(zip(impurity.index, impurity.tolist(), strict=True))
-        return np.array([by_name.get(name, 0.0) for name in self._columns])
+        of_columns = map(self._features_of, self._columns)
+        return np.array([sum(by_name.get(each, 0.0) for each in own) for own in of_columns])
 
     @reading
     def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
@@ -374,8 +377,8 @@ class ForestEstimator(Saved, OnlineEstimator):
 
     def _strangers(self) -> list[Any]:
         """Return what `model_` has met and the estimator does not know."""
-        columns = {*self._columns}
-        return [name for name in self.model_._features.names if name not in columns]
+        known = {each for name in self._columns for each in self._features_of(name)}
+        return [name for name in self.model_._features.names if name not in known]
 
 
 def _as_river_takes(name: str, value: Any) -> Any:
@@ -390,7 +393,3 @@ def _as_here(parameter: inspect.Parameter) -> inspect.Parameter:
             name="random_state", annotation="int | np.random.RandomState | None"
         )
     return parameter.replace(annotation="int | None") if parameter.name == "n_jobs" else parameter
-
-
-def _set_parameters(self: Any, **parameters: Any) -> None:
-    vars(self).update(parameters)

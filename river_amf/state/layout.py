@@ -105,6 +105,8 @@ COUNTERS, _OF_COUNTERS = _record(
     ("slow_errors", "f8", _FACTORS),
     ("slow_weight", "f8", _SUMS),
     ("n_learned", "i8", _COUNTS),  # samples
+    ("early_least", "f8", _within(-_FARTHEST, 0)),  # of the first few targets, less the very first
+    ("early_largest", "f8", _within(0, _FARTHEST)),
 )
 
 # One record per tree.

@@ -26,6 +26,8 @@ from libraries import (
     objects,
 )
 
+from river_amf import AMFClassifier
+
 
 def learn_many(model, X, y, w=None):
     model.learn_many(X, y, w)
@@ -497,3 +499,15 @@ def test_a_refused_block_has_no_part_in_what_follows(call, n_jobs):
         one.learn_many(X, good_labels())
     assert_twins(model, twin)
     assert_predicts(model, X, Pandas)
+
+
+@pytest.mark.parametrize("absent", ["missing", "zero"])
+def test_a_list_of_dicts_is_refused_with_how_to_make_a_dataframe(absent):
+    model = AMFClassifier(seed=1, absent=absent)
+    model.learn_one({"length": 1.0}, "x")
+    before = pickle.dumps(model)
+    with pytest.raises(TypeError, match=r"X must be a dataframe .*; use pd\.DataFrame\(rows\)"):
+        model.learn_many([{"length": 1.0, "color": "red"}], ["x"])
+    with pytest.raises(TypeError, match=r"of type list$"):
+        model.learn_many([[1.0]], ["x"])
+    assert pickle.dumps(model) == before

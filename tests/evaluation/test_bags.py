@@ -11,7 +11,7 @@ from river.feature_extraction import TFIDF, BagOfWords
 from river.preprocessing import FeatureHasher, StandardScaler
 from words import tweets
 
-from river_amf import baselines
+from river_amf import AdaptiveAMFClassifier, baselines, evaluation
 from river_amf.baselines.preparation import Scaler
 
 
@@ -154,3 +154,16 @@ def test_what_is_new_keeps_its_sign_and_constants_are_finite():
 def test_a_number_that_comes_late_is_common_soon():
     samples = [{}] * 1000 + [{"a": 10.0}, {"a": 12.0}, {"a": 11.0}]
     assert scaled(samples, {"a": 11.0})["a"] == pytest.approx(0.0)
+
+
+def test_a_missing_text_is_named_with_what_to_do():
+    samples = [("win a prize", True), (None, False), ("see you", False)] * 3
+    forest = AdaptiveAMFClassifier(2, absent="zero", seed=1)
+    models = {
+        "words": BagOfWords() | forest,
+        "empty": (lambda text: text or "") | BagOfWords() | forest.clone(),
+    }
+    status = evaluation.compare(samples, models).table["status"]
+    assert "sample 2: AttributeError" in status["words"]
+    assert "a missing text must become '' before BagOfWords: (lambda" in status["words"]
+    assert status["empty"] == "ok"

@@ -15,7 +15,7 @@ from generated import PARAMETERS_OF_NUMBERS, TARGETS, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from regressors import NUMBERS, ends, fresh, kinds, learn, regressors, trained
-from river import base
+from river import base, preprocessing
 from river.conf import Interval
 from scipy import stats
 
@@ -31,9 +31,11 @@ def test_before_the_first_sample_the_prediction_is_zero(kind):
     frame = pd.DataFrame({"a": [1.0, 2.0]}, index=[7, 9])
     for x in ({}, {"a": 1.0}, {"color": "red"}):
         assert model.predict_one(x) == 0.0
-        assert model.predict_interval_one(x) == Interval(0.0, 0.0)
+        assert model.predict_interval_one(x) == Interval(-math.inf, math.inf)
+        assert model.predict_quantile_one(x, [0.1, 0.5, 0.9]) == [-math.inf, 0.0, math.inf]
     assert model.predict_many(frame).to_dict() == {7: 0.0, 9: 0.0}
-    assert model.predict_interval_many(frame).to_numpy().tolist() == [[0.0, 0.0]] * 2
+    assert model.predict_interval_many(frame).to_numpy().tolist() == [[-math.inf, math.inf]] * 2
+    assert model.predict_quantile_many(frame, 0.5).tolist() == [0.0, 0.0]
 
 
 @kinds
@@ -150,8 +152,8 @@ def test_predictions_and_intervals_are_finite_for_targets_of_all_sizes(
         model.learn_one(x, y, weights[i % 7] if i > 75 else 1.0)
         prediction = model.predict_one(x)
         lower, upper = ends(model.predict_interval_one(x))
-        assert math.isfinite(prediction) and math.isfinite(lower) and math.isfinite(upper)
-        assert lower <= upper
+        assert math.isfinite(prediction) and lower <= upper
+        assert i == 0 or (math.isfinite(lower) and math.isfinite(upper))
         if kind is AMFRegressor:  # no average is outside the range of what it averages
             slack = 1e-9 * (high - low) + 1e-15 * abs(low)
             assert low - slack <= prediction <= high + slack
@@ -207,7 +209,7 @@ def test_a_jump_by_more_than_the_square_of_which_float64_holds(kind, fading_fact
         x, y = {"a": rng.random()}, rng.gauss(0.0, 1e-120 if i < 30 else 1e90)
         model.learn_one(x, y)
         assert abs(model.predict_one(x)) < 1e92
-        assert all(map(math.isfinite, ends(model.predict_interval_one(x))))
+        assert i == 0 or all(map(math.isfinite, ends(model.predict_interval_one(x))))
 
 
 @kinds
@@ -219,7 +221,7 @@ def test_predictions_stay_finite_for_weights_of_any_size(kind, w, scale):
         x = {"a": rng.random(), "b": rng.random()}
         model.learn_one(x, scale * rng.gauss(0.0, 1.0), w if i % 3 else 1.0)
         assert abs(model.predict_one(x)) < 50.0 * scale
-        assert all(map(math.isfinite, ends(model.predict_interval_one(x))))
+        assert i == 0 or all(map(math.isfinite, ends(model.predict_interval_one(x))))
 
 
 @kinds
@@ -242,7 +244,8 @@ def test_constant_targets_are_predicted_exactly_with_empty_intervals(kind):
     for i in range(400):
         model.learn_one({"a": i * 7 % 11, "color": "pqr"[i % 3]}, 0.1)
         assert model.predict_one({"a": i}) == 0.1
-        assert model.predict_interval_one({"a": i}) == Interval(0.1, 0.1)
+        if i > 0:
+            assert model.predict_interval_one({"a": i}) == Interval(0.1, 0.1)
 
 
 # Maps of targets and features --------------------------------------------------------------------
@@ -497,6 +500,80 @@ def test_the_first_error_has_no_scale_and_widens_no_interval(kind):
         if i > 1:
             assert model.predict_interval_one(x).width < 50.0
         model.learn_one(x, y)
+
+
+@kinds
+def test_an_early_interval_is_infinite_then_covers_twice_the_range(kind):
+    model, rng, targets = kind(seed=1), random.Random(1), []
+    for i in range(30):
+        x, y = {"a": rng.random()}, 100.0 + rng.gauss(0.0, 1.0)
+        model.learn_one({"a": 0.5}, -1e9, w=0.0)  # learns nothing
+        interval = model.predict_interval_one(x, 0.5)
+        if i < 2:
+            assert ends(interval) == (-math.inf, math.inf)
+        elif i < 20:
+            least, largest = min(targets), max(targets)
+            margin = pytest.approx((largest - least) / 2, rel=1e-9)
+            assert interval.lower <= least and interval.upper >= largest
+            assert interval.width >= 2 * (largest - least) * (1 - 1e-9)
+            assert least - interval.lower == margin or interval.upper - largest == margin
+        else:
+            assert interval.width < max(targets) - min(targets)
+        model.learn_one(x, y)
+        targets.append(y)
+
+
+@kinds
+def test_intervals_of_blocks_and_rows_agree_from_the_first_target_on(kind):
+    model, twin = kind(seed=1), kind(seed=1)
+    x, y, w = map(list, zip(*NUMBERS[:40], strict=True))
+    found = model._test_then_train(pd.DataFrame(x), y, w, level=0.8)
+    for row, (own, target, weight) in enumerate(zip(x, y, w, strict=True)):
+        expected = ends(twin.predict_interval_one(own, 0.8))
+        assert (found.lower[row], found.upper[row]) == expected
+        twin.learn_one(own, target, weight)
+    assert pickled(model) == pickled(twin)
+
+
+@kinds
+@pytest.mark.parametrize("n", [0, 1, 10, 200])
+def test_quantiles_are_the_ends_of_intervals(kind, n):
+    model, X = trained(NUMBERS[:n], kind=kind), pd.DataFrame([x for x, _, _ in NUMBERS[200:210]])
+    wanted = [0.005, 0.05, 0.25, 0.5, 0.75, 0.95, 0.995]
+    table = model.predict_quantile_many(X, wanted)
+    assert table.columns.tolist() == wanted
+    for row, (x, _, _) in enumerate(NUMBERS[200:210]):
+        found = model.predict_quantile_one(x, wanted)
+        assert found == sorted(found) == table.iloc[row].tolist()
+        for k, level in enumerate([0.99, 0.9, 0.5]):
+            assert (found[k], found[-1 - k]) == ends(model.predict_interval_one(x, level))
+        assert model.predict_quantile_one(x, 0.75) == found[4]
+        assert math.isfinite(found[3])
+    assert model.predict_quantile_many(X, np.array([0.75]))[0.75].equals(table[0.75])
+    assert model.predict_quantile_many(X, 0.75).tolist() == table[0.75].tolist()
+
+
+@kinds
+def test_no_end_is_below_the_lowest_possible_target(kind):
+    model, rng = kind(seed=1), random.Random(5)
+    X = pd.DataFrame({"a": [0.1, 0.9]})
+    pipeline = preprocessing.StandardScaler() | model
+    for i in range(100):
+        x = {"a": rng.random()}
+        free = ends(model.predict_interval_one(x, 0.9))
+        assert ends(model.predict_interval_one(x, 0.9, lower=2)) == tuple(max(e, 2) for e in free)
+        bounded = model.predict_interval_many(X, 0.9, lower=0.0).to_numpy()
+        np.testing.assert_array_equal(bounded, model.predict_interval_many(X, 0.9).clip(lower=0.0))
+        pipeline.learn_one(x, float(i % 3 == 0))
+        assert pipeline.predict_one(x, with_interval=True, level=0.99, lower=0.0).lower == 0.0
+    for call, asked in ((model.predict_interval_one, x), (model.predict_interval_many, X)):
+        for lower in (math.nan, "0", None):
+            with pytest.raises(ValueError, match="lower must be a number, the lowest possible"):
+                call(asked, lower=lower)
+    for q in (0.0, [0.5, 1.0], math.nan, "0.5", None):
+        for call, asked in ((model.predict_quantile_one, x), (model.predict_quantile_many, X)):
+            with pytest.raises(ValueError, match="q must be a number strictly between 0 and 1"):
+                call(asked, q)
 
 
 @kinds

@@ -29,6 +29,7 @@ TINY = {
     "soak --samples 1000 --forests AMFRegressor": {"PART": 70},
     "speed --streams elec2": {"REPEATS": 1, "OTHERS": 1, "CALLS": 100},
     "whole_streams --streams electricity,bike --seeds 1 --trees 2": {"BLOCK": 100},
+    "shuffle --streams elec2 --seeds 1": {},
     "words --streams tweets --models river:logistic,dummy --samples 50 --seeds 1": {},
 }
 

@@ -87,7 +87,7 @@ def test_predictions_are_written_with_their_intervals(run, prices, tmp_path, nam
     with open(path, newline="") as file:
         titles, first, *rows = csv.reader(file)
     assert titles == ["sample", "target", "prediction", *beside]
-    assert first[2:] == ["0.0"] * (1 + len(beside))
+    assert first[2:] == ["0.0", "-inf", "inf"][: 1 + len(beside)]
     assert len(rows) == 199
     for row in rows[50:] if beside else ():
         _, _, prediction, lower, upper = map(float, row)

@@ -3,7 +3,6 @@
 What they share with the classifiers is tested in `test_sklearn`.
 """
 
-import inspect
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -18,7 +17,6 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import has_fit_parameter
 
 from river_amf.sklearn import AMFRegressor
 
@@ -37,13 +35,6 @@ def make_block(n_rows=400, seed=7):
 X, Y, WEIGHTS = make_block()
 
 
-def test_fit_takes_no_weights_and_predict_gives_no_deviation():
-    assert not has_fit_parameter(AMFRegressor(), "sample_weight")
-    assert [*inspect.signature(AMFRegressor.predict).parameters] == ["self", "X"]
-    estimator = FOREST().fit(X, Y)
-    assert estimator.score(X, Y) == r2_score(Y, estimator.predict(X)) > 0.5
-
-
 # Intervals
 
 
@@ -55,7 +46,24 @@ def test_intervals_are_rows_of_two_ends_around_the_prediction():
     wide, narrow = (estimator.predict_interval(X, level) for level in (0.99, 0.5))
     assert (wide[:, 0] < narrow[:, 0]).all() and (narrow[:, 1] < wide[:, 1]).all()
     predicted = estimator.predict(X)
+    assert estimator.score(X, Y) == r2_score(Y, predicted) > 0.5
     assert ((wide[:, 0] < predicted) & (predicted < wide[:, 1])).all()
+
+
+def test_predictions_come_with_intervals_also_from_a_pipeline():
+    pipeline = make_pipeline(StandardScaler(), FOREST()).fit(X, Y - 50.0)
+    forest, scaled = pipeline[-1], pipeline[:-1].transform(X)
+    prediction, ends = pipeline.predict(X, interval=0.5)
+    assert prediction.tolist() == pipeline.predict(X).tolist()
+    assert ends.tolist() == forest.predict_interval(scaled, 0.5).tolist()
+    _, bounded = pipeline.predict(X, interval=0.5, lower=0.0)
+    assert ends.min() < 0.0 == bounded.min()
+    assert bounded.tolist() == np.maximum(ends, 0.0).tolist()
+    assert bounded.tolist() == forest.predict_interval(scaled, 0.5, lower=0.0).tolist()
+    with pytest.raises(ValueError, match="interval must be a number strictly between 0 and 1"):
+        pipeline.predict(X, interval=90)
+    with pytest.raises(ValueError, match="lower must be a number"):
+        pipeline.predict(X, interval=0.9, lower=None)
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 90, np.nan, "0.9", None])

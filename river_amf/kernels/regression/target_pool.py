@@ -35,6 +35,7 @@ from river_amf.state.layout import (
 DECAY = 0.995  # of the errors counted
 HALF = N_ERRORS // 2
 LARGEST_PLACE = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
+FEW_TARGETS = 20  # learned; before that, an interval covers twice their range
 LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the recent squared errors
 
 OF_VOTERS, OF_TRENDS = 0, 1  # the stacks
@@ -115,8 +116,21 @@ def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
     if level > 0.0:
         answer[LOWER] = location + scale * quantile(forest.errors, 0.5 - 0.5 * level)
         answer[UPPER] = location + scale * quantile(forest.errors, 0.5 + 0.5 * level)
+        if 0.5 * level > 0.0:  # else both are the median
+            widen_early(forest, answer)
     else:
         answer[LOWER] = 0.0
+
+
+@helper
+def widen_early(forest: Forest, answer: Array) -> None:
+    """Widen an interval if there have been few targets, of which there are too few errors."""
+    counters, n = forest.counters[0], forest.stacks[OF_VOTERS]["n_learned"]
+    if n < FEW_TARGETS:
+        least, largest = counters["early_least"], counters["early_largest"]
+        margin = 0.5 * (largest - least) if n > 1 else math.inf
+        answer[LOWER] = min(answer[LOWER], least - margin)
+        answer[UPPER] = max(answer[UPPER], largest + margin)
 
 
 @helper
@@ -185,6 +199,9 @@ def learn_vote(
     """Learn how to stack the voters, and count the error of the forest's prediction."""
     answer, stack, counters = forest.pooled, forest.stacks[OF_VOTERS], forest.counters[0]
     stack["n_learned"] += 1
+    if stack["n_learned"] < FEW_TARGETS:
+        counters["early_least"] = min(counters["early_least"], target)
+        counters["early_largest"] = max(counters["early_largest"], target)
     if stack["n_learned"] == 1 or is_early(context):  # which was not predicted
         return
     if context[DELAY] > 0.0:

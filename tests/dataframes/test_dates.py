@@ -1,0 +1,186 @@
+"""Dates as numbers: the same for a dict, a dataframe of any library, and a file."""
+
+import calendar
+import datetime as dt
+import json
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from river import compose
+
+from river_amf import AMFClassifier, AMFRegressor, date_features
+from river_amf.evaluation import EvaluationError, load_stream
+
+BERLIN = dt.timezone(dt.timedelta(hours=2))
+
+
+def by_hand(date):
+    """Return the numbers of a date, from the calendar."""
+    days = (dt.date(date.year, date.month, date.day) - dt.date(1970, 1, 1)).days
+    first = sum(calendar.monthrange(date.year, month)[1] for month in range(1, date.month))
+    numbers = {
+        "d.weekday": calendar.weekday(date.year, date.month, date.day),
+        "d.month": date.month,
+        "d.day_of_year": first + date.day,
+        "d.days": days,
+    }
+    if isinstance(date, dt.datetime):
+        seconds = date.hour * 3600 + date.minute * 60 + date.second + date.microsecond / 1e6
+        numbers |= {"d.days": days + seconds / 86400, "d.hour": date.hour}
+    return numbers
+
+
+DATES = st.dates(dt.date(1800, 1, 1), dt.date(2200, 1, 1))
+TIMES = st.datetimes(dt.datetime(1800, 1, 1), dt.datetime(2200, 1, 1))
+
+
+@given(DATES | TIMES)
+def test_numbers_of_a_date_are_those_of_the_calendar(date):
+    expected = by_hand(date)
+    assert date_features({"d": date}) == pytest.approx(expected, rel=1e-13, abs=1e-11)
+    unit = "M8[us]" if isinstance(date, dt.datetime) else "M8[D]"
+    for same in (np.datetime64(date).astype(unit), pd.Timestamp(date)):
+        found = date_features({"d": same})
+        assert found.items() >= date_features({"d": date}).items()
+        assert ("d.hour" in found) == (isinstance(same, pd.Timestamp) or len(expected) == 5)
+
+
+def test_a_date_is_told_by_its_own_time_zone_and_a_missing_one_leaves_nothing():
+    late = dt.datetime(2024, 5, 17, 23, 30, tzinfo=BERLIN)
+    assert date_features({"d": late}) == by_hand(late.replace(tzinfo=None))
+    for missing in (pd.NaT, np.datetime64("NaT")):
+        assert date_features({"d": missing, "x": 1}) == {"x": 1}
+    x = {"x": 1, "t": dt.time(3), "text": "2024-05-17"}
+    assert date_features(x) == x and date_features(x) is not x
+    with pytest.raises(TypeError, match="x must be a dict of features"):
+        date_features([dt.date(2024, 5, 17)])
+
+
+KNOWN = [dt.datetime(2024, 2, 29, 13, 30, 1, 5), dt.datetime(1969, 12, 31, 23, 59)]
+LIBRARIES = {
+    "pandas": lambda columns: pd.DataFrame(columns, index=[5] * len(columns["x"])),
+    "objects": lambda columns: pd.DataFrame(columns, dtype=object),
+    "arrow in pandas": lambda c: pd.DataFrame(c).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+}
+
+
+@pytest.mark.parametrize("has_gap", [False, True])
+@pytest.mark.parametrize("has_time", [False, True])
+@pytest.mark.parametrize("make", LIBRARIES.values(), ids=LIBRARIES)
+def test_a_dataframe_gets_the_numbers_of_its_rows(make, has_time, has_gap):
+    values = [*(KNOWN if has_time else [each.date() for each in KNOWN]), *[None] * has_gap]
+    frame = make({"x": [*range(len(values))], "d": values, "y": ["a"] * len(values)})
+    found = date_features(frame)
+    assert type(found) is type(frame)
+    rows = found if isinstance(found, pd.DataFrame) else pd.DataFrame(found.to_pandas())
+    expected = [
+        date_features({"x": i, "d": pd.NaT if value is None else value, "y": "a"})
+        for i, value in enumerate(values)
+    ]
+    names = [*expected[0]]
+    assert rows.columns.tolist() == names
+    for row, x in zip(rows.to_dict("records"), expected, strict=True):
+        assert {k: v for k, v in row.items() if not (isinstance(v, float) and math.isnan(v))} == x
+    if isinstance(frame, pd.DataFrame):
+        assert found.index.equals(frame.index)
+    numbers = make({"x": [1, 2], "y": ["a", "b"]})
+    assert date_features(numbers).equals(numbers)
+
+
+def test_columns_of_text_and_of_dates_among_others_stay():
+    frame = pd.DataFrame(
+        {"t": ["2024-05-17"], "m": pd.Series([KNOWN[0]], dtype=object), 7: KNOWN[0]}
+    )
+    assert [*date_features(frame)][-1] == "7.hour"
+    mixed = pd.DataFrame({"m": [KNOWN[0], "x"]}, dtype=object)
+    assert date_features(mixed).equals(mixed)
+
+
+def test_a_name_that_is_taken_is_refused():
+    clash = {"d": KNOWN[0], "d.month": 3}
+    for x in (clash, pd.DataFrame([clash])):
+        with pytest.raises(ValueError, match=r"'d' is a date, of which .* named 'd.month', as"):
+            date_features(x)
+
+
+@pytest.mark.parametrize("date", [dt.date(2024, 5, 17), KNOWN[0], np.datetime64("2024-05-17")])
+def test_forests_refuse_dates_and_name_the_function(date):
+    model = AMFClassifier(seed=1)
+    model.learn_one({"x": 1.0}, "a")
+    before = pickle.dumps(model)
+    for call in (
+        lambda: model.learn_one({"d": date}, "a"),
+        lambda: model.learn_many(pd.DataFrame({"d": [date]}), ["a"]),
+    ):
+        with pytest.raises(ValueError, match=r"'d'.* is a date .*let river_amf\.date_features"):
+            call()
+    for other in (dt.time(3), dt.timedelta(1)):
+        with pytest.raises(ValueError, match="convert it to a number") as caught:
+            model.learn_one({"d": other}, "a")
+        assert "date_features" not in str(caught.value)
+    assert pickle.dumps(model) == before
+
+
+def test_pipelines_take_the_function_for_rows_and_blocks():
+    days = pd.date_range("2024-01-01", periods=60)
+    y = np.where(days.day_of_week > 4, 10.0, 20.0)
+    rows = compose.FuncTransformer(date_features) | AMFRegressor(seed=1)
+    blocks = date_features | AMFRegressor(seed=1)
+    for day, target in zip(days, y, strict=True):
+        rows.learn_one({"d": day}, target)
+    blocks.learn_many(pd.DataFrame({"d": days}), pd.Series(y))
+    asked = pd.DataFrame({"d": pd.date_range("2024-03-01", periods=7)})
+    found = [rows.predict_one(x) for x in asked.to_dict("records")]
+    assert blocks.predict_many(asked).tolist() == found
+    assert max(found[1:3]) < 13.0 and min(found[3:]) > 17.0  # Saturday and Sunday, by weekday
+
+
+# Files
+
+TABLE = """day,at,shop,sales
+2024-05-17,2024-05-17 13:30,north,1.5
+NA,2024-05-18T10:00:00Z,south,2.5
+2024-05-19,,north,3.5
+"""
+
+
+def test_a_file_has_the_numbers_of_its_dates(tmp_path):
+    csv, lines, parquet = (tmp_path / f"sales.{kind}" for kind in ("csv", "jsonl", "parquet"))
+    csv.write_text(TABLE)
+    stream = load_stream(csv)
+    first, second = dt.date(2024, 5, 17), dt.datetime(2024, 5, 18, 10)
+    assert next(iter(stream)) == (
+        date_features({"day": first, "at": dt.datetime(2024, 5, 17, 13, 30), "shop": "north"}),
+        1.5,
+    )
+    assert [*stream][1] == (date_features({"at": second, "shop": "south"}), 2.5)
+    assert (stream.n_numeric, stream.n_categorical) == (9, 1)
+    frame = pd.read_csv(csv, na_values="NA")
+    lines.write_text("".join(json.dumps(x) + "\n" for x in frame.to_dict("records")))
+    frame["at"] = pd.to_datetime(frame["at"], format="ISO8601", utc=True)
+    frame["day"] = pd.to_datetime(frame["day"]).dt.date
+    frame.to_parquet(parquet)
+    assert [*load_stream(lines)] == [*load_stream(parquet)] == [*stream]
+
+
+def test_what_is_no_date_and_what_is_categorical_stays_text(tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text(TABLE)
+    xs = [x for x, _ in load_stream(path, categorical=["day"])]
+    assert [x["day"] for x in xs] == ["2024-05-17", "NA", "2024-05-19"]
+    path.write_text(TABLE.replace("NA", "2024-13-01").replace("T10:00:00Z", " soon"))
+    x = [x for x, _ in load_stream(path)][1]
+    assert (x["day"], x["at"]) == ("2024-13-01", "2024-05-18 soon")
+    path.write_text(TABLE)  # labels are labels
+    assert [y for _, y in load_stream(path, "day")] == ["2024-05-17", "NA", "2024-05-19"]
+    with pytest.raises(EvaluationError, match="'2024-05-17'"):
+        load_stream(path, "day", task="regression")
