@@ -257,6 +257,12 @@ class Parameters(CheckedParameters):
     trend: str | None = _of_regressors(
         None, one_of(None, "ridge"), "Ridge regressions beside the trees.", ("ridge",)
     )
+    recent: str | None = _of_regressors(
+        None,
+        one_of(None, "errors", "target"),
+        "What a learned vote takes of the last few samples: its errors, or the last target too.",
+        ("errors",),
+    )
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

@@ -41,7 +41,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     far[^2]. A node predicts a Student's t distribution: that of the next target in its cell if the
     targets there are normal with unknown mean and variance, and what its parent predicts is the
     prior[^3]. So there is no noise level to choose, and a change of the targets' unit changes the
-    predictions in the same way. The forest averages its trees.
+    predictions in the same way. The forest stacks its trees and their leaves; with `vote="mean"` it
+    is that of the paper, and averages its trees.
 
     Features may be numbers on any scale or categories; values may be missing, and features may
     appear and disappear at any time, as for `AMFClassifier`. A target is any real number: int,
@@ -83,9 +84,11 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         both distributions, each weighted by how well it has predicted recently (see
         `fading_share`). With `None` nothing is forgotten.
     vote
-        `"mean"` averages the trees. `"learned"` stacks[^5] them: a small ridge regression, which
-        forgets, weighs the trees with even and with odd indices, the mean of all trees corrected by
-        its errors on the last few samples, and the ridge regressions of a trend.
+        `"mean"` averages the trees. `"learned"` stacks[^5] all experts there are: a small ridge
+        regression, which forgets, weighs the trees with even and with odd indices, the means of
+        their leaves (aggregation favors prunings that are good alone, and the mean of deep trees is
+        often better; with `use_aggregation=False` trees are leaves already), the ridge regressions
+        of a trend, and what `recent` adds.
     trend
         `"ridge"` adds two ridge regressions, which follow slopes and smooth functions as trees
         cannot. One takes the features, and for each of them the mean target at such values; it
@@ -93,6 +96,12 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         them[^4]; it looks back about five thousand. A stack of both is the trend, and every second
         tree learns what remains of the target when the trend is subtracted. `None` means trees
         alone.
+    recent
+        What a learned vote takes of the last few samples, for targets that depend on those before.
+        `"errors"` adds the mean of the trees, corrected by its errors on them. `"target"` adds the
+        last target too, in a second stack that weighs it against all others: for series whose last
+        value is hard to beat, if labels come in time. When they stay away for long, both grow
+        stale. With `None`, predictions depend on the features alone.
 
     Notes
     -----
@@ -146,8 +155,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
-        vote: str = "mean",
+        vote: str = "learned",
         trend: str | None = None,
+        recent: str | None = None,
         max_pending: int = 10_000,
         on_mismatch: str = "raise",
         n_jobs: int = 1,

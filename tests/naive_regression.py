@@ -19,7 +19,7 @@ from naive import log_add, sigma
 from naive_features import is_missing, is_number
 from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample
 from naive_pending import Pending, row_of
-from naive_trends import TrendRow, Trends, Vote, place_in_range
+from naive_trends import TrendRow, Trends, Vote, Votes, place_in_range
 
 KAPPA = 1.0  # weight of the parent's estimate
 ALPHA = 0.5  # alpha_0, half the weight of sigma^2
@@ -294,13 +294,13 @@ class RegressionTree(GrowingTree):
             return [0.0] * (len(path) - 1) + [1.0]
         return masses_by_enumeration(path) if self.forest.enumerates else masses_by_recursion(path)
 
-    def predict(self, values: dict[int, float]) -> tuple[float, float]:
+    def predict(self, values: dict[int, float]) -> tuple[float, float, float]:
         """Predict with the average of all prunings, or with the leaf alone.
 
-        Returns the estimate, and the variance of the mix of all laws on the path.
+        Returns the estimate, the variance of the mix of all laws on the path, and the leaf's mean.
         """
         if self.root is None:
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         path, center, noise = self.path(values), self.targets().mean, self.noise() or 0.0
         masses, estimates = self.masses(path), self.estimates(path)
         prediction = math.fsum(mass * e for mass, e in zip(masses, estimates, strict=True))
@@ -309,7 +309,8 @@ class RegressionTree(GrowingTree):
             for share, law in node.laws():
                 off = location(law, prior_mean) - center
                 squares.append(mass * share * (squared_scale(law, prior_mean, noise) + off * off))
-        return prediction, max(math.fsum(squares) - (prediction - center) ** 2, 0.0)
+        variance = max(math.fsum(squares) - (prediction - center) ** 2, 0.0)
+        return prediction, variance, path[-1].sums().mean
 
     def learn(self, sample: Sample, split_intensity: Sequence[float], prediction: float) -> None:
         """Grow the tree where the sample requires it, then score and count it along its path.
@@ -375,14 +376,6 @@ class RegressionTree(GrowingTree):
         return max(weighted_mean(fade(self.errors, KEPT)), LEAST_NOISE * variance)
 
 
-def with_trends(
-    of_trees: Sequence[float], of_trends: Sequence[float]
-) -> tuple[list[float], Sequence[float]]:
-    """Add T to the odd trees; return the predictions of all trees, and of the two ridges."""
-    trend = of_trends[2] if of_trends else 0.0
-    return [votes + trend * (t % 2) for t, votes in enumerate(of_trees)], of_trends[:2]
-
-
 class NaiveRegressor(GrowingForest):
     """The Aggregated Mondrian Forest for numbers, with next to nothing incremental in it.
 
@@ -407,8 +400,9 @@ class NaiveRegressor(GrowingForest):
         max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
-        vote: str = "mean",
+        vote: str = "learned",
         trend: str | None = None,
+        recent: str | None = None,
         on_mismatch: str = "raise",
         trend_key: int = 0,
         max_pending: int = 10_000,
@@ -429,7 +423,12 @@ class NaiveRegressor(GrowingForest):
         self.enumerates = enumerates
         self.first_target: float | None = None  # y_0
         self.trends = None if trend is None else Trends(trend_key)
-        self.vote = Vote(is_learned=vote == "learned", has_trend=trend is not None)
+        self.vote = Vote(
+            is_learned=vote == "learned",
+            has_trend=trend is not None,
+            has_leaves=use_aggregation,
+            recent=recent,
+        )
         self.pending = Pending(max_pending)
 
     def measure(
@@ -452,11 +451,9 @@ class NaiveRegressor(GrowingForest):
         """Predict the mean of the trees; 0 before the first sample."""
         if self.first_target is None:
             return 0.0
-        of_trees, variances = self._pending_outputs(x)
-        of_trends = self._trends(self._row(x, self.ranges()))
-        votes = of_trees, variances, of_trends, self.vote.corrections()
+        votes = self._votes(x)._replace(trends=self._trends(self._row(x, self.ranges())))
         self.pending.note(row_of(self, x), self.n_learnt, votes)
-        return self.first_target + self.vote.predict(*with_trends(of_trees, of_trends))
+        return self.first_target + self.vote.predict(votes)
 
     def predict_interval_one(
         self, x: dict[Hashable, Any], level: float = 0.9
@@ -464,10 +461,9 @@ class NaiveRegressor(GrowingForest):
         """Predict an interval that holds the target with a given probability."""
         if self.first_target is None:
             return 0.0, 0.0
-        of_trees, variances = self._pending_outputs(x)
-        votes = with_trends(of_trees, self._trends(self._row(x, self.ranges())))
-        prediction = self.vote.predict(*votes)
-        scale = self.vote.scale(votes[0], variances, prediction)
+        votes = self._votes(x)._replace(trends=self._trends(self._row(x, self.ranges())))
+        prediction = self.vote.predict(votes)
+        scale = self.vote.scale(votes, prediction)
         low, high = self.vote.interval(prediction, scale, level)
         return self.first_target + low, self.first_target + high
 
@@ -494,10 +490,12 @@ class NaiveRegressor(GrowingForest):
                 categories[j] = column.code(value)
         return TrendRow(len(self.columns), numbers, categories, places)
 
-    def _pending_outputs(self, x: dict[Hashable, Any]) -> tuple[list[float], list[float]]:
-        """Return what the trees predict, without trends: locations and variances."""
-        votes = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        return [of_tree for of_tree, _ in votes], [variance for _, variance in votes]
+    def _votes(self, x: dict[Hashable, Any]) -> Votes:
+        """Return what the trees predict, without trends, and what is recent."""
+        votes = zip(
+            *(tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees), strict=True
+        )
+        return Votes(*votes, recent=self.vote.recent())
 
     def _trends(self, row: TrendRow) -> tuple[float, ...]:
         """Return P_1, P_2 and T, or nothing without trends."""
@@ -514,7 +512,7 @@ class NaiveRegressor(GrowingForest):
         at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
         x = self.without_mismatches(x, learns=True)
         self.check_features(x)
-        of_trees, variances = self._pending_outputs(x)
+        votes = self._votes(x)
         is_first = self.first_target is None
         if is_first:
             self.first_target = float(y)
@@ -523,20 +521,19 @@ class NaiveRegressor(GrowingForest):
         dropped = self.add_values(x)
         # a new feature is used at once, but all is judged by what was before the sample
         row = self._row(tame, ranges)
-        of_trends = self._trends(row)
+        votes = votes._replace(trends=self._trends(row))
         near, trend = target, 0.0  # the target, or what is learned of one too far from the trend
         if self.trends:
-            near, trend = self.trends.winsorized(row, target), of_trends[2]
+            near, trend = self.trends.winsorized(row, target), votes.trends[2]
         parts = near, near - trend
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
-        corrections = None
         if late:  # whatever is judged is what was predicted then
-            of_trees, variances, of_trends, corrections = late.votes
+            votes = late.votes
         if not is_first:
-            votes = with_trends(of_trees, of_trends)
-            self.vote.learn(votes[0], variances, votes[1], target, weight, corrections)
-        if late and of_trends:  # the trees will be compared with the residual of now
-            of_trees = [p + (of_trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]
+            self.vote.learn(votes, target, weight)
+        of_trees = list(votes.trees)
+        if late and votes.trends:  # the trees will be compared with the residual of now
+            of_trees = [p + (votes.trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]
         if self.trends:
             self.trends.learn(row, near, weight, is_first=is_first)
             for column in dropped:

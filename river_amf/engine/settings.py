@@ -115,6 +115,10 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     if parameters.task == layout.REGRESSION:  # errors of trees and of the forest always count
         settings["judges_trees"] = settings["learns_vote"] = True
         settings["is_stacked"] = parameters.vote == "learned"
+    if settings["is_stacked"][0]:
+        settings["has_leaves"] = parameters.use_aggregation  # without it, trees are leaves
+        settings["n_recent"] = 0 if parameters.recent is None else layout.N_RECENT_ERRORS
+        settings["has_last"] = parameters.recent == "target"
     if settings["learns_vote"] or settings["judges_trees"]:
         settings["max_pending"] = min(int(parameters.max_pending), NO_LIMIT)
     settings["n_linear_models"] = n_linear_models_of(parameters)

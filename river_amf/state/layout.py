@@ -69,7 +69,10 @@ SETTINGS = np.dtype(
         ("use_aggregation", "i8"),
         ("fades", "i8"),
         ("learns_vote", "i8"),
-        ("is_stacked", "i8"),  # whether the voters on a real target are stacked
+        ("is_stacked", "i8"),  # whether the voters on a real target are stacked,
+        ("has_leaves", "i8"),  # with the leaves,
+        ("n_recent", "i8"),  # corrections by recent errors,
+        ("has_last", "i8"),  # and the last target
         ("split_pure", "i8"),
         ("range_intensity", "i8"),
         ("relevance", "i8"),
@@ -104,6 +107,7 @@ COUNTERS, _OF_COUNTERS = _record(
     ("fast_weight", "f8", _SUMS),
     ("slow_errors", "f8", _FACTORS),
     ("slow_weight", "f8", _SUMS),
+    ("last_target", "f8", _TARGETS),
     ("n_learned", "i8", _COUNTS),  # samples
 )
 
@@ -220,10 +224,12 @@ FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
 MEAN, SQUARES = 0, 1
 
 # The prediction of a real target by a voter and by the forest: the value, and its variance
-# (a voter) or standard deviation (the forest). The forest adds the ends of an interval; whoever
-# asks puts its level in the place of the lower one, or 0 for none.
+# (a voter) or standard deviation (the forest). A tree adds the estimate of its leaf, the forest the
+# ends of an interval; whoever asks puts its level in the place of the lower one, or 0 for none.
 LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
-ANSWER = 6  # numbers in an answer, the last of which are scratch
+LEAF = 2
+OF_VOTER = 3  # numbers in the prediction of a voter
+ANSWER = 9  # numbers in an answer, the last of which are scratch
 
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 
@@ -231,19 +237,20 @@ N_COSINES = 100  # random Fourier features of a linear model
 N_WAVES = 200  # random Fourier features of a trend
 N_TRENDS = 2
 MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
-N_STACKED = 6  # voters of the largest stack
+N_RECENT_ERRORS = 2  # means of recent errors that may be voters
+N_STACKED = 9  # voters of the largest stack
 N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
 
 # What a prediction keeps of the forest that made it: its version, the samples it had learned, the
-# labels it knew, and the corrections by recent errors.
-VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR = range(5)
-N_MADE_BY = 5
+# labels it knew, the corrections by recent errors, and the last target.
+VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR, LAST_TARGET = range(6)
+N_MADE_BY = 6
 
 # The context of a sample that is learned: its number among those learned; how many were learned
 # between its prediction and its label, 0 if there was no prediction; and if there were any, what
 # was known then, as above, the trend, and from `RESTARTED` on for each tree, whether it has started
 # afresh since.
-SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 5, 6
+SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 6, 7
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
 
@@ -567,7 +574,7 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "tree_target": int(settings["n_tree_targets"][0]),
         "trend": n_trends,
         "fit": has_trends,
-        "stack": int(settings["task"][0] == REGRESSION) + has_trends,
+        "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,
     }
 
 
