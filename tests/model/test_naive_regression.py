@@ -227,7 +227,8 @@ def test_trends_of_targets_whose_squares_are_too_small_lose_digits_and_no_more()
     tiny = [0.0] * 6 + [1e-150] + [0.0] * 6
     samples = [({"a": 0} if 0 < i < 8 else {}, y) for i, y in enumerate(tiny)]
     model, reference = pair(trend="ridge", vote="mean")
-    larger, _ = pair(trend="ridge", vote="mean")  # the same in another unit, in which all digits are there
+    # the same in another unit, in which all digits are there
+    larger, _ = pair(trend="ridge", vote="mean")
     unit = 2.0**400
     for x, y in samples:
         for prediction in (model.predict_one(x), reference.predict_one(x)):
