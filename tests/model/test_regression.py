@@ -20,6 +20,7 @@ from river.conf import Interval
 from scipy import stats
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor
+from river_amf.kernels.regression.target_pool import OF_LAST
 
 # Targets -----------------------------------------------------------------------------------------
 
@@ -519,3 +520,37 @@ def test_predicting_changes_nothing(kind):
         twin.predict_interval_one(x, 0.7)
         twin.learn_one(x, y, w)
     assert pickled(model) == pickled(twin)
+
+
+def walk(n, seed=4):
+    """Yield features that tell nothing, and a target that only its last value tells of."""
+    rng, y = random.Random(seed), 0.0
+    for _ in range(n):
+        y += rng.gauss(0.0, 1.0)
+        yield {"a": rng.random(), "b": rng.gauss(0.0, 1.0)}, y
+
+
+@kinds
+def test_with_the_last_target_a_random_walk_is_predicted_as_well_as_by_its_last_value(kind):
+    errors, last = {"target": 0.0, None: 0.0, "last": 0.0}, 0.0
+    models = {recent: kind(n_estimators=4, seed=1, recent=recent) for recent in ("target", None)}
+    for x, y in walk(1500):
+        for recent, model in models.items():
+            errors[recent] += abs(y - model.predict_one(x))
+            model.learn_one(x, y)
+        errors["last"] += abs(y - last)
+        last = y
+    assert errors["target"] < 1.05 * errors["last"]
+    assert errors["target"] < 0.7 * errors[None]
+
+
+def test_the_last_target_is_trusted_less_after_an_outlier():
+    model = AdaptiveAMFRegressor(n_estimators=4, seed=1, recent="target")
+    for i, (x, y) in enumerate(walk(600)):
+        if i > 402:  # the one behind it is lost
+            assert abs(model.predict_one(x) - y) < 100.0
+        if i == 401:
+            before = model._arena.stack_weights[OF_LAST, 0]
+        model.learn_one(x, 1e6 if i == 400 else y)
+        if i == 401:
+            assert model._arena.stack_weights[OF_LAST, 0] > before  # of all others
