@@ -160,10 +160,22 @@ class Parameter(NamedTuple):
     adaptive: tuple[Any, ...] = ()  # other defaults of the adaptive classifier and regressor
     task: int | None = None  # the only one with this parameter
     constant: Any = None  # what takes its place in forests of the other task
+    of_regressors: Any = None  # their default, if it is another
+
+    def default_of(self, task: int) -> Any:
+        """Return the default of `AMFClassifier` or `AMFRegressor`."""
+        is_own = task == REGRESSION and self.of_regressors is not None
+        return self.of_regressors if is_own else self.default
 
 
-def _of_all(default: Any, check: Check, text: str, adaptive: tuple[Any, ...] = ()) -> Any:
-    return Parameter(default, check, text, adaptive)
+def _of_all(
+    default: Any,
+    check: Check,
+    text: str,
+    adaptive: tuple[Any, ...] = (),
+    of_regressors: Any = None,
+) -> Any:
+    return Parameter(default, check, text, adaptive, of_regressors=of_regressors)
 
 
 def _of_classifiers(
@@ -208,7 +220,9 @@ class Parameters(CheckedParameters):
     fading_factor: float | None = _of_all(
         None, positive(below=1, optional=True), "Factor by which the past fades.", (0.45, 0.5)
     )
-    vote: str = _of_all("mean", one_of("mean", "learned"), "How trees are combined.", ("learned",))
+    vote: str = _of_all(
+        "mean", one_of("mean", "learned"), "How trees are combined.", ("learned",), "learned"
+    )
     max_pending: int = _of_all(
         10_000, integer(0), "Maximum number of predictions that wait for their labels."
     )
@@ -256,6 +270,12 @@ class Parameters(CheckedParameters):
 
     trend: str | None = _of_regressors(
         None, one_of(None, "ridge"), "Ridge regressions beside the trees.", ("ridge",)
+    )
+    recent: str | None = _of_regressors(
+        None,
+        one_of(None, "errors", "target"),
+        "What a learned vote takes of the last few samples: its errors, or the last target too.",
+        ("errors",),
     )
 
     def __init_subclass__(cls, **options: Any) -> None:

@@ -65,6 +65,7 @@ SPARSE = {
 }
 REGRESSORS = {
     "plain": (AMFRegressor, {}),
+    "mean": (AMFRegressor, {"vote": "mean"}),
     "adaptive": (AdaptiveAMFRegressor, {}),
     "mean vote": (AdaptiveAMFRegressor, {"vote": "mean"}),
     "no trend": (AdaptiveAMFRegressor, {"trend": None}),

@@ -19,7 +19,7 @@ from naive import log_add, sigma
 from naive_features import is_missing, is_number
 from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample
 from naive_pending import Pending, row_of
-from naive_trends import TrendRow, Trends, Vote, place_in_range
+from naive_trends import TrendRow, Trends, Vote, Votes, place_in_range
 
 KAPPA = 1.0  # weight of the parent's estimate
 ALPHA = 0.5  # alpha_0, half the weight of sigma^2
@@ -295,13 +295,13 @@ class RegressionTree(GrowingTree):
             return [0.0] * (len(path) - 1) + [1.0]
         return masses_by_enumeration(path) if self.forest.enumerates else masses_by_recursion(path)
 
-    def predict(self, values: dict[int, float]) -> tuple[float, float]:
+    def predict(self, values: dict[int, float]) -> tuple[float, float, float]:
         """Predict with the average of all prunings, or with the leaf alone.
 
-        Returns the estimate, and the variance of the mix of all laws on the path.
+        Returns the estimate, the variance of the mix of all laws on the path, and the leaf's mean.
         """
         if self.root is None:
-            return 0.0, 0.0
+            return 0.0, 0.0, 0.0
         path, center, noise = self.path(values), self.targets().mean, self.noise() or 0.0
         masses, estimates = self.masses(path), self.estimates(path)
         prediction = math.fsum(mass * e for mass, e in zip(masses, estimates, strict=True))
@@ -310,7 +310,8 @@ class RegressionTree(GrowingTree):
             for share, law in node.laws():
                 off = location(law, prior_mean) - center
                 squares.append(mass * share * (squared_scale(law, prior_mean, noise) + off * off))
-        return prediction, max(math.fsum(squares) - (prediction - center) ** 2, 0.0)
+        variance = max(math.fsum(squares) - (prediction - center) ** 2, 0.0)
+        return prediction, variance, path[-1].sums().mean
 
     def learn(
         self, sample: Sample, split_intensity: Sequence[float], prediction: float | None
@@ -379,14 +380,6 @@ class RegressionTree(GrowingTree):
         return max(weighted_mean(fade(self.errors, KEPT)), LEAST_NOISE * variance)
 
 
-def with_trends(
-    of_trees: Sequence[float], of_trends: Sequence[float]
-) -> tuple[list[float], Sequence[float]]:
-    """Add T to the odd trees; return the predictions of all trees, and of the two ridges."""
-    trend = of_trends[2] if of_trends else 0.0
-    return [votes + trend * (t % 2) for t, votes in enumerate(of_trees)], of_trends[:2]
-
-
 class NaiveRegressor(GrowingForest):
     """The Aggregated Mondrian Forest for numbers, with next to nothing incremental in it.
 
@@ -411,8 +404,9 @@ class NaiveRegressor(GrowingForest):
         max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
-        vote: str = "mean",
+        vote: str = "learned",
         trend: str | None = None,
+        recent: str | None = None,
         on_mismatch: str = "raise",
         trend_key: int = 0,
         max_pending: int = 10_000,
@@ -433,7 +427,12 @@ class NaiveRegressor(GrowingForest):
         self.enumerates = enumerates
         self.first_target: float | None = None  # y_0
         self.trends = None if trend is None else Trends(trend_key)
-        self.vote = Vote(is_learned=vote == "learned", has_trend=trend is not None)
+        self.vote = Vote(
+            is_learned=vote == "learned",
+            has_trend=trend is not None,
+            has_leaves=use_aggregation,
+            recent=recent,
+        )
         self.pending = Pending(max_pending)
 
     def measure(
@@ -457,12 +456,9 @@ class NaiveRegressor(GrowingForest):
         if self.first_target is None:
             self.pending.note(row_of(self, x), 0)
             return 0.0
-        of_trees, variances = self._pending_outputs(x)
-        of_trends = self._trends(self._row(x, self.ranges()))
-        with_trend, ridges = with_trends(of_trees, of_trends)
-        said = self.vote.said(with_trend, variances, ridges)
-        votes = of_trees, variances, of_trends, self.vote.corrections(), said
-        self.pending.note(row_of(self, x), self.n_learnt, votes)
+        votes = self._votes(x)._replace(trends=self._trends(self._row(x, self.ranges())))
+        said = self.vote.said(votes)
+        self.pending.note(row_of(self, x), self.n_learnt, (votes, *said))
         return self.first_target + said[0]
 
     def predict_interval_one(
@@ -471,9 +467,8 @@ class NaiveRegressor(GrowingForest):
         """Predict an interval that holds the target with a given probability."""
         if self.first_target is None:
             return -math.inf, math.inf
-        of_trees, variances = self._pending_outputs(x)
-        votes = with_trends(of_trees, self._trends(self._row(x, self.ranges())))
-        low, high = self.vote.interval(*self.vote.said(votes[0], variances, votes[1]), level)
+        votes = self._votes(x)._replace(trends=self._trends(self._row(x, self.ranges())))
+        low, high = self.vote.interval(*self.vote.said(votes), level)
         return self.first_target + low, self.first_target + high
 
     def ranges(self) -> dict[int, tuple[float, float]]:
@@ -499,10 +494,12 @@ class NaiveRegressor(GrowingForest):
                 categories[j] = column.code(value)
         return TrendRow(len(self.columns), numbers, categories, places)
 
-    def _pending_outputs(self, x: dict[Hashable, Any]) -> tuple[list[float], list[float]]:
-        """Return what the trees predict, without trends: locations and variances."""
-        votes = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        return [of_tree for of_tree, _ in votes], [variance for _, variance in votes]
+    def _votes(self, x: dict[Hashable, Any]) -> Votes:
+        """Return what the trees predict, without trends, and what is recent."""
+        votes = zip(
+            *(tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees), strict=True
+        )
+        return Votes(*votes, recent=self.vote.recent())
 
     def _trends(self, row: TrendRow) -> tuple[float, ...]:
         """Return P_1, P_2 and T, or nothing without trends."""
@@ -519,7 +516,7 @@ class NaiveRegressor(GrowingForest):
         at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
         x = self.without_mismatches(x, learns=True)
         self.check_features(x)
-        of_trees, variances = self._pending_outputs(x)
+        votes = self._votes(x)
         is_first = self.first_target is None
         if is_first:
             self.first_target = float(y)
@@ -528,25 +525,25 @@ class NaiveRegressor(GrowingForest):
         dropped = self.add_values(x)
         # a new feature is used at once, but all is judged by what was before the sample
         row = self._row(tame, ranges)
-        of_trends = self._trends(row)
+        votes = votes._replace(trends=self._trends(row))
         near, trend = target, 0.0  # the target, or what is learned of one too far from the trend
         if self.trends:
-            near, trend = self.trends.winsorized(row, target), of_trends[2]
+            near, trend = self.trends.winsorized(row, target), votes.trends[2]
         parts = near, near - trend
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
         delay = self.n_learnt - late.n_learned if late else 0
-        of_then: tuple[Any, ...] = ()
+        said: list[float] = []
         judges = late is None or late.n_learned > 0  # an early one was made by nobody
         if late and judges:  # whatever is judged is what was predicted then
-            of_trees, variances, of_trends, *rest = late.votes
-            of_then = delay, *rest
+            votes, *said = late.votes
         if judges and not is_first:
-            votes = with_trends(of_trees, of_trends)
-            self.vote.learn(votes[0], variances, votes[1], target, weight, *of_then)
+            self.vote.learn(votes, target, weight, delay, said)
         elif not is_first:
             self.vote.targets.append(target)
-        if of_then and of_trends:  # the trees will be compared with the residual of now
-            of_trees = [p + (of_trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]
+            self.vote.last = target if self.vote.has_last else 0.0
+        of_trees = list(votes.trees)
+        if said and votes.trends:  # the trees will be compared with the residual of now
+            of_trees = [p + (votes.trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]
         if self.trends:
             self.trends.learn(row, near, weight, is_first=is_first)
             for column in dropped:

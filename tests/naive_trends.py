@@ -8,7 +8,8 @@ Targets are differences from the first one.
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from statistics import NormalDist, pvariance
+from typing import NamedTuple
 
 import numpy as np
 from naive_linear_models import FEW_FEATURES, SLOW, CosineStandard, NumberStandard, clipped
@@ -40,6 +41,7 @@ STACK_DECAY = 0.999
 STACK_RIDGE = 5.0
 LEAST_SQUARE = 1e-290
 RECENT_DECAYS = 0.3, 0.8
+DOUBT = 4.0  # of the variance between leaves
 
 # intervals
 N_BINS = 128
@@ -301,74 +303,90 @@ class Trends:
         self.profiles.tables[column] = np.zeros((2, N_SLOTS))
 
 
-class Vote:
-    """How the trees meet: the mean of them, or a stack of groups, trends and errors of late."""
+class Votes(NamedTuple):
+    """What was predicted for a sample, and what was recent then; odd trees and leaves without T."""
 
-    def __init__(self, *, is_learned: bool, has_trend: bool) -> None:
+    trees: Sequence[float]
+    variances: Sequence[float]
+    leaves: Sequence[float] = ()
+    trends: Sequence[float] = ()  # P_1, P_2, T
+    recent: Sequence[float] = (0.0, 0.0, 0.0)  # r_1, r_2 and the last target
+
+    def with_trend(self, of_trees: Sequence[float]) -> list[float]:
+        """Add T to the predictions of odd trees."""
+        trend = self.trends[2] if self.trends else 0.0
+        return [own + trend * (t % 2) for t, own in enumerate(of_trees)]
+
+
+class Vote:
+    """How the trees meet: the mean of them, or a stack of all experts there are."""
+
+    def __init__(
+        self,
+        *,
+        is_learned: bool,
+        has_trend: bool = False,
+        has_leaves: bool = False,
+        recent: str | None = None,
+    ) -> None:
         self.is_learned = is_learned
-        self.has_trend = has_trend
-        self.stack = Stack(6 if has_trend else 4)
-        self.recent = [FadedMean(decay) for decay in RECENT_DECAYS]
+        self.has_leaves = has_leaves
+        self.has_recent = recent is not None
+        self.has_last = is_learned and recent == "target"
+        self.stack = Stack(2 + 2 * self.has_recent + 2 * has_trend + 3 * has_leaves)
+        self.last_stack = Stack(1)  # from the last target to all others
+        self.errors = [FadedMean(decay) for decay in RECENT_DECAYS]
+        self.last = 0.0
         self.bins = normal_bins()
         self.targets = [0.0]  # so far, less the first
 
-    def base(self, of_trees: Sequence[float]) -> float:
+    def recent(self) -> list[float]:
+        """Return the means of recent errors, and the last target."""
+        return [*(errors.mean() for errors in self.errors), self.last]
+
+    def base(self, votes: Votes) -> float:
         """Return the mean of the means of even and odd trees, or of all trees."""
+        of_trees = votes.with_trend(votes.trees)
         if not self.is_learned:
             return math.fsum(of_trees) / len(of_trees)
-        return math.fsum(self._groups(of_trees)) / 2
+        return math.fsum(groups(of_trees)) / 2
 
-    def _groups(self, of_trees: Sequence[float]) -> list[float]:
-        even, odd = of_trees[::2], of_trees[1::2]
-        mean = math.fsum(even) / len(even)
-        return [mean, math.fsum(odd) / len(odd) if odd else mean]
+    def voters(self, votes: Votes) -> list[float]:
+        """List the voters' predictions."""
+        base = self.base(votes)
+        found = groups(votes.with_trend(votes.trees))
+        if self.has_recent:
+            found += [base + correction for correction in votes.recent[:2]]
+        found += votes.trends[:2]
+        if self.has_leaves:
+            leaves = votes.with_trend(votes.leaves)
+            found += groups(leaves)
+            squares = self.stack.squares.mean()
+            doubt = DOUBT * pvariance(leaves)
+            agreement = squares / (squares + doubt) if squares > 0 else 0.0
+            found.append(base + agreement * (math.fsum(groups(leaves)) / 2 - base))
+        return found
 
-    def corrections(self) -> list[float]:
-        """Return the means of recent errors."""
-        return [errors.mean() for errors in self.recent]
+    def of_voters(self, votes: Votes) -> float:
+        """Predict, without the last target."""
+        base = self.base(votes)
+        return self.stack.say(base, self.voters(votes)) if self.is_learned else base
 
-    def voters(
-        self,
-        of_trees: Sequence[float],
-        of_trends: Sequence[float],
-        corrections: Sequence[float] | None = None,
-    ) -> list[float]:
-        """List the voters' predictions, with corrections of now or of another time."""
-        corrections = self.corrections() if corrections is None else corrections
-        recent = [self.base(of_trees) + correction for correction in corrections]
-        return [*self._groups(of_trees), *recent, *of_trends]
+    def predict(self, votes: Votes) -> float:
+        """Predict."""
+        p = self.of_voters(votes)
+        return self.last_stack.say(votes.recent[2], [p]) if self.has_last else p
 
-    def predict(
-        self,
-        of_trees: Sequence[float],
-        of_trends: Sequence[float],
-        corrections: Sequence[float] | None = None,
-    ) -> float:
-        """Predict, given the predictions of trees (with T) and trends."""
-        base = self.base(of_trees)
-        if not self.is_learned:
-            return base
-        return self.stack.say(base, self.voters(of_trees, of_trends, corrections))
-
-    def scale(
-        self, of_trees: Sequence[float], variances: Sequence[float], prediction: float
-    ) -> float:
+    def scale(self, votes: Votes, prediction: float) -> float:
         """Return the scale of the error: the geometric mean of those that the trees give."""
         least = LEAST_SPREAD * self.stack.squares.mean()
         squares = [
             max(v + (location - prediction) ** 2, least)
-            for location, v in zip(of_trees, variances, strict=True)
+            for location, v in zip(votes.with_trend(votes.trees), votes.variances, strict=True)
         ]
         if min(squares) == 0:
             return 0.0
         return math.exp(math.fsum(math.log(square) for square in squares) / len(squares) / 2)
-
-    def said(
-        self, of_trees: Sequence[float], variances: Sequence[float], of_trends: Sequence[float]
-    ) -> tuple[float, float]:
-        """Return the prediction, and the scale of its error."""
-        prediction = self.predict(of_trees, of_trends)
-        return prediction, self.scale(of_trees, variances, prediction)
 
     def interval(self, prediction: float, scale: float, level: float) -> tuple[float, float]:
         """Return an interval around a prediction."""
@@ -381,20 +399,18 @@ class Vote:
             low, high = min(low, least - margin), max(high, largest + margin)
         return low, high
 
+    def said(self, votes: Votes) -> tuple[float, float]:
+        """Return the prediction and the scale of its error."""
+        prediction = self.predict(votes)
+        return prediction, self.scale(votes, prediction)
+
     def learn(
-        self,
-        of_trees: Sequence[float],
-        variances: Sequence[float],
-        of_trends: Sequence[float],
-        target: float,
-        w: float,
-        delay: int = 0,
-        corrections: Sequence[float] | None = None,
-        said: tuple[float, float] | None = None,
+        self, votes: Votes, target: float, w: float, delay: int = 0, said: Sequence[float] = ()
     ) -> None:
-        """Learn a target that was predicted: now, or with these corrections and scale before."""
+        """Learn a target that was predicted: now, or with this location and scale before."""
         self.targets.append(target)
-        prediction, scale = said or self.said(of_trees, variances, of_trends)
+        p = self.of_voters(votes)
+        prediction, scale = said or self.said(votes)
         off = target - prediction
         if scale > 0 or off == 0:  # an error without a scale tells nothing
             u = off / scale if off else 0.0
@@ -402,14 +418,26 @@ class Vote:
             kept, added = fading(BIN_DECAY, w / (1 + delay / DELAY_SCALE))
             self.bins = kept * self.bins
             self.bins[min(math.floor(N_BINS // 2 * (s + 1)), N_BINS - 1)] += added
-        base, voters = self.base(of_trees), self.voters(of_trees, of_trends, corrections)
+        base = self.base(votes)
         error = self.stack.squares.winsorized(target - base)
         if self.is_learned:
-            self.stack.learn(base, voters, error, error, w)
+            self.stack.learn(base, self.voters(votes), error, error, w)
         else:
             self.stack.squares.add(error**2, w)
-        for errors in self.recent:
+        for errors in self.errors:
             errors.add(error, w)
+        if self.has_last:
+            last, limit = votes.recent[2], self.last_stack.squares.winsorized
+            distance, error = limit(p - last), limit(target - last)
+            self.last_stack.learn(0.0, [distance], error, error, w)
+            self.last = target
+
+
+def groups(of_trees: Sequence[float]) -> list[float]:
+    """Return the means of even and of odd trees, the same of an only tree."""
+    even, odd = of_trees[::2], of_trees[1::2]
+    mean = math.fsum(even) / len(even)
+    return [mean, math.fsum(odd) / len(odd) if odd else mean]
 
 
 def normal_bins() -> np.ndarray:

@@ -22,8 +22,8 @@ from river_amf.state.layout import (
     N_KNOWN,
     N_LEARNED,
     N_MADE_BY,
+    OF_VOTER,
     PENDING_FIELDS,
-    SPREAD,
     TREND_THEN,
     VERSION,
 )
@@ -247,4 +247,4 @@ class Predictions:
 
 def _n_known(made_by: Numbers) -> int:
     """Return how many numbers of each vote mean anything."""
-    return int(made_by[N_KNOWN]) or (1 + SPREAD if made_by[N_LEARNED] else 0)
+    return int(made_by[N_KNOWN]) or (OF_VOTER if made_by[N_LEARNED] else 0)

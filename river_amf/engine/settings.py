@@ -116,6 +116,10 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
         settings["judges_trees"] = settings["learns_vote"] = True
         settings["is_stacked"] = parameters.vote == "learned"
     settings["max_pending"] = most_pending(parameters)
+    if settings["is_stacked"][0]:
+        settings["has_leaves"] = parameters.use_aggregation  # without it, trees are leaves
+        settings["n_recent"] = 0 if parameters.recent is None else layout.N_RECENT_ERRORS
+        settings["has_last"] = parameters.recent == "target"
     settings["n_linear_models"] = n_linear_models_of(parameters)
     settings["n_trends"] = n_trends_of(parameters)
     settings["n_tree_targets"] = 2 if settings["n_trends"][0] else 1

@@ -23,7 +23,7 @@ from river_amf.engine.segments import Segment
 from river_amf.inputs.frames import Column
 from river_amf.inputs.sparse_rows import SparseRows
 from river_amf.state.arena import Arena, Block
-from river_amf.state.layout import DELAY, REGRESSION, RESTARTED, SPREAD
+from river_amf.state.layout import DELAY, OF_VOTER, REGRESSION, RESTARTED
 
 Votes = NDArray[np.float64]
 Table = list[Column] | SparseRows
@@ -114,7 +114,7 @@ class ShardSegment(Segment):
         self.votes: Votes | None = None
         if self.predicts or settings["learns_vote"]:
             is_number = settings["task"] == REGRESSION
-            width = 1 + SPREAD if is_number else int(settings["n_labels"])
+            width = OF_VOTER if is_number else int(settings["n_labels"])
             self.votes = np.empty((len(block.coded), len(rows), width))
 
     def open(self, arena: Arena, start: int, stop: int) -> None:

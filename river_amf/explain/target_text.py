@@ -35,7 +35,12 @@ def explain(
     together = trend_experts.stack_of_voters(arena, outputs)
     title = "Trees (the forest predicts their mean)"
     if together is not None:
-        parts.append(f"Voters (the forest predicts {_RULE})\n{_stack(together, origin, scale)}")
+        last = trend_experts.stack_of_last(arena, together)
+        who = "the forest predicts" if last is None else "together they predict"
+        parts.append(f"Voters ({who} {_RULE})\n{_stack(together, origin, scale)}")
+        if last is not None:
+            title = f"Last target, which is the base (the forest predicts {_RULE})"
+            parts.append(f"{title}\n{_stack(last, origin, scale)}")
         title = "Trees"
     parts.append(f"{title}\n{_votes(arena, origin, outputs, scale)}")
     trend = trend_experts.stack_of_trends(arena, outputs)

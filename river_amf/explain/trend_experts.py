@@ -14,10 +14,16 @@ from numpy.typing import NDArray
 
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.inputs.encoding import Features
-from river_amf.kernels.regression.target_pool import OF_TRENDS, OF_VOTERS
+from river_amf.kernels.regression.target_pool import (
+    DOUBT,
+    MARGIN,
+    OF_LAST,
+    OF_TRENDS,
+    OF_VOTERS,
+)
 from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LOCATION, MOST_SLOTS, N_TRENDS, N_WAVES
+from river_amf.state.layout import LEAF, LOCATION, MOST_SLOTS, N_TRENDS, N_WAVES
 
 Array = NDArray[Any]
 
@@ -54,9 +60,9 @@ def learns_rest(arena: Arena, tree: int) -> bool:
     return bool(arena.capacities["tree_target"] > 1 and tree % 2 == 1)
 
 
-def of_trees(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:
-    """Return what the trees predict, the trend included where it belongs to them."""
-    votes: NDArray[np.float64] = outputs.votes[: len(arena.trees), LOCATION].copy()
+def of_trees(arena: Arena, outputs: ExpertOutputs, which: int = LOCATION) -> NDArray[np.float64]:
+    """Return what trees or leaves predict, the trend included where it belongs to them."""
+    votes: NDArray[np.float64] = outputs.votes[: len(arena.trees), which].copy()
     if arena.capacities["tree_target"] > 1:
         votes[1::2] += outputs.votes[len(arena.trees) + N_TRENDS, LOCATION]
     return votes
@@ -64,19 +70,49 @@ def of_trees(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:
 
 def stack_of_voters(arena: Arena, outputs: ExpertOutputs) -> Stack | None:
     """Return the stack of trees and trends, or None if the forest predicts the mean of trees."""
-    if not arena.settings["is_stacked"][0]:
+    settings, counters = arena.settings[0], arena.counters[0]
+    if not settings["is_stacked"]:
         return None
-    votes, counters = of_trees(arena, outputs), arena.counters[0]
-    even, odd = float(votes[::2].mean()), float(votes[min(1, len(votes) - 1) :: 2].mean())
+    even, odd = _groups(of_trees(arena, outputs))
     base = 0.5 * (even + odd)
-    predictions = {
-        "even trees": even,
-        "odd trees": odd,
-        "mean, corrected fast": base + _mean(counters["fast_errors"], counters["fast_weight"]),
-        "mean, corrected slowly": base + _mean(counters["slow_errors"], counters["slow_weight"]),
-    }
+    predictions = {"even trees": even, "odd trees": odd}
+    if settings["n_recent"]:
+        fast = _mean(counters["fast_errors"], counters["fast_weight"])
+        slow = _mean(counters["slow_errors"], counters["slow_weight"])
+        predictions["mean, corrected fast"] = base + fast
+        predictions["mean, corrected slowly"] = base + slow
     predictions |= {f"{name} trend": p for name, p in _predictions(arena, outputs).items()}
+    if settings["has_leaves"]:
+        leaves = of_trees(arena, outputs, LEAF)
+        even, odd = _groups(leaves)
+        stack = arena.stacks[OF_VOTERS]
+        unit = _mean(stack["error_squares"], stack["weight"])
+        agreement = unit / (unit + DOUBT * leaves.var()) if unit > 0.0 else 0.0
+        agreed = base + agreement * (0.5 * (even + odd) - base)
+        predictions |= {"even leaves": even, "odd leaves": odd, "leaves that agree": agreed}
     return _stack(arena, OF_VOTERS, base, predictions)
+
+
+def stack_of_last(arena: Arena, voters: Stack) -> Stack | None:
+    """Return the stack of the last target with the others, or None if that is no expert."""
+    if not arena.settings["has_last"][0]:
+        return None
+    last = float(arena.counters["last_target"][0])
+    return _stack(arena, OF_LAST, last, {"all voters": predicted(voters)})
+
+
+def predicted(stack: Stack) -> float:
+    """Return what a stack predicts: within half a range around the range of its voters."""
+    ends = [stack.base, *(voter.prediction for voter in stack.voters)]
+    low, high = min(ends), max(ends)
+    margin = MARGIN * (high - low)
+    p = stack.base + sum(voter.weight * (voter.prediction - stack.base) for voter in stack.voters)
+    return min(max(p, low - margin), high + margin)
+
+
+def _groups(votes: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the means of the trees with even and with odd indices, or twice that of the only."""
+    return float(votes[::2].mean()), float(votes[min(1, len(votes) - 1) :: 2].mean())
 
 
 def stack_of_trends(arena: Arena, outputs: ExpertOutputs) -> Stack | None:

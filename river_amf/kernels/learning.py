@@ -54,7 +54,7 @@ from river_amf.kernels.numba_tools.parts import (
     ROW,
     part,
 )
-from river_amf.kernels.regression.target_pool import recent_errors
+from river_amf.kernels.regression.target_pool import recent_values
 from river_amf.kernels.regression.trends import follow_trends
 from river_amf.kernels.tree.aggregation import aggregate_upwards
 from river_amf.kernels.tree.expansion import expand_leaf
@@ -90,6 +90,7 @@ from river_amf.state.layout import (
     COORDINATOR,
     DELAY,
     FAST_ERROR,
+    LAST_TARGET,
     LOCATION,
     LOCATION_THEN,
     N_KNOWN,
@@ -412,7 +413,8 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
         made_by[N_LEARNED] = forest.counters[0]["n_learned"]
     made_by[N_KNOWN] = settings["n_labels"]
     if settings["is_stacked"]:
-        made_by[FAST_ERROR], made_by[SLOW_ERROR] = recent_errors(forest)
+        recent = recent_values(forest)
+        made_by[FAST_ERROR], made_by[SLOW_ERROR], made_by[LAST_TARGET] = recent
     if settings["task"] == REGRESSION:
         made_by[LOCATION_THEN], made_by[SPREAD_THEN] = proba[LOCATION], proba[SPREAD]
     return DONE

@@ -95,7 +95,7 @@ def check_pending(arrays: dict[str, Array], arena: Arena) -> None:
     require(arrays.keys() == layout.PENDING_FIELDS.keys(), "predictions")
     keys, lengths, votes, made_by = (arrays[name] for name in layout.PENDING_FIELDS)
     n_labels, n_learned = arena.settings["n_labels"][0], arena.counters["n_learned"][0]
-    n_votes = n_labels if arena.task == layout.CLASSIFICATION else 1 + layout.SPREAD
+    n_votes = n_labels if arena.task == layout.CLASSIFICATION else layout.OF_VOTER
     _check_bounds(arrays | {"settings": arena.settings})
     require(_lies(lengths, 0, len(keys)) and lengths.sum() == len(keys), "keys of predictions")
     require(0 < len(lengths) <= arena.settings["max_pending"][0], "number of predictions")

@@ -27,6 +27,7 @@ from river_amf.state.layout import (
     FAST_ERROR,
     FIELDS,
     HANDLE,
+    LAST_TARGET,
     LAYOUT,
     LINEAR_AXES,
     LOCATION,
@@ -258,6 +259,7 @@ class Arena:
         for k, name in (FAST_ERROR, "fast"), (SLOW_ERROR, "slow"):
             if counters[f"{name}_weight"] > 0.0:
                 made_by[:, k] = counters[f"{name}_errors"] / counters[f"{name}_weight"]
+        made_by[:, LAST_TARGET] = counters["last_target"]
         if self.task == REGRESSION:
             made_by[:, [LOCATION_THEN, SPREAD_THEN]] = answers[:, [LOCATION, SPREAD]]
         return made_by

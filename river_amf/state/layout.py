@@ -69,7 +69,10 @@ SETTINGS = np.dtype(
         ("use_aggregation", "i8"),
         ("fades", "i8"),
         ("learns_vote", "i8"),
-        ("is_stacked", "i8"),  # whether the voters on a real target are stacked
+        ("is_stacked", "i8"),  # whether the voters on a real target are stacked,
+        ("has_leaves", "i8"),  # with the leaves,
+        ("n_recent", "i8"),  # corrections by recent errors,
+        ("has_last", "i8"),  # and the last target
         ("split_pure", "i8"),
         ("range_intensity", "i8"),
         ("relevance", "i8"),
@@ -104,6 +107,7 @@ COUNTERS, _OF_COUNTERS = _record(
     ("fast_weight", "f8", _SUMS),
     ("slow_errors", "f8", _FACTORS),
     ("slow_weight", "f8", _SUMS),
+    ("last_target", "f8", _TARGETS),
     ("n_learned", "i8", _COUNTS),  # samples
     ("early_least", "f8", _within(-_FARTHEST, 0)),  # of the first few targets, less the very first
     ("early_largest", "f8", _within(0, _FARTHEST)),
@@ -222,10 +226,12 @@ FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
 MEAN, SQUARES = 0, 1
 
 # The prediction of a real target by a voter and by the forest: the value, and its variance
-# (a voter) or standard deviation (the forest). The forest adds the ends of an interval; whoever
-# asks puts its level in the place of the lower one, or 0 for none.
+# (a voter) or standard deviation (the forest). A tree adds the estimate of its leaf, the forest the
+# ends of an interval; whoever asks puts its level in the place of the lower one, or 0 for none.
 LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
-ANSWER = 6  # numbers in an answer, the last of which are scratch
+LEAF = 2
+OF_VOTER = 3  # numbers in the prediction of a voter
+ANSWER = 9  # numbers in an answer, the last of which are scratch
 
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 
@@ -233,19 +239,21 @@ N_COSINES = 100  # random Fourier features of a linear model
 N_WAVES = 200  # random Fourier features of a trend
 N_TRENDS = 2
 MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
-N_STACKED = 6  # voters of the largest stack
+N_RECENT_ERRORS = 2  # means of recent errors that may be voters
+N_STACKED = 9  # voters of the largest stack
 N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
 
 # What a prediction keeps of the forest that made it: its version, the samples it had learned, the
-# labels it knew, the corrections by recent errors, and what it predicted for a real target.
-VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR, LOCATION_THEN, SPREAD_THEN = range(7)
-N_MADE_BY = 7
+# labels it knew, the corrections by recent errors, the last target, and what it predicted for a
+# real target.
+VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR, LAST_TARGET = range(6)
+LOCATION_THEN, SPREAD_THEN, N_MADE_BY = 6, 7, 8
 
 # The context of a sample that is learned: its number among those learned; how many were learned
 # between its prediction and its label, 0 if there was no prediction; and if there were any, what
 # was known then, as above, the trend, and from `RESTARTED` on for each tree, whether it has started
 # afresh since.
-SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 7, 8
+SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 8, 9
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
 
@@ -569,7 +577,7 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "tree_target": int(settings["n_tree_targets"][0]),
         "trend": n_trends,
         "fit": has_trends,
-        "stack": int(settings["task"][0] == REGRESSION) + has_trends,
+        "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,
     }
 
 

@@ -40,8 +40,8 @@ CLASSIFIERS = {
     "none": test_naive.ADAPTIVE | {"max_pending": 0},
 }
 REGRESSORS = {
-    "mean": {},
-    "learned vote": {"vote": "learned", "n_estimators": 4},
+    "mean": {"vote": "mean"},
+    "last target": {"recent": "target", "n_estimators": 4},
     "trend": {"trend": "ridge", "n_estimators": 3},
     "adaptive": test_naive_regression.ADAPTIVE,
     "few": test_naive_regression.ADAPTIVE | {"max_pending": 3},

@@ -24,6 +24,7 @@ ADAPTIVE = {
     "split_prior": 0.7,
     "vote": "learned",
     "trend": "ridge",
+    "recent": "errors",
     "max_nodes": 101,
 }
 LONGER = {
@@ -35,10 +36,13 @@ LONGER = {
     "fading, budget": {"fading_factor": 0.7, "max_nodes": 51, "split_prior": 0.7, "step": 2.0},
     "hardly any fading": {"fading_factor": 1 - 1e-12},
     "relevance": {"split_intensity": "relevance"},
-    "learned vote": {"vote": "learned", "n_estimators": 4},
+    "mean": {"vote": "mean"},
+    "recent errors": {"recent": "errors", "n_estimators": 4},
+    "last target": {"recent": "target", "n_estimators": 3},
     "trend": {"trend": "ridge", "n_estimators": 3},
-    "trend, one tree": {"trend": "ridge", "vote": "learned", "n_estimators": 1},
+    "trend, one tree": {"trend": "ridge", "n_estimators": 1},
     "adaptive": ADAPTIVE,
+    "adaptive, last target": ADAPTIVE | {"recent": "target"},
     "adaptive, unit": ADAPTIVE | {"split_intensity": "unit", "max_categories": 5},
     "nothing but fading": {"fading_factor": 1e-12, "max_categories": 5},
 }
@@ -225,8 +229,9 @@ def test_targets_whose_squares_are_too_small_are_not_scored():
 def test_trends_of_targets_whose_squares_are_too_small_lose_digits_and_no_more():
     tiny = [0.0] * 6 + [1e-150] + [0.0] * 6
     samples = [({"a": 0} if 0 < i < 8 else {}, y) for i, y in enumerate(tiny)]
-    model, reference = pair(trend="ridge")
-    larger, _ = pair(trend="ridge")  # the same in another unit, in which all digits are there
+    model, reference = pair(trend="ridge", vote="mean")
+    # the same in another unit, in which all digits are there
+    larger, _ = pair(trend="ridge", vote="mean")
     unit = 2.0**400
     for x, y in samples:
         for prediction in (model.predict_one(x), reference.predict_one(x)):
@@ -248,7 +253,7 @@ def test_one_weight_of_a_million(fading_factor):
 @pytest.mark.parametrize("weights", [(1e6,), (1e6, 1.0), (1e-9, 1e6)])
 @pytest.mark.parametrize("fading_factor", [None, 1e-12, 0.5, 1 - 1e-12])
 def test_many_weights_of_a_million_keep_to_the_range_of_the_targets(weights, fading_factor):
-    model = AMFRegressor(n_estimators=2, seed=5, fading_factor=fading_factor)
+    model = AMFRegressor(n_estimators=2, seed=5, fading_factor=fading_factor, vote="mean")
     cycle = itertools.cycle(weights)
     for i in range(300):
         x = {"a": i * 7 % 11, "b": i * i % 13}

@@ -157,7 +157,7 @@ def test_a_profile_is_the_mean_of_the_targets_at_a_place():
 
 
 def test_intervals_are_normal_at_first_and_follow_the_errors():
-    vote = naive_trends.Vote(is_learned=False, has_trend=False)
+    vote = naive_trends.Vote(is_learned=False)
     assert vote.bins.sum() == pytest.approx(10.0)
     for level in (0.5, 0.9, 0.99):
         low, high = vote.interval(3.0, 2.0, level)
@@ -166,15 +166,17 @@ def test_intervals_are_normal_at_first_and_follow_the_errors():
         assert 3.0 - low == pytest.approx(high - 3.0, rel=1e-9)
     rng = random.Random(5)
     for _ in range(4000):
-        vote.learn([0.0], [4.0], (), 2.0 * rng.expovariate(1.0), 1.0)
+        vote.learn(naive_trends.Votes([0.0], [4.0]), 2.0 * rng.expovariate(1.0), 1.0)
     low, high = vote.interval(0.0, 2.0, 0.8)
     assert low == pytest.approx(-2.0 * math.log(0.9), abs=0.1)
     assert high == pytest.approx(-2.0 * math.log(0.1), rel=0.15)
 
 
 def test_the_scale_is_the_geometric_mean_of_those_of_the_trees():
-    vote = naive_trends.Vote(is_learned=False, has_trend=False)
-    assert vote.scale([1.0, 3.0], [0.0, 12.0], 1.0) == 0.0  # a tree that is sure
-    assert vote.scale([0.0, 3.0], [0.0, 12.0], 1.0) == pytest.approx(2.0)
+    vote = naive_trends.Vote(is_learned=False)
+    votes = naive_trends.Votes([1.0, 3.0], [0.0, 12.0])
+    assert vote.scale(votes, 1.0) == 0.0  # a tree that is sure
+    assert vote.scale(votes._replace(trees=[0.0, 3.0]), 1.0) == pytest.approx(2.0)
     vote.stack.squares.add(4e12, 1.0)
-    assert vote.scale([1.0, 1.0], [0.0, 16.0], 1.0) == pytest.approx(math.sqrt(2.0 * 4.0))
+    votes = naive_trends.Votes([1.0, 1.0], [0.0, 16.0])
+    assert vote.scale(votes, 1.0) == pytest.approx(math.sqrt(2.0 * 4.0))

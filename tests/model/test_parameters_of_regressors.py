@@ -19,6 +19,7 @@ OF_CLASSIFIERS = ["n_classes", "dirichlet", "split_pure", "absent", "max_columns
 OF_CLASSIFIERS += ["max_vocabulary", "restart_threshold", "linear"]
 TABLE = {name: row for name, row in OF_THE_FOREST.items() if name not in OF_CLASSIFIERS} | {
     "trend": ([None, "ridge"], [*NOT_CHOICES, "Ridge", "none"], "None or 'ridge'"),
+    "recent": ([None, "errors", "target"], [*NOT_CHOICES, "last"], "None or 'errors' or 'target'"),
 }
 each = pytest.mark.parametrize("name", TABLE)
 
@@ -67,8 +68,9 @@ def test_the_defaults_are_the_documented_ones():
         "max_categories": None,
         "split_intensity": "range",
         "fading_factor": None,
-        "vote": "mean",
+        "vote": "learned",
         "trend": None,
+        "recent": None,
         "max_pending": 10_000,
         "on_mismatch": "raise",
         "n_jobs": 1,
@@ -80,8 +82,8 @@ def test_the_defaults_are_the_documented_ones():
         "max_categories": 5000,
         "split_intensity": "relevance",
         "fading_factor": 0.5,
-        "vote": "learned",
         "trend": "ridge",
+        "recent": "errors",
     }
 
 
@@ -139,8 +141,10 @@ CHANGES = [
     {"split_intensity": "relevance"},
     {"split_intensity": "unit"},
     {"fading_factor": 0.5},
-    {"vote": "learned"},
+    {"vote": "mean"},
     {"trend": "ridge"},
+    {"recent": "errors"},
+    {"recent": "target"},
 ]
 
 

@@ -20,6 +20,7 @@ from river.conf import Interval
 from scipy import stats
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor
+from river_amf.kernels.regression.target_pool import OF_LAST
 
 # Targets -----------------------------------------------------------------------------------------
 
@@ -145,7 +146,8 @@ def test_predictions_and_intervals_are_finite_for_targets_of_all_sizes(
     rng = random.Random(2)
     values = TARGETS[targets]([rng.uniform(-10, 10) for _ in range(150)])
     low, high = float(min(values)), float(max(values))
-    model = kind(n_estimators=3, seed=1, fading_factor=fading_factor)
+    vote = "mean" if kind is AMFRegressor else "learned"
+    model = kind(n_estimators=3, seed=1, fading_factor=fading_factor, vote=vote)
     weights = (1.0, 1e-9, 2.0, 1e6, 1.0, 5e-324, 1.0)
     for i, y in enumerate(values):
         x = {"a": rng.random(), "b": rng.gauss(0, 1), "color": rng.choice("pqr")}
@@ -154,7 +156,7 @@ def test_predictions_and_intervals_are_finite_for_targets_of_all_sizes(
         lower, upper = ends(model.predict_interval_one(x))
         assert math.isfinite(prediction) and lower <= upper
         assert i == 0 or (math.isfinite(lower) and math.isfinite(upper))
-        if kind is AMFRegressor:  # no average is outside the range of what it averages
+        if vote == "mean":  # no average is outside the range of what it averages
             slack = 1e-9 * (high - low) + 1e-15 * abs(low)
             assert low - slack <= prediction <= high + slack
 
@@ -203,7 +205,8 @@ def test_nothing_a_forest_keeps_overflows(kind, small, large, weight, fading_fac
 @kinds
 @pytest.mark.parametrize("fading_factor", [None, 0.5])
 def test_a_jump_by_more_than_the_square_of_which_float64_holds(kind, fading_factor):
-    model = kind(n_estimators=3, seed=1, fading_factor=fading_factor)
+    vote = "mean" if kind is AMFRegressor else "learned"
+    model = kind(n_estimators=3, seed=1, fading_factor=fading_factor, vote=vote)
     rng = random.Random(3)
     for i in range(100):
         x, y = {"a": rng.random()}, rng.gauss(0.0, 1e-120 if i < 30 else 1e90)
@@ -594,3 +597,37 @@ def test_predicting_changes_nothing(kind):
         twin.predict_interval_one(x, 0.7)
         twin.learn_one(x, y, w)
     assert pickled(model) == pickled(twin)
+
+
+def walk(n, seed=4):
+    """Yield features that tell nothing, and a target that only its last value tells of."""
+    rng, y = random.Random(seed), 0.0
+    for _ in range(n):
+        y += rng.gauss(0.0, 1.0)
+        yield {"a": rng.random(), "b": rng.gauss(0.0, 1.0)}, y
+
+
+@kinds
+def test_with_the_last_target_a_random_walk_is_predicted_as_well_as_by_its_last_value(kind):
+    errors, last = {"target": 0.0, None: 0.0, "last": 0.0}, 0.0
+    models = {recent: kind(n_estimators=4, seed=1, recent=recent) for recent in ("target", None)}
+    for x, y in walk(1500):
+        for recent, model in models.items():
+            errors[recent] += abs(y - model.predict_one(x))
+            model.learn_one(x, y)
+        errors["last"] += abs(y - last)
+        last = y
+    assert errors["target"] < 1.05 * errors["last"]
+    assert errors["target"] < 0.7 * errors[None]
+
+
+def test_the_last_target_is_trusted_less_after_an_outlier():
+    model = AdaptiveAMFRegressor(n_estimators=4, seed=1, recent="target")
+    for i, (x, y) in enumerate(walk(600)):
+        if i > 402:  # the one behind it is lost
+            assert abs(model.predict_one(x) - y) < 100.0
+        if i == 401:
+            before = model._arena.stack_weights[OF_LAST, 0]
+        model.learn_one(x, 1e6 if i == 400 else y)
+        if i == 401:
+            assert model._arena.stack_weights[OF_LAST, 0] > before  # of all others

@@ -72,7 +72,7 @@ def test_means_and_deviations_of_nodes_are_those_of_the_samples_in_their_cells(p
 
 @settings
 def test_the_nodes_on_the_paths_mix_to_the_predictions_of_trees_and_forest(parameters):
-    model = trained(**parameters)
+    model = trained(vote="mean", **parameters)
     for x in QUESTIONS:
         of_trees = []
         for tree in range(3):
@@ -228,6 +228,7 @@ def test_constant_targets_are_explained():
 ADAPTIVE = {
     "as it is": {},
     "without a trend": {"trend": None},
+    "the last target": {"recent": "target"},
     "the mean of trees": {"vote": "mean"},
     "one tree": {"n_estimators": 1},
 }
@@ -260,11 +261,16 @@ def test_voters_meet_in_the_prediction(parameters):
         found = [voter.prediction + origin for voter in stack.voters]
         assert found[:2] == pytest.approx([even, odd], abs=1e-9)
         assert stack.base + origin == pytest.approx((even + odd) / 2, abs=1e-9)
-        assert len(stack.voters) == (6 if model.trend else 4)
-        p, ends = together(stack), [*(v.prediction for v in stack.voters), stack.base]
-        margin = 0.5 * (max(ends) - min(ends))
-        p = min(max(p, min(ends) - margin), max(ends) + margin)
-        assert model.predict_one(x) == pytest.approx(p + origin, abs=1e-9)
+        n_recent = 0 if model.recent is None else 2
+        n_others = 2 * (model.trend is not None) + 3 * model.use_aggregation
+        assert len(stack.voters) == 2 + n_recent + n_others
+        last = trend_experts.stack_of_last(arena, stack)
+        assert (last is not None) == (model.recent == "target")
+        for each in [stack] if last is None else [last]:
+            p, ends = together(each), [*(v.prediction for v in each.voters), each.base]
+            margin = 0.5 * (max(ends) - min(ends))
+            p = min(max(p, min(ends) - margin), max(ends) + margin)
+            assert model.predict_one(x) == pytest.approx(p + origin, abs=1e-9)
 
 
 @adaptive

@@ -1,7 +1,9 @@
 """The vote of a regression: what the forest makes of its trees and trends (DESIGN.md: stacks).
 
 The voters are the trees with even indices, those with odd ones, the mean of both corrected by its
-recent errors, and the trends.
+recent errors, the trends, and the leaves of both groups: aggregation prefers prunings that predict
+well alone, which are shallower than those whose mean predicts best. A last stack weighs all that
+against the last target.
 
 A stack is a ridge regression of what a base misses on how far some voters are from it: with a base
 p and voters v_k it predicts p + sum_k a_k (v_k - p). The unit is the root mean square of recent
@@ -20,6 +22,8 @@ from river_amf.kernels.tree.estimates import decay_of, is_early, settled_sum, sl
 from river_amf.state.layout import (
     DELAY,
     FAST_ERROR,
+    LAST_TARGET,
+    LEAF,
     LOCATION,
     LOCATION_THEN,
     LOWER,
@@ -38,7 +42,7 @@ LARGEST_PLACE = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
 FEW_TARGETS = 20  # learned; before that, an interval covers twice their range
 LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the recent squared errors
 
-OF_VOTERS, OF_TRENDS = 0, 1  # the stacks
+OF_VOTERS, OF_LAST, OF_TRENDS = 0, 1, 2  # the stacks
 STACK_DECAY = 0.999
 RIDGE = 5.0
 ERROR_DECAY = 0.99  # of the squared errors that say what the unit is
@@ -46,6 +50,10 @@ ENOUGH = 20.0  # weight of these errors from which on a larger one is clipped,
 LARGEST_ERROR = 10.0  # to this many times their root mean square
 NO_ERRORS = 1e-290  # mean square below which nothing is learned
 LARGEST_INPUT = 1e100  # in that unit
+MARGIN = 0.5  # of the range of the voters, beyond which nothing is predicted
+DOUBT = 4.0  # variance between leaves at which they count a half, of the recent squared errors: 1/4
+
+Recent = tuple[float, float, float]  # both means of recent errors, and the last target
 
 
 @hot
@@ -109,8 +117,8 @@ def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
     """Write the forest's answer: its prediction, the scale of its error, and an interval."""
     # The level of the interval is in the place of its lower end, or 0 for none.
     level = answer[LOWER]
-    fast, slow = recent_errors(forest)
-    location = combined(forest, votes, i, fast, slow, answer)
+    recent = recent_values(forest)
+    location = with_last(forest, combined(forest, votes, i, recent, answer), recent)
     scale = scale_of(forest, votes, i, location)
     answer[LOCATION], answer[SPREAD] = location, scale
     if level > 0.0:
@@ -134,14 +142,13 @@ def widen_early(forest: Forest, answer: Array) -> None:
 
 
 @helper
-def combined(
-    forest: Forest, votes: Array, i: int, fast: float, slow: float, voters: Array
-) -> float:
-    """The forest's prediction, given the corrections by recent errors; `voters` is scratch."""
+def combined(forest: Forest, votes: Array, i: int, recent: Recent, voters: Array) -> float:
+    """The prediction of the voters, whose distances from the mean of the trees are written."""
     location = mean_of_trees(forest, votes, i)
     if forest.settings[0]["is_stacked"]:
-        n = take_voters(forest, votes, i, location, fast, slow, voters)
-        location = stacked(forest.stack_weights[OF_VOTERS], voters, n, location)
+        take_voters(forest, votes, i, location, recent, voters)
+        weights, n = forest.stack_weights[OF_VOTERS], n_voters_of(forest)
+        location = stacked(weights, voters, n, location)
     return location
 
 
@@ -150,7 +157,9 @@ def mean_of_trees(forest: Forest, votes: Array, i: int) -> float:
     """The mean of the trees; with a stack, the mean of both groups, by even and odd indices."""
     n_trees = len(forest.trees)
     if forest.settings[0]["is_stacked"]:
-        return 0.5 * (group_mean(forest, votes, i, 0) + group_mean(forest, votes, i, 1))
+        return 0.5 * (
+            group_mean(forest, votes, i, 0, LOCATION) + group_mean(forest, votes, i, 1, LOCATION)
+        )
     total = 0.0
     for t in range(n_trees):
         total += votes[t, i, LOCATION] + trend_of(forest, votes, t, i)
@@ -158,37 +167,77 @@ def mean_of_trees(forest: Forest, votes: Array, i: int) -> float:
 
 
 @hot
-def group_mean(forest: Forest, votes: Array, i: int, first: int) -> float:
-    """The mean of every second tree from the first on, or of the only tree."""
+def group_mean(forest: Forest, votes: Array, i: int, first: int, which: int) -> float:
+    """The mean of every second tree from the first on, or of the only tree, or of its leaf."""
     n_trees, total, n = len(forest.trees), 0.0, 0
     for t in range(first if n_trees > 1 else 0, n_trees, 2):
-        total += votes[t, i, LOCATION] + trend_of(forest, votes, t, i)
+        total += votes[t, i, which] + trend_of(forest, votes, t, i)
         n += 1
     return total / n
 
 
+@hot
+def n_voters_of(forest: Forest) -> int:
+    """The number of voters."""
+    settings = forest.settings[0]
+    return 2 + settings["n_recent"] + len(forest.trends) + 3 * settings["has_leaves"]
+
+
 @helper
 def take_voters(
-    forest: Forest, votes: Array, i: int, base: float, fast: float, slow: float, voters: Array
-) -> int:
-    """Write the voters, and return their number."""
-    # These are both groups of trees, their mean corrected by recent errors, and the trends.
-    voters[0], voters[1] = group_mean(forest, votes, i, 0), group_mean(forest, votes, i, 1)
-    voters[2], voters[3] = base + fast, base + slow
-    n_trends = len(forest.trends)
-    for k in range(n_trends):
-        voters[4 + k] = votes[len(forest.trees) + k, i, LOCATION]
-    return 4 + n_trends
+    forest: Forest, votes: Array, i: int, base: float, recent: Recent, voters: Array
+) -> None:
+    """Write the voters, given what was recent at the time."""
+    # These are both groups of trees, their mean corrected by recent errors, the trends, both groups
+    # of leaves, and all leaves as far as they agree.
+    voters[0] = group_mean(forest, votes, i, 0, LOCATION)
+    voters[1] = group_mean(forest, votes, i, 1, LOCATION)
+    n = 2
+    for k in range(forest.settings[0]["n_recent"]):
+        voters[n + k] = base + recent[k]
+    n += forest.settings[0]["n_recent"]
+    for k in range(len(forest.trends)):
+        voters[n + k] = votes[len(forest.trees) + k, i, LOCATION]
+    n += len(forest.trends)
+    if forest.settings[0]["has_leaves"]:
+        voters[n] = group_mean(forest, votes, i, 0, LEAF)
+        voters[n + 1] = group_mean(forest, votes, i, 1, LEAF)
+        distance = 0.5 * (voters[n] + voters[n + 1]) - base
+        voters[n + 2] = base + agreement(forest, votes, i) * distance
 
 
 @hot
-def recent_errors(forest: Forest) -> tuple[float, float]:
-    """The means of recent errors, with a fast and with a slow decay."""
+def agreement(forest: Forest, votes: Array, i: int) -> float:
+    """How well the leaves of all trees agree, from 0 to 1."""
+    n_trees, total, squares = len(forest.trees), 0.0, 0.0
+    first = votes[0, i, LEAF]
+    for t in range(n_trees):
+        distance = votes[t, i, LEAF] + trend_of(forest, votes, t, i) - first
+        total += distance
+        squares += distance * distance
+    variance = max(squares - total * total / n_trees, 0.0) / n_trees
+    unit = mean_square(forest.stacks[OF_VOTERS])
+    return unit / (unit + DOUBT * variance) if unit > 0.0 else 0.0
+
+
+@hot
+def with_last(forest: Forest, location: float, recent: Recent) -> float:
+    """The prediction, given that of the voters: a stack with the last target, if that is used."""
+    if not forest.settings[0]["has_last"]:
+        return location
+    last, weight = recent[2], forest.stack_weights[OF_LAST, 0]
+    return last + min(max(weight, -MARGIN), 1.0 + MARGIN) * (location - last)
+
+
+@hot
+def recent_values(forest: Forest) -> Recent:
+    """The means of recent errors, with a fast and with a slow decay, and the last target."""
     counters = forest.counters[0]
     fast, slow = counters["fast_weight"], counters["slow_weight"]
     return (
         counters["fast_errors"] / fast if fast > 0.0 else 0.0,
         counters["slow_errors"] / slow if slow > 0.0 else 0.0,
+        counters["last_target"],
     )
 
 
@@ -203,29 +252,41 @@ def learn_vote(
         counters["early_least"] = min(counters["early_least"], target)
         counters["early_largest"] = max(counters["early_largest"], target)
     if stack["n_learned"] == 1 or is_early(context):  # which was not predicted
+        counters["last_target"] = target if forest.settings[0]["has_last"] else 0.0
         return
-    if context[DELAY] > 0.0:
-        fast, slow = context[FAST_ERROR], context[SLOW_ERROR]
+    is_late, recent = context[DELAY] > 0.0, recent_values(forest)
+    if is_late:
+        recent = context[FAST_ERROR], context[SLOW_ERROR], context[LAST_TARGET]
+    of_voters = combined(forest, votes, i, recent, answer)
+    if is_late:
         location, scale = context[LOCATION_THEN], context[SPREAD_THEN]
     else:
-        fast, slow = recent_errors(forest)
-        location = combined(forest, votes, i, fast, slow, answer)
+        location = with_last(forest, of_voters, recent)
         scale = scale_of(forest, votes, i, location)
     count_error(forest.errors, target - location, scale, slowed(weight, context))
-    base = mean_of_trees(forest, votes, i)
-    error = winsorized(stack, target - base)
+    error = winsorized(stack, target - mean_of_trees(forest, votes, i))
     learn_errors(stack, error, weight)
     if forest.settings[0]["is_stacked"]:
-        n = take_voters(forest, votes, i, base, fast, slow, answer)
-        for k in range(n):
-            answer[k] -= base
-        learn_stack(forest, OF_VOTERS, answer, n, error, weight)
+        learn_stack(forest, OF_VOTERS, answer, n_voters_of(forest), error, weight)
         decay, gain = decay_of(FAST_DECAY, weight)
         counters["fast_errors"] = settled_sum(decay * counters["fast_errors"]) + gain * error
         counters["fast_weight"] = decay * counters["fast_weight"] + gain
         decay, gain = decay_of(SLOW_DECAY, weight)
         counters["slow_errors"] = settled_sum(decay * counters["slow_errors"]) + gain * error
         counters["slow_weight"] = decay * counters["slow_weight"] + gain
+    if forest.settings[0]["has_last"]:
+        learn_last(forest, of_voters - recent[2], target - recent[2], weight)
+        counters["last_target"] = target
+
+
+@helper
+def learn_last(forest: Forest, distance: float, error: float, weight: float) -> None:
+    """Learn how far to go from the last target, given its error and its distance from the rest."""
+    # Both are clipped alike, for an outlier makes the last target wrong, and both large.
+    stack, distances = forest.stacks[OF_LAST], forest.pooled
+    distances[0], error = winsorized(stack, distance), winsorized(stack, error)
+    learn_errors(stack, error, weight)
+    learn_stack(forest, OF_LAST, distances, 1, error, weight)
 
 
 @hot
@@ -247,13 +308,13 @@ def mean_square(stack: Record) -> float:
 @helper
 def stacked(weights: Array, voters: Array, n: int, base: float) -> float:
     """The prediction of a stack of n voters; it replaces them by their distances from the base."""
-    # It is within half of their range around the range of all.
+    # It is within MARGIN of their range around the range of all.
     low = high = p = base
     for k in range(n):
         low, high = min(low, voters[k]), max(high, voters[k])
         voters[k] -= base
         p += weights[k] * voters[k]
-    margin = 0.5 * (high - low)
+    margin = MARGIN * (high - low)
     return min(max(p, low - margin), high + margin)
 
 

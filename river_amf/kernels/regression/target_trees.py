@@ -34,7 +34,16 @@ from river_amf.kernels.tree.estimates import (
 )
 from river_amf.kernels.tree.growth import grow
 from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
-from river_amf.state.layout import DELAY, FADED_SHARE, LOCATION, MEAN, REGRESSION, SPREAD, SQUARES
+from river_amf.state.layout import (
+    DELAY,
+    FADED_SHARE,
+    LEAF,
+    LOCATION,
+    MEAN,
+    REGRESSION,
+    SPREAD,
+    SQUARES,
+)
 
 ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
@@ -50,11 +59,11 @@ LEAST_GROWTH = -100.0
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=REGRESSION)
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
-    """Write a tree's prediction, and its variance: that of the mix of its nodes' laws."""
+    """Write a tree's prediction, its variance (of the mix of its nodes' laws), and its leaf's."""
     settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
     targets, faded = forest.targets[t], forest.faded[t]
     index, variance = state["root"], state["variance"]
-    vote[LOCATION], vote[SPREAD] = 0.0, 0.0
+    vote[LOCATION], vote[SPREAD], vote[LEAF] = 0.0, 0.0, 0.0
     if index == NONE:
         return
     center = targets[index, MEAN]  # whose square, far from 0, would cost digits
@@ -71,7 +80,7 @@ def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
             break
         above = estimate
         index = next_node(nodes, node, x)
-    vote[LOCATION] = center + location
+    vote[LOCATION], vote[LEAF] = center + location, targets[index, MEAN]
     vote[SPREAD] = max(square - location * location, 0.0)
 
 
