@@ -85,7 +85,7 @@ def assert_equal_models(forest, model):
 MODELS = {
     "adaptive": AdaptiveAMFClassifier(n_estimators=4, seed=1, restart_threshold=0.5),
     "budget": AMFClassifier(n_estimators=5, seed=1, max_nodes=101, max_categories=3),
-    "adaptive regressor": AdaptiveAMFRegressor(n_estimators=3, seed=1),
+    "adaptive regressor": AdaptiveAMFRegressor(n_estimators=3, seed=1, recent="target"),
     # over shards, late labels of words are taken as if they came at once
     "words": AdaptiveAMFClassifier(n_estimators=3, seed=1, absent="zero", max_pending=0),
 }
