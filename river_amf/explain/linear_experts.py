@@ -1,7 +1,7 @@
 """Linear models of a forest, for tables and texts: inputs, votes (DESIGN.md: linear experts).
 
-Inputs of a model have a feature and a category as names: both None for the constant 1, and no
-category for a number.
+Names and weights include those of the labels' memory. Inputs of a model have a feature and a
+category as names: both None for the constant 1, and no category for a number.
 """
 
 from __future__ import annotations
