@@ -244,9 +244,9 @@ class Forest(Ensemble, Saved, Parameters):
         mass, the resulting mass in the tree's prediction, the node's own probability of the
         predicted label, its samples and label counts, and the condition at its split that the
         sample meets. For linear models, it lists their predictions and the inputs that tell the two
-        most probable labels apart. A regressor shows intervals, scales of errors, and means and
-        deviations of targets instead; with a learned vote and a trend, also how voters meet, and
-        which inputs tell the trend most.
+        most probable labels apart; also what the labels' own memory predicts. A regressor shows
+        intervals, scales of errors, and means and deviations of targets instead; with a learned
+        vote and a trend, also how voters meet, and which inputs tell the trend most.
 
         Parameters
         ----------

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from naive_features import is_missing
 from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample, add_up
+from naive_label_memory import LabelMemory
 from naive_linear_models import LEAST_LOG_P, LINEAR_RATE, LinearModels, Row
 from naive_pending import DELAY_SCALE, Pending, row_of
 
@@ -518,6 +519,7 @@ class NaiveForest(GrowingForest):
         restart_threshold: float | None = None,
         vote: str = "mean",
         linear: str | None = None,
+        label_memory: bool = False,
         on_mismatch: str = "raise",
         linear_keys: Sequence[int] = (),
         max_pending: int = 10_000,
@@ -550,6 +552,7 @@ class NaiveForest(GrowingForest):
         self.pending = Pending(max_pending if judges else 0)
         self.vote_weights = [1 / len(self.trees)] * len(self.trees)
         self.linear_models = LinearModels(linear, linear_keys)
+        self.label_memory = LabelMemory(is_there=label_memory)
         self.biases: list[float] = []
 
     def n_classes(self) -> int:
@@ -608,13 +611,14 @@ class NaiveForest(GrowingForest):
         if self.vote == "learned":
             # a new feature is used at once, but standardised by what was before the sample
             row = self._row(tame)
-            log_votes = self.linear_models.log_votes(row, len(self.labels))
+            log_votes = self._other_votes(row)
             if late:
                 log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
             trust = min(float(w), 1.0) / (1 + delay / DELAY_SCALE)
             if judges:
                 self._learn_vote(of_trees, log_votes, label, trust, old)
             self.linear_models.learn(row, label, float(w), len(self.labels))
+            self.label_memory.learn(label, float(w))
             for column in dropped:
                 self.linear_models.forget_feature(column)
         intensities = self.split_intensities()
@@ -651,11 +655,11 @@ class NaiveForest(GrowingForest):
             return {}
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
         row = self._row(self.winsorize(self.without_mismatches(x, learns=False)))
-        of_linear_models = self.linear_models.log_votes(row, len(self.labels))
-        votes = [vote[: len(self.labels)] for vote in of_trees], of_linear_models
+        others = self._other_votes(row)
+        votes = [vote[: len(self.labels)] for vote in of_trees], others
         self.pending.note(row_of(self, x), self.n_learnt, votes)
         if self.vote == "learned":
-            pooled = self._pool([*self._log_votes(of_trees), *of_linear_models])
+            pooled = self._pool([*self._log_votes(of_trees), *others])
             return dict(zip(self.labels, pooled, strict=True))
         of_classes = [math.fsum(p) / len(self.trees) for p in zip(*of_trees, strict=True)]
         seen = of_classes[: len(self.labels)]
@@ -666,11 +670,19 @@ class NaiveForest(GrowingForest):
         n_seen = len(self.labels)
         return [[math.log(p + VOTE_FLOOR) for p in of_tree[:n_seen]] for of_tree in of_trees]
 
+    def _other_votes(self, row: Row) -> list[list[float]]:
+        """Return max(log p, -7) of the linear experts, and of the labels' memory."""
+        n_labels = len(self.labels)
+        memory = self.label_memory.log_votes(n_labels)
+        floored = [[max(log_p, LEAST_LOG_P) for log_p in vote] for vote in memory]
+        return [*self.linear_models.log_votes(row, n_labels), *floored]
+
     def _pool(self, votes: Sequence[Sequence[float]]) -> list[float]:
         """Pool the votes of experts i: softmax of z_c = beta_c + sum_i v_i l_i(c)."""
         weights = self.vote_weights + [
             linear_model.vote_weight for linear_model in self.linear_models.linear_models
         ]
+        weights += self.label_memory.vote_weights
         by_class = zip(*votes, strict=True)
         z = [
             bias + math.fsum(v * vote for v, vote in zip(weights, of_class, strict=True))
@@ -682,7 +694,7 @@ class NaiveForest(GrowingForest):
     def _learn_vote(
         self,
         of_trees: Sequence[Sequence[float]],
-        of_linear_models: Sequence[Sequence[float]],
+        others: Sequence[Sequence[float]],
         label: int,
         trust: float,
         old: Sequence[int],
@@ -692,18 +704,19 @@ class NaiveForest(GrowingForest):
         Those of trees that have started afresh since they predicted, `old`, stay as they are.
         """
         of_trees = self._log_votes(of_trees)
-        pooled = self._pool([*of_trees, *of_linear_models])
+        pooled = self._pool([*of_trees, *others])
 
         def gradient(votes: Sequence[float]) -> float:
             expected = math.fsum(p * vote for p, vote in zip(pooled, votes, strict=True))
-            return trust * (votes[label] - expected)
+            return votes[label] - expected
 
         for t, votes in enumerate(of_trees):
-            self.vote_weights[t] += VOTE_RATE * gradient(votes) * (t not in old)
-        for linear_model, votes in zip(
-            self.linear_models.linear_models, of_linear_models, strict=True
-        ):
-            linear_model.vote_weight += LINEAR_RATE * gradient(votes)
+            self.vote_weights[t] += VOTE_RATE * trust * gradient(votes) * (t not in old)
+        n_linear = len(self.linear_models.linear_models)
+        for linear_model, votes in zip(self.linear_models.linear_models, others, strict=False):
+            linear_model.vote_weight += LINEAR_RATE * trust * gradient(votes)
+        for k, votes in enumerate(others[n_linear:]):
+            self.label_memory.step(k, gradient(votes), trust)
         for c, p in enumerate(pooled):
             self.biases[c] += BIAS_RATE * trust * ((c == label) - p)
 

@@ -163,7 +163,8 @@ def _forest(model: AMFClassifier | AMFRegressor, most: int | None) -> list[str]:
     if linear_experts.names(arena):
         pairs = zip(linear_experts.names(arena), linear_experts.vote_weights(arena), strict=True)
         text = ", ".join(f"{name} {weight:.3f}" for name, weight in pairs)
-        lines.append(_titled_line("linear", f"{text} (weights in the vote)"))
+        title = "experts" if len(arena.memories) else "linear"
+        lines.append(_titled_line(title, f"{text} (weights in the vote)"))
     return [*lines, *_features(model, arena, most), *_trees(model, arena, most)]
 
 

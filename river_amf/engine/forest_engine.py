@@ -99,7 +99,7 @@ class Engine(SampleEngine):
             settings = arrays["settings"]
             settings["use_aggregation"] = aggregated
             if trees is not None:
-                for name in ("learns_vote", "n_linear_models", "has_sparse_expert"):
+                for name in ("learns_vote", "n_linear_models", "has_sparse_expert", "has_memory"):
                     settings[name] = 0
                 of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
                 arrays |= {name: arrays[name][trees] for name in of_trees}

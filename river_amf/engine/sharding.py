@@ -38,6 +38,7 @@ _OF_SHARD = {
     "n_linear_models": 0,
     "n_trends": 0,
     "has_sparse_expert": 0,
+    "has_memory": 0,
 }
 
 

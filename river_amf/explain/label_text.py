@@ -33,9 +33,9 @@ def explain(
     chosen = ([*range(n_trees)] if few else [0]) if tree is None else [tree]
     proba = outputs.answer
     parts = [_prediction(proba), _votes(arena, list(labels), values, proba)]
-    if linear_experts.names(arena):
+    if experts := linear_experts.names(arena):
         parts.append(_linear_models(arena, list(labels), outputs, proba))
-        if len(proba) > 1:
+        if len(proba) > 1 and {linear_experts.LOGISTIC, linear_experts.WORDS} & set(experts):
             parts.append(_inputs(arena, features, list(labels), outputs, proba))
     parts += [_path(arena, features, list(labels), values, proba, t) for t in chosen]
     return "\n\n".join([*parts, *other_trees(n_trees, chosen)])
@@ -106,7 +106,7 @@ def _linear_models(
     outputs: linear_experts.ExpertOutputs,
     proba: dict[Hashable, float],
 ) -> str:
-    """Return each linear model's prediction, and its weight in the vote."""
+    """Return the prediction of each linear model and memory, and its weight in the vote."""
     names, best = linear_experts.names(arena), _most_probable(proba)
     of_linear_models = np.exp(outputs.votes[len(arena.trees) :])[
         :, [labels.index(label) for label in best]
@@ -118,7 +118,8 @@ def _linear_models(
         )
     ]
     least = f"{kernels.LINEAR_FLOOR:g}"
-    title = f"Linear models (each adds weight x log(p), where log(p) is at least {least})"
+    title = "Linear models, label memory" if len(arena.memories) else "Linear models"
+    title = f"{title} (each adds weight x log(p), where log(p) is at least {least})"
     return f"{title}\n{table([['model', 'weight', *map(short, best)], *rows], left=(0,))}"
 
 

@@ -1,7 +1,7 @@
 """Linear models of a forest, for tables and texts: inputs, votes (DESIGN.md: linear experts).
 
-Inputs of a model have a feature and a category as names: both None for the constant 1, and no
-category for a number.
+Names and weights include those of the labels' memory. Inputs of a model have a feature and a
+category as names: both None for the constant 1, and no category for a number.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ Array = NDArray[Any]
 
 LOGISTIC, WORDS = "logistic", "words"  # the linear models that take features
 _NAMES = (LOGISTIC, "slow cosines", "fast cosines")
+_MEMORIES = ("labels, fast", "labels, medium", "labels, slow", "after last label")
 
 
 class ExpertOutputs(NamedTuple):
@@ -46,16 +47,18 @@ class Input(NamedTuple):
 
 
 def names(arena: Arena) -> list[str]:
-    """Return the names of the linear models, in the order of their votes."""
+    """Return the names of linear models and memories, in the order of their votes."""
     has_sparse_expert = bool(arena.settings["has_sparse_expert"][0])
-    return [*_NAMES[: len(arena.linear_models)], *[WORDS] * has_sparse_expert]
+    memories = _MEMORIES[: len(arena.memories)]
+    return [*_NAMES[: len(arena.linear_models)], *memories, *[WORDS] * has_sparse_expert]
 
 
 def vote_weights(arena: Arena) -> list[float]:
-    """Return the weight of each linear model in the vote."""
+    """Return the weight of each linear model and memory in the vote."""
     has_sparse_expert = bool(arena.settings["has_sparse_expert"][0])
     of_words = float(arena.counters["sparse_weight"][0])
-    return [*arena.linear_models["vote_weight"].tolist(), *[of_words] * has_sparse_expert]
+    weights = [*arena.linear_models["vote_weight"], *arena.memories["vote_weight"]]
+    return [*map(float, weights), *[of_words] * has_sparse_expert]
 
 
 def inputs(arena: Arena, features: Features) -> Iterator[Input]:

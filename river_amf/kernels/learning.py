@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from river_amf.kernels.classification.label_memory import recall_labels
 from river_amf.kernels.classification.linear_models import run_linear_model, timescale_of
 from river_amf.kernels.classification.opinion_pool import (
     copy_votes,
@@ -126,7 +127,7 @@ VISIT = np.dtype(
 def run_experts(
     forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
 ) -> None:
-    """Predict a sample with all linear models, or learn it in two steps, before and after trees."""
+    """Predict a sample with all other experts, or learn it in two steps, before and after trees."""
     # A prediction is written to `output`, a `PredictionBuffer`. To learn the sample, its inputs and
     # votes are put into the forest's own arrays first. If it has been predicted, they are in the
     # buffer, but for the vote on its words, which may be others.
@@ -144,6 +145,8 @@ def run_experts(
         z, vote = standardised[timescale_of(v)], votes[len(forest.trees) + v, 0]
         own_label = label if stage == LEARN else NONE
         run_linear_model(forest, v, x, z, inputs[v], vote, stage != LEARN, own_label, weight)
+    if settings["has_memory"] and stage != LEARN:
+        recall_labels(forest, votes, 0, stage != PREDICTED, label, weight)
     if settings["n_words"] > 0:
         words = words_of(sample, n_features, True)
         if settings["has_sparse_expert"]:

@@ -32,6 +32,7 @@ from river_amf.state.layout import (
     LINEAR_AXES,
     LOCATION,
     LOCATION_THEN,
+    MEMORY_AXES,
     N_COSINES,
     N_KNOWN,
     N_LEARNED,
@@ -314,9 +315,10 @@ class Arena:
         return self._with(arrays, self.capacities)
 
     def silenced(self) -> dict[str, Array]:
-        """Return the arrays of the linear models as they are if there are none."""
-        capacities = self.capacities | dict.fromkeys(LINEAR_AXES, 0)
-        names = [name for name in COPIED if not set(LINEAR_AXES).isdisjoint(FIELDS[name].axes)]
+        """Return the arrays of linear models and memories as they are if there are none."""
+        axes = {*LINEAR_AXES, *MEMORY_AXES}
+        capacities = self.capacities | dict.fromkeys(axes, 0)
+        names = [name for name in COPIED if not axes.isdisjoint(FIELDS[name].axes)]
         return defaults(capacities, names)
 
     def fit_rows(self) -> Arena:

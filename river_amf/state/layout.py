@@ -85,6 +85,7 @@ SETTINGS = np.dtype(
         ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
         ("max_columns", "i8"),  # most features if there are words
         ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
+        ("has_memory", "i8"),  # whether it has experts on the labels' own memory
         ("max_pending", "i8"),  # predictions that wait for their label; 0 if it makes no difference
     ],
     align=True,
@@ -186,6 +187,16 @@ LINEAR_MODEL, _OF_LINEAR_MODEL = _record(
     ("n_learned", "i8", _COUNTS),  # samples in the statistics of its random Fourier features
 )
 
+# One record per expert on the labels' own memory.
+N_MEMORIES = 4
+N_CODES = 64  # rows by last label, inputs by category of a feature: "index modulo N_CODES"
+N_LABEL_ROWS = N_MEMORIES - 1 + N_CODES
+MEMORY, _OF_MEMORY = _record(
+    ("vote_weight", "f8", _FACTORS),
+    ("squares", "f8", _within(5e-324, 1e300)),  # of the gradients of its weight, as they fade
+    ("row", "i8", _within(0, N_LABEL_ROWS - 1)),  # of `label_counts`, which it predicts by
+)
+
 # One record per trend: a ridge regression beside the trees of a forest of real targets.
 TREND, _OF_TREND = _record(
     ("key", "u8"),  # of its random numbers
@@ -241,7 +252,6 @@ N_TRENDS = 2
 MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
 N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 9  # voters of the largest stack
-N_CODES = 64  # inputs for the categories of a feature, which is that of "code modulo N_CODES"
 
 # What a prediction keeps of the forest that made it: its version, the samples it had learned, the
 # labels it knew, the corrections by recent errors, the last target, and what it predicted for a
@@ -294,18 +304,21 @@ _MOMENTS = ((np.s_[..., -2:-1], -_FARTHEST, _FARTHEST), (np.s_[..., -1:], 0, _LA
 # classes in both. `counted` is the categorical features with a bound on their categories, otherwise
 # empty. Without linear models all of these are empty: `timescale`, at which features are
 # standardised; `draw` of random Fourier features; `linear_class`, the classes; `input`, an
-# intercept and the features or cosines; `onehot`, the categorical features. `voter` is trees and
-# linear models, that of the words included; `sparse_word` is the words if they have a linear model,
-# otherwise empty. Trends have a timescale and a draw, too, and without them these are empty: `fit`,
-# a single one; `term` and `wave`, what each trend takes; `profile` and `residual`, the features.
+# intercept and the features or cosines; `onehot`, the categorical features. `memory` is the experts
+# on the labels' own memory, and `remembered` the labels if there are any. `voter` is trees, linear
+# models, that of the words included, and memories; `sparse_word` is the words if they have a linear
+# model, otherwise empty. Trends have a timescale and a draw, too, and without them these are empty:
+# `fit`, a single one; `term` and `wave`, what each trend takes; `profile` and `residual`, features.
 # `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks of a
 # regression. Trends are voters, and so is their stack.
 LINEAR_AXES = ("linear_model", "timescale", "draw", "linear_class", "input", "onehot")
+MEMORY_AXES = ("memory", "remembered")
 AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "residual")
 AXES = (
     *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score", "error"),
     *("context", "counted", "slot"),
     *LINEAR_AXES,
+    *MEMORY_AXES,
     *("cosine", "tree_target", "stack"),
     *AXES_OF_TRENDS,
     *("word", "sparse_word", "node", "box", "row"),
@@ -358,6 +371,8 @@ FIELDS = {
     "cosines": Field(
         np.float64, ("draw", 2, "cosine"), bounds=((np.s_[:, 0], -1, 1), (np.s_[:, 1], 0, 1))
     ),
+    "memories": Field(MEMORY, ("memory",), bounds=_OF_MEMORY),
+    "label_counts": Field(np.float64, (N_LABEL_ROWS, "remembered"), bounds=_SUMS),
     "trends": Field(TREND, ("trend",), bounds=_OF_TREND),
     "profiles": Field(np.float64, ("profile", N_CODES, 2), bounds=_WEIGHTED_MEANS),
     "fast_sums": Field(np.float64, ("fit", "term", "term"), bounds=_FACTORS),
@@ -430,6 +445,7 @@ PARTS = (
     "count_words",
     "standardise",
     "run_linear_model",
+    "recall_labels",
     "run_experts",
     "follow_trends",
 )
@@ -533,6 +549,7 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
         "moment": n_kept if settings["relevance"][0] else 0,
         "faded": FADED_COUNTS + n_kept if settings["fades"][0] else 0,
         "linear_class": n_classes if settings["n_linear_models"][0] else 0,
+        "remembered": n_classes if settings["has_memory"][0] else 0,
     }
 
 
@@ -560,13 +577,14 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     # features at a timescale of its own; so does the last trend. The mix of the trends is a voter,
     # too.
     n_linear_models, n_trends = int(settings["n_linear_models"][0]), int(settings["n_trends"][0])
-    has_trends = int(n_trends > 0)
+    has_trends, n_memories = int(n_trends > 0), N_MEMORIES * int(settings["has_memory"][0])
     n_draws = max(n_linear_models - 1, 0) + has_trends
     return {
         "tree": n_trees,
         "context": RESTARTED + n_trees,
         "voter": n_trees
         + n_linear_models
+        + n_memories
         + n_trends
         + has_trends
         + int(settings["has_sparse_expert"][0]),
@@ -575,6 +593,7 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "draw": n_draws,
         "cosine": N_WAVES if has_trends else N_COSINES,
         "tree_target": int(settings["n_tree_targets"][0]),
+        "memory": n_memories,
         "trend": n_trends,
         "fit": has_trends,
         "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,
