@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_naive import pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
-from river_amf.explain import paths
+from river_amf.explain import linear_experts, paths
 from river_amf.state import arena as state
 
 LINEAR_FLOOR = -7.0  # least of what it takes for the log-probabilities of linear models
@@ -80,7 +80,7 @@ def mixed(steps, n_classes):
 def combined(model, of_trees, x=None):
     """Return what a forest predicts, given its trees' predictions: their mean or learned vote.
 
-    Linear models, if there are any, are asked for the sample x.
+    Linear models and the labels' memory, if there are any, are asked for the sample x.
     """
     n_labels = len(model._labels)
     of_trees = np.array(of_trees)[:, :n_labels]
@@ -89,9 +89,9 @@ def combined(model, of_trees, x=None):
     else:
         arena = model._arena
         log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + VOTE_FLOOR)
-        if len(arena.linear_models):
-            of_linear_models = model._engine.expert_outputs(x).votes[len(of_trees) :, :n_labels]
-            log_p += arena.linear_models["vote_weight"] @ np.maximum(of_linear_models, LINEAR_FLOOR)
+        if weights := linear_experts.vote_weights(arena):
+            of_others = model._engine.expert_outputs(x).votes[len(of_trees) :, :n_labels]
+            log_p += weights @ np.maximum(of_others, LINEAR_FLOOR)
         proba = np.exp(log_p - log_p.max())
     return proba / proba.sum()
 
