@@ -57,7 +57,35 @@ class Coverage(MeanMetric, RegressionMetric):
         return float(y_true in y_pred)
 
 
-class Width(MeanMetric, RegressionMetric):
+class _OfFinite(MeanMetric, RegressionMetric):
+    """A mean over the finite intervals; they are infinite before the second target."""
+
+    def update(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
+        """Count an interval, unless it is infinite.
+
+        >>> metric = Width()
+        >>> metric.update(3.0, Interval(-math.inf, math.inf))
+        >>> metric.get()
+        0.0
+        """
+        if math.isfinite(y_pred.width):
+            super().update(y_true, y_pred, w)
+
+    def revert(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
+        """Take an interval out of the mean.
+
+        >>> metric = Width()
+        >>> metric.update(3.0, Interval(2.0, 5.0))
+        >>> metric.update(3.0, Interval(2.0, 3.0))
+        >>> metric.revert(3.0, Interval(2.0, 5.0))
+        >>> metric.get()
+        1.0
+        """
+        if math.isfinite(y_pred.width):
+            super().revert(y_true, y_pred, w)
+
+
+class Width(_OfFinite):
     """The mean width of the finite intervals, in the unit of the target.
 
     >>> metric = Width()
@@ -65,16 +93,6 @@ class Width(MeanMetric, RegressionMetric):
     >>> metric.get()
     3.0
     """
-
-    def update(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
-        """Count an interval, unless it is infinite, as before the second target."""
-        if math.isfinite(y_pred.width):
-            super().update(y_true, y_pred, w)
-
-    def revert(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
-        """Take an interval out of the mean."""
-        if math.isfinite(y_pred.width):
-            super().revert(y_true, y_pred, w)
 
     def _eval(self, y_true: float, y_pred: Interval) -> float:
         return y_pred.width
@@ -102,9 +120,17 @@ class NMPIW(Width):
         super().__init__()  # type: ignore[no-untyped-call]
         self._least, self._largest = math.inf, -math.inf
 
-    def _eval(self, y_true: float, y_pred: Interval) -> float:
+    def update(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
+        """Count an interval, and a target in the range.
+
+        >>> metric = NMPIW()
+        >>> metric.update(1.0, Interval(-math.inf, math.inf))
+        >>> metric.update(3.0, Interval(2.0, 5.0))
+        >>> metric.get()
+        1.5
+        """
         self._least, self._largest = min(self._least, y_true), max(self._largest, y_true)
-        return super()._eval(y_true, y_pred)
+        super().update(y_true, y_pred, w)
 
     def get(self) -> float:
         """Return the mean width over the range.
@@ -117,8 +143,10 @@ class NMPIW(Width):
         return mean / extent if extent > 0.0 else math.nan
 
 
-class IntervalScore(MeanMetric, RegressionMetric):
+class IntervalScore(_OfFinite):
     """Winkler's score: the mean width, plus `2 / (1 - level)` times the distance of misses[^1].
+
+    Infinite intervals, as those before the second target, do not count.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class ForestAdapter:
         """Return the prediction for each row, before it is learned."""
         answers, n_known, labels = self._answers(part)
         if self._is_regressor:
-            return self.model._predictions(answers, n_known > 0).prediction.tolist()  # type: ignore[no-any-return]
+            return self.model._predictions(answers, n_known > 0, None).prediction.tolist()  # type: ignore[no-any-return]
         return most_probable_labels(answers, n_known, labels)
 
     def predict_proba(self, part: Part) -> Probabilities:

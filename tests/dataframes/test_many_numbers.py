@@ -232,7 +232,7 @@ def test_a_clone_is_untrained_and_becomes_the_same_model(parameters):
     before = pickle.dumps(model)
     clone = model.clone()
     assert clone._get_params() == model._get_params()
-    assert clone.predict_one({}) == 0.0
+    assert clone.clone().predict_one({}) == 0.0
     assert pickle.dumps(clone) == pickle.dumps(fresh(**parameters))
     assert pickle.dumps(learn(clone, SAMPLES[:300])) == before
 

@@ -294,8 +294,9 @@ def naive_scores(model, level):
     scores, widths = [], []
     for x, y in SAMPLES:
         interval = model.predict_one(x, with_interval=True)
-        scores.append(naive_interval_score(y, interval, level))
-        widths.append(interval.width)
+        if math.isfinite(interval.width):
+            scores.append(naive_interval_score(y, interval, level))
+            widths.append(interval.width)
         model.learn_one(x, y)
     return np.mean(scores), np.mean(widths) / (max(TARGETS) - min(TARGETS))
 

@@ -310,7 +310,7 @@ def test_absurd_sizes_allocate_nothing(path, shape):
 
 
 def test_many_empty_trees_allocate_nothing_absurd(path):
-    n_trees, n_labels = 20_000, 20_000  # votes for each would take gigabytes
+    n_trees, n_labels = 10_000, 20_000  # votes for each would take gigabytes
     header, arrays = parts_in(trained([({}, label, 1.0) for label in "ab"], n_estimators=1), path)
     header["model"]["parameters"]["n_estimators"] = n_trees
     header["model"]["labels"] = list(range(n_labels))

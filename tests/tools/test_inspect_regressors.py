@@ -349,7 +349,12 @@ def test_an_explanation_has_voters_trees_trends_and_paths(parameters):
     titles = [part.splitlines()[0] for part in parts]
     expected = [f"Prediction: {titles[0].split()[1]}"]
     if model.vote == "learned":
-        expected.append("Voters (the forest predicts base + sum of weight x (voter - base))")
+        stack = "base + sum of weight x (voter - base))"
+        if model.recent == "target":
+            expected.append(f"Voters (together they predict {stack}")
+            expected.append(f"Last target, which is the base (the forest predicts {stack}")
+        else:
+            expected.append(f"Voters (the forest predicts {stack}")
         expected.append("Trees")
     else:
         expected.append("Trees (the forest predicts their mean)")
