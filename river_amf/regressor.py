@@ -280,7 +280,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         -------
         river.conf.Interval
             With attributes `lower`, `upper`, `center` and `width`. It may leave out the prediction,
-            if recent errors were one-sided.
+            if recent errors were one-sided. Where targets differ by less than about 1e-150, it
+            holds none, as the squares of errors vanish.
 
         Raises
         ------

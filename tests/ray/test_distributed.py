@@ -150,9 +150,9 @@ def test_two_at_once_and_a_learnt_one_again(learnt):
 
 def test_evaluation_accepts_it(learnt):
     one, forest, X, y = learnt
+    part, metric = (X[300:600], y[300:600]), metrics.CrossEntropy
     scores = [
-        evaluation.progressive_val_score((X[300:600], y[300:600]), model, metrics.LogLoss()).get()
-        for model in (one, forest)
+        evaluation.progressive_val_score(part, model, metric()).get() for model in (one, forest)
     ]
     assert scores[0] == scores[1]
     assert_equal_models(forest, one)
