@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import math
 from collections import deque
 from typing import Any
@@ -12,9 +13,7 @@ from river import base
 
 from river_amf.baselines.preparation import Features, categories, numbers
 
-_FIRST = (
-    50  # samples before it is trained for the first time, then whenever there are twice as many
-)
+_FIRST = 50  # samples before the first training; then come those at twice as many
 _MOST_CATEGORIES = 254  # of a feature, which scikit-learn takes
 
 
@@ -67,8 +66,9 @@ class _Boosting:
     def _row(self, x: Features) -> NDArray[np.float64]:
         return np.array([self._encoded(x)[: self._n_columns]], dtype=np.float64)
 
+    @abc.abstractmethod
     def _new_booster(self, are_codes: list[bool]) -> Any:
-        raise NotImplementedError
+        """Return an estimator that has learned nothing."""
 
     def _as_targets(self, targets: list[Any]) -> Any:
         return targets
