@@ -7,6 +7,7 @@ or bad predictions, but nothing worse.
 
 from __future__ import annotations
 
+import abc
 import errno
 import importlib
 import logging
@@ -72,18 +73,18 @@ class Saved:
             raise TypeError(f"{cls.__qualname__} has the _file_kind of {known.__qualname__}")
         _KINDS[kind] = cls  # a class may be defined again, as in a notebook
 
+    @abc.abstractmethod
     def _to_file(self) -> tuple[Header, dict[str, Array]]:
         """Return the model as JSON and arrays of `layout.FIELDS`."""
-        raise NotImplementedError
 
     def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function that uses what `_to_file` returns, while no other thread changes it."""
         return call(*arguments)
 
     @classmethod
+    @abc.abstractmethod
     def _from_file(cls, header: Header, arrays: dict[str, Array]) -> Self:
         """Return the model that `_to_file` returned as these, or raise FileError."""
-        raise NotImplementedError
 
     def save(self, path: PathLike | SupportsWrite[bytes]) -> None:
         """Save the model to a file, as `river_amf.save` does.
