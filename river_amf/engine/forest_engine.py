@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.engine import events
-from river_amf.engine.known import Known, extended, growth, with_ready
+from river_amf.engine.known import Known, extended, growth, with_columns, with_ready
 from river_amf.engine.lock import exclusive
 from river_amf.engine.restoring import arena_of_file
 from river_amf.engine.sample_engine import SampleEngine
@@ -168,7 +168,9 @@ class Engine(SampleEngine):
         self, table: SparseRows, labels: Column, weights: Weights, parameters: Parameters
     ) -> None:
         """Raise TypeError or ValueError for the first row of words that cannot be learned."""
-        features, known_labels = self._known_for(parameters)[:2]
+        known = self._known_for(parameters)
+        features, known_labels = (with_columns(known) if self._has_chosen() else known)[:2]
+        assert isinstance(features, SparseFeatures)
         assert isinstance(known_labels, Labels)  # only classifiers have words
         check_rows(table, labels, weights, features, known_labels, parameters.n_classes)
         check_totals(self.total_weight, weights, parameters.task, are_rows=True)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.categories import Categories
-from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again
+from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again, is_foreign
 from river_amf.inputs.kinds import (
     PLAIN_NUMBERS,
     as_dict,
@@ -191,7 +191,9 @@ def _encoder(
             sample.source = None
             pack(sample.buffer, 0, *values)
             sample.source, sample.picked = x, picked
-        except KeyError:
+        except KeyError as error:
+            if is_foreign(error) and (raises or not comes_again(encode_known, x, True)):
+                raise
             return encode_gaps(x)
         except (TypeError, ValueError, OverflowError, struct.error):
             if not raises and comes_again(encode_known, x, True):
@@ -199,7 +201,7 @@ def _encoder(
             raise
         return sample
 
-    def encode_gaps(x: dict[Any, Any]) -> EncodedSample | None:
+    def encode_gaps(x: dict[Any, Any], raises: bool = False) -> EncodedSample | None:
         """Encode a sample with missing values: an absent key, or None."""
         try:
             values: list[Any] = [x.get(name) for name in names]
@@ -213,7 +215,9 @@ def _encoder(
                 return None
             sample.source = None
             pack(sample.buffer, 0, *values)
-        except (KeyError, TypeError, ValueError, OverflowError, struct.error):
+        except (KeyError, TypeError, ValueError, OverflowError, struct.error) as error:
+            if is_foreign(error) and (raises or not comes_again(encode_gaps, x, True)):
+                raise
             return None
         return sample
 

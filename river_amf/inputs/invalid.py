@@ -40,6 +40,14 @@ def comes_again(call: Callable[..., object], *arguments: Any, **named: Any) -> b
     return False
 
 
+def is_foreign(error: BaseException) -> bool:
+    """Whether an error that was caught in the function that asks comes from a call within it.
+
+    The method of a value may have raised it, or a signal handler; a lookup that failed did not.
+    """
+    return error.__traceback__ is not None and error.__traceback__.tb_next is not None
+
+
 def attempted(call: Callable[..., Result], *arguments: Any) -> Result | None:
     """Return the result of a call, or None if it raises an error each time."""
     try:

@@ -25,6 +25,7 @@ from river_amf.inputs.encoding import (
     column_order,
     key_of,
 )
+from river_amf.inputs.invalid import comes_again, is_foreign
 from river_amf.inputs.kinds import PLAIN_NUMBERS, as_dict, is_zero, plain
 from river_amf.inputs.mismatch import Mismatch, Mismatches
 from river_amf.inputs.vocabulary import Vocabulary
@@ -81,7 +82,7 @@ def _encoder(
     """Return a function that encodes samples in the common cases."""
     blank = array("d", [math.nan if name in categories else 0.0 for name in columns])
 
-    def encode(x: Any, sample: SparseSample, ignores_new: bool) -> bool:
+    def encode(x: Any, sample: SparseSample, ignores_new: bool, raises: bool = False) -> bool:
         """Encode a sample whose features are known or may be ignored; otherwise return False."""
         if type(x) is not dict:
             return False
@@ -108,7 +109,10 @@ def _encoder(
                     row[columns[name]] = categories[name][value]
                 else:
                     return False
-        except (KeyError, TypeError, ValueError, OverflowError):
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            again = x, sample, ignores_new, True
+            if is_foreign(error) and (raises or not comes_again(encode, *again)):
+                raise
             return False
         sample.hold(row, words)
         return True

@@ -20,7 +20,8 @@ from river_amf.inputs.encoding import Features
 from river_amf.inputs.frames import Column
 from river_amf.inputs.kinds import is_zero, plain, shown
 from river_amf.inputs.labels import Labels
-from river_amf.inputs.row_problems import Problems, taken
+from river_amf.inputs.row_problems import NEVER, Problems, first_rows, taken
+from river_amf.inputs.sparse_features import SparseFeatures
 
 _ZERO = -2  # in place of a code: as if the value were not there, where -1 is a missing one
 
@@ -159,7 +160,7 @@ def check_rows(
     table: SparseRows,
     labels: Column,
     weights: NDArray[np.float64],
-    features: Features,
+    features: SparseFeatures,
     known_labels: Labels,
     n_classes: int | None,
 ) -> None:
@@ -175,8 +176,29 @@ def check_rows(
         x = {table.names[table.columns[entry]]: float(table.numbers[entry])}
         problems.try_at(row, features.check, x)
     coded = [column._replace(codes=np.maximum(column.codes, -1)) for column in table.coded]
+    if len(features) >= features.max_columns:
+        coded = [_without_ignored(column, features, weights > 0.0) for column in coded]
     rest = labels, weights, features.among(column.name for column in coded), known_labels
     encode_to_learn(coded, *rest, n_classes, problems=problems)
+
+
+def _without_ignored(
+    column: Column, features: SparseFeatures, is_learnt: NDArray[np.bool_]
+) -> Column:
+    """Return a column without the categories that no column is left for.
+
+    They are ignored until the first number makes the feature a word.
+    """
+    if features.is_known(column.name):
+        return column
+    nobody, problems, rows = Features(), Problems(), np.arange(len(is_learnt))
+    found = [problems.try_at(0, nobody.check, {column.name: value}) for value in column.values]
+    is_category = np.array([new is not None and bool(new.categorical) for new in found], bool)
+    is_number = np.array([new is not None and bool(new.numeric) for new in found], bool)
+    learnt = first_rows(column.codes, len(column.values), rows[is_learnt])
+    is_early = rows < learnt[is_number].min(initial=NEVER)
+    is_ignored = is_early & taken(is_category, column.codes, False)
+    return column._replace(codes=np.where(is_ignored, -1, column.codes))
 
 
 def refuse_matrix(X: Any) -> None:

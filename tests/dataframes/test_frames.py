@@ -605,3 +605,45 @@ def test_an_empty_block_teaches_and_predicts_nothing(library):
         assert len(library.rows(model.predict_proba_many(X))) == 0
         assert library.labels(model.predict_many(X)) == []
         assert pickle.dumps(model) == before
+
+
+ODD_LABELS = {
+    "no Unicode": ["\ud800", "b"],
+    "float16": [np.float16(0.5), np.float16(1)],
+    "rounded by pandas": [2**53 + 1, 0.5],
+    "longdouble": [np.longdouble("0.1"), 0.5],
+    "tuples with NaN": [("a", math.nan), ("b", math.nan)],
+    "large": [2**70, 1],
+    "complex": [1j, 2],
+    "all sorts": [True, 2],
+}
+
+
+@pytest.mark.parametrize("labels", ODD_LABELS.values(), ids=ODD_LABELS)
+def test_odd_labels_name_columns_and_rows_in_pandas_as_they_are(labels):
+    X, model = pd.DataFrame({"length": [1.0, 4.0]}), fresh()
+    for answer in (model.predict_proba_then_learn_many(X, labels), model.predict_proba_many(X)):
+        assert list(answer.columns) == labels
+    model.learn_many(pd.concat([X] * 20), labels * 20)
+    assert model.predict_many(X).tolist() == labels
+
+
+@pytest.mark.parametrize("library", [Polars, Arrow])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        *([("a", 1), ("b", 2)], [(1, 2), (3, 4)], ["\ud800", "b"], [1j, "b"]),
+        [pd.Timestamp(1), pd.Timestamp(2)],
+        [2**53 + 1, 0.5],
+    ],
+    ids=str,
+)
+def test_a_series_of_another_library_holds_the_labels_as_they_are_or_is_refused(library, labels):
+    X, model = library.frame({"length": [1.0, 4.0]}), fresh()
+    model.learn_many(library.frame({"length": [1.0, 4.0] * 20}), labels * 20)
+    try:
+        answer = library.labels(model.predict_many(X))
+    except TypeError as error:
+        assert "pass X as a pandas dataframe" in str(error)
+    else:
+        assert answer == labels

@@ -1,9 +1,11 @@
 """Words: numeric features of which an absent one is 0 (`absent="zero"`)."""
 
 import fractions
+import itertools
 import math
 import pickle
 import random
+import re
 import sys
 import threading
 import warnings
@@ -605,6 +607,28 @@ def test_gaps_and_zeros_in_columns_of_any_kind_equal_those_of_single_samples(kin
         proba = [single.predict_proba_one(x) for x in frame.to_dict("records")]
         assert block.predict_proba_many(frame).to_dict("records") == proba
     assert pickled(block) == pickled(single)
+
+
+@pytest.mark.parametrize("values", [*itertools.product(["t", "u", 3, 0, None, 2.5], repeat=3)])
+def test_a_text_that_no_column_is_left_for_is_ignored_in_blocks_as_in_single_samples(values):
+    single, block = (Forest(1, absent="zero", max_columns=1, seed=1) for _ in range(2))
+    single.learn_one({"a": "x"}, 0)
+    block.learn_one({"a": "x"}, 0)
+    before, said = pickled(block), None
+    for row, value in enumerate(values):
+        try:
+            single.learn_one({"c": value}, row)
+        except ValueError as error:
+            said = f"row {row}: {error}"
+            break
+    X = pd.DataFrame({"c": pd.Series(values, dtype=object)})
+    if said is None:
+        block.learn_many(X, range(3))
+        assert pickled(block) == pickled(single)
+    else:
+        with pytest.raises(ValueError, match=re.escape(said)):
+            block.learn_many(X, range(3))
+        assert pickled(block) == before
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,534 @@
+"""Odd but valid input works: values, names, labels, targets and weights of all types and sizes."""
+
+import decimal
+import enum
+import fractions
+import math
+import pickle
+import random
+import types
+from collections import ChainMap, Counter, OrderedDict, UserDict, defaultdict
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from river.utils import VectorDict
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor, OnlineDummyClassifier
+
+
+def made(kind=AMFClassifier, **parameters):
+    return kind(n_estimators=3, seed=42, **parameters)
+
+
+def mixed(kind=AMFClassifier):
+    model = made(kind)
+    for i in range(60):
+        x = {"size": i % 7, "width": i / 3, "color": ["red", "tan", "blue"][i % 3]}
+        model.learn_one(x, i % 2)
+    return model
+
+
+GOOD = {"size": 1.0, "width": 1.0, "color": "red"}
+stages = pytest.mark.parametrize("make_model", [made, mixed])
+
+
+def short(value):
+    """Name a case briefly, because some numbers here have 400 digits."""
+    return repr(value)[:30]
+
+
+# ------------------------------------------------------------------------------------- odd objects
+
+
+class Unprintable:
+    """Has no repr."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+class Unsteady:
+    """Has another hash each time."""
+
+    turns = 0
+
+    def __hash__(self):
+        Unsteady.turns += 1
+        return Unsteady.turns
+
+    def __eq__(self, other):
+        return False
+
+
+class Once(fractions.Fraction):
+    """A number that converts only once."""
+
+    turns = 0
+
+    def __float__(self):
+        self.turns += 1
+        if self.turns > 1:
+            raise RuntimeError("converted twice")
+        return 1.0
+
+
+class Fickle(dict):
+    """A dict with other items after the first time."""
+
+    turns = 0
+
+    def items(self):
+        self.turns += 1
+        return super().items() if self.turns == 1 else {"size": math.inf, "color": 1.0}.items()
+
+
+@stages
+def test_a_name_without_a_repr_is_a_name(make_model):
+    model = make_model()
+    names = [Unprintable(), Unprintable(), 10**5000, 10**5001]
+    model.learn_one(GOOD | dict.fromkeys(names, 1.0), 0)
+    assert set(names) <= set(model._features)
+    assert sum(model.predict_proba_one({names[0]: 2.0}).values()) == pytest.approx(1.0)
+
+
+@stages
+def test_each_value_is_read_only_once(make_model):
+    once = dict.fromkeys(("size", "width", "new"), 1.0)
+    for kind in (AMFClassifier, AMFRegressor):
+        model, block, twin = (make_model(kind) for _ in range(3))
+        model.learn_one(
+            GOOD | {name: Once(1) for name in once}, Once(1) if kind is AMFRegressor else 1
+        )
+        block.learn_many(pd.DataFrame([GOOD | once]), [Once(1)] if kind is AMFRegressor else [1])
+        twin.learn_one(GOOD | once, 1)
+        assert pickle.dumps(block) == pickle.dumps(twin)
+        model.learn_one(Fickle(GOOD | {"newer": 2.0}), 1)
+        twin.learn_one(GOOD | {"newer": 2.0}, 1)
+        assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def test_a_number_that_another_one_equals_only_to_numpy_is_learnt_itself():
+    model, twin = made(), made()
+    for i in range(20):
+        x = {"size": np.float32(i / 10)}
+        model.predict_one(x)
+        x["size"] = i / 10
+        assert x["size"] == np.float32(i / 10)
+        model.learn_one(x, i % 2)
+        twin.learn_one({"size": i / 10}, i % 2)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def test_a_label_whose_hash_changes_does_no_harm():
+    model = made()
+    for i in range(50):
+        model.learn_one({"size": i % 7}, Unsteady())
+    assert len(model.predict_proba_one({"size": 1})) == 50
+
+
+# ----------------------------------------------------------------------------------------- weights
+
+
+@stages
+def test_weight_zero_changes_nothing(make_model):
+    model = make_model()
+    row = GOOD
+    before = pickle.dumps(model)
+    model.learn_one(row, 0, w=0)
+    model.learn_one(row | {"new": 1.0}, 0, w=0.0)
+    model.learn_one(row | {"new": "red"}, 0, w=False)
+    model.learn_one({"size": 1e9, "width": -1e9}, 0, w=0)
+    model.learn_one({}, 0, w=0)
+    assert pickle.dumps(model) == before
+
+
+def test_weight_zero_adds_neither_a_label_nor_a_category():
+    model = AMFClassifier()
+    model.learn_one({"color": "red"}, "a")
+    before = pickle.dumps(model)
+    model.learn_one({"color": "blue"}, "b", w=0)
+    assert pickle.dumps(model) == before
+
+
+def assert_learns_with_weight(model, w):
+    """A stream with such weights yields probabilities."""
+    for i in range(20):
+        model.learn_one({"size": i % 5}, i % 2, w=w)
+        proba = model.predict_proba_one({"size": i % 5})
+        assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9), w
+
+
+every_kind = pytest.mark.parametrize(
+    "kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier]
+)
+
+
+@every_kind
+def test_weights_of_any_size_lead_to_probabilities(kind):
+    for w in (5e-324, 1e-300, 1e-9, 1e9, 1e100, 1e300):
+        assert_learns_with_weight(kind(), w)
+
+
+@every_kind
+def test_the_largest_weights_are_refused_or_lead_to_probabilities(kind):
+    for w in (1e307, 1.7e308):
+        model = kind()
+        try:
+            model.learn_one({}, 0, w=w)
+        except ValueError as error:
+            assert repr(w) in str(error)
+            assert pickle.dumps(model) == pickle.dumps(kind())
+        else:
+            assert_learns_with_weight(model, w)
+
+
+# --------------------------------------------------------------------------------- samples, values
+
+
+@stages
+def test_input_is_never_mutated(make_model):
+    for kind in (dict, OrderedDict, lambda x: defaultdict(float, x), Counter):
+        model = make_model()
+        for original in ({}, {"size": 2.0}, {"new": 1.0, "size": None}, GOOD):
+            x = kind(original)
+            model.predict_proba_one(x)
+            model.predict_one(x)
+            model.learn_one(x, 0)
+            model.learn_one(x, 1, w=0)
+            assert dict(x) == original, type(x)
+            assert list(x) == list(original), type(x)
+
+
+@stages
+def test_empty_dicts_learn(make_model):
+    model = make_model()
+    for _ in range(100):
+        model.learn_one({}, 1)
+    assert model.predict_one({}) == 1
+    assert model.predict_proba_one({})[1] > 0.6
+
+
+def test_a_stream_of_empty_dicts_predicts_the_frequencies():
+    model, dummy = AMFClassifier(), OnlineDummyClassifier()
+    for i in range(50):
+        model.learn_one({}, "abca"[i % 4])
+        dummy.learn_one({}, "abca"[i % 4])
+    assert model.predict_proba_one({}) == pytest.approx(dummy.predict_proba_one({}), abs=1e-12)
+
+
+def answers(samples, labels, **parameters):
+    """Return the test-then-train predictions."""
+    model = AMFClassifier(n_estimators=3, seed=42, **parameters)
+    result = []
+    for x, label in zip(samples, labels, strict=True):
+        result.append(list(model.predict_proba_one(x).values()))
+        model.learn_one(x, label)
+    return result
+
+
+def noisy_labels(values, threshold):
+    rng = random.Random(5)
+    return [(value > threshold) ^ (rng.random() < 0.1) for value in values]
+
+
+NUMBER_TYPES = [
+    int,
+    float,
+    np.int8,
+    np.int16,
+    np.int64,
+    np.uint8,
+    np.float16,
+    np.float32,
+    np.float64,
+    np.longdouble,
+    decimal.Decimal,
+    fractions.Fraction,
+]
+
+
+def test_a_number_is_a_number_whatever_its_type():
+    values = [i * i % 23 for i in range(200)]
+    labels = noisy_labels(values, 11)
+    expected = answers([{"v": float(v), "w": v % 5} for v in values], labels)
+    for kind in NUMBER_TYPES:
+        samples = [{"v": kind(v), "w": kind(v % 5)} for v in values]
+        assert answers(samples, labels) == expected, kind
+
+
+@pytest.mark.parametrize("kind", [bool, np.bool_])
+def test_a_boolean_is_a_number(kind):
+    values = [i * i % 3 == 1 for i in range(200)]
+    labels = noisy_labels(values, 0)
+    expected = answers([{"v": float(v)} for v in values], labels)
+    assert answers([{"v": kind(v)} for v in values], labels) == expected
+
+
+class Suit(enum.Enum):
+    CLUBS = "c"
+    HEARTS = "h"
+    SPADES = "s"
+
+
+@pytest.mark.parametrize(
+    "categories",
+    [
+        [b"c", b"h", b"s"],
+        [("c", 1), ("h", 2), ()],
+        [frozenset("c"), frozenset("h"), frozenset()],
+        list(Suit),
+        [pd.Interval(0, 1), pd.Interval(1, 2), pd.Interval(2, 3)],
+        ["c", b"h", ("s",)],
+        ["", "nan", "None"],
+    ],
+    ids=short,
+)
+def test_a_category_is_a_category_whatever_its_type(categories):
+    values = [i * i % 7 % 3 for i in range(200)]
+    labels = noisy_labels(values, 0)
+    expected = answers([{"c": "chs"[v], "v": v} for v in values], labels)
+    assert answers([{"c": categories[v], "v": v} for v in values], labels) == expected
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [
+        *(math.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s"), np.ma.masked),
+        *(np.timedelta64("NaT"), decimal.Decimal("nan"), complex("nan"), np.complex128("nan")),
+    ],
+    ids=short,
+)
+def test_all_kinds_of_missing_values_are_like_an_absent_key(missing):
+    absent, present = [], []
+    for i in range(200):
+        x = {"v": i * i % 23, "w": i % 4, "c": "red" if i % 3 else "tan"}
+        gaps = [name for name, every in [("v", 5), ("c", 7), ("w", 11)] if i % every == 0]
+        absent.append({name: value for name, value in x.items() if name not in gaps})
+        present.append(x | dict.fromkeys(gaps, missing))
+    labels = noisy_labels([i * i % 23 for i in range(200)], 11)
+    assert answers(present, labels) == answers(absent, labels)
+
+
+MAPPINGS = [OrderedDict, UserDict, VectorDict, types.MappingProxyType, ChainMap]
+MAPPINGS += [lambda x: defaultdict(float, x)]
+
+
+@pytest.mark.parametrize("kind", MAPPINGS, ids=lambda kind: kind.__name__)
+def test_any_mapping_is_a_sample(kind):
+    samples = [{"v": i * i % 23, "c": "red" if i % 3 else "tan"} for i in range(200)]
+    if kind is VectorDict:  # which holds numbers only
+        samples = [{"v": x["v"], "c": len(x["c"])} for x in samples]
+    labels = noisy_labels([x["v"] for x in samples], 11)
+    assert answers([kind(x) for x in samples], labels) == answers(samples, labels)
+    model, dummy = mixed(), OnlineDummyClassifier()
+    assert model.debug_one(kind({"size": 1.0})) == model.debug_one({"size": 1.0})
+    dummy.learn_one(kind({"size": 1.0}), 0)
+    assert dummy.predict_proba_one(kind({"size": 1.0})) == {0: 1.0}
+
+
+NAMES = [1, "1", b"1", (1, 2), "late", Suit.CLUBS, None, 2.5]
+
+
+@given(st.permutations(NAMES))
+@settings(max_examples=25)
+def test_the_order_of_keys_does_not_matter(names):
+    rng = random.Random(6)
+    samples = []
+    for i in range(30):
+        x = {name: rng.random() for name in NAMES if i > 10 or name != "late"}
+        samples.append(x | {"1": rng.choice(["red", "tan"]), None: rng.choice(["oak", "elm"])})
+    first, second = (AMFClassifier(n_estimators=2, seed=1) for _ in range(2))
+    for x in samples:
+        shuffled = {name: x[name] for name in names if name in x}
+        assert second.predict_proba_one(shuffled) == first.predict_proba_one(x)
+        first.learn_one(x, x[1] > 0.5)
+        second.learn_one(shuffled, x[1] > 0.5)
+    assert pickle.dumps(second) == pickle.dumps(first)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        (True, False),
+        (np.bool_(True), np.bool_(False)),
+        (1, 0),
+        (np.int64(1), np.int64(0)),
+        (0.5, -0.5),
+        ("yes", "no"),
+        (b"yes", b"no"),
+        (("yes", 1), ()),
+        (frozenset({1}), frozenset()),
+        (Suit.CLUBS, Suit.HEARTS),
+        ("yes", 0),
+        ("nan", "None"),
+    ],
+    ids=short,
+)
+def test_a_label_may_be_any_hashable(labels):
+    model = AMFClassifier(n_estimators=3, seed=42)
+    for i in range(40):
+        model.learn_one({"v": i % 10}, labels[i % 10 < 5])
+    assert model.predict_one({"v": 1}) == labels[1]
+    assert model.predict_one({"v": 8}) == labels[0]
+    assert set(model.predict_proba_one({"v": 8})) == set(labels)
+
+
+def test_numpy_and_python_booleans_are_one_label():
+    model = AMFClassifier(n_classes=2)
+    for i in range(20):
+        model.learn_one({"v": i}, (bool, np.bool_)[i % 2](i % 4 < 2))
+    assert set(model.predict_proba_one({"v": 1})) == {True, False}
+
+
+# ----------------------------------------------------------------------------------------- targets
+
+
+class Level(enum.IntEnum):
+    LOW = 3
+
+
+TARGETS = [0, -0.0, True, np.bool_(True), np.int8(-3), np.uint64(2**64 - 1), 2**70, -(10**99)]
+TARGETS += [5e-324, np.float16(1.5), np.float32(1.1), np.longdouble("1.1"), Level.LOW]
+TARGETS += [decimal.Decimal("1.1"), fractions.Fraction(1, 3)]
+
+
+@stages
+@pytest.mark.parametrize("y", TARGETS, ids=short)
+def test_a_target_of_any_type_is_learned_as_its_float(make_model, y):
+    model, twin = make_model(AMFRegressor), make_model(AMFRegressor)
+    model.learn_one({"size": 1.0}, y)
+    twin.learn_one({"size": 1.0}, float(y))
+    assert pickle.dumps(model) == pickle.dumps(twin)
+    for x in ({"size": 2.0}, {"size": 3.0}):
+        twin.learn_one(x, float(y))
+    content, expected = pickle.dumps(model), pickle.dumps(twin)
+    for column in ([y, y], (y, y), np.array([y, y]), pd.Series([y, y], dtype=object)):
+        model = pickle.loads(content)
+        model.learn_many(pd.DataFrame({"size": [2.0, 3.0]}), column)
+        assert pickle.dumps(model) == expected, type(column)
+
+
+COLUMNS = [
+    pl.Series([1, 2, 3]),
+    pl.Series([True, False, True]),
+    pl.Series([decimal.Decimal(1)] * 3),
+]
+COLUMNS += [pa.array([1.0, 2.0, 3.0]), pa.chunked_array([[1], [2, 3]]), np.array([1, 2, 3], ">f4")]
+COLUMNS += [pd.array([1, 2, 3], dtype="Int8"), pd.Series([1, 2, 3], dtype="int64[pyarrow]")]
+COLUMNS += [pd.Series([1, 2, 3], dtype="category"), pd.Index([1, 2, 3]), range(3), (1, 2.5, True)]
+COLUMNS += [np.ma.array([1.0, 2.0, 3.0]), pd.arrays.SparseArray([0.0, 1, 0])]
+COLUMNS += [np.array([1, 2, 3], np.int8), pd.Series([1, 2, 3], index=[9, 9, 0])]
+
+
+@pytest.mark.parametrize("y", COLUMNS, ids=lambda y: type(y).__name__)
+def test_a_column_of_targets_of_any_library_is_learned_as_its_floats(y):
+    model, twin = mixed(AMFRegressor), mixed(AMFRegressor)
+    model.learn_many(pd.DataFrame({"size": [1.0, 2.0, 3.0]}), y)
+    listed = y.to_pylist() if hasattr(y, "to_pylist") else list(y)
+    for size, target in zip([1.0, 2.0, 3.0], listed, strict=True):
+        twin.learn_one({"size": size}, float(target))
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def test_levels_of_any_type_and_near_their_limits():
+    model = mixed(AMFRegressor)
+
+    def ends(level):
+        interval = model.predict_interval_one({"size": 1.0}, level)
+        return interval.lower, interval.upper
+
+    assert ends(np.float32(0.5)) == ends(fractions.Fraction(1, 2)) == ends(0.5)
+    for level in (5e-324, 1e-12, 1 - 1e-12, math.nextafter(1.0, 0.0)):
+        lower, upper = ends(level)
+        assert -math.inf < lower <= upper < math.inf
+
+
+def test_the_weights_of_a_regressor_may_sum_to_1e100():
+    model = mixed(AMFRegressor)
+    for heavy in (1e99, 1e99):
+        model.learn_one({"size": 1.0}, 5.0, w=heavy)
+        assert math.isfinite(model.predict_one({"size": 1.0}))
+
+
+# ------------------------------------------------------------------------------------------ scales
+
+SCALES = {
+    "timestamps a minute apart": lambda u: 1.7e9 + 60 * round(100 * u),
+    "microseconds of timestamps": lambda u: 1.7e9 + 1e-6 * round(100 * u),
+    "identifiers": lambda u: 2**53 - round(1000 * u),
+    "1e-12": lambda u: 1e-12 * u,
+    "1e-300": lambda u: 1e-300 * u,
+    "denormal": lambda u: 5e-324 * round(100 * u),
+    "1e39": lambda u: 1e39 * u,
+    "1e300": lambda u: 1e300 * u,
+    "up to ±1.7e308": lambda u: 1.7e308 * (2 * u - 1),
+    "exactly ±1.7e308": lambda u: math.copysign(1.7e308, u - 0.5),
+    "largest and smallest": lambda u: 1.7976931348623157e308 if u > 0.5 else 5e-324,
+}
+scales = pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+
+
+def toy_stream(scale, n_samples=600):
+    rng = random.Random(9)
+    for _ in range(n_samples):
+        u = rng.random()
+        if abs(u - 0.5) > 0.02:
+            yield {"v": scale(u)}, u > 0.5
+
+
+@scales
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"split_pure": True}, {"max_nodes": 101}, {"kind": AdaptiveAMFClassifier}],
+    ids=["default", "split_pure", "max_nodes", "adaptive"],
+)
+def test_a_feature_of_any_scale_is_split_on(scale, parameters):
+    model = made(**parameters)
+    hits = []
+    for x, label in toy_stream(scale):
+        hits.append(model.predict_one(x) == label)
+        model.learn_one(x, label)
+    assert np.mean(hits[100:]) > 0.9
+
+
+@pytest.mark.parametrize("name", [name for name in SCALES if name != "denormal"])
+def test_a_feature_of_any_scale_is_split_on_beside_one_of_another(name):
+    kinds = [AMFClassifier] + [AdaptiveAMFClassifier] * name.startswith(("1e", "exactly"))
+    for kind in kinds:
+        model = kind(n_estimators=5, seed=42)
+        rng = random.Random(10)
+        hits = []
+        for x, label in toy_stream(SCALES[name], n_samples=1500):
+            x["noise"] = rng.random()
+            hits.append(model.predict_one(x) == label)
+            model.learn_one(x, label)
+        assert np.mean(hits[500:]) > 0.9, kind
+
+
+@scales
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"split_pure": True},
+        {"split_intensity": "relevance"},
+        {"split_intensity": "unit", "split_pure": True},
+        {"split_intensity": "unit", "kind": AdaptiveAMFClassifier},
+        {"split_pure": True, "kind": AdaptiveAMFClassifier},  # by relevance
+    ],
+    ids=["range", "range, pure", "relevance", "unit, pure", "unit, adaptive", "adaptive, pure"],
+)
+def test_predictions_stay_finite_and_sum_to_one(scale, parameters):
+    model = made(**parameters)
+    for i, (x, label) in enumerate(toy_stream(scale, n_samples=200)):
+        label = "noise" if i % 10 == 0 else label
+        model.learn_one(x | {"other": -x["v"], "unit": i % 7}, label)
+        for question in (x, {"v": -x["v"]}, {"v": 1.7976931348623157e308}, {"v": 0.0}):
+            proba = model.predict_proba_one(question)
+            assert all(0.0 <= p <= 1.0 for p in proba.values())
+            assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
