@@ -20,8 +20,15 @@ from river_amf.inputs.invalid import InvalidType
 from river_amf.inputs.kinds import Number, shown
 from river_amf.inputs.labels import Labels
 from river_amf.inputs.mismatch import Mismatch, category_before_numbers
-from river_amf.inputs.row_problems import NEVER, Mismatched, Problems, first_rows, taken
+from river_amf.inputs.row_problems import NEVER, Problems, first_rows, taken
 from river_amf.inputs.targets import Targets
+
+Mismatched = list[tuple[int, Mismatch]]  # by row
+
+
+def _in_order(found: Mismatched) -> list[Mismatch]:
+    """Return them as the rows come, and within a row as the columns do."""
+    return [mismatch for _, mismatch in sorted(found, key=operator.itemgetter(0))]
 
 
 class SchemaChange(NamedTuple):
@@ -80,7 +87,8 @@ def encode_to_predict(
 ) -> NDArray[np.float64]:
     """Encode a block for prediction, without its unknown features."""
     # Before a forest has learned anything, all columns are checked, as in `Features.check`.
-    problems, found = Problems(), Mismatched()
+    problems = Problems()
+    found: Mismatched = []
     values = np.full((n_rows, len(features)), np.nan)
     for column in columns:
         index = features.column(column.name)
@@ -90,7 +98,7 @@ def encode_to_predict(
         elif is_fresh:
             _check_unknown(column, problems)
     problems.raise_first()
-    features.warn(found.in_order())
+    features.warn(_in_order(found))
     return values + 0.0  # -0.0 becomes 0.0, its equal
 
 
@@ -107,21 +115,22 @@ def encode_to_learn(
     """Check and encode a block for learning, where rows of weight 0 will not be learned."""
     # Up to the row where a feature would hold too many categories: then the rarest are forgotten,
     # and those depend on what has been learned by then. `problems` may hold some already.
-    problems, mismatches = problems or Problems(), Mismatched()
+    problems = problems or Problems()
+    mismatches: Mismatched = []
     is_learnt = weights > 0.0
     found = known_labels.find_all(labels, problems)
     encoded: dict[Hashable, NDArray[np.float64]] = {}
     categories: list[NewCategory] = []
     full_at = NEVER
     new: dict[int, NewFeatures] = {}
+    rest = features, is_learnt, problems, mismatches
     for column in columns:
         name = column.name
         if features.column(name) is not None:
-            rest = features, is_learnt, problems, mismatches
             encoded[name], added = _encode_known(column, *rest)
             coding = features.coding(name)
         else:
-            decision = _decide(column, features, is_learnt, problems, mismatches)
+            decision = _decide(column, *rest)
             for row, category in decision.undecided:
                 new.setdefault(row, NewFeatures.none()).undecided.append((name, category))
             first = decision.row
@@ -129,7 +138,6 @@ def encode_to_learn(
                 continue
             change = new.setdefault(first, NewFeatures.none())
             (change.categorical if decision.is_categorical else change.numeric).append(name)
-            rest = features, is_learnt, problems, mismatches
             coding, encoded[name], added = _encode_new(column, decision, max_categories, *rest)
             categories += [
                 NewCategory(first, name, own) for own in (coding.codes if coding else [])
@@ -152,7 +160,7 @@ def encode_to_learn(
         if name in encoded:
             matrix[:, j] = encoded[name]
     categories.sort(key=operator.attrgetter("row"))
-    wrong = mismatches.in_order()
+    wrong = _in_order(mismatches)
     return EncodedBlock(matrix + 0.0, targets, schema_changes, categories, full_at, wrong)
 
 
@@ -188,7 +196,7 @@ def _encode_known(
         """Encode a value, whose first row this is, as for a single sample."""
         wrong: list[Mismatch] = []
         code = problems.try_at(row, features.encode_value, name, value, wrong)
-        mismatches.add(row, wrong)
+        mismatches.extend((row, mismatch) for mismatch in wrong)
         return code
 
     if column.numbers is not None:
@@ -274,20 +282,23 @@ def _decide(
     """Check a column of an unknown feature, and return which row settles its kind."""
     bad_row = _check_unknown(column, problems)
     before = features.undecided(column.name)
+
+    def is_number_from(row: int) -> _Decision:
+        late = [category_before_numbers(column.name, first) for first in before]
+        mismatches.extend((row, mismatch) for mismatch in late)
+        return _Decision(row, False, undecided)
+
+    undecided: list[tuple[int, Hashable]] = []
     if column.numbers is not None:
         is_there = is_learnt & ~np.isnan(column.numbers)
         if not is_there.any():
             return _OPEN
-        row = int(is_there.argmax())
-        mismatches.add(row, [category_before_numbers(column.name, first) for first in before])
-        return _Decision(row, False, [])
-    undecided: list[tuple[int, Hashable]] = []
+        return is_number_from(int(is_there.argmax()))
     learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     for row in np.sort(learnt[learnt < bad_row]).tolist():
         value = column.at(row)
         if isinstance(value, Number):
-            mismatches.add(row, [category_before_numbers(column.name, first) for first in before])
-            return _Decision(row, False, undecided)
+            return is_number_from(row)
         if features.mismatches is None or (before and value not in {before[0]}):
             return _Decision(row, True, undecided)
         if not before:

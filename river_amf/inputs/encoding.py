@@ -12,7 +12,7 @@ import operator
 import struct
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -269,14 +269,12 @@ class Features:
         features._prepare()
         return features
 
-    def _with(
-        self,
-        columns: dict[Hashable, int],
-        categories: dict[Hashable, Categories],
-        undecided: dict[Hashable, Hashable],
-    ) -> Features:
-        """Return features with other columns and categories that are else as these are."""
-        return Features.of(columns, categories, undecided, self.mismatches)
+    def _with(self, **changed: Any) -> Self:
+        """Return features of which some attributes differ."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__ | changed)
+        twin._prepare()
+        return twin
 
     def _prepare(self) -> None:
         """Set up the encoder, which follows from the columns and is not part of the state."""
@@ -293,7 +291,7 @@ class Features:
             "is_lenient": self.mismatches is not None,
         }
 
-    def copy(self) -> Features:
+    def copy(self) -> Self:
         """Return features that later changes of these do not affect."""
         twin = type(self).__new__(type(self))
         twin.__setstate__(self.__getstate__())
@@ -507,7 +505,7 @@ class Features:
             values[self._columns[name]] = number
         return self.encoded(values)
 
-    def extended(self, new: NewFeatures, max_categories: int | None = None) -> Features:
+    def extended(self, new: NewFeatures, max_categories: int | None = None) -> Self:
         """Return features with the new ones that `check` has found, and the categories of these."""
         # New columns are sorted, so that the order of the keys in a sample does not matter.
         kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
@@ -523,7 +521,7 @@ class Features:
                 known[name].add(category)
         undecided = self._undecided | dict(new.undecided)
         undecided = {name: first for name, first in undecided.items() if name not in kinds}
-        return self._with(columns, known, undecided)
+        return self._with(_columns=columns, _categories=known, _undecided=undecided)
 
     def add_category(self, name: Hashable, category: Hashable) -> None:
         """Give a category of a known feature the next code, unless it has one."""
@@ -536,7 +534,7 @@ class Features:
 
     def without_rarest(
         self, new: list[tuple[Hashable, Hashable]], uses: NDArray[np.int64]
-    ) -> tuple[Features, NDArray[np.int64]]:
+    ) -> tuple[Self, NDArray[np.int64]]:
         """Return features, with at most one new category each, that hold no more than they may.
 
         `uses` counts the categories, with a row for each categorical feature. It is returned as it
@@ -556,4 +554,4 @@ class Features:
             known.add(category)
             row = list(categories).index(name)
             categories[name] = known.without_rarest(uses[row])
-        return self._with(self._columns, categories, self._undecided), uses
+        return self._with(_categories=categories), uses

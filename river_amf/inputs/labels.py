@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again
 from river_amf.inputs.kinds import is_hashable, is_missing, plain, shown, size_of
-from river_amf.inputs.row_problems import NEVER, Problems, Rows, first_rows, taken
+from river_amf.inputs.row_problems import NEVER, Problems, first_rows, taken
 from river_amf.inputs.unrolled import dict_reader
 
 
@@ -57,10 +57,9 @@ class Labels:
         """Bytes of the labels and the dict that holds them."""
         return size_of(self.index)
 
-    def read(self, label: Hashable) -> Hashable:
+    def read(self, label: Any) -> Hashable:
         """Return what a label holds, if its type is a subclass of a plain one."""
-        held: Hashable = plain(label)
-        return held
+        return plain(label)  # type: ignore[no-any-return]
 
     def find(self, label: Hashable) -> int | None:
         """Return the index of a label (None if it is new), or raise TypeError if unhashable."""
@@ -130,7 +129,16 @@ class Labels:
 
     def find_all(self, column: Column, problems: Problems) -> list[int | None]:
         """Return the index of each of a column's labels: -1 if new, None if unhashable."""
-        return _find_labels(column, self, problems)
+
+        def find(label: Hashable) -> int:
+            index = self.find(label)
+            return -1 if index is None else index
+
+        first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
+        return [
+            problems.try_at(row, find, value)
+            for value, row in zip(column.values, first.tolist(), strict=True)
+        ]
 
     def encode(
         self,
@@ -141,8 +149,36 @@ class Labels:
         problems: Problems,
     ) -> tuple[NDArray[np.float64], dict[int, list[Hashable]]]:
         """Return the index of each row's label, and the new labels by row of first use."""
-        indices, new = _encode_labels(column, found, is_learnt, self, n_classes, problems)
-        return indices.astype(np.float64), new
+        n_rows = len(column.codes)
+        missing = np.flatnonzero(column.codes < 0)
+        for row in missing[:1].tolist():
+            label = None if column.rows is None else column.rows[row]
+            problems.try_at(row, self.check_new, label, n_classes)
+        is_new = np.array([index == -1 for index in found], dtype=bool)
+        learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
+        order = [
+            int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER
+        ]
+        if n_classes is not None:
+            n_free = max(n_classes - len(self), 0)
+            admitted = order[:n_free]
+            last = learnt[admitted[-1]] if admitted else -1
+            full_after = last if len(admitted) == n_free else NEVER
+            rows = np.arange(n_rows)
+            comes_new = taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
+            for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
+                full = Labels()
+                for label in [*self, *(column.at(learnt[u]) for u in admitted)]:
+                    full.add(label)
+                problems.try_at(row, full.check_new, column.at(row), n_classes)
+        if column.rows is not None:  # of types that may not be comparable
+            known = self.copy()
+            for u in order:
+                problems.try_at(int(learnt[u]), _add_label, known, column.at(learnt[u]))
+        indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
+        indices[order] = len(self) + np.arange(len(order))
+        by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}
+        return taken(indices, column.codes, -1).astype(np.float64), by_row
 
 
 def _add_label(labels: Labels, label: Hashable) -> None:
@@ -153,59 +189,6 @@ def _add_label(labels: Labels, label: Hashable) -> None:
             "labels"
         )
     labels.add(label)
-
-
-def _find_labels(column: Column, labels: Labels, problems: Problems) -> list[int | None]:
-    """Return the index of each of a column's labels: -1 for new ones, None for unhashable ones."""
-
-    def find(label: Hashable) -> int:
-        index = labels.find(label)
-        return -1 if index is None else index
-
-    first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
-    return [
-        problems.try_at(row, find, value)
-        for value, row in zip(column.values, first.tolist(), strict=True)
-    ]
-
-
-def _encode_labels(
-    column: Column,
-    found: list[int | None],
-    is_learnt: NDArray[np.bool_],
-    labels: Labels,
-    n_classes: int | None,
-    problems: Problems,
-) -> tuple[Rows, dict[int, list[Hashable]]]:
-    """Return the index of each row's label, and the new labels by the row of their first use."""
-    n_rows = len(column.codes)
-    missing = np.flatnonzero(column.codes < 0)
-    for row in missing[:1].tolist():
-        label = None if column.rows is None else column.rows[row]
-        problems.try_at(row, labels.check_new, label, n_classes)
-    is_new = np.array([index == -1 for index in found], dtype=bool)
-    learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
-    order = [int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
-    if n_classes is not None:
-        n_free = max(n_classes - len(labels), 0)
-        admitted = order[:n_free]
-        last = learnt[admitted[-1]] if admitted else -1
-        full_after = last if len(admitted) == n_free else NEVER
-        rows = np.arange(n_rows)
-        comes_new = taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
-        for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
-            full = Labels()
-            for label in [*labels, *(column.at(learnt[u]) for u in admitted)]:
-                full.add(label)
-            problems.try_at(row, full.check_new, column.at(row), n_classes)
-    if column.rows is not None:  # of types that may not be comparable
-        known = labels.copy()
-        for u in order:
-            problems.try_at(int(learnt[u]), _add_label, known, column.at(learnt[u]))
-    indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
-    indices[order] = len(labels) + np.arange(len(order))
-    by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}
-    return taken(indices, column.codes, -1).astype(np.int64), by_row
 
 
 def most_probable_labels(

@@ -64,29 +64,20 @@ class Mismatch(NamedTuple):
 
 def category_for_numbers(feature: Hashable, value: object) -> Mismatch:
     """Return what is wrong with a category for a numeric feature."""
-    return Mismatch(
-        feature,
-        f"feature {shown(feature)} has held numbers so far, got {shown(value)} of type "
-        f"{type(value).__name__}",
-    )
+    got = f"got {shown(value)} of type {type(value).__name__}"
+    return Mismatch(feature, f"feature {shown(feature)} has held numbers so far, {got}")
 
 
 def number_for_categories(feature: Hashable, value: object, example: str = "") -> Mismatch:
     """Return what is wrong with a number for a categorical feature."""
-    return Mismatch(
-        feature,
-        f"feature {shown(feature)} has held categories so far, {example}got the number "
-        f"{shown(value)}",
-    )
+    got = f"{example}got the number {shown(value)}"
+    return Mismatch(feature, f"feature {shown(feature)} has held categories so far, {got}")
 
 
 def category_before_numbers(feature: Hashable, value: object) -> Mismatch:
     """Return what was wrong with the category that came before the first number."""
-    return Mismatch(
-        feature,
-        f"feature {shown(feature)} holds numbers from now on, got {shown(value)} of type "
-        f"{type(value).__name__} before",
-    )
+    got = f"got {shown(value)} of type {type(value).__name__} before"
+    return Mismatch(feature, f"feature {shown(feature)} holds numbers from now on, {got}")
 
 
 class Mismatches:

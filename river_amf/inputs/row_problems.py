@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
-from river_amf.inputs.mismatch import Mismatch
 
 Rows = NDArray[np.int64]
 NEVER = int(np.iinfo(np.int64).max)  # the number of a row that does not exist
@@ -71,21 +69,6 @@ def _same_kind(error: TypeError | ValueError, text: str) -> TypeError | ValueErr
     for note in getattr(error, "__notes__", ()):
         other.add_note(note)
     return other
-
-
-class Mismatched:
-    """The values of the wrong kind in a block that count as missing, with their rows."""
-
-    def __init__(self) -> None:
-        self._found: list[tuple[int, Mismatch]] = []
-
-    def add(self, row: int, mismatches: list[Mismatch]) -> None:
-        """Add what is wrong in a row."""
-        self._found += [(row, mismatch) for mismatch in mismatches]
-
-    def in_order(self) -> list[Mismatch]:
-        """Return them as the rows come, and within a row as the columns do."""
-        return [mismatch for _, mismatch in sorted(self._found, key=operator.itemgetter(0))]
 
 
 def first_rows(codes: Rows, n_values: int, rows: Rows) -> Rows:

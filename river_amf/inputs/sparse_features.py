@@ -11,12 +11,11 @@ import itertools
 import math
 from array import array
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.categories import Categories
 from river_amf.inputs.encoding import (
     EncodedSample,
     Features,
@@ -27,7 +26,7 @@ from river_amf.inputs.encoding import (
 )
 from river_amf.inputs.invalid import comes_again, is_foreign
 from river_amf.inputs.kinds import PLAIN_NUMBERS, as_dict, is_zero, plain
-from river_amf.inputs.mismatch import Mismatch, Mismatches
+from river_amf.inputs.mismatch import Mismatch
 from river_amf.inputs.vocabulary import Vocabulary
 
 _FEW_WORDS = 64
@@ -136,24 +135,6 @@ class SparseFeatures(Features):
         super().__init__(is_lenient=is_lenient)
 
     @classmethod
-    def of_words(
-        cls,
-        vocabulary: Vocabulary,
-        max_columns: int,
-        columns: dict[Hashable, int],
-        categories: dict[Hashable, Categories],
-        undecided: dict[Hashable, Hashable],
-        mismatches: Mismatches | None,
-    ) -> SparseFeatures:
-        """Return features with these words and columns and, by feature, these categories."""
-        features = cls.__new__(cls)
-        features.vocabulary, features.max_columns = vocabulary, max_columns
-        features._columns, features._categories = columns, categories
-        features._undecided, features.mismatches = undecided, mismatches
-        features._prepare()
-        return features
-
-    @classmethod
     def of_file(
         cls, features: Features, vocabulary: Vocabulary, max_columns: int
     ) -> SparseFeatures:
@@ -161,17 +142,8 @@ class SparseFeatures(Features):
         # A word and its column share one name, or a pickle would hold two.
         names = {word: word for word in vocabulary.slots}
         columns = {names.get(name, name): column for name, column in features._columns.items()}
-        rest = features._categories, features._undecided, features.mismatches
-        return cls.of_words(vocabulary, max_columns, columns, *rest)
-
-    def _with(
-        self,
-        columns: dict[Hashable, int],
-        categories: dict[Hashable, Categories],
-        undecided: dict[Hashable, Hashable],
-    ) -> SparseFeatures:
-        rest = columns, categories, undecided, self.mismatches
-        return SparseFeatures.of_words(self.vocabulary, self.max_columns, *rest)
+        own = {"vocabulary": vocabulary, "max_columns": max_columns, "_columns": columns}
+        return cls(max_columns)._with(**(features.__dict__ | own))
 
     @property
     def columns_by_slot(self) -> NDArray[np.int64]:
@@ -184,26 +156,21 @@ class SparseFeatures(Features):
                 columns[slots.get(name, 0)] = 1 + column
         return columns
 
-    def with_vocabulary(self, vocabulary: Vocabulary) -> SparseFeatures:
+    def with_vocabulary(self, vocabulary: Vocabulary) -> Self:
         """Return features with other words."""
-        rest = self._columns, self._categories, self._undecided, self.mismatches
-        return SparseFeatures.of_words(vocabulary, self.max_columns, *rest)
+        return self._with(vocabulary=vocabulary)
 
-    def with_columns(self, words: Iterable[Hashable]) -> SparseFeatures:
+    def with_columns(self, words: Iterable[Hashable]) -> Self:
         """Return features of which some words more have a column."""
         new = {word: len(self) + k for k, word in enumerate(words)}
-        return self._with(self._columns | new, self._categories, self._undecided)
+        return self._with(_columns=self._columns | new)
 
     def _prepare(self) -> None:
         super()._prepare()
         codes = {name: known.codes for name, known in self._categories.items()}
         self._encode = _encoder(self._columns, codes, self.vocabulary.slots)
-        self.sample: SparseSample = self.new_sample()
+        self.sample: SparseSample = SparseSample(len(self))
         self.encode_known = self._encode_known
-
-    def new_sample(self) -> SparseSample:
-        """Return a buffer to encode a sample into."""
-        return SparseSample(len(self))
 
     def _encode_known(self, x: Any) -> EncodedSample | None:
         """Encode a sample in the common cases, where nothing is new; return None in all others."""
@@ -263,7 +230,7 @@ class SparseFeatures(Features):
             return None
         return Reading(NewFeatures(self.new_words(row), [], [], []), row, [])
 
-    def extended(self, new: NewFeatures, max_categories: int | None = None) -> Features:
+    def extended(self, new: NewFeatures, max_categories: int | None = None) -> Self:
         """Return features with the new categorical ones, and with the kinds that are settled."""
         if not new.categorical and not new.undecided and not self._undecided:
             return self
@@ -272,7 +239,7 @@ class SparseFeatures(Features):
         if not settled:
             return features
         still = {name: at for name, at in features.all_undecided.items() if name not in settled}
-        return features._with(features._columns, features._categories, still)
+        return features._with(_undecided=still)
 
     def key(self, sample: EncodedSample) -> bytes:
         """Return what identifies an encoded sample: its words and categories."""
@@ -284,18 +251,10 @@ class SparseFeatures(Features):
         new = [plain(name) for name in row if not self.is_known(name)]
         return sorted(new, key=column_order)
 
-    def place(self, row: dict[Hashable, float]) -> EncodedSample:
-        """Return a sample that has been read, once what is new in it has been added."""
-        return self._held(row, self.sample)
-
     def encode_unusual(self, x: Any) -> EncodedSample:
         """Encode a sample that `encode_known` has left, as `encode` does."""
-        return self.encode_into(x, self.sample)
-
-    def encode_into(self, x: Any, sample: SparseSample) -> EncodedSample:
-        """Encode any sample, ignoring what is unknown, or raise as `check` does."""
-        if self._encode(x, sample, True):
-            return sample
+        if self._encode(x, self.sample, True):
+            return self.sample
         mismatches: list[Mismatch] = []
         row = {
             name: self.encode_value(name, value, mismatches)
@@ -303,10 +262,10 @@ class SparseFeatures(Features):
             if self.is_known(name)
         }
         self.warn(mismatches)
-        return self._held(row, sample)
+        return self.place(row)
 
-    def _held(self, row: dict[Hashable, float], sample: SparseSample) -> EncodedSample:
-        """Write values by feature to a sample."""
+    def place(self, row: dict[Hashable, float]) -> EncodedSample:
+        """Return a sample that has been read, once what is new in it has been added."""
         values = [math.nan if name in self._categories else 0.0 for name in self._columns]
         words: Words = []
         for name, number in row.items():
@@ -315,5 +274,5 @@ class SparseFeatures(Features):
             slot = self.vocabulary.slots.get(name)
             if slot is not None and not math.isnan(number):
                 words.append((slot, number))
-        sample.hold(values, words)
-        return sample
+        self.sample.hold(values, words)
+        return self.sample

@@ -2,146 +2,98 @@
 
 import math
 import random
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from forests import pickled
 
 from river_amf import AMFClassifier
 
-# A library makes frames and series, and says what is in them. The rows, made by its own means, are
-# what a model learns one by one.
+
+class Library(NamedTuple):
+    """A library makes frames and series, and says what is in them."""
+
+    frame: Any  # of lists by name
+    series: Any  # of a list
+    part: Any  # the rows of a frame from one to another
+    rows: Any  # of a frame as dicts, made by its own means, are what a model learns one by one
+    labels: Any  # in a series that was predicted
+    proba: Any  # the names and the matrix of a frame of probabilities
+    names: Any  # of the columns of some labels
 
 
-class Pandas:
-    """Frames and series of pandas, where a frame has an index and any names."""
+def as_texts(labels):
+    """Return labels as text."""
+    return [str(label) for label in labels]
 
-    frame = pd.DataFrame
-    series = pd.Series
 
-    @staticmethod
-    def part(X, start, stop):
-        """Cut rows out of a frame."""
-        return X.iloc[start:stop]
+def proba_of_pandas(frame):
+    """Return the names and the matrix of a frame of pandas."""
+    assert type(frame) is pd.DataFrame
+    assert all(dtype == np.float64 for dtype in frame.dtypes)
+    return list(frame.columns), frame.to_numpy()
 
-    @staticmethod
-    def rows(X):
-        """List the rows as dicts."""
-        return X.to_dict("records")
 
-    @staticmethod
+def proba_of_polars(frame):
+    """Return the names and the matrix of a frame of polars."""
+    assert type(frame) is pl.DataFrame
+    assert all(dtype == pl.Float64 for dtype in frame.dtypes)
+    assert not any(series.null_count() for series in frame)
+    # polars 1 makes no array of a frame without columns
+    return frame.columns, frame.to_numpy() if frame.columns else np.zeros(frame.shape)
+
+
+def proba_of_arrow(frame):
+    """Return the names and the matrix of a frame of pyarrow."""
+    assert type(frame) is pa.Table
+    assert all(column.type == pa.float64() for column in frame.columns)
+    assert not any(column.null_count for column in frame.columns)
+    values = [column.to_pylist() for column in frame.columns]
+    return frame.column_names, np.array(values).T if values else np.empty((0, 0))
+
+
+def listed(kind, method):
+    """Return a function that lists a series, which has to be of a kind."""
+
     def labels(series):
-        """List the labels in a series that was predicted."""
-        assert type(series) is pd.Series
-        return series.tolist()
+        assert type(series) is kind
+        return getattr(series, method)()
 
-    @staticmethod
-    def proba(frame):
-        """Return the names and the matrix of a frame of probabilities."""
-        assert type(frame) is pd.DataFrame
-        assert all(dtype == np.float64 for dtype in frame.dtypes)
-        return list(frame.columns), frame.to_numpy()
-
-    @staticmethod
-    def names(labels):
-        """Return what the columns of these labels are called."""
-        return labels
+    return labels
 
 
-class Polars:
-    """Frames and series of polars, where names are texts."""
-
-    @staticmethod
-    def frame(columns):
-        """Make a frame of lists by name."""
-        return pytest.importorskip("polars").DataFrame(columns)
-
-    @staticmethod
-    def series(values):
-        """Make a series of a list."""
-        return pytest.importorskip("polars").Series(values)
-
-    @staticmethod
-    def part(X, start, stop):
-        """Cut rows out of a frame."""
-        return X[start:stop]
-
-    @staticmethod
-    def rows(X):
-        """List the rows as dicts."""
-        return X.to_dicts()
-
-    @staticmethod
-    def labels(series):
-        """List the labels in a series that was predicted."""
-        assert type(series) is pytest.importorskip("polars").Series
-        return series.to_list()
-
-    @staticmethod
-    def proba(frame):
-        """Return the names and the matrix of a frame of probabilities."""
-        pl = pytest.importorskip("polars")
-        assert type(frame) is pl.DataFrame
-        assert all(dtype == pl.Float64 for dtype in frame.dtypes)
-        assert not any(series.null_count() for series in frame)
-        # polars 1 makes no array of a frame without columns
-        return frame.columns, frame.to_numpy() if frame.columns else np.zeros(frame.shape)
-
-    @staticmethod
-    def names(labels):
-        """Return what the columns of these labels are called."""
-        return [str(label) for label in labels]
-
-
-class Arrow:
-    """Frames and series of pyarrow, where a series is a chunked array."""
-
-    @staticmethod
-    def frame(columns):
-        """Make a frame of lists by name."""
-        return pytest.importorskip("pyarrow").table(columns)
-
-    @staticmethod
-    def series(values):
-        """Make a series of a list."""
-        return pytest.importorskip("pyarrow").chunked_array([values])
-
-    @staticmethod
-    def part(X, start, stop):
-        """Cut rows out of a frame."""
-        return X.slice(start, stop - start)
-
-    @staticmethod
-    def rows(X):
-        """List the rows as dicts."""
-        return X.to_pylist()
-
-    @staticmethod
-    def labels(series):
-        """List the labels in a series that was predicted."""
-        assert type(series) is pytest.importorskip("pyarrow").ChunkedArray
-        return series.to_pylist()
-
-    @staticmethod
-    def proba(frame):
-        """Return the names and the matrix of a frame of probabilities."""
-        pa = pytest.importorskip("pyarrow")
-        assert type(frame) is pa.Table
-        assert all(column.type == pa.float64() for column in frame.columns)
-        assert not any(column.null_count for column in frame.columns)
-        values = [column.to_pylist() for column in frame.columns]
-        return frame.column_names, np.array(values).T if values else np.empty((0, 0))
-
-    @staticmethod
-    def names(labels):
-        """Return what the columns of these labels are called."""
-        return [str(label) for label in labels]
-
-
+Pandas = Library(
+    pd.DataFrame,
+    pd.Series,
+    lambda X, start, stop: X.iloc[start:stop],
+    lambda X: X.to_dict("records"),
+    listed(pd.Series, "tolist"),
+    proba_of_pandas,
+    list,
+)
+Polars = Library(
+    pl.DataFrame,
+    pl.Series,
+    lambda X, start, stop: X[start:stop],
+    lambda X: X.to_dicts(),
+    listed(pl.Series, "to_list"),
+    proba_of_polars,
+    as_texts,
+)
+Arrow = Library(
+    pa.table,
+    lambda values: pa.chunked_array([values]),
+    lambda X, start, stop: X.slice(start, stop - start),
+    lambda X: X.to_pylist(),
+    listed(pa.ChunkedArray, "to_pylist"),
+    proba_of_arrow,
+    as_texts,
+)
 LIBRARIES = {"pandas": Pandas, "polars": Polars, "pyarrow": Arrow}
-
-
 libraries = pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
 
 

@@ -1,7 +1,6 @@
 """Blocks of a regression: learned and predicted bit for bit like one sample at a time."""
 
 import copy
-import math
 import pickle
 
 import numpy as np
@@ -179,19 +178,6 @@ def test_targets_come_in_any_column(kind, as_column):
 
 
 @kinds
-def test_a_bad_target_in_a_late_row_comes_before_anything_is_learned(kind):
-    model = trained(SAMPLES[:100], kind=kind)
-    before = pickle.dumps(model)
-    for bad, error in ((math.nan, ValueError), (math.inf, ValueError), ("high", TypeError)):
-        y = pd.Series([*Y[:200], bad], dtype=object)
-        for call in (model.learn_many, model.predict_then_learn_many):
-            with pytest.raises(error, match=r"y .*finite number") as caught:
-                call(X[:201], y)
-            assert "200" in str(caught.value)  # which row it is
-            assert pickle.dumps(model) == before
-
-
-@kinds
 def test_a_block_without_rows_changes_nothing(kind):
     for model in (fresh(kind=kind), trained(SAMPLES[:50], kind=kind)):
         before = pickle.dumps(model)
@@ -211,8 +197,13 @@ COPIES = {
 
 
 @pytest.mark.slow
-@regressors
-@pytest.mark.parametrize("make_copy", COPIES.values(), ids=COPIES)
+@pytest.mark.parametrize(
+    ("parameters", "make_copy"),
+    [
+        *((parameters, COPIES["pickle"]) for parameters in REGRESSORS.values()),
+        *((REGRESSORS["adaptive"], make_copy) for make_copy in COPIES.values()),
+    ],
+)
 def test_copies_have_equal_futures_and_leave_each_other_alone(parameters, make_copy):
     for cut in (0, 1, 100, 500):
         model = trained(SAMPLES[:cut], **parameters)
