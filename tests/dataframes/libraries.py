@@ -143,6 +143,19 @@ def assert_twins(model, twin):
     assert pickled(model) == pickled(twin)
 
 
+def assert_learns(library, X, labels, weights=None, **parameters):
+    """Check that blocks of these rows teach what the rows do one by one; return a forest."""
+    model, reader, twin = (fresh(**parameters) for _ in range(3))
+    assert model.learn_many(X, labels, weights) is None
+    frame = reader.predict_proba_then_learn_many(X, labels, weights)
+    proba = learn(twin, library.rows(X), labels, weights)
+    assert_proba(library, frame, twin, proba)
+    assert_twins(model, twin)
+    assert_twins(reader, twin)
+    assert_predicts(model, X, library)
+    return model
+
+
 def objects(*values):
     """Make a series of pandas that holds the values as they are."""
     return pd.Series(values, dtype=object)

@@ -15,6 +15,7 @@ from libraries import (
     Arrow,
     Pandas,
     Polars,
+    assert_learns,
     assert_predicts,
     assert_proba,
     assert_twins,
@@ -103,32 +104,19 @@ def test_predicting_ignores_unknown_columns_whatever_they_hold(library):
 def test_names_of_columns_may_be_any_hashable(names):
     rng = np.random.default_rng(3)
     X = pd.DataFrame(rng.random((40, 3)), columns=names)
-    labels = (X.iloc[:, 0] > 0.5).tolist()
-    model, twin = fresh(), fresh()
-    model.learn_many(X, labels)
-    learn(twin, Pandas.rows(X), labels)
-    assert_twins(model, twin)
-    assert_predicts(model, X, Pandas)
+    assert_learns(Pandas, X, (X.iloc[:, 0] > 0.5).tolist())
 
 
 def test_a_frame_without_columns_has_empty_rows():
     X = pd.DataFrame(index=range(5))
-    model, twin = fresh(), fresh()
-    model.learn_many(X, list("xyxxy"))
-    learn(twin, [{}] * 5, "xyxxy")
-    assert_twins(model, twin)
+    model = assert_learns(Pandas, X, list("xyxxy"))
     assert model.predict_many(X).tolist() == ["x"] * 5
 
 
 def test_the_memory_behind_a_frame_does_not_matter():
     whole = pd.DataFrame(np.random.default_rng(4).random((60, 4)), columns=list("abcd"))
     for X in (whole.iloc[::-2, ::-1], whole.iloc[5:25, 1:3], whole.T.copy().T, whole[["d", "a"]]):
-        labels = (X["d" if "d" in X else "c"] > 0.5).tolist()
-        model, twin = fresh(), fresh()
-        model.learn_many(X, labels)
-        learn(twin, Pandas.rows(X), labels)
-        assert_twins(model, twin)
-        assert_predicts(model, X, Pandas)
+        assert_learns(Pandas, X, (X["d" if "d" in X else "c"] > 0.5).tolist())
 
 
 def test_a_table_of_arrow_may_be_in_pieces():
@@ -138,12 +126,13 @@ def test_a_table_of_arrow_may_be_in_pieces():
         for i, two in enumerate([colors[:2], colors[2:4], colors[4:]])
     ]
     X = pa.concat_tables(pieces)
-    labels = pa.chunked_array([["x", "y", "x"], [], ["x"], ["y", "y"]])
+    y = pa.chunked_array([["x", "y", "x"], [], ["x"], ["y", "y"]])
+    w = pa.chunked_array([[1.0, 2.0], [1.0, 0.5, 1.0, 1.0]])
+    assert_learns(Arrow, X, y.to_pylist(), w.to_pylist())
     model, twin = fresh(), fresh()
-    model.learn_many(X, labels, pa.chunked_array([[1.0, 2.0], [1.0, 0.5, 1.0, 1.0]]))
-    learn(twin, X.to_pylist(), labels.to_pylist(), [1.0, 2.0, 1.0, 0.5, 1.0, 1.0])
+    model.learn_many(X, y, w)
+    twin.learn_many(X, y.to_pylist(), w.to_pylist())
     assert_twins(model, twin)
-    assert_predicts(model, X, Arrow)
 
 
 # Values of all types
@@ -344,86 +333,44 @@ LABELS_OF_PANDAS = {
 }
 
 
-@pytest.mark.parametrize("y", LABELS_OF_PANDAS.values(), ids=LABELS_OF_PANDAS)
-def test_labels_are_what_the_series_holds(y):
-    X = pd.DataFrame({"length": [1.0, 2.0, 1.0]})
+TEXTS = ["spam", "ham", "spam"]
+X = {"length": [1.0, 2.0, 1.0]}
+TIMES_AS_LABELS = [
+    pd.Series([10, 20, 10]).astype("int64").astype(f"{kind}[{unit}]")
+    for kind, unit in (("M8", "ns"), ("M8", "us"), ("M8", "s"), ("m8", "ns"))
+]
+# the library of the frame, labels, and what they are
+SERIES = [(Pandas, y, y.tolist()) for y in LABELS_OF_PANDAS.values()]
+SERIES += [
+    (Pandas, labels, y.tolist())
+    for y in TIMES_AS_LABELS
+    for labels in (y, y.array, pd.Index(y), y.to_numpy())
+]
+SERIES += [
+    (library, as_series(values), values)
+    for library in (Pandas, Polars, Arrow)
+    for values in (TEXTS, [3, 1, 3], [True, False, True])
+    for as_series in (list, tuple, np.array, lambda y: np.array(y, object), library.series)
+]
+SERIES += [(Arrow, pa.array(TEXTS), TEXTS), (Pandas, pd.Categorical(TEXTS), TEXTS)]
+SERIES += [(Polars, pl.Series(TEXTS, dtype=pl.Categorical), TEXTS)]
+SERIES += [(Polars, pl.Series(TEXTS, dtype=pl.Enum(["egg", "ham", "spam"])), TEXTS)]
+SERIES += [(Pandas, pd.Series(TEXTS).array, TEXTS)]
+
+
+@pytest.mark.parametrize(("library", "y", "values"), SERIES, ids=lambda v: type(v).__name__)
+def test_labels_are_what_a_series_an_array_or_a_list_holds(library, y, values):
     model, twin = fresh(), fresh()
-    model.learn_many(X, y)
-    learn(twin, Pandas.rows(X), y.tolist())
+    frame = library.frame(X)
+    model.learn_many(frame, y)
+    learn(twin, library.rows(frame), values)
     assert_twins(model, twin)
     assert list(map(type, labels_of(model))) == list(map(type, labels_of(twin)))
-    assert_predicts(model, X, Pandas)
-
-
-@pytest.mark.parametrize(
-    ("library", "values"),
-    [
-        (Pandas, ["spam", "ham", "spam", "egg"]),
-        (Polars, ["spam", "ham", "spam", "egg"]),
-        (Arrow, ["spam", "ham", "spam", "egg"]),
-        (Pandas, [3, 1, 3, 2]),
-        (Polars, [True, False] * 2),
-        (Arrow, [3, 1, 3, 2]),
-    ],
-)
-def test_labels_come_in_a_series_an_array_or_a_list(library, values):
-    X = library.frame({"length": [1.0, 2.0, 1.0, 3.0]})
-    twin = fresh()
-    learn(twin, library.rows(X), values)
-    for y in (values, np.array(values), np.array(values, dtype=object), library.series(values)):
-        model = fresh()
-        model.learn_many(X, y)
-        assert_twins(model, twin)
-        model = fresh()
-        model.predict_proba_then_learn_many(X, y)
-        assert_twins(model, twin)
-    assert_predicts(twin, X, library)
-
-
-def test_labels_and_weights_may_be_an_array_of_arrow():
-    X = pa.table({"length": [1.0, 2.0, 1.0]})
-    model, twin = fresh(), fresh()
-    model.learn_many(X, pa.array(["spam", "ham", "spam"]), pa.array([1, 2, 1]))
-    learn(twin, X.to_pylist(), ["spam", "ham", "spam"], [1, 2, 1])
-    assert_twins(model, twin)
-
-
-def test_labels_may_be_categories_of_polars():
-    X = pl.DataFrame({"length": [1.0, 2.0, 1.0]})
-    values = ["spam", "ham", "spam"]
-    twin = fresh()
-    learn(twin, X.to_dicts(), values)
-    for dtype in (pl.Categorical, pl.Enum(["egg", "ham", "spam"])):
-        model = fresh()
-        model.learn_many(X, pl.Series(values, dtype=dtype))
-        assert_twins(model, twin)
-
-
-def learnt_labels(X, y):
-    model = AMFClassifier(n_estimators=2, seed=1)
-    model.learn_many(X, y)
-    return list(model._labels)
-
-
-@pytest.mark.parametrize(
-    "dtype", ["datetime64[ns]", "datetime64[us]", "datetime64[s]", "timedelta64[ns]"]
-)
-def test_times_are_labels_as_their_series_lists_them(dtype):
-    X = pd.DataFrame({"a": [0.0, 1.0, 2.0]})
-    y = pd.Series([10, 20, 10]).astype("int64").astype(dtype)
-    for labels in (y, y.array, pd.Index(y), y.to_numpy()):
-        assert learnt_labels(X, labels) == y.tolist()[:2]
-
-
-def test_arrays_of_pandas_are_labels_and_weights():
-    X = pd.DataFrame({"a": [0.0, 1.0, 2.0]})
-    text = pd.Series(["x", "y", "x"])
-    for y in (text.values, text.array, pd.Categorical(text), text.astype("category").values):
-        assert learnt_labels(X, y) == ["x", "y"]
-    model, twin = AMFClassifier(seed=1), AMFClassifier(seed=1)
-    model.learn_many(X, text, pd.array([1, 2, 3], dtype="Int64"))
-    twin.learn_many(X, text, [1, 2, 3])
-    assert pickle.dumps(model) == pickle.dumps(twin)
+    reader = fresh()
+    reader.predict_proba_then_learn_many(frame, y)
+    assert_twins(reader, twin)
+    if library is Pandas or values is TEXTS:
+        assert_predicts(model, frame, library)
 
 
 @pytest.mark.parametrize("library", [Polars, Arrow])
@@ -447,37 +394,25 @@ def test_labels_of_several_types_do_not_fit_into_a_series_of_every_library(libra
 # Weights
 
 
-@pytest.mark.parametrize(
-    ("library", "values"),
-    [
-        (Pandas, [0.5, 2.0, 0.0, 1e300]),
-        (Polars, [0.5, 2.0, 0.0, 1e300]),
-        (Arrow, [0.5, 2.0, 0.0, 1e300]),
-        (Pandas, [True, False, True, True]),
-        (Polars, [1, 0, 3, 2]),
-        (Arrow, [True, False, True, True]),
-    ],
-)
-def test_weights_come_in_a_series_an_array_or_a_list(library, values):
-    X, labels = library.frame({"length": [1.0, 2.0, 1.0, 3.0]}), ["x", "y", "y", "x"]
-    twin = fresh()
-    learn(twin, library.rows(X), labels, values)
-    for w in (values, np.array(values), library.series(values)):
-        model = fresh()
-        model.learn_many(X, labels, w=w)
-        assert_twins(model, twin)
-        model = fresh()
-        model.predict_proba_then_learn_many(X, labels, w=w)
-        assert_twins(model, twin)
+ALL_WEIGHTS = [
+    (library, as_series(values), values)
+    for library in (Pandas, Polars, Arrow)
+    for values in ([0.5, 2.0, 1e300], [True, False, True], [1, 0, 3])
+    for as_series in (list, np.array, library.series)
+]
+ODD_WEIGHTS = [decimal.Decimal("0.5"), np.float32(0.1), True]
+ALL_WEIGHTS += [(Pandas, ODD_WEIGHTS, ODD_WEIGHTS), (Arrow, pa.array([1, 2, 1]), [1, 2, 1])]
+ALL_WEIGHTS += [(Pandas, pd.array([1, 2, 3], dtype="Int64"), [1, 2, 3])]
 
 
-def test_weights_are_numbers_of_any_type():
-    w = [decimal.Decimal("0.5"), np.float32(0.1), True, 2]
-    X = pd.DataFrame({"length": [1.0, 2.0, 1.0, 3.0]})
-    model, twin = fresh(), fresh()
-    model.learn_many(X, [*"xyyx"], w)
-    learn(twin, Pandas.rows(X), "xyyx", w)
+@pytest.mark.parametrize(("library", "w", "values"), ALL_WEIGHTS, ids=lambda v: type(v).__name__)
+def test_weights_come_in_a_series_an_array_or_a_list(library, w, values):
+    frame, model, reader, twin = library.frame(X), fresh(), fresh(), fresh()
+    model.learn_many(frame, TEXTS, w=w)
+    reader.predict_proba_then_learn_many(frame, TEXTS, w=w)
+    learn(twin, library.rows(frame), TEXTS, values)
     assert_twins(model, twin)
+    assert_twins(reader, twin)
 
 
 # What predictions look like

@@ -15,6 +15,7 @@ from libraries import (
     COLUMNS,
     LIBRARIES,
     Pandas,
+    assert_learns,
     assert_predicts,
     assert_proba,
     assert_twins,
@@ -78,23 +79,8 @@ def test_the_stream_makes_everything_grow_and_spends_the_budget():
 
 
 @variants
-def test_a_block_is_learnt_like_its_rows(library, parameters):
-    X, labels, weights = stream_of(library)
-    model, twin = fresh(**parameters), fresh(**parameters)
-    assert model.learn_many(X, labels, weights) is None
-    learn(twin, library.rows(X), labels, weights)
-    assert_twins(model, twin)
-    assert_predicts(model, X, library)
-
-
-@variants
-def test_a_block_is_predicted_then_learnt_like_its_rows(library, parameters):
-    X, labels, weights = stream_of(library)
-    model, twin = fresh(**parameters), fresh(**parameters)
-    frame = model.predict_proba_then_learn_many(X, labels, weights)
-    proba = learn(twin, library.rows(X), labels, weights)
-    assert_proba(library, frame, twin, proba)
-    assert_twins(model, twin)
+def test_a_block_is_learnt_and_predicted_like_its_rows(library, parameters):
+    assert_learns(library, *stream_of(library), **parameters)
 
 
 @pytest.mark.parametrize(
@@ -128,22 +114,13 @@ def test_samples_and_blocks_may_alternate():
 
 
 def test_a_block_of_one_label_may_be_followed_by_another():
-    model, twin = fresh(), fresh()
     rng = random.Random(5)
     columns = {"length": [rng.random() for _ in range(300)], "grade": [i % 3 for i in range(300)]}
-    labels = ["same"] * 280 + ["other", "same"] * 10
-    X = pd.DataFrame(columns)
-    model.learn_many(X, labels)
-    learn(twin, Pandas.rows(X), labels)
-    assert_twins(model, twin)
+    assert_learns(Pandas, pd.DataFrame(columns), ["same"] * 280 + ["other", "same"] * 10)
 
 
 EXTREME = st.sampled_from([-0.0, 5e-324, 1e-300, 1e300, -1e300, 1.7e308])
-
-
 MISSING = st.none()
-
-
 VALUES = {
     "length": st.floats(-10, 10) | EXTREME | MISSING,
     "width": st.integers(0, 3).map(float) | MISSING,
