@@ -18,12 +18,12 @@ from river_amf.explain import paths
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
+from river_amf.inputs.categories import Vocabulary
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import check_weight, shown
 from river_amf.inputs.labels import Labels
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
-from river_amf.inputs.vocabulary import Vocabulary
 from river_amf.parameters import Parameters
 from river_amf.persistence import Saved, validation, values
 from river_amf.persistence.container import take

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.categories import Categories
+from river_amf.inputs.categories import Categories, Vocabulary
 from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again, is_foreign
 from river_amf.inputs.kinds import (
     PLAIN_NUMBERS,
@@ -39,7 +39,6 @@ from river_amf.inputs.mismatch import (
     number_for_categories,
 )
 from river_amf.inputs.unrolled import float_check, identity_check
-from river_amf.inputs.vocabulary import Vocabulary
 
 
 class NewFeatures(NamedTuple):

@@ -40,8 +40,8 @@ class Column(NamedTuple):
 
     name: Hashable
     numbers: NDArray[np.float64] | None  # NaN where missing; None if the values are coded
-    codes: NDArray[np.int64]  # indices into `values`, -1 where missing
-    values: list[Any]  # distinct
+    codes: NDArray[np.int64] = np.empty(0, np.int64)  # indices into `values`, -1 where missing
+    values: list[Any] = []  # distinct  # noqa: RUF012
     rows: list[Any] | None = None  # the value of each row, where equal ones may differ: 1 and True
     kind: type = float  # of the numbers, if there are no rows: float, int or bool
 
@@ -73,28 +73,24 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
 
 def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     """Return the columns of a dataframe."""
-    with np.errstate(over="ignore"):  # numbers too large for float64 become infinite: an error
-        return _read_columns(frame)
-
-
-def _read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     dtypes: list[Any] = [*frame.to_native().dtypes] if _is_pandas(frame) else [None]
-    if all(_is_plain(dtype) for dtype in dtypes):
-        # all at once: for small blocks, this takes a tenth of the time of column by column
-        table = frame.to_native().to_numpy(dtype=np.float64)
-        return [
-            Column(plain(name), table[:, j], np.empty(0, np.int64), [], kind=_KINDS[dtype.kind])
-            for j, (name, dtype) in enumerate(zip(frame.columns, dtypes, strict=True))
-        ]
-    pairs = zip(frame.columns, frame.iter_columns(), strict=True)
-    return [_read_column(plain(name), series) for name, series in pairs]
+    with np.errstate(over="ignore"):  # numbers too large for float64 become infinite: an error
+        if all(_is_plain(dtype) for dtype in dtypes):
+            # all at once: for small blocks, this takes a tenth of the time of column by column
+            table = frame.to_native().to_numpy(dtype=np.float64)
+            return [
+                Column(plain(name), table[:, j], kind=_KINDS[dtype.kind])
+                for j, (name, dtype) in enumerate(zip(frame.columns, dtypes, strict=True))
+            ]
+        pairs = zip(frame.columns, frame.iter_columns(), strict=True)
+        return [_read_column(plain(name), series) for name, series in pairs]
 
 
 def _read_column(name: Hashable, series: Any) -> Column:
     dtype = series.dtype
     if dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal()):
         kind = bool if dtype == nw.Boolean else int if dtype.is_integer() else float
-        return Column(name, _numbers(series), np.empty(0, np.int64), [], kind=kind)
+        return Column(name, _numbers(series), kind=kind)
     values = series.to_native() if _is_pandas(series) else series.to_list()
     column = factorize(name, values, are_features=True)
     return _as_categories(column) if _is_categorical(dtype) else column
@@ -170,7 +166,7 @@ def factorize(name: Hashable, values: Any, *, are_features: bool = False) -> Col
         types = set(map(type, listed))
     if are_features and types <= _NUMBERS:
         with suppress(OverflowError):  # the value is reported later
-            return Column(name, np.array(listed, np.float64), np.empty(0, np.int64), [], listed)
+            return Column(name, np.array(listed, np.float64), rows=listed)
     codes, known, rows = _coded(listed, are_features)
     return Column(name, None, codes, known, rows)
 
@@ -233,8 +229,7 @@ def _numbered(values: list[Any], are_features: bool) -> tuple[list[int], list[An
 
 def read_labels(y: Any, n_rows: int) -> Column:
     """Return labels as a column, or raise TypeError or ValueError."""
-    values = read_vector("y", y, n_rows)
-    return factorize("y", values)
+    return factorize("y", read_vector("y", y, n_rows))
 
 
 def read_targets(y: Any, n_rows: int) -> Column:
@@ -243,7 +238,7 @@ def read_targets(y: Any, n_rows: int) -> Column:
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
         with np.errstate(over="ignore"):  # of a longdouble, which is refused later
             numbers = values.astype(np.float64)
-        return Column("y", numbers, np.empty(0, np.int64), [], None)
+        return Column("y", numbers)
     listed = values if isinstance(values, list) else values.tolist()
     return Column("y", None, np.arange(n_rows), listed, listed)
 

@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf.inputs.categories import Vocabulary
 from river_amf.inputs.encoding import (
     EncodedSample,
     Features,
@@ -27,7 +28,6 @@ from river_amf.inputs.encoding import (
 from river_amf.inputs.invalid import comes_again, is_foreign
 from river_amf.inputs.kinds import PLAIN_NUMBERS, as_dict, is_zero, plain
 from river_amf.inputs.mismatch import Mismatch
-from river_amf.inputs.vocabulary import Vocabulary
 
 _FEW_WORDS = 64
 

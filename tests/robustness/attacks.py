@@ -35,13 +35,13 @@ from river_amf import (
     inspection,
 )
 from river_amf.engine import forest_engine, known, sample_engine, segments
-from river_amf.inputs import columns, encoding, frames, sparse_features, targets, vocabulary
+from river_amf.inputs import categories, columns, encoding, frames, sparse_features, targets
 from river_amf.state import arena
 
 PATIENCE = 180.0  # seconds beyond its own time after which an attack counts as hanging
 ENGINE = (forest_engine, known, sample_engine, segments, arena)
 ALLOCATING = {"arange", "array", "empty", "full", "full_like", "ones", "zeros", "where", "unique"}
-SHORT = (*ENGINE, columns, encoding, frames, sparse_features, targets, vocabulary)
+SHORT = (*ENGINE, categories, columns, encoding, frames, sparse_features, targets)
 REFUSAL = "in the middle of another call of the same model"
 ERRORS = (KeyboardInterrupt, TimeoutError, ValueError)
 Sample = tuple[dict[Any, Any], Any]  # features, and a label, which regressors learn as a number
