@@ -489,12 +489,13 @@ def test_a_sample_costs_by_its_words_not_by_the_vocabulary():
             n_steps += event == "line"
             return count
 
+        before = sys.gettrace()
         sys.settrace(count)
         try:
             model.predict_proba_one(x)
             model.learn_one(x, "a")
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
         return n_steps
 
     models = [Forest(2, absent="zero", seed=1) for _ in range(2)]
