@@ -47,10 +47,6 @@ def print_measure(table: pd.DataFrame, measure: str) -> None:
                 for mean, n in zip(own.mean(), own.count(), strict=True)
             ]
             print_row((f"mean of the {len(DATA)}", *cells))
-            if measure == "accuracy":
-                ran = table.groupby(["stream", "model"]).size().unstack().reindex_like(own)
-                ranks = own.fillna(0.0).where(ran > 0).rank(axis=1, ascending=False).mean()
-                print_row(("mean rank", *(f"{rank:.2f}" for rank in ranks)))
 
 
 def print_drifts(table: pd.DataFrame) -> None:

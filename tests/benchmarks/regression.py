@@ -22,12 +22,11 @@ import itertools
 import statistics
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import command
 import numpy as np
 import pandas as pd
-from command import print_header
+from command import print_header, print_row
 from river import forest, tree
 from river.base import Regressor
 from streams import available, file_of
@@ -40,31 +39,9 @@ from river_amf.evaluation import compare, load_stream
 N_ROWS = 50_000
 
 
-class Published(NamedTuple):
-    """R2 of others, and the RMSE of SGB(Oza) where that is known."""
-
-    arf: float
-    soknl: float
-    hat: float
-    asml: float
-    sgb: float | None
-
-
-PUBLISHED = {
-    "House8L": Published(0.497, 0.530, 0.407, 0.534, 34230),
-    "MetroTraffic": Published(0.214, 0.275, 0.127, 0.448, 1688),
-    "abalone": Published(0.595, 0.343, 0.562, 0.616, 2.396),
-    "ailerons": Published(0.619, 0.649, 0.767, 0.791, 0.0562),
-    "bike": Published(0.758, 0.715, 0.744, 0.838, 47.3),
-    "cpu_activity": Published(0.799, 0.912, 0.720, 0.900, None),
-    "elevators": Published(0.654, 0.628, 0.665, 0.792, 0.00359),
-    "fried": Published(0.828, 0.833, 0.811, 0.846, 1.663),
-    "kin8nm": Published(0.472, 0.423, 0.307, 0.630, None),
-    "white_wine": Published(0.303, 0.284, 0.116, 0.342, None),
-}
-TITLES = tuple(f"published: {name}" for name in ("ARF-Reg", "SOKNL", "HAT-Reg", "ASML-REG"))
+PUBLISHED = pd.read_csv(command.HERE / "published.csv", index_col="stream")  # R2, RMSE of SGB
 OTHERS = ("gas", "protein", "pumadyn32nm")  # where nothing drifts, or nothing can be told
-STREAMS = (*PUBLISHED, *OTHERS)
+STREAMS = (*PUBLISHED.index, *OTHERS)
 FORESTS = {"AMFRegressor": AMFRegressor, "AdaptiveAMFRegressor": AdaptiveAMFRegressor}
 
 
@@ -155,22 +132,20 @@ def figures_of(kind: str, name: str, arguments: argparse.Namespace) -> Figures:
 
 def by_stream(names: list[str], arguments: argparse.Namespace) -> None:
     """Print R2 and RMSE of our forests and of others."""
-    print_header("stream", *FORESTS, *TITLES, *(f"RMSE: {name}" for name in (*FORESTS, "SGB(Oza)")))
-    ours: dict[str, dict[str, Figures]] = {}
+    *with_r2, with_rmse = PUBLISHED.columns
+    titles = (*FORESTS, *(f"published: {name}" for name in with_r2))
+    print_header("stream", *titles, *(f"RMSE: {name}" for name in (*FORESTS, with_rmse)))
+    ours: dict[str, list[float]] = {}
     for name in names:
-        ours[name] = {kind: figures_of(kind, name, arguments) for kind in FORESTS}
-        others = PUBLISHED.get(name)
-        cells = [f"{r2:.3f}" for r2, _ in ours[name].values()]
-        cells += [f"{r2:.3f}" for r2 in others[:4]] if others else [""] * 4
-        cells += [f"{rmse:.5g}" for _, rmse in ours[name].values()]
-        cells.append(f"{others.sgb:g}" if others and others.sgb else "")
-        print(f"| {name} | {' | '.join(cells)} |", flush=True)
-    if set(PUBLISHED) <= set(ours):
-        means = [statistics.mean(ours[name][kind][0] for name in PUBLISHED) for kind in FORESTS]
-        means += [
-            statistics.mean(column) for column in list(zip(*PUBLISHED.values(), strict=True))[:4]
-        ]
-        print(f"| mean of the ten | {' | '.join(f'{mean:.3f}' for mean in means)} | | | |")
+        others = PUBLISHED.reindex([name]).iloc[0]
+        figures = [figures_of(kind, name, arguments) for kind in FORESTS]
+        ours[name] = [*(r2 for r2, _ in figures), *others[with_r2]]
+        errors = [*(rmse for _, rmse in figures), others[with_rmse]]
+        cells = [*(f"{r2:.3f}" for r2 in ours[name]), *(f"{rmse:.5g}" for rmse in errors)]
+        print_row([name, *("" if cell == "nan" else cell for cell in cells)])
+    if set(PUBLISHED.index) <= set(ours):
+        means = np.mean([ours[name] for name in PUBLISHED.index], axis=0)
+        print_row(["mean of the ten", *(f"{mean:.3f}" for mean in means), "", "", ""])
     print()
     print_river(names, arguments.data)
 
@@ -186,7 +161,7 @@ def print_river(names: list[str], data: Path) -> None:
             r2 = "" if row is None else f"{row.r2:.3f}" if row.r2 > -10.0 else "< -10"
             is_part = row is not None and row.rows < len(frame_of(name, data)[1])
             cells.append(f"{r2} ({row.rows:.0f})" if is_part else r2)
-        command.print_row((model, *cells))
+        print_row((model, *cells))
 
 
 def run_river(names: list[str], arguments: argparse.Namespace) -> None:

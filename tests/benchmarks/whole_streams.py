@@ -187,11 +187,10 @@ def is_same(figures: Figures, rows: dict[str, dict[str, str]], task: str) -> str
 def print_task(
     task: str, found: dict[str, Source], published: Published, arguments: argparse.Namespace
 ) -> None:
-    """Print the streams of a task, and on how many our second forest is ahead."""
+    """Print the streams of a task."""
     ours = [forest.__name__ for forest in FORESTS[task]]
     print(f"{' / '.join(MEASURES[task])}:\n")
     command.print_header("stream", "kind", "rows", "same", *ours, *PEERS[task])
-    wins: dict[str, list[bool]] = {}
     for name, source in found.items():
         figures = [
             mean_of_runs(forest, source, arguments.trees, arguments.seeds)
@@ -201,12 +200,6 @@ def print_task(
         cells = [shown(one, task) for one in (*figures, *map(rows.get, PEERS[task]))]
         same = is_same(figures[-1], rows, task)
         command.print_row((name, source.kind, int(figures[0]["n"]), same, *cells))
-        if same == "yes":
-            first = MEASURES[task][0]
-            best = min(float(rows[peer][first]) for peer in PEERS[task])
-            wins.setdefault(source.kind, []).append(figures[-1][first] < best)
-    for kind, won in wins.items():
-        print(f"\n{ours[-1]}: least {MEASURES[task][0]}, {kind}: {sum(won)} of {len(won)}")
     print()
 
 

@@ -49,6 +49,11 @@ def objects(*values):
     return pd.Series(column, dtype=object)
 
 
+def named(value):
+    """Name a case of a table whose values are shown at any length, or with their address."""
+    return value if isinstance(value, str) else getattr(value, "__name__", type(value).__name__)
+
+
 def short(value):
     """Name a case briefly, because some numbers here have 400 digits."""
     return f"{type(value).__name__} {short_repr(value):.20}"
@@ -369,7 +374,7 @@ FRAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("X", "words"), FRAMES, ids=lambda value: str(value)[-40:])
+@pytest.mark.parametrize(("X", "words"), FRAMES, ids=named)
 def test_a_bad_frame_is_refused(X, words):
     model = trained()
     calls = [(model.learn_many, LABELS), (model.predict_proba_then_learn_many, LABELS)]
@@ -416,7 +421,7 @@ SERIES = [(kind, y, None, words) for kinds, y, words in Y for kind in kinds]
 SERIES += [(AMFClassifier, LABELS, w, words) for w, words in W]
 
 
-@pytest.mark.parametrize(("kind", "y", "w", "words"), SERIES, ids=lambda value: str(value)[-30:])
+@pytest.mark.parametrize(("kind", "y", "w", "words"), SERIES, ids=named)
 def test_bad_labels_targets_and_weights_of_a_block_are_refused(kind, y, w, words):
     for model in (fresh(kind), trained(kind)):
         learns = (
