@@ -1,6 +1,6 @@
 """Parts are compiled for what a forest's settings and capacity say, and never called before.
 
-Most tests are processes of their own, because what is compiled stays.
+Most tests look at processes of their own, because what is compiled stays.
 """
 
 import json
@@ -15,42 +15,61 @@ from river_amf import AMFClassifier
 from river_amf.kernels import numba_tools
 from river_amf.state.layout import PARTS
 
+# Each way of use is a child of a process that has compiled nothing.
 USE = """
 import json
+import multiprocessing
 import pickle
 import sys
 import pandas as pd
 from river_amf import AMFClassifier
 from river_amf.state.layout import PARTS, PART_ADDRESSES
 
-parameters, calls, n_samples = json.loads(sys.argv[1])
-model = AMFClassifier(n_estimators=3, seed=1, **parameters)
+def samples_of(n):
+    xs = [{"a": i * 37 % 101, "b": "rgb"[i % 3], "c": float(i)} for i in range(n)]
+    ys = [i > 0.9 * n and i * 7 % 5 for i in range(n)]  # of one class at first, so lists grow long
+    return xs, ys
 
-def label(i):
-    return i > 0.9 * n_samples and i * 7 % 5  # of one class at first, so lists grow long
+def make(parameters):
+    return AMFClassifier(n_estimators=3, seed=1, **parameters)
 
-xs = [{"a": i * 37 % 101, "b": "rgb"[i % 3], "c": float(i)} for i in range(n_samples)]
-ys = [label(i) for i in range(n_samples)]
-if calls == "single":
-    for x, y in zip(xs, ys):
-        model.learn_one(x, y, w=1.0 + (len(str(x)) % 2))
-elif calls == "block":
-    model.learn_many(pd.DataFrame(xs), ys)
-elif calls == "predict":
-    model = pickle.loads(sys.stdin.buffer.read())
-    model.predict_proba_one(xs[0])
-elif calls == "predict_many":
-    model = pickle.loads(sys.stdin.buffer.read())
-    model.predict_many(pd.DataFrame(xs))
-elif calls == "new label":
-    model = pickle.loads(sys.stdin.buffer.read())
-    model.learn_many(pd.DataFrame(xs[:1]), ["new"])
-print(sorted(name for name, address in zip(PARTS, PART_ADDRESSES.any(axis=0)) if address))
-if calls == "pickle":
-    for x, y in zip(xs, ys):
+def learnt(parameters):
+    model = make(parameters)
+    for x, y in zip(*samples_of(100)):
         model.learn_one(x, y)
-    sys.stdout.flush()
-    sys.stdout.buffer.write(pickle.dumps(model))
+    return pickle.dumps(model)
+
+def use(calls, given, n_samples):
+    xs, ys = samples_of(n_samples)
+    model = pickle.loads(given) if isinstance(given, bytes) else make(given)
+    if calls == "single":
+        for x, y in zip(xs, ys):
+            model.learn_one(x, y, w=1.0 + (len(str(x)) % 2))
+    elif calls == "block":
+        model.learn_many(pd.DataFrame(xs), ys)
+    elif calls == "predict":
+        model.predict_proba_one(xs[0])
+    elif calls == "predict_many":
+        model.predict_many(pd.DataFrame(xs))
+    elif calls == "new label":
+        model.learn_many(pd.DataFrame(xs[:1]), ["new"])
+    return [name for name, address in zip(PARTS, PART_ADDRESSES.any(axis=0)) if address]
+
+with multiprocessing.get_context("fork").Pool(2, maxtasksperchild=1) as pool:
+    kinds = json.loads(sys.argv[1])
+    for kind in ("plain", "adaptive"):
+        kinds[kind + ", learnt"] = [pool.apply(learnt, (kinds[kind][0],)), 100]
+    ways = [
+        (kind, calls)
+        for kind in kinds
+        for calls in (
+            ("nothing", "predict", "predict_many", "new label")
+            if kind.endswith("learnt")
+            else ("single", "block")
+        )
+    ]
+    found = pool.starmap(use, ((calls, *kinds[kind]) for kind, calls in ways), chunksize=1)
+print(json.dumps([[*way, parts] for way, parts in zip(ways, found)]))
 """
 
 LEARNING = {"expand_leaf", "learn_tree", "update_intensity"}
@@ -104,43 +123,35 @@ KINDS = {
 }
 
 
-def run(parameters, calls, n_samples, model=b""):
-    """Use a forest in its own process, and return the parts compiled, and what follows."""
-    arguments = json.dumps([parameters, calls, n_samples])
+@pytest.fixture(scope="module")
+def parts_of():
+    """Return the parts that each kind of forest has compiled after each way of use."""
+    kinds = {name: kind[:2] for name, kind in KINDS.items()}
     done = subprocess.run(
-        [sys.executable, "-c", USE, arguments], input=model, capture_output=True, check=False
+        [sys.executable, "-c", USE, json.dumps(kinds)], capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr.decode()
-    names, _, rest = done.stdout.partition(b"\n")
-    return set(json.loads(names.replace(b"'", b'"'))), rest
+    assert done.returncode == 0, done.stderr
+    return {(kind, calls): set(parts) for kind, calls, parts in json.loads(done.stdout)}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("calls", ["single", "block"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_forest_finds_all_its_parts(kind, calls):
-    parameters, n_samples, parts = KINDS[kind]
-    assert run(parameters, calls, n_samples)[0] == parts
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("calls", ["predict", "predict_many"])
-@pytest.mark.parametrize("kind", ["plain", "adaptive"])
-def test_a_forest_that_only_predicts_compiles_no_more(kind, calls):
-    parameters = KINDS[kind][0]
-    none, model = run(parameters, "pickle", 100)
-    assert none == set()
-    parts = {"take_vote", "pool_votes"} if kind == "adaptive" else {"take_vote"}
-    assert run({}, calls, 100, model)[0] == parts
+def test_each_kind_of_forest_finds_all_its_parts(parts_of):
+    expected = {(kind, calls): KINDS[kind][2] for kind in KINDS for calls in ("single", "block")}
+    assert {way: parts_of[way] for way in expected} == expected
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "adaptive"])
-def test_a_block_that_begins_with_a_new_label_compiles_what_it_needs(kind):
-    # its first row is neither predicted nor learned before its label is known
-    parameters, _, parts = KINDS[kind]
-    _, model = run(parameters, "pickle", 100)
-    assert run({}, "new label", 100, model)[0] == parts
+def test_a_forest_that_was_learnt_elsewhere_compiles_what_it_needs(kind, parts_of):
+    voting = {"take_vote", "pool_votes"} if kind == "adaptive" else {"take_vote"}
+    expected = {
+        "nothing": set(),
+        "predict": voting,
+        "predict_many": voting,
+        # its first row is neither predicted nor learned before its label is known
+        "new label": KINDS[kind][2],
+    }
+    assert {calls: parts_of[f"{kind}, learnt", calls] for calls in expected} == expected
 
 
 LOADED = """
