@@ -109,7 +109,7 @@ def oddity(column: pd.Series) -> str | None:
             f"its texts are numbers, such as {texts.iloc[0]!r}, but categories to a model:"
             " write them without quotes if they are numbers"
         )
-    if len(distinct) > len(values) / 2 and texts.str.count(r"\w+").mean() >= _MANY_WORDS:
+    if len(distinct) > len(values) / 2 and texts.str.count(r"\S+").mean() >= _MANY_WORDS:
         return (
             f"values such as {shown(texts.iloc[0][:60])} look like text: --text (text) takes a"
             " column as a bag of words"
