@@ -11,7 +11,6 @@ import math
 import random
 from collections import Counter, deque
 from collections.abc import Hashable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from river.conf import Interval
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.history import as_seen, relevance_table
 from river_amf.evaluation.prequential import Answer, last_step
+from river_amf.evaluation.usage_errors import ignored_errors
 from river_amf.inputs.encoding import ascending
 from river_amf.inspection import feature_relevance, weighted_depth
 from river_amf.inspection.importance import feature_index
@@ -94,7 +94,7 @@ class Recorder:
     def predicted(self, n: int, x: Any, y: Any, answer: Answer) -> None:
         """Take note of a sample before it is learned: how deep the trees of a forest answer."""
         if self._is_forest and -n % self.steps.length < _N_DEPTHS:
-            with suppress(Exception):  # of a sample that the model is about to refuse
+            with ignored_errors():  # of a sample that the model is about to refuse
                 self._depth = weighted_depth(self._last, as_seen(self._model, x)).mean()
 
     def learned(self, n: int, x: Any, y: Any, answer: Answer) -> None:
@@ -284,7 +284,7 @@ class _Numbers:
 
 def _number(model: Any, name: str) -> float:
     """Return an attribute or the result of a method, NaN if there is no such number."""
-    with suppress(Exception):  # models of river are as they are
+    with ignored_errors():  # models of river are as they are
         value = getattr(model, name)
         return float(value() if callable(value) else value)
     return math.nan

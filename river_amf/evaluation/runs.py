@@ -37,6 +37,7 @@ from river_amf.evaluation.usage_errors import (
     EvaluationError,
     StreamFailure,
     error_line,
+    ignored_errors,
     is_of_handler,
 )
 from river_amf.inputs.kinds import shown
@@ -117,7 +118,7 @@ class Run:
             self._keep_figures()
         except KeyboardInterrupt:
             self._close_window()
-            with suppress(Exception):  # from a model whose size cannot be measured
+            with ignored_errors():  # from a model whose size cannot be measured
                 self._keep_figures()
             self.status = f"{INTERRUPTED} after {self.n_samples} samples"
             raise
@@ -357,7 +358,6 @@ def _maker(model: Any, source: Source, seed: int | None) -> Maker:
 
 def _are_same(one: Maker, other: Maker) -> bool:
     """Whether two functions make the same model, whatever the seed."""
-    try:
+    with ignored_errors():  # a model that cannot be made will fail again, where it is reported
         return pickle.dumps(one()) == pickle.dumps(other())
-    except Exception:  # one that cannot be made will fail again, where it is reported
-        return False
+    return False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import signal
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from river_amf.inputs.kinds import is_missing
 
@@ -48,6 +49,16 @@ def is_of_handler(error: BaseException) -> bool:
     codes = {getattr(handler, "__code__", None) for handler in handlers} - {None}
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code in codes for frame, _ in frames)
+
+
+@contextmanager
+def ignored_errors() -> Iterator[None]:
+    """Ignore what a model raises, but not what a signal handler does."""
+    try:
+        yield
+    except Exception as error:
+        if is_of_handler(error):
+            raise
 
 
 def error_line(error: BaseException) -> str:

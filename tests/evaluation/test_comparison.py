@@ -685,6 +685,47 @@ def test_a_signal_handler_that_exits_is_not_the_fault_of_a_model():
     assert status == "sample 17: SystemExit: 7"
 
 
+class Signaling(Majority):
+    """A classifier with a signal in what a run asks of it beside predictions."""
+
+    place = None
+
+    def __getstate__(self):
+        self.reach("its pickle")
+        return self.__dict__
+
+    def reach(self, place):
+        if self.place == place:
+            signal.raise_signal(signal.SIGTERM)
+
+    @property
+    def n_nodes(self):
+        self.reach("its nodes")
+        return 1
+
+    @property
+    def _raw_memory_usage(self):
+        self.reach("its memory")
+        return 1
+
+
+@pytest.mark.parametrize("place", ["its pickle", "its nodes", "its memory"])
+def test_what_a_handler_raises_while_a_model_is_measured_comes_out(place, monkeypatch):
+    def stop(*_):
+        raise ValueError("stop")
+
+    monkeypatch.setattr(Signaling, "place", place)
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        with pytest.raises(ValueError, match="stop"):
+            if place == "its nodes":
+                evaluation.report(SAMPLES, {"model": Signaling()})
+            else:
+                compare(SAMPLES, {"model": Signaling}, seeds=2)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def as_stream(samples):
     return evaluation.Stream("torn", 40, 2, 0, samples)
 
