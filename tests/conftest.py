@@ -105,6 +105,21 @@ RNN = Heavy("rnn", "keras", "the baseline rnn", "rnn")
 HEAVY = (Heavy("ray", "ray", "river_amf.ray", "ray"), RNN, BROWSER)
 
 
+# Files whose tests take seconds together; of the others, single tests have the marker.
+SLOW = re.findall(
+    r"\w+",
+    """
+    bags baselines benchmarks cache capacity cli cli_files cli_predict cli_regression
+    command_robustness comparison copies damage futures inside_river inspect_regressors
+    keyed label_memory large late_labels limits live many many_numbers memory
+    mismatch naive naive_regression no_jit notebooks numbers odd_values open_files outliers
+    package parts paths playground plot_tree progressive recipes records
+    regressors_inside_river relevance report river_models shard_parts shards sklearn
+    sklearn_files soundness stateful stateful_numbers strangers_files tracks vote warm_up
+    """,
+)
+
+
 def is_named(config, marker):
     """Tell whether -m asks for the tests with a marker."""
     return re.search(rf"(?<!not )\b{marker}\b", config.option.markexpr) is not None
@@ -136,7 +151,7 @@ def pytest_ignore_collect(collection_path, config):
 def pytest_collection_modifyitems(config, items):
     """Set the markers that follow from others or from folders; drop what runs only if named."""
     for item in items:
-        if item.get_closest_marker("soak"):
+        if item.get_closest_marker("soak") or item.path.stem.removeprefix("test_") in SLOW:
             item.add_marker("slow")  # so that -m "not slow" excludes it
         for extra in HEAVY:
             if extra.holds(item.path):

@@ -148,7 +148,6 @@ def blocks(draw):
     return result
 
 
-@pytest.mark.slow
 @settings(max_examples=100)
 @given(
     library=st.sampled_from([*LIBRARIES.values()]),

@@ -62,7 +62,6 @@ def accuracy(model, samples):
     return hits / len(samples)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
@@ -87,7 +86,6 @@ def with_others(samples):
         yield x | {"length": length, "source": source}, y
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["knn", "categorical-nb", "perceptron", "logistic"])
 def test_numbers_and_categories_are_used_beside_words(name):
     both = accuracy(make(name), [*with_others(bags("counts"))])

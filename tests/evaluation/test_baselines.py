@@ -372,7 +372,6 @@ def test_mixed_streams_are_learnt(name, kind):
         seen.add(y)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CLASSIFIERS if name != "mlp"])
 @settings(max_examples=15)
 @given(samples=streams(weighted=False))

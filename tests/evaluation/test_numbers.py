@@ -66,7 +66,6 @@ def of_river(model, metric, stream=SAMPLES):
 # Comparisons
 
 
-@pytest.mark.slow
 def test_figures_are_those_of_river():
     models = {
         "mean": dummy.StatisticRegressor(stats.Mean()),
@@ -118,7 +117,6 @@ def test_intervals_are_found_in_pipelines_and_in_river_s_jackknife():
     assert (table["width"] > 0.0).all()
 
 
-@pytest.mark.slow
 def test_all_regressors_are_the_default():
     usual = compare(SAMPLES[:30], seed=1, task="regression").table
     assert usual.index.tolist() == [
@@ -151,7 +149,6 @@ def test_the_task_that_values_suggest(values, expected):
     assert task_of_values(values) == expected
 
 
-@pytest.mark.slow
 def test_the_models_decide_the_task_or_else_the_target():
     few = [(x, round(y) % 7) for x, y in SAMPLES]  # as the number of rings of an abalone
     assert "accuracy" in compare(few, ["knn"]).table

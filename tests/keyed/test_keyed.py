@@ -129,13 +129,12 @@ class Pair:
         self.model.close()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["forest", "dummy", "words"])
 @given(
     operations=st.lists(st.one_of(ONE, MANY, OTHER), max_size=12),
     max_models=st.sampled_from([1, 2, None]),
 )
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_any_sequence_of_calls_equals_a_dict_of_models(
     tmp_path_factory, kind, operations, max_models
 ):

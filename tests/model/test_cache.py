@@ -102,7 +102,6 @@ def change_helper(package):
     os.utime(helper, ns=times)
 
 
-@pytest.mark.slow
 def test_compiled_code_is_found_until_a_source_changes_and_then_replaced(package):
     (package / "kernels" / ".#arrays.py").symlink_to("nobody@nowhere")  # a lock file, not a source
     first, second = call(package), call(package)
@@ -124,7 +123,6 @@ def test_compiled_code_is_found_until_a_source_changes_and_then_replaced(package
     assert {*Path(only(first["folders"])).iterdir()} == files
 
 
-@pytest.mark.slow
 def test_two_processes_may_compile_at_once(package):
     with ThreadPoolExecutor(2) as pool:
         answers = [*pool.map(call, [package] * 2)]
@@ -134,7 +132,6 @@ def test_two_processes_may_compile_at_once(package):
     assert len([*Path(only(third["folders"])).iterdir()]) == 2
 
 
-@pytest.mark.slow
 def test_the_users_own_folder_is_taken_and_shared_by_installations(package, tmp_path):
     chosen = tmp_path / "chosen"
     other = tmp_path / "other" / "river_amf"
@@ -153,7 +150,6 @@ def nowhere(tmp_path):
     return file
 
 
-@pytest.mark.slow
 def test_where_the_package_cannot_be_written_it_is_the_users_cache(package, nowhere, tmp_path):
     (package / "kernels" / "__pycache__").symlink_to(nowhere)
     home = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path / "cache")}
@@ -168,7 +164,6 @@ def nowhere_else(path):
     return dict.fromkeys(places, str(path))
 
 
-@pytest.mark.slow
 def test_where_nothing_can_be_written_each_process_compiles_and_warns_once(package, nowhere):
     (package / "kernels" / "__pycache__").symlink_to(nowhere)
     answer = call(package, warnings=1, **nowhere_else(nowhere))
@@ -206,7 +201,6 @@ def protect():
         path.chmod(mode)
 
 
-@pytest.mark.slow
 def test_a_filled_cache_that_cannot_be_written_is_used(package, tmp_path, as_a_user, protect):
     alone = {"start": as_a_user, **nowhere_else(tmp_path / "closed")}
     filled = call(package)["folders"]
@@ -228,7 +222,6 @@ def test_a_filled_cache_that_cannot_be_written_is_used(package, tmp_path, as_a_u
     assert call(package, warnings=1, **alone)["number"] == NUMBER
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 def test_a_file_that_cannot_be_read_is_replaced(suffix, package, as_a_user):
     folder = Path(only(call(package)["folders"]))
@@ -388,14 +381,12 @@ assert [getattr(numba.config, name, None) for name in names] == before
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("variables", [{}, {"NUMBA_CACHE_DIR": "chosen"}])
 def test_other_packages_find_numba_as_it_was(variables, tmp_path):
     environment = os.environ | variables
     subprocess.run([sys.executable, "-c", AS_IT_WAS], env=environment, cwd=tmp_path, check=True)
 
 
-@pytest.mark.slow
 def test_locators_that_the_user_has_named_do_not_find_stale_code(package):
     named = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
     call(package, **named)

@@ -74,7 +74,6 @@ def check_same(model, reference):
         check_same_tree(model, reference, tree)
 
 
-@pytest.mark.slow
 @variants
 def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(short_of_memory, name):
     model, _ = pair(**VARIANTS[name])
@@ -90,7 +89,6 @@ def test_a_sample_for_which_there_is_no_room_leaves_the_model_as_it_was(short_of
     check_same(model, reference_of(name))
 
 
-@pytest.mark.slow
 @kinds
 def test_a_regression_for_which_there_is_no_room_stays_as_it_was(short_of_memory, kind):
     model, samples = fresh(kind=kind), NUMBERS[:450]
@@ -109,7 +107,6 @@ def test_a_regression_for_which_there_is_no_room_stays_as_it_was(short_of_memory
         assert pickle.dumps(model) == pickle.dumps(trained(samples, kind=kind))
 
 
-@pytest.mark.slow
 def test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on(short_of_memory):
     # One leaf whose points halve their distance to the newcomer, which takes one split for each.
     model = AMFClassifier(n_estimators=3, seed=1)
@@ -172,7 +169,6 @@ def test_a_block_whose_second_row_waits_for_room_is_like_its_rows():
     assert pickle.dumps(block) == pickle.dumps(rows)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("period", [23, 24, 25])  # the first sample needs 20
 @variants
 def test_wherever_memory_is_short_the_arrays_stay_in_step(monkeypatch, name, period):
@@ -311,7 +307,6 @@ assert pickle.loads(pickle.dumps(model)).predict_proba_one({}) == model.predict_
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory can be limited on Linux")
 def test_a_kernel_that_finds_no_memory_leaves_a_model_that_goes_on():
     environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}  # uncompiled, it takes minutes

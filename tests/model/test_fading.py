@@ -41,7 +41,6 @@ def replay(model, samples):
     return mixture, model.step * math.fsum(log_p)
 
 
-@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.lists(st.tuples(COMPLETE, st.sampled_from("xyz"), WEIGHTS), max_size=30), PARAMETERS)
 def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):

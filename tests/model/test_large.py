@@ -87,7 +87,6 @@ def check_odds(odds, table, tolerance):
     assert [found[node] for node in odds] == expected
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_samples", [1.0, float(MANY)])
 def test_a_chain_of_ten_thousand_splits(n_samples):
     model = deep_forest(n_samples)
@@ -162,7 +161,6 @@ def test_a_thinned_list_of_weights_of_all_sizes(monkeypatch):
         assert not inspection.node_table(model, tree)["n_samples"].isna().any()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["noise", "easy", "rare"])
 def test_the_adaptive_forest_stays_below_64_mb_with_sixty_features(kind):
     rng = np.random.default_rng(0)

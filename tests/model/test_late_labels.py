@@ -126,7 +126,6 @@ def drifting(n, draw):
     return rows
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"vote": "learned"}], ids=["mean", "learned vote"])
 def test_trees_that_restart_equal_the_reference(parameters):
     model, reference = test_naive.pair(restart_threshold=0.1, **parameters)

@@ -278,7 +278,6 @@ def rare_stream(n_samples=650):
         yield x, "rare" if i % 400 == 9 else y, rng.choice([1.0, 1.0, 0.5, 2.0, 0.01])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("intensity", ["range", pytest.param("unit", marks=pytest.mark.soak)])
 def test_rare_streams_equal_the_reference(intensity):
     parameters = {"vote": "learned", "linear": "cosines", "split_intensity": intensity}
@@ -384,7 +383,6 @@ def test_many_categories_take_no_more_room():
     assert model.predict_proba_one({"user": "another", "color": "p"})[True] > 0.9
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("linear", ["logistic", "cosines"])
 def test_thousands_of_labels(linear):
     rng = random.Random(12)

@@ -138,7 +138,6 @@ def check_same_linear_models(model, reference):
         assert pytest.approx(np.array(statistics), abs=1e-12) == arena.cosines[draw].T
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("parameters", by_hand(LONGER, BY_HAND))
 def test_a_longer_stream_equals_the_reference(parameters):
     # long enough for every array to grow several times
@@ -146,7 +145,7 @@ def test_a_longer_stream_equals_the_reference(parameters):
     # an outlier or two among the first values; some that are believed, as they are not far outside
     # the range; then outliers on both sides
     rare = {30: 1e9, 50: 1e9, 200: 20.0, 201: 300.0, 202: -2000.0, 203: -1e6}
-    for i in range(400):
+    for i in range(300):
         x = {
             "a": -1e5 if i == 40 else (i * 37 % 101) / 7,
             "b": (i * i) % 53,

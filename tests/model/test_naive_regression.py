@@ -134,7 +134,6 @@ def learn_both(model, reference, stream, tolerance=TOLERANCE):
     return scale
 
 
-@pytest.mark.slow
 @settings(max_examples=150)
 @given(streams_of_numbers(max_size=60), PARAMETERS_OF_NUMBERS)
 def test_predictions_and_trees_equal_the_reference(stream, parameters):
@@ -168,7 +167,6 @@ def long_stream(n_samples=240):
         yield x if i % 7 else {"a": i % 3}, y, 1.0 if i < 180 else (1.0, 0.5, 2.0, 0.0)[i % 4]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("parameters", by_hand(LONGER, BY_HAND))
 def test_a_longer_stream_equals_the_reference(parameters):
     model, reference = pair(**parameters)
@@ -187,7 +185,6 @@ def wide_stream(n_samples, n_columns):
         yield x, x["x000"] - x["x001"] + 3.0 * (x["kind"] > "kind 4"), (1.0, 0.5, 2.0)[i % 3]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [14, 140])
 def test_many_columns_share_the_inputs_of_trends(n_columns):
     # with 14 the scale of the cosines changes as columns come; 140 are folded twice
@@ -198,7 +195,6 @@ def test_many_columns_share_the_inputs_of_trends(n_columns):
     check_same_state(model, reference)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("fading_factor", [None, 0.5])
 def test_a_jump_after_many_equal_targets(fading_factor):
     model, reference = pair(n_estimators=1, fading_factor=fading_factor, max_nodes=15)

@@ -20,14 +20,12 @@ SHORT_LIST = {
         f"model/test_naive.py::{REFERENCE}[plain]",
         f"model/test_naive.py::{REFERENCE}[fading, vote]",
         f"model/test_naive_regression.py::{REFERENCE}[fading, budget]",
-        f"model/test_naive_regression.py::{REFERENCE}[trend, one tree]",
-        "model/test_outliers.py::test_copies_remember_what_is_suspect[adaptive]",
         "model/test_relevance.py::test_blocks_give_the_relevance_of_rows",
         "model/test_dummy.py",
         "model/test_regression.py::test_booleans_are_targets",
     ],
     "blocks, capacity, paths": [
-        f"{BLOCKS}[adaptive, budget-pandas]",
+        f"{BLOCKS}[default-pandas]",
         f"{LONG_LISTS}_a_thinned_leaf_keeps_its_box_and_its_counts",
         f"{LONG_LISTS}_more_features_than_the_list_may_hold",
         f"{WHEREVER}[plain-23]",
@@ -63,7 +61,6 @@ def run_without_the_compiler(tests):
     assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", SHORT_LIST)
 def test_the_short_list_passes_without_the_compiler(part):
     run_without_the_compiler(SHORT_LIST[part])

@@ -134,13 +134,11 @@ def parts_of():
     return {(kind, calls): set(parts) for kind, calls, parts in json.loads(done.stdout)}
 
 
-@pytest.mark.slow
 def test_each_kind_of_forest_finds_all_its_parts(parts_of):
     expected = {(kind, calls): KINDS[kind][2] for kind in KINDS for calls in ("single", "block")}
     assert {way: parts_of[way] for way in expected} == expected
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "adaptive"])
 def test_a_forest_that_was_learnt_elsewhere_compiles_what_it_needs(kind, parts_of):
     voting = {"take_vote", "pool_votes"} if kind == "adaptive" else {"take_vote"}
@@ -163,7 +161,6 @@ print(model._arena.trees["n_nodes"].tolist())
 """
 
 
-@pytest.mark.slow
 def test_lists_longer_than_today_s_spend_the_budget(tmp_path):
     # as they may be in a file from elsewhere; the newcomer takes more than 540 splits
     model = AMFClassifier(n_estimators=1, max_nodes=1081, seed=1)

@@ -88,7 +88,6 @@ DRIFT = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=15)
 @given(CLASSIFIERS, PARAMETERS, DRIFT, streams(), cuts(), st.randoms(use_true_random=False))
 def test_any_classifier_may_be_cut(kind, parameters, drift, samples, how, rng):
@@ -98,7 +97,6 @@ def test_any_classifier_may_be_cut(kind, parameters, drift, samples, how, rng):
     check(kind, parameters | drift, samples, how)
 
 
-@pytest.mark.slow
 @settings(max_examples=15)
 @given(
     st.sampled_from([AMFRegressor, AdaptiveAMFRegressor]),
@@ -132,7 +130,6 @@ def bags(draw):
     return samples
 
 
-@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     CLASSIFIERS,
@@ -191,7 +188,6 @@ def test_categories_that_are_forgotten():
         assert_same_future(model, cut, [*in_blocks([*visits(150)], (50, 1, 20))])
 
 
-@pytest.mark.slow
 def test_budgets_that_some_shards_have_spent_and_others_not():
     model = fresh(AMFClassifier, max_nodes=41, n_estimators=6)
     cut = CutForest(model, 6, n_waiting=2)

@@ -331,7 +331,6 @@ def run(monkeypatch, max_examples, steps):
     )
 
 
-@pytest.mark.slow
 def test_any_calls_in_any_order_are_like_learning_sample_by_sample(monkeypatch):
     run(monkeypatch, max_examples=50, steps=20)
 

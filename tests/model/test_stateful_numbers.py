@@ -163,7 +163,6 @@ def run(max_examples, steps):
     )
 
 
-@pytest.mark.slow
 def test_any_calls_in_any_order_are_like_learning_sample_by_sample():
     run(max_examples=40, steps=20)
 

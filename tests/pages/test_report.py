@@ -81,8 +81,7 @@ MODELS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_samples", "window"), [(700, None), (1003, 100), (12, None)])
+@pytest.mark.parametrize(("n_samples", "window"), [(500, None), (603, 100), (12, None)])
 def test_curves_are_those_of_all_predictions(n_samples, window):
     labels = (False, True)  # which the linear model needs
     samples = list(labelled(n_samples, labels))
@@ -107,7 +106,6 @@ def test_curves_are_those_of_all_predictions(n_samples, window):
     np.testing.assert_allclose(row["log-loss"], last["cumulative log-loss"])
 
 
-@pytest.mark.slow
 def test_confusion_and_reliability_are_those_of_all_predictions():
     samples = list(labelled(900))
     report = evaluation.report(samples, {"forest": MODELS["forest"]})
@@ -130,7 +128,6 @@ def test_confusion_and_reliability_are_those_of_all_predictions():
     assert report.confusion["majority"].to_numpy().sum() == len(samples) - 1
 
 
-@pytest.mark.slow
 def test_numbers_of_a_regressor_are_those_of_all_predictions():
     samples = list(numbered(1000))
     models = {"forest": AMFRegressor(n_estimators=2, seed=1), "tree": tree.HoeffdingTreeRegressor()}
@@ -168,7 +165,6 @@ def test_numbers_of_a_regressor_are_those_of_all_predictions():
     assert report.points["forest"]["sample"].equals(report.points["tree"]["sample"])
 
 
-@pytest.mark.slow
 def test_what_forests_show_of_themselves_is_recorded_also_in_pipelines():
     samples = list(labelled(600, (False, True)))
     forest = AdaptiveAMFClassifier(n_estimators=2, seed=1)
@@ -195,7 +191,6 @@ def test_what_forests_show_of_themselves_is_recorded_also_in_pipelines():
     assert "piped" in report.relevance
 
 
-@pytest.mark.slow
 def test_other_models_get_what_they_have():
     models = {"tree": tree.HoeffdingTreeClassifier(), "arf": forest.ARFClassifier(2, seed=1)}
     report = evaluation.report(list(labelled(300, (False, True))), models)
@@ -208,7 +203,6 @@ def test_other_models_get_what_they_have():
     assert report.relevance == {}
 
 
-@pytest.mark.slow
 def test_drift_is_found_where_errors_grow():
     report = evaluation.report("stagger_abrupt", ["amf"], limit=6000, seed=1)
     assert report.drifts == (5000,)
@@ -284,7 +278,6 @@ def test_labels_of_any_kind_are_reported(labels):
     assert report.confusion["amf"].to_numpy().sum() == 199
 
 
-@pytest.mark.slow
 def test_labels_beyond_a_hundred_are_one():
     samples = [({"a": n % 150}, f"label {n % 150}") for n in range(600)]
     report = evaluation.report(samples, ["amf"], seed=1)
@@ -333,7 +326,6 @@ def test_a_model_that_fails_is_shown_until_then():
     assert "sample 52: ValueError: enough" in report.html
 
 
-@pytest.mark.slow
 def test_a_page_has_its_parts():
     numbers = AdaptiveAMFRegressor(n_estimators=2, seed=1)
     report = evaluation.report(

@@ -184,7 +184,6 @@ def test_help_and_version(capsys):
     assert capsys.readouterr().out == f"river-amf {river_amf.__version__}\n"
 
 
-@pytest.mark.slow
 def test_command_runs(mixed, tmp_path):
     predictions = tmp_path / "predictions.csv"
     done = start("evaluate", mixed, "--limit", "30", "--predictions", str(predictions))
@@ -305,7 +304,6 @@ def begin(*arguments):
     return process, "".join(first_lines)
 
 
-@pytest.mark.slow
 def test_ctrl_c_prints_the_table_so_far(long_stream, tmp_path):
     predictions = tmp_path / "predictions.csv"
     process, first_lines = begin("evaluate", long_stream, "--predictions", str(predictions))
@@ -383,7 +381,6 @@ def test_ctrl_c_before_the_run_and_a_second_one(monkeypatch, capsys):
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="pipes of Unix")
-@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error(long_stream):
     process, _ = begin("evaluate", long_stream, "--limit", "20000")
     process.stdout.close()
@@ -583,7 +580,6 @@ def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_pat
     assert error.splitlines()[-1] == "interrupted"
 
 
-@pytest.mark.slow
 def test_compare_runs_as_a_process(mixed):
     done = start("compare", mixed, "--models", "majority,dummy")
     assert done.returncode == 0

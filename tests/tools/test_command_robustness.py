@@ -48,7 +48,6 @@ def with_module(tmp_path):
 
 
 @unix
-@pytest.mark.slow
 def test_ctrl_c_during_the_imports_is_one_line(with_module):
     done = with_module("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
@@ -69,13 +68,11 @@ process.run()
 
 
 @unix
-@pytest.mark.slow
 def test_the_command_does_not_wait_for_what_is_compiled_in_a_thread():
     done = subprocess.run([sys.executable, "-c", LINGERING], timeout=60)
     assert done.returncode == 130
 
 
-@pytest.mark.slow
 def test_an_import_that_fails_is_one_line(with_module):
     done = with_module("raise ImportError('needs\\nanother numpy')")
     assert (done.returncode, done.stdout) == (1, "")
@@ -139,7 +136,6 @@ def test_the_script_is_the_same_process_as_the_module():
 
 
 @unix
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("redirection", "status"),
     [
@@ -166,7 +162,6 @@ def test_streams_that_fail_leave_no_traceback(redirection, status, tmp_path):
 
 
 @unix
-@pytest.mark.slow
 def test_names_that_the_terminal_cannot_print_are_escaped(tmp_path):
     (tmp_path / "größe.csv").write_text("β,größe\n" + "1,jä\n2,né\n" * 9, encoding="utf-8")
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}

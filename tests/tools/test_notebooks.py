@@ -224,7 +224,6 @@ def test_all_notebooks_are_small():
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in PROMISES]
 )
-@pytest.mark.slow
 def test_a_notebook_runs_and_shows_what_it_says(name, tmp_path, monkeypatch):
     notebook = read(name)
     n_pictures, facts = PROMISES[name]

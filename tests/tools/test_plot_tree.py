@@ -72,7 +72,6 @@ def test_there_is_a_box_for_each_node_down_to_the_depth(bananas, tree, max_depth
     assert all(lefts[node] == depth for node, depth in table["depth"].items())
 
 
-@pytest.mark.slow
 def test_no_two_boxes_overlap_and_a_parent_is_between_its_children(bananas):
     ax = plot.tree(bananas, max_depth=100, ax=plt.subplots()[1])
     table = inspection.node_table(bananas).set_index("node")
@@ -117,7 +116,6 @@ def test_a_box_shows_split_counts_and_shares(use_aggregation):
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-@pytest.mark.slow
 def test_the_shares_and_masses_are_those_of_the_path(kind):
     samples = list(datasets.Bananas().take(200))
     model = learn(kind(n_estimators=1, seed=1), samples)
@@ -132,7 +130,6 @@ def test_the_shares_and_masses_are_those_of_the_path(kind):
     assert len(seen) > 20
 
 
-@pytest.mark.slow
 def test_what_is_below_the_depth_is_counted(bananas):
     ax = plot.tree(bananas, max_depth=2)
     table = inspection.node_table(bananas).set_index("node")
@@ -255,7 +252,6 @@ def test_a_categorical_split_names_categories_that_go_left():
         assert len(named) + (int(more[1]) if more else 0) == len(row["categories_left"])
 
 
-@pytest.mark.slow
 def test_texts_fit_into_their_boxes_by_default_and_in_small_axes():
     samples = [
         ({"a feature with a long name": x["size"], "another, a category": x["color"]}, f"label {y}")
@@ -274,7 +270,6 @@ def test_texts_fit_into_their_boxes_by_default_and_in_small_axes():
                 assert outer.y0 < inner.y0 < inner.y1 < outer.y1, text.get_text()
 
 
-@pytest.mark.slow
 def test_the_tree_of_two_hundred_bananas_is_legible(bananas):
     ax = plot.tree(bananas)
     ax.figure.canvas.draw()

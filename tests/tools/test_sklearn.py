@@ -106,7 +106,6 @@ def test_the_checks_named_here_are_among_scikit_learn_s():
     assert {case.id.rpartition("-")[2] for case in ALL_CHECKS} >= OF_SETTINGS
 
 
-@pytest.mark.slow
 def test_no_other_check_fails_or_is_skipped_where_scipy_takes_all_arrays():
     result = run(
         "from sklearn.utils.estimator_checks import check_estimator;"

@@ -246,7 +246,6 @@ def test_a_file_with_unsound_weights_of_classes_is_refused(entry, tmp_path):
     error_of_edited(estimator, lambda header, _: header.update(class_weight=entry), path)
 
 
-@pytest.mark.slow
 def test_a_file_brings_the_module_that_it_needs_or_says_what_to_install(tmp_path):
     path = str(tmp_path / "model.amf")
     small().fit(X, Y).save(path)

@@ -69,7 +69,6 @@ def last_figure(output, column):
     return float(lines[-1][header.index(column)])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_one_obvious_command_is_enough(name, tmp_path, capsys):
     rows_of, options, odd, metric, least = FILES[name]

@@ -45,7 +45,6 @@ assert counts() == before and set(before.values()) == {{1}}, (before, counts())
 """
 
 
-@pytest.mark.slow
 def test_after_warming_up_no_kernel_is_compiled_for_other_types():
     run = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True)
     assert (run.returncode, run.stderr) == (0, "")
@@ -137,7 +136,6 @@ print(n_interrupts > 3, 2 <= model.n_samples <= 2 + n_interrupts)
 """
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX has timers that send signals")
 def test_interrupts_do_not_keep_anything_from_being_compiled(tmp_path):
     # Numba would lose what it was about to take note of
