@@ -12,7 +12,6 @@ tables, `evaluation`, `baselines` and `plot` compare models, `sklearn` has the e
 scikit-learn, and `keyed` and `ray` are about many models and many machines.
 """
 
-from river_amf import _startup as _startup  # isort: skip  # before the imports that take long
 import importlib as _importlib
 import logging as _logging
 from typing import TYPE_CHECKING as _TYPE_CHECKING

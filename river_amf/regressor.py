@@ -283,11 +283,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             if recent errors were one-sided. Where targets differ by less than about 1e-150, it
             holds none, as the squares of errors vanish.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If `x` is invalid, as in `learn_one`, or if `level` or `lower` is.
-
         Examples
         --------
         >>> from river_amf import AMFRegressor
@@ -314,19 +309,10 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Parameters
         ----------
         x
-            Features, as in `predict_one`.
+            Features, as in `predict_one`, which has the errors.
         q
-            A probability, strictly between 0 and 1, or a list of them.
-
-        Returns
-        -------
-        float or list of float
-            The quantile, or a list with one for each probability.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `x` is invalid, as in `learn_one`, or if `q` is.
+            A probability, strictly between 0 and 1, or a list of them: then there is a list of
+            quantiles.
 
         Examples
         --------
@@ -356,23 +342,10 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         return target_text.explain(known, self._features, origin, outputs, ends, tree)
 
     def predict_many(self, X: Any) -> Any:
-        """Predict the target of each row.
+        """Predict the target of each row of a dataframe, which is as in `learn_many`.
 
-        Parameters
-        ----------
-        X
-            DataFrame of shape (n_samples, n_features), as in `learn_many`.
-
-        Returns
-        -------
-        Series of length n_samples
-            The predictions, as a series from the same library as `X`, with its index, if it has
-            one. All are 0.0 before the first sample.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `predict_one`, with the number of the row (from 0) in the message.
+        They are a series from the same library as `X`, with its index if it has one; 0.0 before the
+        first sample. Errors are those of `predict_one`, with the number of the row (from 0).
 
         Examples
         --------
@@ -389,25 +362,10 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         return frames.number_series(frame, predicted.prediction)
 
     def predict_interval_many(self, X: Any, level: float = LEVEL, lower: float = -math.inf) -> Any:
-        """Predict an interval for each row, as `predict_interval_one` does.
+        """Predict an interval for each row of a dataframe, as `predict_interval_one` does.
 
-        Parameters
-        ----------
-        X
-            DataFrame of shape (n_samples, n_features), as in `learn_many`.
-        level, lower
-            As in `predict_interval_one`.
-
-        Returns
-        -------
-        DataFrame of shape (n_samples, 2)
-            With columns `lower` and `upper`, from the same library as `X`, with its index, if it
-            has one.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `predict_interval_one`, with the number of the row (from 0) in the message.
+        They are a frame of shape (n_samples, 2) with the columns `lower` and `upper`, from the same
+        library as `X`. Errors are those of `predict_interval_one`, with the number of the row.
 
         Examples
         --------
@@ -429,23 +387,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_quantile_many(self, X: Any, q: float | Sequence[float]) -> Any:
         """Predict quantiles of the target of each row, as `predict_quantile_one` does.
 
-        Parameters
-        ----------
-        X
-            DataFrame of shape (n_samples, n_features), as in `learn_many`.
-        q
-            A probability, strictly between 0 and 1, or a list of them.
-
-        Returns
-        -------
-        Series of length n_samples, or DataFrame of shape (n_samples, n_quantiles)
-            From the same library as `X`, with its index, if it has one. Columns are named by the
-            probabilities.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `predict_quantile_one`, with the number of the row (from 0) in the message.
+        They are a series, or for a list of probabilities a frame with a column named by each, from
+        the same library as `X`. Errors name the number of the row.
 
         Examples
         --------
@@ -475,21 +418,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
 
-        Parameters
-        ----------
-        X, y, w
-            Features, targets and weights, as in `learn_many`.
-
-        Returns
-        -------
-        Series of length n_samples
-            Predictions as from `predict_many`; 0.0 for rows that were predicted before anything
-            had been learned.
-
-        Raises
-        ------
-        TypeError, ValueError, MemoryError
-            As in `learn_many`.
+        It takes what `learn_many` takes, with its errors, and returns what `predict_many` does; 0.0
+        for rows that were predicted before anything had been learned.
 
         Examples
         --------
@@ -545,26 +475,9 @@ class AdaptiveAMFRegressor(AMFRegressor):
 
     Notes
     -----
-    What each default gains and costs, in R^2 on the thirteen streams of
-    `tests/benchmarks/regression.py`: the first 10 000 rows of each, with one seed,
-    compared with the same model without the default in question. As it is, the mean is 0.711; that
-    of `AMFRegressor` is 0.562, and 0.472 with `vote="mean"`.
-
-    - `trend="ridge"` gains 0.048 (0.17 on kin8nm, 0.09 on fried, 0.07 on ailerons) and loses at
-      most 0.003. It takes 14 to 24 microseconds a sample, almost as much as everything else.
-    - `vote="learned"` gains 0.056 (0.17 on MetroTraffic, 0.07 to 0.11 on bike, fried, kin8nm,
-      protein and white_wine) and loses 0.001 on pumadyn32nm, for hardly any time.
-    - `recent="errors"` gains 0.014 (0.15 on MetroTraffic, 0.02 on bike, 0.01 on abalone) and loses
-      at most 0.002, as long as labels come in time.
-    - `fading_factor=0.5` gains 0.003 (0.02 on MetroTraffic, 0.01 on elevators), loses 0.002 on
-      ailerons, and takes a fifth more time.
-    - `split_intensity="relevance"` gains 0.049 on bike, 0.011 on fried and 0.007 on MetroTraffic,
-      but loses 0.046 on pumadyn32nm, 0.027 on protein and 0.014 on kin8nm, so the mean stays as it
-      is. Its statistics take hardly any time.
-    - `split_prior=0.7` gains nothing.
-    - `max_nodes=5000` loses nothing on so few rows. Over all rows it loses 0.013 on bike, 0.017 on
-      protein and nothing on fried, where ten trees without a limit take 160 to 290 MB instead of
-      13 to 16, and up to twice the time.
+    On thirteen streams `trend`, `vote` and `recent` gain the most, each where targets are smooth,
+    depend on experts that fail in turn, or on those before; trends take up to half of the time.
+    `split_intensity="relevance"` costs a little where features are informative only together.
 
     Examples
     --------

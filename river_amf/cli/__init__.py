@@ -16,12 +16,12 @@ from river import datasets
 from tqdm import tqdm
 
 import river_amf
-from river_amf import _startup, evaluation
-from river_amf._startup import printable
+from river_amf import evaluation
 from river_amf.cli import compare, evaluate, inspect, playground_command, predict
-from river_amf.cli.options import report_interrupt
+from river_amf.cli.options import print_line, report_interrupt
 from river_amf.evaluation import DriftStream, EvaluationError
 from river_amf.evaluation.usage_errors import error_line, error_text
+from river_amf.inputs.kinds import printable
 from river_amf.kernels.numba_tools.compilation import CACHE_FOLDERS
 
 __all__ = ["main"]
@@ -110,7 +110,7 @@ class _OnStderr(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Print a message as a line of the command, above a progress bar."""
         with tqdm.external_write_mode(file=sys.stderr):
-            _startup.print_line(f"river-amf: {record.getMessage()}")
+            print_line(f"river-amf: {record.getMessage()}")
 
 
 def _drop_unwritten() -> None:

@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from river_amf import _startup
 from river_amf.cli.options import (
     add_stream_arguments,
     at_least,
@@ -19,6 +18,7 @@ from river_amf.cli.options import (
     comma_separated,
     is_terminal,
     load_chosen,
+    print_line,
     report_interrupt,
     say_written,
     seconds,
@@ -217,7 +217,7 @@ def _picture_writer() -> Writer:
             return True
         except ValueError as error:  # for example, because all models failed
             state = "left unchanged" if os.path.exists(path) else "not written"
-            _startup.print_line(f"no plot, {path} was {state}: {error}")
+            print_line(f"no plot, {path} was {state}: {error}")
             return False
         finally:
             if figure is not None:

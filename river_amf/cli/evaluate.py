@@ -17,7 +17,7 @@ from typing import Any
 from river import base, compose
 from tqdm import tqdm
 
-from river_amf import _startup, evaluation, persistence
+from river_amf import evaluation, persistence
 from river_amf.baselines.river_models import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
@@ -31,6 +31,7 @@ from river_amf.cli.options import (
     file_options,
     is_terminal,
     load_chosen,
+    print_line,
     report_interrupt,
     say_written,
     size_text,
@@ -168,7 +169,7 @@ def run(arguments: argparse.Namespace) -> int:
                 say_written("the page", arguments.html)
             elif recorder is not None:
                 path = arguments.html
-                _startup.print_line(f"no page, {path} was not written: no sample was learned")
+                print_line(f"no page, {path} was not written: no sample was learned")
             if interrupts and (stream.later is not None or loop.n_samples < stream.n_samples):
                 of = f" of {stream.name}" if arguments.track else ""
                 return report_interrupt(f"interrupted after {loop.n_samples} samples{of}")

@@ -14,11 +14,10 @@ import numpy as np
 from river.utils.pretty import humanize_bytes
 
 from river_amf import kernels, persistence
-from river_amf._startup import printable
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import EvaluationError
 from river_amf.explain import linear_experts, paths, text_tables
-from river_amf.inputs.kinds import shown
+from river_amf.inputs.kinds import printable, shown
 from river_amf.persistence import FileError
 from river_amf.regressor import AMFRegressor
 from river_amf.state.arena import Arena

@@ -11,15 +11,17 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from river_amf import _startup, evaluation
+from river_amf import evaluation
 from river_amf.evaluation import EvaluationError, Stream, column_types, metrics, tasks
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.sources import reason_of
 from river_amf.evaluation.tasks import Task
-from river_amf.inputs.kinds import is_real
+from river_amf.inputs.kinds import is_real, printable
+
+INTERRUPTED = 130  # the exit status: 128 and the number of the signal
 
 _DEFAULT_STREAM = "Bananas"
 
@@ -143,9 +145,9 @@ def load_chosen(arguments: argparse.Namespace) -> Stream:
         warnings.simplefilter("always")
         stream = evaluation.load_stream(source, *chosen, **options)
     for warning in odd[:_MOST_WARNINGS]:
-        _startup.print_line(f"river-amf: {' '.join(str(warning.message).split())}")
+        print_line(f"river-amf: {' '.join(str(warning.message).split())}")
     if len(odd) > _MOST_WARNINGS:
-        _startup.print_line(f"river-amf: and {len(odd) - _MOST_WARNINGS} more such columns")
+        print_line(f"river-amf: and {len(odd) - _MOST_WARNINGS} more such columns")
     return stream
 
 
@@ -190,7 +192,7 @@ def size_text(stream: Stream) -> str:
     what = "target" if stream.task == tasks.REGRESSION.name else "label"
     skipped = f" ({n} {'rows' if n > 1 else 'row'} without a {what} skipped)" if n else ""
     more = " and those to come" * (stream.later is not None)
-    return f"{_startup.printable(stream.name)}: {stream.n_samples} samples{more}{skipped}"
+    return f"{printable(stream.name)}: {stream.n_samples} samples{more}{skipped}"
 
 
 def comma_separated(text: str) -> list[str]:
@@ -241,9 +243,15 @@ def check_output(path: str, source: str, what: str) -> None:
         raise EvaluationError(f"cannot write {what} to {path}: {error.strerror}") from error
 
 
+def print_line(text: str) -> None:
+    """Print a line on stderr, if there is anybody to read it."""
+    with suppress(OSError, ValueError):  # the reader has left, or the stream is closed
+        print(printable(text), file=sys.stderr, flush=True)
+
+
 def say_written(what: str, path: str) -> None:
     """Print on stderr what was written where."""
-    _startup.print_line(f"wrote {what} to {path}")
+    print_line(f"wrote {what} to {path}")
 
 
 def is_terminal() -> bool:
@@ -260,7 +268,7 @@ def check_pages() -> None:
 @contextmanager
 def announce_if_slow(text: str) -> Iterator[None]:
     """Print a line on stderr if the block takes more than a few seconds."""
-    timer = threading.Timer(_PATIENCE, _startup.print_line, [text])
+    timer = threading.Timer(_PATIENCE, print_line, [text])
     timer.daemon = True
     timer.start()
     try:
@@ -271,5 +279,5 @@ def announce_if_slow(text: str) -> Iterator[None]:
 
 def report_interrupt(text: str = "interrupted") -> int:
     """Report on stderr that Ctrl-C ended the command, and return its exit status."""
-    _startup.print_line(text)
-    return _startup.INTERRUPTED
+    print_line(text)
+    return INTERRUPTED

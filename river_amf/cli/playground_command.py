@@ -6,7 +6,6 @@ import argparse
 import os
 from typing import Any
 
-from river_amf._startup import printable
 from river_amf.cli.options import (
     add_file_arguments,
     announce_if_slow,
@@ -25,6 +24,7 @@ from river_amf.evaluation.playground_samples import (
     playground,
 )
 from river_amf.evaluation.tasks import CLASSIFICATION
+from river_amf.inputs.kinds import printable
 from river_amf.pages.toys import TOYS
 
 DESCRIPTION = (

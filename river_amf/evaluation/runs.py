@@ -17,7 +17,6 @@ from river import base, compose
 from tqdm import tqdm
 
 from river_amf import kernels
-from river_amf._startup import printable
 from river_amf.evaluation import tasks
 from river_amf.evaluation.column_types import check_task
 from river_amf.evaluation.metrics import Metric, check_positive, name_metrics
@@ -40,7 +39,7 @@ from river_amf.evaluation.usage_errors import (
     ignored_errors,
     is_of_handler,
 )
-from river_amf.inputs.kinds import shown
+from river_amf.inputs.kinds import printable, shown
 from river_amf.pages.palette import OTHER, role_of
 from river_amf.parameters import flag, integer
 from river_amf.parameters import positive as positive_number

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Container, Iterable, Sequence
 
-from river_amf._startup import printable
+from river_amf.inputs.kinds import printable
 
 Rows = Sequence[Sequence[str]]
 

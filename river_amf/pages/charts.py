@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from river_amf._startup import printable
 from river_amf.explain import formatting
+from river_amf.inputs.kinds import printable
 from river_amf.pages import palette
 from river_amf.pages.records import Records
 

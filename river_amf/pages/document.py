@@ -21,7 +21,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from river_amf._startup import printable
+from river_amf.inputs.kinds import printable
 from river_amf.persistence import places
 
 

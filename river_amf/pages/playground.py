@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf._startup import printable
 from river_amf.explain.formatting import name
+from river_amf.inputs.kinds import printable
 from river_amf.pages.charts import markup
 from river_amf.pages.document import Page, Section, data_script, escaped, text_of_file
 from river_amf.pages.palette import COLORS

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf._startup import printable
 from river_amf.evaluation.history import COLUMNS, DriftHistory
+from river_amf.inputs.kinds import printable
 from river_amf.pages.palette import COLORS, GREY
 from river_amf.parameters import integer
 from river_amf.plot.axes import Axes, check_source, new_axes, panels, to_rgb

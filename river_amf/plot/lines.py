@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf._startup import printable
+from river_amf.inputs.kinds import printable
 from river_amf.pages.palette import GREY
 from river_amf.plot.axes import Axes, plt
 

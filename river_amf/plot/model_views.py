@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from river import metrics
 from river.metrics.base import RegressionMetric
 
-from river_amf._startup import printable
 from river_amf.evaluation.comparison import Comparison
 from river_amf.evaluation.tasks import smaller_is_better
 from river_amf.evaluation.usage_errors import suggest
+from river_amf.inputs.kinds import printable
 from river_amf.pages.palette import Look, looks
 from river_amf.plot.axes import Axes, check_source, new_axes, panels
 from river_amf.plot.lines import draw_line, height_for, name_at_the_end, name_points

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from river_amf import __main__ as process
-from river_amf import _startup, cli, evaluation
+from river_amf import cli, evaluation
 from river_amf.classifier import AMFClassifier
 from river_amf.cli import options
 from river_amf.evaluation import files
@@ -30,101 +30,26 @@ def end(arguments, capsys):
     return raised.value.code, capsys.readouterr().err.splitlines()[-1]
 
 
-# Ctrl-C
+# The process
 
 
-@pytest.fixture
-def with_module(tmp_path):
-    """Return a function that starts the command with another numba, which runs a line of code."""
-
-    def start(line):
-        (tmp_path / "numba.py").write_text(line)
-        environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-        return subprocess.run(
-            [*COMMAND, *DUMMY], env=environment, capture_output=True, text=True, timeout=300
-        )
-
-    return start
-
-
-@unix
-def test_ctrl_c_during_the_imports_is_one_line(with_module):
-    done = with_module("import os, signal; os.kill(os.getpid(), signal.SIGINT)")
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
-
-
-LINGERING = """
-import sys, threading
-sys.argv[:] = ["river-amf"]
-from river_amf import __main__ as process
-
-def interrupt():
-    threading.Thread(target=threading.Event().wait).start()
-    return 130
-
-process.main = interrupt
-process.run()
-"""
-
-
-@unix
-def test_the_command_does_not_wait_for_what_is_compiled_in_a_thread():
-    done = subprocess.run([sys.executable, "-c", LINGERING], timeout=60)
-    assert done.returncode == 130
-
-
-def test_an_import_that_fails_is_one_line(with_module):
-    done = with_module("raise ImportError('needs\\nanother numpy')")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "river-amf: error: ImportError: needs another numpy\n"
-
-
-def test_ctrl_c_that_python_would_ignore_ends_at_once(monkeypatch, capsys):
-    """An exception in a callback from C, such as one of LLVM, would be printed and forgotten."""
-
-    class Ended(Exception):
-        pass
+def test_the_process_ends_with_the_status_of_the_command(monkeypatch):
+    class Ended(SystemExit):
+        """At once, without waiting for a kernel that is being compiled."""
 
     def leave(status):
         raise Ended(status)
 
-    monkeypatch.setattr(os, "_exit", leave)
-    unraisable = type("Unraisable", (), {"exc_type": KeyboardInterrupt})
-    with pytest.raises(Ended, match="130"):
-        _startup._ignore(unraisable)
-    unraisable.exc_type = ValueError
-    _startup._ignore(unraisable)
-    assert capsys.readouterr().err.split() == ["interrupted"]
-
-
-@pytest.mark.parametrize(
-    ("argv", "orig_argv", "expected"),
-    [
-        (["-m", "tracks"], ["python", "-W", "error", "-m", "river_amf", "tracks"], True),
-        (["-m"], ["python", "-mriver_amf"], True),
-        (["-m", "river_amf"], ["python", "-m", "pytest", "river_amf"], False),
-        (["/usr/bin/river-amf", "tracks"], ["python", "/usr/bin/river-amf", "tracks"], True),
-        (["C:\\river-amf.exe".replace("\\", os.sep)], ["python", "river-amf.exe"], True),
-        (["-c", "river-amf"], ["python", "-c", "import river_amf", "river-amf"], False),
-        ([""], ["python"], False),
-        ([], ["python"], False),
-    ],
-)
-def test_only_the_command_itself_is_prepared(argv, orig_argv, expected, monkeypatch):
-    monkeypatch.setattr(sys, "argv", argv)
-    monkeypatch.setattr(sys, "orig_argv", orig_argv)
-    assert _startup.is_command() is expected
-
-
-def test_the_process_ends_with_the_status_of_the_command(monkeypatch):
     def interrupt():
         raise KeyboardInterrupt
 
-    for main, status in [(lambda: 1, 1), (lambda: sys.exit(2), 2), (interrupt, 130)]:
+    monkeypatch.setattr(os, "_exit", leave)
+    ends = [(lambda: 1, 1, SystemExit), (lambda: sys.exit(2), 2, SystemExit)]
+    for main, status, kind in [*ends, (lambda: 130, 130, Ended), (interrupt, 130, Ended)]:
         monkeypatch.setattr(process, "main", main)
-        with pytest.raises(SystemExit) as raised:
+        with pytest.raises(kind) as raised:
             process.run()
-        assert raised.value.code == status
+        assert (raised.value.code, type(raised.value)) == (status, kind)
 
 
 def test_the_script_is_the_same_process_as_the_module():
@@ -175,25 +100,11 @@ def test_names_that_the_terminal_cannot_print_are_escaped(tmp_path):
         assert b"Traceback" not in done.stderr
 
 
-def test_a_stream_that_fails_on_writing_takes_what_it_can():
-    class Broken(io.StringIO):
-        def write(self, text):
-            raise BrokenPipeError
-
-        def flush(self):
-            raise BrokenPipeError
-
-    stream = _startup._Unfailing(Broken())
-    assert stream.write("text") == 4
-    stream.flush()
-    assert stream.getvalue() == ""
-
-
 def test_a_line_that_nobody_can_read_is_left_out(monkeypatch):
     closed = io.StringIO()
     closed.close()
     monkeypatch.setattr(sys, "stderr", closed)
-    _startup.print_line("text")
+    options.print_line("text")
 
 
 def test_files_are_written_even_if_nobody_reads_the_table(monkeypatch, tmp_path, capsys):
@@ -272,7 +183,7 @@ def test_a_table_that_is_too_wide_is_refused_before_it_is_read(monkeypatch, tmp_
 
 def test_reading_that_takes_long_is_reported(monkeypatch):
     reported, lines = threading.Event(), []
-    monkeypatch.setattr(_startup, "print_line", lambda text: (lines.append(text), reported.set()))
+    monkeypatch.setattr(options, "print_line", lambda text: (lines.append(text), reported.set()))
     with options.announce_if_slow("reading a"):
         pass
     monkeypatch.setattr(options, "_PATIENCE", 0.0)

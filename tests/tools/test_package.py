@@ -47,7 +47,7 @@ LAYERS = [
     {"kernels", "parameters"},
     {"inputs"},
     {"state"},
-    {"_startup", "_version"},
+    {"_version"},
 ]
 LAYERS_OF_KERNELS = [
     {"kernels"},
