@@ -13,9 +13,9 @@ from river import base
 from river_amf.cli.inspect import read_model
 from river_amf.cli.options import check_output, say_written
 from river_amf.evaluation import EvaluationError
+from river_amf.evaluation.loading import load_features
 from river_amf.evaluation.prequential import TestThenTrain, has_intervals
 from river_amf.evaluation.scores import Scores
-from river_amf.evaluation.streams import load_features
 from river_amf.inputs.kinds import printable
 
 DESCRIPTION = (

@@ -7,10 +7,11 @@ from river_amf.evaluation.history import (
     drift_history,
     interval_history,
 )
+from river_amf.evaluation.loading import load_stream
 from river_amf.evaluation.metrics import NMPIW, Coverage, IntervalScore, Width
 from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
 from river_amf.evaluation.report import Report, report
-from river_amf.evaluation.streams import Stream, load_stream
+from river_amf.evaluation.streams import Stream
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, TRACKS, DriftStream, load_track
 from river_amf.evaluation.usage_errors import EvaluationError
 

@@ -19,14 +19,8 @@ from river import base, datasets
 
 from river_amf.evaluation import tasks
 from river_amf.evaluation.column_types import ROWS, Texts, is_quantity, task_of_values
-from river_amf.evaluation.streams import (
-    Sample,
-    Stream,
-    check_pairs,
-    load_stream,
-    read_pairs,
-    task_of_dataset,
-)
+from river_amf.evaluation.loading import load_stream, task_of_dataset
+from river_amf.evaluation.streams import Sample, Stream, check_pairs, read_pairs
 from river_amf.evaluation.tasks import CLASSIFICATION, REGRESSION, Task
 from river_amf.evaluation.tracks import STREAMS, DriftStream
 from river_amf.evaluation.usage_errors import EvaluationError
