@@ -40,14 +40,6 @@ def mixed_stream(n_samples, labels=None, seed=1):
         yield ({} if rng.random() < 0.02 else x), y
 
 
-def costly_are_slow(names, costly):
-    """Parametrize a test with a long stream by the name; that of an ensemble takes a while."""
-    slow = pytest.mark.slow
-    return pytest.mark.parametrize(
-        "name", [pytest.param(name, marks=slow) if name in costly else name for name in names]
-    )
-
-
 def check_answer(model, x, seen):
     """Check a prediction after the first sample, and that the sample is unchanged."""
     before = repr(x)

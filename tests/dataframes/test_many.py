@@ -85,7 +85,7 @@ def test_a_block_is_learnt_and_predicted_like_its_rows(library, parameters):
 
 @pytest.mark.parametrize(
     "sizes",
-    [pytest.param((1,), marks=pytest.mark.slow), (11,), (1000,), (0, 3, 0, 0, 64, 1)],
+    [(1,), (11,), (1000,), (0, 3, 0, 0, 64, 1)],
     ids=str,
 )
 def test_the_cuts_of_a_stream_do_not_matter(sizes):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from generated import streams
 from hypothesis import given, settings
-from mixed_streams import LABELS, check_answer, costly_are_slow, mixed_stream
+from mixed_streams import LABELS, check_answer, mixed_stream
 from river import base, compose, linear_model, metrics, neighbors, optim
 from river.preprocessing import TargetStandardScaler
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -47,7 +47,7 @@ COSTLY |= {"boosting"} | {
 }
 
 every = pytest.mark.parametrize("name", ALL)
-every_that_looks = costly_are_slow([name for name in ALL if name not in BLIND], COSTLY)
+every_that_looks = pytest.mark.parametrize("name", [name for name in ALL if name not in BLIND])
 
 
 def make(name, seed=1):
@@ -241,9 +241,9 @@ def by_categories(rng):
     return x | {"noise": rng.random()}, x["color"] == "red"
 
 
-@costly_are_slow(CLASSIFIERS, COSTLY)
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_numbers_and_categories_are_both_used(name):
-    n_samples = 200 if name == "mlp" else 600
+    n_samples = 200 if name == "mlp" else 450
     for draw in (by_numbers, by_categories):
         rng = random.Random(1)
         samples = [draw(rng) for _ in range(n_samples)]
@@ -253,7 +253,7 @@ def test_numbers_and_categories_are_both_used(name):
         assert (accuracy > 0.85) == (name not in BLIND), draw.__name__
 
 
-@costly_are_slow(["knn", "gaussian-nb", "perceptron", "logistic", "mlp"], COSTLY)
+@pytest.mark.parametrize("name", ["knn", "gaussian-nb", "perceptron", "logistic", "mlp"])
 def test_units_do_not_matter_to_what_is_scaled(name):
     rng = random.Random(1)
     samples = [by_numbers(rng) for _ in range(50)]
@@ -302,8 +302,8 @@ CHEAP = ["linear", "knn", "hoeffding", "amrules", "amf", "adaptive"]
     [
         *((name, kind) for name in CHEAP for kind in KINDS),
         # all of these are behind the same scalers
-        *(pytest.param(n, "numbers", marks=pytest.mark.slow) for n in ("bagging", "arf", "srp")),
-        pytest.param("river-amf", "categories", marks=pytest.mark.slow),
+        *((name, "numbers") for name in ("bagging", "arf", "srp")),
+        ("river-amf", "categories"),
     ],
 )
 def test_features_are_used_by_regressors(name, kind):
@@ -333,7 +333,7 @@ def test_an_outlier_is_overcome(name):
     assert r2(name, samples, start=500) > 0.8
 
 
-@costly_are_slow([name for name in ALL if name.endswith("numbers")], COSTLY)
+@pytest.mark.parametrize("name", [name for name in ALL if name.endswith("numbers")])
 def test_neither_the_unit_nor_the_origin_of_the_target_matters(name):
     samples = list(mixed_stream(80))
     moved = [(x, 1024.0 * y - 512.0) for x, y in samples]
@@ -358,14 +358,11 @@ PAIRS += [("mlp", kind) for kind in LABELS if ("mlp", kind) not in PAIRS]
 PAIRS += [(name, None) for name in ALL if name.endswith("numbers")]
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [pytest.param(*pair, marks=[pytest.mark.slow] * (pair[0] in COSTLY)) for pair in PAIRS],
-)
+@pytest.mark.parametrize(("name", "kind"), PAIRS)
 def test_mixed_streams_are_learnt(name, kind):
     model, seen = ALL[name](), set()
     # trees split after some hundred samples; a network does the same all along, and takes its time
-    for x, y in mixed_stream(40 if name == "mlp" else 300, LABELS.get(kind)):
+    for x, y in mixed_stream(40 if name == "mlp" else 250, LABELS.get(kind)):
         if seen:
             check(model, x, seen)
         model.learn_one(x, y)
@@ -396,7 +393,7 @@ def test_what_has_met_nothing_but_gaps_answers(name):
         check(model, x, {*labels})
 
 
-@costly_are_slow(CLASSIFIERS, COSTLY)
+@pytest.mark.parametrize("name", CLASSIFIERS)
 def test_labels_of_one_stream_may_be_a_string_and_a_number_but_not_for_river_s_trees(name):
     model, seen = make(name), set()
     samples = list(mixed_stream(60, ["no", 1, ("b", 2)]))
@@ -426,7 +423,7 @@ def test_an_infinite_number_is_refused_and_nothing_learnt(name):
 # Copies
 
 
-@costly_are_slow(ALL, COSTLY)
+@every
 def test_models_of_one_seed_are_the_same_copies_go_on_as_they_would_and_clones_begin_anew(name):
     n_samples = 30 if name in COSTLY else 250
     samples = stream_for(name, n_samples + 20)

@@ -45,11 +45,7 @@ def periods(name):
 
 
 # the streams of which a sample takes long to draw
-COSTLY = {"agrawal_abrupt", "agrawal_gradual", "rbf_moving"}
-every_stream = pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name in COSTLY)) for name in STREAMS],
-)
+every_stream = pytest.mark.parametrize("name", STREAMS)
 
 
 @every_stream
@@ -112,9 +108,7 @@ def test_stagger_changes_its_rule_at_the_drifts(name):
         assert all(y == RULES[rule](x) for x, y in samples)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("agrawal_gradual", marks=pytest.mark.slow), "led_gradual"]
-)
+@pytest.mark.parametrize("name", ["agrawal_gradual", "led_gradual"])
 def test_a_gradual_drift_follows_the_sigmoid(name):
     stream = STREAMS[name]
     assert stream.width == 1000

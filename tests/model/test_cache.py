@@ -123,6 +123,7 @@ def test_compiled_code_is_found_until_a_source_changes_and_then_replaced(package
     assert {*Path(only(first["folders"])).iterdir()} == files
 
 
+@pytest.mark.soak
 def test_two_processes_may_compile_at_once(package):
     with ThreadPoolExecutor(2) as pool:
         answers = [*pool.map(call, [package] * 2)]
@@ -387,6 +388,7 @@ def test_other_packages_find_numba_as_it_was(variables, tmp_path):
     subprocess.run([sys.executable, "-c", AS_IT_WAS], env=environment, cwd=tmp_path, check=True)
 
 
+@pytest.mark.soak
 def test_locators_that_the_user_has_named_do_not_find_stale_code(package):
     named = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
     call(package, **named)

@@ -42,16 +42,9 @@ def test_the_streams_make_everything_grow_several_times():
 # Pickle and deepcopy
 
 
-# Every variant with every cut, and each way to copy with some of both. Two cuts of each variant are
-# enough for a fast run.
+# Every variant with every cut, and each way to copy with some of both.
 FUTURES = [
-    pytest.param(
-        parameters,
-        cut,
-        make_copy,
-        id=f"{name}, {cut} samples, {way}",
-        marks=[pytest.mark.slow] * ((i + j) % 2),
-    )
+    pytest.param(parameters, cut, make_copy, id=f"{name}, {cut} samples, {way}")
     for i, (name, parameters) in enumerate(VARIANTS.items())
     for j, cut in enumerate([0, 1, 100, 600])
     for way, make_copy in [[*COPIES.items()][(i + j) % len(COPIES)]]

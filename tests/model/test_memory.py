@@ -139,7 +139,7 @@ def test_trees_with_few_categories_equal_the_reference(parameters, bound):
 CUTS = [[], [1], [7, 8, 150], range(0, 200, 13)]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("n_jobs", [2])
 @pytest.mark.parametrize("parameters", [{}, ADAPTIVE], ids=["plain", "adaptive"])
 @pytest.mark.parametrize("bound", [1, 5])
 def test_blocks_are_learnt_like_their_rows(parameters, bound, n_jobs):

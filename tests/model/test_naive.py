@@ -34,7 +34,7 @@ LONGER = {
     "adaptive, pure cells": ADAPTIVE | {"split_pure": True, "n_classes": 5, "label_memory": True},
 }
 
-BY_HAND = {"pure cells", "unit", "cosines, unit", "adaptive, pure cells"}  # take half of the time
+BY_HAND = {"pure cells", "unit", "logistic", "cosines, unit", "adaptive, pure cells"}
 
 
 def pair(n_estimators=2, **parameters):

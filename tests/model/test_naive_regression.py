@@ -48,6 +48,7 @@ LONGER = {
 }
 
 BY_HAND = {"unit", "hardly any fading", "relevance", "trend", "adaptive, unit"}
+BY_HAND |= {"budget", "mean", "recent errors", "nothing but fading"}
 
 
 def pair(n_estimators=2, **parameters):
@@ -185,7 +186,7 @@ def wide_stream(n_samples, n_columns):
         yield x, x["x000"] - x["x001"] + 3.0 * (x["kind"] > "kind 4"), (1.0, 0.5, 2.0)[i % 3]
 
 
-@pytest.mark.parametrize("n_columns", [14, 140])
+@pytest.mark.parametrize("n_columns", [14, pytest.param(140, marks=pytest.mark.soak)])
 def test_many_columns_share_the_inputs_of_trends(n_columns):
     # with 14 the scale of the cosines changes as columns come; 140 are folded twice
     model, reference = pair(**ADAPTIVE | {"n_estimators": 2})

@@ -19,9 +19,7 @@ ROBUST = {
 }
 robust = pytest.mark.parametrize("parameters", ROBUST.values(), ids=ROBUST)
 SENTINELS = [-999.0, 1e9, 1e300]
-sentinels = pytest.mark.parametrize(  # one of them is enough for a fast run
-    "sentinel", [pytest.param(s, marks=[pytest.mark.slow] * (s > 0)) for s in SENTINELS]
-)
+sentinels = pytest.mark.parametrize("sentinel", SENTINELS)
 
 
 def made(kind=AMFClassifier, **parameters):
@@ -73,12 +71,9 @@ def clean_accuracy(variant, constant_first=False):
 
 
 # The sentinel is the first value of all, one of the first values that settle the range, or a later
-# one. Each place is combined with every variant and every sentinel; one in three is enough for a
-# fast run.
+# one.
 PLACES = [
-    pytest.param(
-        variant, first, SENTINELS[(i + j) % 3], marks=[pytest.mark.slow] * ((i + 2 * j) % 3 > 0)
-    )
+    (variant, first, SENTINELS[(i + j) % 3])
     for i, variant in enumerate(ROBUST)
     for j, first in enumerate([0, 1, 30, 63, 64, 500])
 ]

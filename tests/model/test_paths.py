@@ -149,13 +149,7 @@ def assert_is_step(step, node, values, shares):
         assert step.goes == ("left" if node.goes_left(values) else "right")
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        pytest.param(parameters, id=name, marks=[pytest.mark.slow] * (i % 2))
-        for i, (name, parameters) in enumerate(PARAMETERS.items())
-    ],
-)
+@pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS)
 def test_the_steps_are_those_of_the_reference(parameters):
     model, reference = pair(**parameters)
     for sample in stream(80):

@@ -65,10 +65,9 @@ def test_the_script_is_the_same_process_as_the_module():
     ("redirection", "status"),
     [
         (">&- 2>&- <&-", "0"),
-        ("2>&- | tail -n 1", "0"),
         ("2>&1 | true", "141"),
         (">/dev/full", "2"),
-        ("2>/dev/full | tail -n 1", "0"),
+        ("2>/dev/full", "0"),
     ],
 )
 def test_streams_that_fail_leave_no_traceback(redirection, status, tmp_path):
@@ -79,8 +78,6 @@ def test_streams_that_fail_leave_no_traceback(redirection, status, tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
     assert (tmp_path / "status").read_text().strip() == status
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
-    if "tail" in redirection:
-        assert done.stdout.split()[0] == "50"  # the run goes on without its bar
     if status == "2":
         last = done.stderr.replace("\r", "\n").splitlines()[-1].strip()
         assert last == "river-amf: error: cannot write the output: No space left on device"

@@ -61,9 +61,7 @@ def shown(model, tree, max_depth):
     return table[table["depth"] <= max_depth]
 
 
-@pytest.mark.parametrize(
-    ("max_depth", "tree"), [(0, 0), (1, 1), (4, 0), pytest.param(100, 1, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("max_depth", "tree"), [(0, 0), (1, 1), (4, 0), (100, 1)])
 def test_there_is_a_box_for_each_node_down_to_the_depth(bananas, tree, max_depth):
     ax = plot.tree(bananas, tree, max_depth, ax=plt.subplots()[1])
     table = shown(bananas, tree, max_depth)

@@ -106,6 +106,7 @@ def test_the_checks_named_here_are_among_scikit_learn_s():
     assert {case.id.rpartition("-")[2] for case in ALL_CHECKS} >= OF_SETTINGS
 
 
+@pytest.mark.soak
 def test_no_other_check_fails_or_is_skipped_where_scipy_takes_all_arrays():
     result = run(
         "from sklearn.utils.estimator_checks import check_estimator;"
