@@ -33,7 +33,6 @@ Delay = str | int | dt.timedelta | Callable[..., Any]
 _Times = tuple[Moment | None, Delay | None]
 
 _LEAST_STEP = 32  # rows; smaller blocks are slower than river's loop over samples
-_METHODS = ("learn_one", "predict_one", "predict_proba_one", "predict_interval_one")
 _BLOCK_ROWS = 4096  # the probabilities of thirty labels then take less than a megabyte
 
 

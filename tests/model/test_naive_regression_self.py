@@ -118,9 +118,6 @@ def test_the_shares_weigh_every_way_of_switching_between_the_densities():
     assert math.fsum(node.log_densities) == pytest.approx(math.log(total), rel=1e-12)
 
 
-# The forest --------------------------------------------------------------------------------------
-
-
 # Trends and intervals -----------------------------------------------------------------------------
 
 

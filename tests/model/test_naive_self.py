@@ -99,9 +99,6 @@ def test_fading_with_a_constant_prior_is_the_average_of_all_prunings(stream, par
             assert tree.predict(values) == pytest.approx(expected, rel=1e-10)
 
 
-# Observed range ----------------------------------------------------------------------------------
-
-
 # Relevance ---------------------------------------------------------------------------------------
 
 
@@ -139,6 +136,3 @@ def test_corrected_tau():
     rng = random.Random(4)
     noise = [[rng.randrange(30), rng.randrange(2)] for _ in range(600)]
     assert naive.corrected_tau(*zip(*noise, strict=True), [1.0] * 600) < 0.03
-
-
-# Vote --------------------------------------------------------------------------------------------
