@@ -277,18 +277,13 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Parameters
         ----------
         x
-            Features, as in `learn_one`. Unknown features are ignored, and absent ones count as
-            missing, but see `absent`.
+            Features, as in `learn_one`, which has the errors. Unknown features are ignored, and
+            absent ones count as missing, but see `absent`.
 
         Returns
         -------
         dict
             Probability of each label; they sum to 1. Empty before the first sample.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `x` is invalid, as in `learn_one`.
 
         Examples
         --------

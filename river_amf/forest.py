@@ -240,34 +240,21 @@ class Forest(Ensemble, Saved, Parameters):
         """Explain the prediction for one sample as text.
 
         The text shows what the forest and each tree predict, and the path of the sample down a
-        tree. For each node on the path it lists the share that the node takes of the remaining
-        mass, the resulting mass in the tree's prediction, the node's own probability of the
-        predicted label, its samples and label counts, and the condition at its split that the
-        sample meets. For linear models, it lists their predictions and the inputs that tell the two
-        most probable labels apart; also what the labels' own memory predicts. A regressor shows
-        intervals, scales of errors, and means and deviations of targets instead; with a learned
-        vote and a trend, also how voters meet, and which inputs tell the trend most.
+        tree: for each node the share that it takes of the remaining mass, the resulting mass in the
+        tree's prediction, its own probability of the predicted label, its samples and label counts,
+        and the condition at its split that the sample meets. Linear models and the labels' own
+        memory are listed with what they predict, and with the inputs that tell the two most
+        probable labels apart. A regressor shows intervals, scales of errors, and means and
+        deviations of targets instead; with a learned vote and a trend, also how voters meet, and
+        which inputs tell the trend most. `inspection.path` returns the path as a table.
 
         Parameters
         ----------
         x
-            Features, as in `predict_one`.
+            Features, as in `predict_one`; errors are those of `learn_one`.
         tree
-            Index of the tree whose path is shown, from 0. With `None`, all paths are shown if there
-            are at most three trees, otherwise only that of tree 0.
-
-        Returns
-        -------
-        str
-            The explanation. `inspection.path` returns the path as a table, and
-            `inspection.linear_weights` the weights of linear models and of trends.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `x` is invalid, as in `learn_one`, or `tree` is not an integer.
-        IndexError
-            If there is no such tree.
+            Index of the tree whose path is shown, from 0, or IndexError. With `None`, all paths are
+            shown if there are at most three trees, otherwise only that of tree 0.
 
         Examples
         --------

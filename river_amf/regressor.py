@@ -220,11 +220,11 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Parameters
         ----------
         x
-            Features, as in `learn_one`. Unknown features are ignored, and absent ones count as
-            missing.
+            Features, as in `learn_one`, which has the errors. Unknown features are ignored, and
+            absent ones count as missing.
         with_interval
-            Whether to return an interval instead, as `predict_interval_one` does: the convention of
-            `river.conf`, by which pipelines pass intervals on.
+            Whether to return an interval (`river.conf.Interval`) instead of a number, as
+            `predict_interval_one` does: the convention by which pipelines pass intervals on.
         level, lower
             Of the interval, if there is one, as in `predict_interval_one`.
 
@@ -232,11 +232,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         -------
         float or river.conf.Interval
             The prediction, 0.0 before the first sample.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `x` is invalid, as in `learn_one`, or if `level` or `lower` is.
 
         Examples
         --------
@@ -270,7 +265,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Parameters
         ----------
         x
-            Features, as in `predict_one`.
+            Features, as in `predict_one`, which has the errors.
         level
             Probability that the target is inside, strictly between 0 and 1.
         lower

@@ -133,12 +133,9 @@ def save(model: Any, path: PathLike | SupportsWrite[bytes]) -> None:
 
     Raises
     ------
-    OSError
-        If the file cannot be written.
-    TypeError
-        If files cannot hold the model or one of its values, or if `path` is neither of these.
-    ValueError
-        If the `model_` of a scikit-learn estimator has learned other columns or classes on its own.
+    OSError, TypeError, ValueError
+        If the file cannot be written; if files cannot hold the model or one of its values; if the
+        `model_` of a scikit-learn estimator has learned other columns or classes on its own.
 
     Examples
     --------
@@ -192,14 +189,10 @@ def load(path: PathLike | SupportsRead[bytes]) -> Any:
 
     Raises
     ------
-    FileError
-        If it is no such file, is truncated, has been changed or has a later format; a `ValueError`.
-    MemoryError
-        If there is not enough memory for a file of its size.
-    OSError
-        If the file cannot be read, or if the path leads to a pipe, a device or a folder.
-    TypeError
-        If `path` is neither a path nor a file that is open in binary mode.
+    FileError, MemoryError, OSError, TypeError
+        If it is no such file, is truncated, has been changed or has a later format (a
+        `ValueError`); if there is not enough memory for a file of its size; if the file cannot be
+        read, or is a pipe, a device or a folder; if `path` is neither a path nor such a file.
 
     Examples
     --------
