@@ -85,15 +85,6 @@ def test_the_switches_choose_what_is_reported(visit, moons):
         assert [line.split()[0].strip(":") for line in lines] == starts
 
 
-def test_the_keys_move_the_slider(visit, moons):
-    variant = "plain", 10, "with", "none"  # at first
-    slider = visit.page.locator("#step")
-    for key, step in (("Home", 0), ("ArrowRight", 1), ("End", 9), ("ArrowLeft", 8)):
-        slider.press(key)
-        assert reported(visit) == expected(moons, variant, step)
-        assert visit.page.inner_text("#count") == f"{moons.steps[step]} of 200"
-
-
 def test_what_is_drawn_is_the_snapshot(visit, moons):
     switch(visit, "adaptive", "1", "with", "turn")
     for step in (0, 4, 7):
@@ -159,34 +150,6 @@ def test_play_goes_on_to_the_end_and_begins_again(visit):
     assert reported(visit)[0] == 200
     button.click()
     assert (slider.input_value(), button.inner_text()) == ("0", "Pause")
-
-
-def test_pause_keeps_the_step_and_so_does_the_slider(visit):
-    button, slider, clock = *map(visit.page.locator, ("#play", "#step")), visit.page.clock
-    clock.install()
-    for stop in (button.click, lambda: slide(visit, 3)):
-        slide(visit, 0)
-        button.click()
-        clock.run_for(2 * PAUSE)
-        assert slider.input_value() == "3"
-        stop()
-        clock.run_for(5 * PAUSE)
-        assert (slider.input_value(), button.inner_text()) == ("3", "Play")
-
-
-def test_a_place_shows_its_probability(visit, moons):
-    switch(visit, "plain", "10", "with", "none")
-    slide(visit, 9)
-    plot_area = visit.page.locator("#surface .nsewdrag").bounding_box()
-    x = plot_area["x"] + 0.1 * plot_area["width"]
-    y = plot_area["y"] + 0.1 * plot_area["height"]  # the upper left, where there is A alone
-    visit.page.mouse.move(x, y)
-    hover = visit.page.locator("#surface .hoverlayer .hovertext")
-    hover.wait_for()
-    label, percent = re.fullmatch(r"(\w): ([\d.]+) %", hover.text_content()).groups()
-    top = moons.runs["plain", 10, "with", "none"].snapshots[9].surface[17:19, 1:4]
-    assert label == "A"
-    assert 100 * top[..., 0].min() - 1 <= float(percent) <= 100 * top[..., 0].max() + 1
 
 
 @pytest.mark.parametrize("width", [400, 1600])

@@ -30,7 +30,6 @@ def numbers(tmp_path_factory):
 
 
 INK = "getComputedStyle(document.querySelector('#accuracy .xtick text')).fill"
-WIDTH = "document.querySelector('#{} .main-svg').clientWidth"
 
 
 def wait_until(visit, condition):
@@ -107,17 +106,6 @@ def test_the_legend_hides_curves_in_all_figures(open_page, labels):
     np.testing.assert_array_equal(visit.pixels("#accuracy"), pixels)
 
 
-def test_a_double_click_shows_one_model_alone(open_page, labels):
-    visit = open_page(labels[0])
-    button = visit.page.locator("#legend button", has_text="amf")
-    button.dblclick()
-    pressed = visit.page.locator("#legend button[aria-pressed=true]")
-    assert pressed.all_text_contents() == ["amf"]
-    assert lines(visit, "accuracy") == 1
-    button.dblclick()
-    assert pressed.count() == 4
-
-
 def test_hovering_shows_the_numbers(open_page, labels, numbers):
     path, report = labels
     visit = open_page(path)
@@ -166,12 +154,6 @@ def test_the_bar_of_a_figure_is_seen_only_while_it_is_pointed_at(open_page, labe
     wait_until(visit, f"{bar} > 0.5")
 
 
-def test_marks_of_known_drifts_are_in_all_curves(open_page, labels):
-    visit = open_page(labels[0])
-    for figure in ("accuracy", "fading_share", "memory", "drifts"):
-        assert visit.page.locator(f"#{figure} .shapelayer path").count() >= 1
-
-
 def test_colors_follow_when_the_scheme_changes(open_page, labels):
     visit = open_page(labels[0])
     light = visit.pixels("#accuracy")[..., :3]
@@ -184,16 +166,6 @@ def test_colors_follow_when_the_scheme_changes(open_page, labels):
     wait_until(visit, f"{INK} === 'rgb(28, 31, 35)'")
     visit.page.mouse.move(0, 0)
     np.testing.assert_array_equal(visit.pixels("#accuracy")[..., :3], light)
-
-
-def test_figures_fit_when_the_window_changes(open_page, labels):
-    visit = open_page(labels[0])
-    visit.page.locator("#legend button", has_text="adaptive").click()
-    visit.resize(400)
-    wait_until(visit, f"{WIDTH.format('accuracy')} < 400")
-    visit.page.locator("#legend button", has_text="adaptive").click()
-    wait_until(visit, f"{WIDTH.format('relevance-adaptive')} < 400")
-    assert visit.overflow() == 0
 
 
 def test_names_with_markup_are_shown_as_they_are(open_page, tmp_path):

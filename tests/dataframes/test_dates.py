@@ -96,15 +96,6 @@ def test_a_dataframe_gets_the_numbers_of_its_rows(make, has_time, has_gap):
     assert date_features(numbers).equals(numbers)
 
 
-def test_columns_of_text_and_of_dates_among_others_stay():
-    frame = pd.DataFrame(
-        {"t": ["2024-05-17"], "m": pd.Series([KNOWN[0]], dtype=object), 7: KNOWN[0]}
-    )
-    assert [*date_features(frame)][-1] == "7.hour"
-    mixed = pd.DataFrame({"m": [KNOWN[0], "x"]}, dtype=object)
-    assert date_features(mixed).equals(mixed)
-
-
 def test_a_name_that_is_taken_is_refused():
     clash = {"d": KNOWN[0], "d.month": 3}
     for x in (clash, pd.DataFrame([clash])):

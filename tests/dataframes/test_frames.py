@@ -15,7 +15,6 @@ from libraries import (
     Arrow,
     Pandas,
     Polars,
-    assert_learns,
     assert_predicts,
     assert_proba,
     assert_twins,
@@ -94,45 +93,6 @@ def test_predicting_ignores_unknown_columns_whatever_they_hold(library):
     assert_proba(library, model.predict_proba_many(X), model, expected)
     X = library.frame({"one": [1.0, 2.0]})
     assert_proba(library, model.predict_proba_many(X), model, [model.predict_proba_one({})] * 2)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [[0, 1, 2], [2, "1", (0,)], [True, None, "x"], pd.MultiIndex.from_product([["a"], [3, 2, 1]])],
-    ids=str,
-)
-def test_names_of_columns_may_be_any_hashable(names):
-    rng = np.random.default_rng(3)
-    X = pd.DataFrame(rng.random((40, 3)), columns=names)
-    assert_learns(Pandas, X, (X.iloc[:, 0] > 0.5).tolist())
-
-
-def test_a_frame_without_columns_has_empty_rows():
-    X = pd.DataFrame(index=range(5))
-    model = assert_learns(Pandas, X, list("xyxxy"))
-    assert model.predict_many(X).tolist() == ["x"] * 5
-
-
-def test_the_memory_behind_a_frame_does_not_matter():
-    whole = pd.DataFrame(np.random.default_rng(4).random((60, 4)), columns=list("abcd"))
-    for X in (whole.iloc[::-2, ::-1], whole.iloc[5:25, 1:3], whole.T.copy().T, whole[["d", "a"]]):
-        assert_learns(Pandas, X, (X["d" if "d" in X else "c"] > 0.5).tolist())
-
-
-def test_a_table_of_arrow_may_be_in_pieces():
-    colors = ["red", "tan", None, "blue", "red", "grey"]
-    pieces = [
-        pa.table({"length": [float(i), None], "color": pa.array(two).dictionary_encode()})
-        for i, two in enumerate([colors[:2], colors[2:4], colors[4:]])
-    ]
-    X = pa.concat_tables(pieces)
-    y = pa.chunked_array([["x", "y", "x"], [], ["x"], ["y", "y"]])
-    w = pa.chunked_array([[1.0, 2.0], [1.0, 0.5, 1.0, 1.0]])
-    assert_learns(Arrow, X, y.to_pylist(), w.to_pylist())
-    model, twin = fresh(), fresh()
-    model.learn_many(X, y, w)
-    twin.learn_many(X, y.to_pylist(), w.to_pylist())
-    assert_twins(model, twin)
 
 
 # Values of all types
@@ -291,29 +251,6 @@ def test_numbers_in_a_column_of_categories_are_categories_as_text(column):
         model.predict_one({"code": 30})
 
 
-def test_a_column_of_categories_is_no_column_of_numbers():
-    model = fresh()
-    model.learn_one({"code": 30}, "x")
-    with pytest.raises(ValueError, match="row 0: feature 'code' has held numbers so far, got '30'"):
-        model.learn_many(pd.DataFrame({"code": pd.Categorical([30])}), ["x"])
-
-
-def test_the_type_of_a_column_may_change_from_block_to_block():
-    model, twin = fresh(), fresh()
-    for numbers, words in [
-        (pd.Series([1, 2]), pd.Series(["red", "tan"])),
-        (pd.Series([0.5, None]), pd.Series(pd.Categorical(["blue", "red"]))),
-        (pd.Series([True, False]), objects("grey", "tan")),
-        (objects(1, decimal.Decimal("0.5")), pd.Series(["red", None], dtype="string")),
-        (pd.Series([3, None], dtype="Int64"), objects(b"red", ("tan",))),
-    ]:
-        X = pd.DataFrame({"length": numbers, "color": words})
-        model.learn_many(X, ["x", "y"])
-        learn(twin, Pandas.rows(X), ["x", "y"])
-        assert_twins(model, twin)
-        assert_predicts(model, X, Pandas)
-
-
 # Labels
 
 
@@ -438,13 +375,6 @@ def test_before_the_first_sample_nothing_is_predicted(library):
     assert_twins(model, fresh())
 
 
-def test_before_the_first_sample_a_frame_of_pandas_keeps_its_index():
-    X = pd.DataFrame({"length": [1.0, 2.0]}, index=["one", "two"])
-    assert fresh().predict_proba_many(X).shape == (2, 0)
-    pd.testing.assert_index_equal(fresh().predict_proba_many(X).index, X.index)
-    pd.testing.assert_index_equal(fresh().predict_many(X).index, X.index)
-
-
 @pytest.mark.parametrize(
     "index",
     [
@@ -511,45 +441,3 @@ def test_an_empty_block_teaches_and_predicts_nothing(library):
         assert len(library.rows(model.predict_proba_many(X))) == 0
         assert library.labels(model.predict_many(X)) == []
         assert pickle.dumps(model) == before
-
-
-ODD_LABELS = {
-    "no Unicode": ["\ud800", "b"],
-    "float16": [np.float16(0.5), np.float16(1)],
-    "rounded by pandas": [2**53 + 1, 0.5],
-    "longdouble": [np.longdouble("0.1"), 0.5],
-    "tuples with NaN": [("a", math.nan), ("b", math.nan)],
-    "large": [2**70, 1],
-    "complex": [1j, 2],
-    "all sorts": [True, 2],
-}
-
-
-@pytest.mark.parametrize("labels", ODD_LABELS.values(), ids=ODD_LABELS)
-def test_odd_labels_name_columns_and_rows_in_pandas_as_they_are(labels):
-    X, model = pd.DataFrame({"length": [1.0, 4.0]}), fresh()
-    for answer in (model.predict_proba_then_learn_many(X, labels), model.predict_proba_many(X)):
-        assert list(answer.columns) == labels
-    model.learn_many(pd.concat([X] * 20), labels * 20)
-    assert model.predict_many(X).tolist() == labels
-
-
-@pytest.mark.parametrize("library", [Polars, Arrow])
-@pytest.mark.parametrize(
-    "labels",
-    [
-        *([("a", 1), ("b", 2)], [(1, 2), (3, 4)], ["\ud800", "b"], [1j, "b"]),
-        [pd.Timestamp(1), pd.Timestamp(2)],
-        [2**53 + 1, 0.5],
-    ],
-    ids=str,
-)
-def test_a_series_of_another_library_holds_the_labels_as_they_are_or_is_refused(library, labels):
-    X, model = library.frame({"length": [1.0, 4.0]}), fresh()
-    model.learn_many(library.frame({"length": [1.0, 4.0] * 20}), labels * 20)
-    try:
-        answer = library.labels(model.predict_many(X))
-    except TypeError as error:
-        assert "pass X as a pandas dataframe" in str(error)
-    else:
-        assert answer == labels

@@ -3,7 +3,6 @@
 import concurrent.futures
 import copy
 import pickle
-import random
 
 import numpy as np
 import pandas as pd
@@ -28,9 +27,9 @@ from libraries import (
     stream_of,
     trained,
 )
-from river import base, compose, preprocessing
+from river import preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier
 
 VARIANTS = {
     "default": {},
@@ -59,20 +58,6 @@ variants = pytest.mark.parametrize(
     [(VARIANTS[variant], LIBRARIES[library]) for variant, library in PAIRS],
     ids=["-".join(pair) for pair in PAIRS],
 )
-
-
-def test_the_forest_is_a_mini_batch_classifier_of_river():
-    assert isinstance(AMFClassifier(), base.MiniBatchClassifier)
-
-
-def test_the_stream_makes_everything_grow_and_spends_the_budget():
-    arena = trained(1000)._arena
-    assert arena.trees["n_nodes"].min() > 4 * 64
-    assert arena.counters["n_rows"][0] > 2 * 64
-    assert arena.settings["n_labels"][0] == 4
-    budget = trained(1000, max_nodes=151)._arena
-    assert budget.trees["n_nodes"].tolist() == [151] * 3
-    assert trained(60, max_nodes=151)._arena.trees["n_nodes"].max() < 151
 
 
 # Blocks are like their rows
@@ -111,12 +96,6 @@ def test_samples_and_blocks_may_alternate():
         if turn % 5 == 3:
             model = copy.deepcopy(pickle.loads(pickle.dumps(model)))
     assert_twins(model, twin)
-
-
-def test_a_block_of_one_label_may_be_followed_by_another():
-    rng = random.Random(5)
-    columns = {"length": [rng.random() for _ in range(300)], "grade": [i % 3 for i in range(300)]}
-    assert_learns(Pandas, pd.DataFrame(columns), ["same"] * 280 + ["other", "same"] * 10)
 
 
 EXTREME = st.sampled_from([-0.0, 5e-324, 1e-300, 1e300, -1e300, 1.7e308])
@@ -209,14 +188,6 @@ def test_input_is_never_changed(library):
     assert pickle.dumps((library.rows(X), library.labels(y), library.labels(w))) == before
 
 
-def test_predicting_does_not_change_the_pickle():
-    model, X = trained(), pd.DataFrame(COLUMNS)
-    before = pickle.dumps(model)
-    model.predict_proba_many(X)
-    model.predict_many(X)
-    assert pickle.dumps(model) == before
-
-
 # Threads
 
 
@@ -244,34 +215,6 @@ def test_the_number_of_threads_changes_no_result(n_jobs, parameters):
         assert other.predict_many(X).tolist() == alone.predict_many(X).tolist()
         other.n_jobs = 1
         assert_twins(other, alone)
-
-
-def test_the_number_of_threads_may_change_between_blocks():
-    model, twin = fresh(), trained(1000)
-    jobs = iter([1, 16, 2, -1, 3])
-    for X, labels, weights in blocks_of(Pandas, (200,)):
-        model.n_jobs = next(jobs)
-        model.learn_many(X, labels, weights)
-    model.n_jobs = 1
-    assert_twins(model, twin)
-
-
-@pytest.mark.parametrize("n_jobs", [0, -2, 1.5, 1.0, "2", None, True], ids=repr)
-def test_a_bad_number_of_threads_is_refused(n_jobs):
-    model = trained(60, n_jobs=2)
-    with pytest.raises(ValueError, match="n_jobs") as caught:
-        model.n_jobs = n_jobs
-    assert repr(n_jobs) in str(caught.value)
-    assert model.n_jobs == 2
-    with pytest.raises(ValueError, match="n_jobs"):
-        AMFClassifier(n_jobs=n_jobs)
-
-
-def test_one_thread_is_the_default_and_copies_keep_the_number():
-    assert AMFClassifier().n_jobs == 1
-    model = trained(n_jobs=3)
-    for twin in (model.clone(), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert twin.n_jobs == 3
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -302,30 +245,3 @@ def test_behind_a_scaler():
     pd.testing.assert_frame_equal(pipeline.predict_proba_many(X), model.predict_proba_many(scaled))
     pd.testing.assert_series_equal(pipeline.predict_many(X), model.predict_many(scaled))
     assert (pipeline.predict_many(X) == y).mean() > 0.8
-
-
-@libraries
-def test_behind_a_selection_of_columns(library):
-    X, labels, weights = stream_of(library)
-    pipeline = compose.Select("length", "color") | fresh()
-    pipeline.learn_many(X, labels, w=weights)
-    twin = fresh()
-    rows = [{name: x[name] for name in ("length", "color")} for x in library.rows(X)]
-    learn(twin, rows, labels, weights)
-    assert_twins(pipeline[-1], twin)
-    assert library.labels(pipeline.predict_many(X)) == [*map(twin.predict_one, rows)]
-
-
-# Memory
-
-
-def test_blocks_leave_about_as_much_room_as_rows():
-    X = pd.DataFrame(np.random.default_rng(1).random((6000, 4)))
-    y = np.random.default_rng(2).integers(0, 2, 6000)
-    rows, blocks = AMFClassifier(n_estimators=2, seed=1), AMFClassifier(n_estimators=2, seed=1)
-    for x, label in zip(X.to_dict("records"), y.tolist(), strict=True):
-        rows.learn_one(x, label)
-    blocks.learn_many(X[:3000], y[:3000])
-    for start in range(3000, 6000, 100):
-        blocks.learn_many(X[start : start + 100], y[start : start + 100])
-    assert blocks.memory_usage < 1.6 * rows.memory_usage

@@ -174,16 +174,6 @@ def test_targets_come_in_any_column(kind, as_column):
     assert_twins(model, twin)
 
 
-@kinds
-def test_a_block_without_rows_changes_nothing(kind):
-    for model in (fresh(kind=kind), trained(SAMPLES[:50], kind=kind)):
-        before = pickle.dumps(model)
-        model.learn_many(X[:0], Y[:0])
-        assert len(model.predict_many(X[:0])) == len(model.predict_interval_many(X[:0])) == 0
-        assert len(model.predict_then_learn_many(X[:0], Y[:0])) == 0
-        assert pickle.dumps(model) == before
-
-
 # Copies ------------------------------------------------------------------------------------------
 
 COPIES = {
@@ -211,25 +201,3 @@ def test_copies_have_equal_futures_and_leave_each_other_alone(parameters, make_c
         assert answers(twin) == answers(model)
         assert one_by_one(model, SAMPLES[cut:]) == one_by_one(twin, SAMPLES[cut:])
         assert_twins(model, twin)
-
-
-@regressors
-def test_a_clone_is_untrained_and_becomes_the_same_model(parameters):
-    model = trained(SAMPLES[:300], **parameters)
-    before = pickle.dumps(model)
-    clone = model.clone()
-    assert clone._get_params() == model._get_params()
-    assert clone.clone().predict_one({}) == 0.0
-    assert pickle.dumps(clone) == pickle.dumps(fresh(**parameters))
-    assert pickle.dumps(learn(clone, SAMPLES[:300])) == before
-
-
-@kinds
-def test_a_pickle_does_not_depend_on_what_the_memory_held_before(kind):
-    model = trained(SAMPLES[:60], kind=kind)
-    pickles = set()
-    for value in range(100):
-        for array in model._arena.arrays:  # dirty blocks of the right size, freed at once
-            np.full(array.nbytes, value, np.uint8)
-        pickles.add(pickle.dumps(model))
-    assert len(pickles) == 1

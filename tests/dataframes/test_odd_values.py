@@ -142,21 +142,3 @@ def test_a_block_of_odd_values_teaches_what_its_rows_teach(rows, known):
 @settings(max_examples=120, deadline=None)
 def test_a_block_of_odd_values_is_refused_as_its_rows_are(rows, n_classes, known):
     assert_alike(rows, n_classes, known)
-
-
-def test_pandas_and_dicts_agree_on_which_labels_are_one():
-    nans = [("a", float("nan")) for _ in range(3)]
-    rows = [(1.0, "x", label, 1.0) for label in [*nans, nans[0], ("a", math.nan), True, 1, 1.0]]
-    assert assert_alike(rows, None, []) is None
-    model = fresh()
-    learn_block(model, rows)
-    assert len(model._labels) == 5
-
-
-def test_the_first_learnt_of_equal_values_is_kept():
-    rows = [(1.0, (True,), True, 0.0), (1.0, (1.0,), 1.0, 1.0), (1.0, (1,), 1, 1.0)]
-    model = fresh()
-    learn_block(model, rows)
-    assert repr(list(model._labels)) == "[1.0]"
-    assert repr(list(model._features.categories("b"))) == "[(1.0,)]"
-    assert assert_alike(rows, None, []) is None

@@ -18,7 +18,7 @@ from river import base, compose, linear_model, metrics, neighbors, optim
 from river.preprocessing import TargetStandardScaler
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier, baselines
+from river_amf import baselines
 from river_amf.baselines.boosting import BoostingClassifier, BoostingRegressor
 from river_amf.baselines.preparation import Scaler, TargetScaler
 from river_amf.baselines.recurrent import RecurrentClassifier
@@ -87,12 +87,6 @@ def test_all_are_there_and_described():
     assert list(baselines.regressors()) == REGRESSORS == list(baselines.REGRESSOR_DESCRIPTIONS)
     described = [*baselines.DESCRIPTIONS.values(), *baselines.REGRESSOR_DESCRIPTIONS.values()]
     assert all(0 < len(text) <= 60 for text in described)
-
-
-def test_ours_have_their_default_parameters():
-    assert repr(make("amf", 3)) == repr(AMFClassifier(n_estimators=10, seed=3))
-    assert repr(make("adaptive", 3)) == repr(AdaptiveAMFClassifier(n_estimators=10, seed=3))
-    assert repr(make("dummy")) == repr(OnlineDummyClassifier())
 
 
 def test_no_estimator_is_written_here_but_for_scalers_and_wrappers():
@@ -212,25 +206,6 @@ def test_multinomial_naive_bayes_is_the_textbook_s(as_counts):
     assert proba["China"] == pytest.approx(float(china / (china + other)))
 
 
-def test_the_members_of_the_ensembles_are_ten():
-    sizes = {
-        name: len(make(name)[-1].models)
-        for name in ("bagging", "leveraging-bagging", "adaboost", "stacking")
-    }
-    assert set(sizes.values()) == {10}
-    assert make("arf")[-1].n_models == 10
-    names = ("bagging", "arf", "srp", "river-amf")
-    parts = {name: [*ALL[f"{name} of numbers"]().steps.values()][-1] for name in names}
-    assert len(parts["bagging"].regressor.models) == 10
-    assert parts["arf"].regressor.n_models == parts["srp"].regressor.n_models == 10
-    assert parts["river-amf"].regressor.n_estimators == 10
-
-
-def test_criteria_of_the_trees():
-    assert make("hoeffding-gain")[-1].split_criterion == "info_gain"
-    assert make("hoeffding-gini")[-1].split_criterion == "gini"
-
-
 def by_numbers(rng):
     x = {"a": rng.uniform(0.0, 10.0), "b": rng.uniform(0.0, 10.0), "noise": rng.random()}
     return x, x["a"] > x["b"]
@@ -251,21 +226,6 @@ def test_numbers_and_categories_are_both_used(name):
         hits = [max(p, key=p.get) == y for p, (_, y) in zip(answers, samples, strict=True) if p]
         accuracy = sum(hits[-n_samples // 3 :]) / (n_samples // 3)
         assert (accuracy > 0.85) == (name not in BLIND), draw.__name__
-
-
-@pytest.mark.parametrize("name", ["knn", "gaussian-nb", "perceptron", "logistic", "mlp"])
-def test_units_do_not_matter_to_what_is_scaled(name):
-    rng = random.Random(1)
-    samples = [by_numbers(rng) for _ in range(50)]
-    rescaled = [({k: 1024.0 * v for k, v in x.items()}, y) for x, y in samples]
-    for one, other in zip(walk(make(name), samples), walk(make(name), rescaled), strict=True):
-        assert one == pytest.approx(other, abs=1e-9)
-
-
-def test_the_mean_and_the_last_value_are_what_they_report():
-    samples = [({"a": 1.0}, y) for y in (3.0, 5.0, 10.0)]
-    assert walk(ALL["mean of numbers"](), samples) == [0.0, 3.0, 4.0]
-    assert walk(ALL["last-value of numbers"](), samples) == [0.0, 3.0, 5.0]
 
 
 def by_river(name):
@@ -331,22 +291,6 @@ def test_an_outlier_is_overcome(name):
         x = {"a": rng.gauss(0.0, 1.0), "late": float(number >= 400)}
         samples.append((x, 10.0 * x["a"] + x["late"]))
     assert r2(name, samples, start=500) > 0.8
-
-
-@pytest.mark.parametrize("name", [name for name in ALL if name.endswith("numbers")])
-def test_neither_the_unit_nor_the_origin_of_the_target_matters(name):
-    samples = list(mixed_stream(80))
-    moved = [(x, 1024.0 * y - 512.0) for x, y in samples]
-    one, other = walk(ALL[name](), samples), walk(ALL[name](), moved)
-    assert other[2:] == pytest.approx([1024.0 * y - 512.0 for y in one[2:]], rel=1e-6)
-
-
-def test_the_target_scaler_is_river_s_but_for_the_first_prediction():
-    rng = random.Random(1)
-    samples = [({"a": rng.random()}, rng.gauss(100.0, 5.0)) for _ in range(50)]
-    ours = Scaler() | TargetScaler(linear_model.LinearRegression())
-    theirs = Scaler() | TargetStandardScaler(linear_model.LinearRegression())
-    assert walk(ours, samples) == walk(theirs, samples)
 
 
 # Any input

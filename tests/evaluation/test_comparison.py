@@ -13,7 +13,6 @@ import pytest
 from losses import log_loss, losses
 from river import (
     base,
-    compat,
     compose,
     datasets,
     dummy,
@@ -27,7 +26,6 @@ from river import (
     tree,
     utils,
 )
-from sklearn.linear_model import Perceptron
 
 from river_amf import AMFClassifier, baselines, evaluation
 from river_amf.evaluation import (
@@ -189,27 +187,6 @@ def test_odd_probabilities_are_scored_as_river_does(proba):
         assert math.isnan(row["log-loss"])
 
 
-def test_a_classifier_of_scikit_learn_without_probabilities_has_no_log_loss():
-    model = compat.convert_sklearn_to_river(Perceptron(random_state=1), classes=[False, True])
-    row = compare(SAMPLES, {"perceptron": model}).table.loc["perceptron"]
-    expected = of_river(model.clone(), SAMPLES, metrics.Accuracy())
-    assert (row["status"], row["accuracy"]) == ("ok", expected)
-    assert math.isnan(row["log-loss"])
-
-
-def test_a_classifier_that_finds_out_late_that_it_has_no_probabilities_has_no_log_loss():
-    class Late(Majority):
-        def predict_proba_one(self, x, **kwargs):
-            if len(self.counts) > 1:
-                raise NotImplementedError
-            return dict.fromkeys(self.counts, 1.0)
-
-    row = compare(SAMPLES, [Late]).table.loc["Late"]
-    assert row["status"] == "ok"
-    assert row["accuracy"] == of_river(Majority(), SAMPLES, metrics.Accuracy())
-    assert math.isnan(row["log-loss"])
-
-
 def test_a_bug_is_not_taken_for_a_lack_of_probabilities():
     class Buggy(Majority):
         def predict_proba_one(self, x, **kwargs):
@@ -218,20 +195,6 @@ def test_a_bug_is_not_taken_for_a_lack_of_probabilities():
     status = compare(SAMPLES, [Buggy]).table["status"]["Buggy"]
     assert status.startswith("sample 1: AttributeError: ")
     assert "no_such_thing" in status
-
-
-def test_a_copy_has_warmed_up_before():
-    made = []
-
-    class Counted(Majority):
-        def __init__(self):
-            super().__init__()
-            made.append(self)
-
-    compare([({"a": 1}, True)] * 250, [Counted])
-    warm, model = made
-    assert sum(warm.counts.values()) == prequential.WARM_UP
-    assert sum(model.counts.values()) == 250
 
 
 # Seeds
@@ -312,23 +275,6 @@ def test_a_dataset_may_be_anything_that_has_samples(kind, limit):
         expected = of_river(model.clone(), SAMPLES[:limit], metrics.Accuracy())
         assert table["accuracy"][name] == expected
     assert set(table["n_samples"]) == {min(limit or 1000, 40)}
-
-
-def test_what_a_model_does_to_a_sample_the_next_one_does_not_see():
-    class Greedy(Majority):
-        def learn_one(self, x, y):
-            x.clear()
-
-    samples = [(dict(x), y) for x, y in SAMPLES]
-    compare(samples, {"greedy": Greedy(), "bayes": naive_bayes.GaussianNB()})
-    assert samples == SAMPLES
-
-
-@pytest.mark.parametrize("dataset", [evaluation.STREAMS["sea_abrupt"], datasets.synth.SEA()])
-def test_data_sets_of_river_are_read_once_and_each_model_sees_the_same(dataset):
-    models = {"one": naive_bayes.GaussianNB(), "two": naive_bayes.GaussianNB()}
-    table = compare(dataset, models, limit=200).table
-    assert table.loc["one", FIGURES[:3]].equals(table.loc["two", FIGURES[:3]])
 
 
 @pytest.mark.parametrize(
@@ -524,27 +470,6 @@ def test_any_label_may_be_the_positive_one(positive):
     assert 0.5 < row["ROCAUC"] < 1
 
 
-def test_a_positive_label_may_be_given_as_text():
-    samples = [({"a": float(i % 4)}, 1 + i % 2) for i in range(60)]
-    f1 = [
-        compare(samples, ["amf"], ["F1"], positive=given, seed=1).table["F1"]["amf"]
-        for given in (2, "2")
-    ]
-    assert f1[0] == f1[1] > 0
-    spaced = [(x, f" {y}") for x, y in samples]
-    assert compare(spaced, ["amf"], ["F1"], positive="2", seed=1).table["F1"]["amf"] == f1[0]
-
-
-def test_labels_that_are_all_new_give_no_log_loss():
-    samples = [({"a": float(i)}, i) for i in range(50)]
-    comparison = compare(samples, ["amf", "gaussian-nb"], window=10)
-    assert comparison.table["log-loss"].isna().all()
-    assert comparison.curves["log-loss"].isna().all()
-    assert (comparison.table["accuracy"] == 0).all()
-    again = compare(samples + samples[:5], ["amf"]).table["log-loss"]["amf"]
-    assert again > 0.1  # of the last five samples alone
-
-
 # Failures become rows
 
 
@@ -622,27 +547,6 @@ def test_a_time_limit_ends_a_run_between_samples(clock):
     assert table["memory"].notna().all()
     slow_curve = comparison.curves.query("model == 'slow'")
     assert slow_curve["n_samples"].tolist() == [4, 8, 10]
-
-
-@pytest.mark.parametrize("time_limit", [None, 10])
-def test_our_kernels_are_compiled_before_any_clock_runs(clock, monkeypatch, time_limit):
-    events = []
-    monkeypatch.setattr(prequential.kernels, "are_in_use", lambda: False)
-    monkeypatch.setattr(runs.kernels, "warm_up", lambda: events.append("kernels"))
-    compare(SAMPLES, {"a": lambda: events.append("model") or Majority()}, time_limit=time_limit)
-    assert events == ["kernels"] * (time_limit is not None) + ["model"] * 2
-
-
-def test_the_time_is_looked_at_once_more_after_the_last_sample(clock):
-    class SlowAtLast(Failing):
-        def learn_one(self, x, y):
-            super().learn_one(x, y)
-            clock.now += 11.0 if self.n == 40 else 0.0
-
-    table = compare(SAMPLES, [SlowAtLast(n_good=100)], time_limit=10).table
-    row = table.loc["SlowAtLast"]
-    assert row["status"] == "time limit of 10 s reached after 40 samples"
-    assert row["accuracy"] == of_river(Failing(n_good=100), SAMPLES, metrics.Accuracy())
 
 
 class Interrupting(Failing):

@@ -86,11 +86,6 @@ def test_default_target_is_the_column_target_else_the_last(tmp_path):
     assert list(chosen) == [({"b": True}, 1), ({"b": False}, 2)]
 
 
-def test_byte_order_mark_short_rows_and_an_unnamed_column(tmp_path):
-    stream = load_stream(write(tmp_path, b"\xef\xbb\xbf,target,a\r\n0,x,1\r\n1,y\r\n"))
-    assert list(stream) == [({"": 0, "a": 1}, "x"), ({"": 1}, "y")]
-
-
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
@@ -237,20 +232,6 @@ def test_whatever_a_model_raises_is_an_evaluation_error(error, message):
     assert raised.value.__cause__ is error
 
 
-def test_probabilities_are_scored_as_they_were_when_predicted():
-    shared = {"yes": 1.0, "no": 0.0}
-
-    class Sharing(dummy.PriorClassifier):
-        def predict_proba_one(self, x, **kwargs):
-            return shared
-
-        def learn_one(self, x, y):
-            shared.update({"yes": 0.0, "no": 1.0})
-
-    rows = run(Sharing(), [({"a": 1.0}, "yes")], [metrics.CrossEntropy()])
-    assert rows[-1]["CrossEntropy"] == pytest.approx(0.0, abs=1e-12)
-
-
 # Drift
 
 
@@ -293,26 +274,6 @@ def test_a_pipeline_runs_whole_and_its_forest_is_watched(wrap):
     plain = drift_history(toggling(400), AdaptiveAMFClassifier(n_estimators=2, seed=1))
     pd.testing.assert_frame_equal(piped.curve, plain.curve)
     pd.testing.assert_frame_equal(piped.relevance, plain.relevance)
-
-
-def test_features_of_any_name_have_a_column_from_when_they_come():
-    late = ("b", 1)
-    samples = [({1: i % 5, **({late: i % 3} if i >= 20 else {})}, i % 5 > 2) for i in range(30)]
-    relevance = drift_history(samples, AdaptiveAMFClassifier(seed=1), every=10).relevance
-    assert list(relevance.columns) == [1, late]
-    assert not isinstance(relevance.columns, pd.MultiIndex)
-    assert relevance[late].isna().tolist() == [True, True, False]
-    assert relevance[1].notna().all()
-
-
-@pytest.mark.parametrize("fading_factor", [None, 0.5])
-def test_what_the_model_does_not_keep_is_not_in_its_history(fading_factor):
-    model = AMFClassifier(n_estimators=2, fading_factor=fading_factor, seed=1)
-    history = drift_history(toggling(100), model, every=50)
-    assert history.curve["accuracy"].notna().all()
-    assert history.curve["fading_share"].isna().all() == (fading_factor is None)
-    assert history.relevance.shape == (2, 0)
-    assert history.relevance.index.equals(history.curve.index)
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import sys
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pandas._libs.parsers import STR_NA_VALUES
 from river import datasets, metrics
 
@@ -27,9 +24,6 @@ from river_amf.evaluation import (
     progressive_val_score,
 )
 from river_amf.evaluation.column_types import MISSING, Texts, is_quantity
-from river_amf.evaluation.progressive import iter_samples
-
-BANANAS = [{**x, "target": y} for x, y in datasets.Bananas().take(2000)]
 
 
 @pytest.fixture
@@ -73,12 +67,6 @@ def test_in_text_and_in_the_target_nothing_is_missing_but_an_empty_field(write):
     assert [x for x, _ in coded] == [{"code": "1"}, {"code": "NA"}]
 
 
-def test_a_column_of_truths_may_have_markers(write):
-    stream = load_stream(write("a,target\nTrue,1\nNA,0\nfalse,1\n"))
-    assert [x for x, _ in stream] == [{"a": True}, {}, {"a": False}]
-    assert stream.n_numeric == 1
-
-
 def test_other_markers_can_be_chosen(write):
     path = write("a,b,c,target\n-999,NA,x,p\n5,7,-999,q\n6,8,y,-999\n")
     samples = list(load_stream(path, missing=["-999", "missing"]))
@@ -95,14 +83,6 @@ def test_other_markers_can_be_chosen(write):
 def test_markers_that_are_no_list_of_texts_are_reported(missing, write):
     with pytest.raises((EvaluationError, TypeError), match=r"missing must be|not iterable"):
         load_stream(write("a,target\n1,p\n"), missing=missing)
-
-
-@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
-def test_numbers_beside_a_marker_are_read_as_in_a_column_without(numbers):
-    texts = [repr(number) for number in numbers]
-    text = "\n".join(["a,b", *(f"{number},1" for number in texts)])
-    of_pandas = pd.read_csv(io.StringIO(text))["a"].to_numpy(dtype=float)
-    assert (Texts().numbers(pd.Series(texts, dtype="str")) == of_pandas).all()
 
 
 @pytest.mark.parametrize("n_text", [1, 3, 10])
@@ -129,19 +109,6 @@ def test_the_separator_is_found(separator, write):
     assert list(stream) == samples
     assert stream.n_unlabeled == 1
     assert list(load_stream(path, separator=separator)) == samples
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("a, in mm;target\n1;2\n3;4\n", {"a, in mm": 1}),
-        ("a;b;target\n1,5;2.5;2\n3,2;2.5;4\n", {"a": "1,5", "b": 2.5}),
-        ("a,target\nx;y,2\nz;w;v,4\n", {"a": "x;y"}),
-    ],
-)
-@pytest.mark.filterwarnings("ignore:.*decimal")
-def test_commas_and_semicolons_are_distinguished(text, expected, write):
-    assert next(iter(load_stream(write(text))))[0] == expected
 
 
 def test_a_decimal_comma_has_to_be_chosen(write):
@@ -194,12 +161,6 @@ def test_without_a_header_columns_are_numbered(write):
     assert list(stream) == [({"0": 1.5, "1": "red"}, "yes"), ({"0": 2.0, "1": "NA"}, "no")]
     chosen = load_stream(path, "1", ["0"], no_header=True)
     assert next(iter(chosen)) == ({"0": "1.5", "2": "yes"}, "red")
-
-
-def test_names_in_a_header_have_no_spaces_around_them(write):
-    path = write("a, target , b\n1, yes, 2\n2, no, 3\n")
-    assert next(iter(load_stream(path))) == ({"a": 1, "b": 2}, " yes")
-    assert next(iter(load_stream(path, "b"))) == ({"a": 1, "target": " yes"}, 2)
 
 
 # Rows without a label
@@ -337,56 +298,6 @@ def test_json_and_parquet_are_read_like_csv(name, write):
     assert load_stream(write(data, name), limit=2).n_samples == 2
 
 
-def test_what_is_text_in_json_stays_text(write):
-    stream = load_stream(
-        write('{"a": "1", "target": "x"}\n{"a": "NA", "target": "y"}\n', "t.jsonl")
-    )
-    assert [x for x, _ in stream] == [{"a": "1"}, {"a": "NA"}]
-    rows = [{"a": i, "target": "x"} for i in range(20)] + [{"a": "much", "target": "y"}]
-    path = write("\n".join(map(json.dumps, rows)), "t.jsonl")
-    with pytest.warns(UserWarning, match="column 'a': 1 of 21 values is text, such as 'much'"):
-        stream = load_stream(path)
-    assert [x["a"] for x, _ in stream] == [*map(str, range(20)), "much"]
-
-
-def test_categories_of_parquet_are_those_of_the_same_dataframe(write):
-    columns = {
-        "i": pd.Categorical([30, None, 10]),
-        "f": pd.Categorical([0.5, 30.0, None]),
-        "b": pd.Categorical([True, None, False]),
-        "n": pd.Categorical(pd.array([1, None, 2], "Int64")),
-        "y": [*"pqp"],
-    }
-    frame, file = pd.DataFrame(columns), io.BytesIO()
-    frame.to_parquet(file)
-    stream_path = write(file.getvalue(), "t.parquet")
-    stream = load_stream(stream_path)
-    assert [x for x, _ in stream] == [
-        {"i": "30", "f": "0.5", "b": "True", "n": "1"},
-        {"f": "30"},
-        {"i": "10", "b": "False", "n": "2"},
-    ]
-    for (x, _), (row, _) in zip(stream, iter_samples(frame), strict=True):
-        assert x == {name: value for name, value in row.items() if not pd.isna(value)}
-    assert (stream.n_numeric, stream.n_categorical) == (0, 4)
-    assert list(load_stream(stream_path, categorical=["i", "f"])) == list(stream)
-
-
-def test_dtypes_of_pandas_with_missing_values_are_read(write):
-    columns = {
-        "i": pd.array([1, None], "Int64"),
-        "b": pd.array([None, True], "boolean"),
-        "s": pd.array(["x", None], "string"),
-        "y": pd.array([None, 3], "Int64"),
-    }
-    file = io.BytesIO()
-    pd.DataFrame(columns).to_parquet(file)
-    path = write(file.getvalue(), "t.parquet")
-    assert list(load_stream(path)) == [({"b": True}, 3)]
-    assert [x for x, _ in load_stream(path, "b")] == [{"y": 3.0}]
-    assert list(load_stream(path, "s")) == [({"i": 1.0}, "x")]
-
-
 def test_the_index_of_a_dataframe_in_parquet_is_no_feature(write):
     file = io.BytesIO()
     frame = pd.DataFrame({"a": [1.0, np.inf], "y": ["p", "q"]}, index=["one", "two"])
@@ -422,12 +333,6 @@ def test_what_cannot_be_read_is_reported(content, name, options, message, write)
     assert "\n" not in str(raised.value)
 
 
-def test_parquet_needs_pyarrow(write, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(EvaluationError, match="needs pyarrow: pip install"):
-        load_stream(write("", "t.parquet"))
-
-
 def pipe(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
@@ -451,13 +356,6 @@ def test_standard_input_may_be_any_of_them(monkeypatch):
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(EvaluationError, match="standard input is closed"):
         load_stream("-")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix")
-def test_a_pipe_is_refused_with_advice(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(EvaluationError, match="is not a regular file; - reads standard input"):
-        load_stream(tmp_path / "pipe")
 
 
 @pytest.mark.parametrize(
@@ -548,33 +446,6 @@ def test_a_text_is_a_bag_of_words(write):
 
 
 # The same streams everywhere
-
-
-def same_streams(folder):
-    frame = pd.DataFrame(BANANAS[:300])
-    path = folder / "bananas.csv"
-    frame.to_csv(path, index=False)
-    yield path
-    yield str(path)
-    yield frame
-    yield frame.drop(columns="target"), frame["target"]
-    yield [(x, y) for x, y in datasets.Bananas().take(300)]
-    yield load_stream("Bananas", limit=300)
-
-
-@pytest.mark.slow
-def test_all_functions_take_the_same_streams(tmp_path):
-    def model():
-        return AMFClassifier(n_estimators=2, seed=1)
-
-    for stream in same_streams(tmp_path):
-        table = compare(stream, {"model": model()}).table
-        progressive = progressive_val_score(stream, model(), metrics.Accuracy()).get()
-        drift = drift_history(stream, model(), every=300).curve
-        depth = depth_history(stream, model(), every=300)
-        assert progressive == table["accuracy"]["model"] == drift["accuracy"][300]
-        assert depth.shape == (1, 2)
-        assert (depth > 0).all(axis=None)
 
 
 @pytest.mark.parametrize("function", [drift_history, depth_history])

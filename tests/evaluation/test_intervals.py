@@ -59,13 +59,6 @@ def test_forests_give_intervals_of_any_level(wrap):
     assert histories[0.5]["prediction"].equals(histories[0.9]["prediction"])
 
 
-def test_streams_go_by_name_and_a_table_may_be_empty():
-    assert len(interval_history("trumpapproval", jackknife())) == 1001
-    empty = interval_history([], jackknife())
-    assert empty.shape == (0, 4)
-    assert (empty.dtypes == "float64").all()
-
-
 @pytest.mark.parametrize(
     "model",
     [

@@ -8,7 +8,6 @@ import pandas as pd
 import polars as pl
 import pytest
 from river import (
-    compose,
     conf,
     dummy,
     evaluate,
@@ -104,17 +103,6 @@ def test_coverage_and_width_are_those_of_the_intervals(make):
 
 def linear():
     return baselines.regressors(1)["linear"]()
-
-
-def test_intervals_are_found_in_pipelines_and_in_river_s_jackknife():
-    jackknife = conf.RegressionJackknife(linear(), confidence_level=0.9)
-    models = {
-        "pipeline": compose.Discard("color") | AMFRegressor(3, seed=1),
-        "jackknife": jackknife,
-    }
-    table = compare(SAMPLES, models).table
-    assert table["coverage"].between(0.8, 0.99).all()
-    assert (table["width"] > 0.0).all()
 
 
 def test_all_regressors_are_the_default():
@@ -231,15 +219,6 @@ def test_blocks_are_river_s_loop_to_the_bit(make, options, library):
     ]
 
 
-def test_a_subclass_of_its_own_mind_is_run_row_by_row():
-    class Negative(AMFRegressor):
-        def predict_one(self, x, with_interval=False, **kwargs):
-            return -super().predict_one(x)
-
-    score = progressive_val_score((FRAME, TARGETS), Negative(3, seed=1), metrics.MAE())
-    assert score.get() > 100.0
-
-
 def test_a_bad_target_is_reported_by_its_row_and_nothing_of_its_block_is_learnt():
     model = AMFRegressor(3, seed=1)
     with pytest.raises(ValueError, match=r"row 280: .*nan"):
@@ -324,26 +303,6 @@ def test_intervals_of_blocks_are_those_of_rows(make):
         expected = progressive_val_score(SAMPLES, rows, metric()).get()
         assert progressive_val_score((FRAME, TARGETS), blocks, metric()).get() == expected
         assert blocks.predict_one(SAMPLES[0][0]) == rows.predict_one(SAMPLES[0][0])
-
-
-def test_intervals_of_a_pipeline_and_of_late_labels_are_scored():
-    pipeline = compose.Discard("color") | AMFRegressor(3, seed=1)
-    late = progressive_val_score((FRAME, TARGETS), pipeline, Coverage(), delay=5)
-    assert 0.8 < late.get() <= 1.0
-
-
-def test_no_range_no_nmpiw_and_a_window_keeps_the_range():
-    metric, rolling = NMPIW(), Rolling(NMPIW, 1)
-    assert math.isnan(metric.get())
-    for y, interval in [(1.0, Interval(0.0, 2.0)), (1.0, Interval(0.0, 4.0))]:
-        metric.update(y, interval)
-        rolling.update(y, interval)
-    assert math.isnan(metric.get())
-    metric.update(5.0, Interval(0.0, 3.0))
-    assert metric.get() == pytest.approx(3.0 / 4.0)
-    rolling.update(5.0, Interval(0.0, 2.0))
-    rolling.update(4.0, Interval(0.0, 1.0))
-    assert rolling.get() == pytest.approx(1.0 / 4.0)
 
 
 def test_metrics_of_intervals_need_intervals():

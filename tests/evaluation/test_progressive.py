@@ -250,15 +250,6 @@ def test_weights(make_frame, make_w, make_metric, block_sizes):
     assert_like_river((X, LABELS, None), samples(), make_metric, step=200)
 
 
-def test_the_smallest_steps_take_the_loop_over_samples(block_sizes, monkeypatch):
-    monkeypatch.setattr(progressive, "_LEAST_STEP", 8)
-    for step in (1, 7):
-        assert_like_river(pd.DataFrame(COLUMNS | {"target": LABELS}), samples(), step=step)
-    assert block_sizes == []
-    assert_like_river(pd.DataFrame(COLUMNS | {"target": LABELS}), samples(), step=8)
-    assert sum(block_sizes) == len(LABELS)
-
-
 def test_numbers_of_dtype_category_are_categories_in_blocks_and_row_by_row():
     codes = [30 + i % 4 for i in range(len(LABELS))]
     frame = pd.DataFrame(COLUMNS | {"code": codes, "target": LABELS})
@@ -276,37 +267,6 @@ def test_the_labels_are_the_column_target_else_the_last():
     for options in ({}, {"delay": 1}):
         assert_like_river(named, samples(X, rows["target"]), yield_predictions=True, **options)
         assert_like_river(last, samples(y, rows["b"]), yield_predictions=True, **options)
-
-
-def test_a_tie_goes_to_the_label_seen_first():
-    columns, labels = {"a": [1.0] * 240}, ["yes", "no", "no", "yes"] * 60
-    X, stream = pd.DataFrame(columns), samples(columns, labels)
-    states = assert_like_river((X, labels), stream, step=1, yield_predictions=True)
-    predicted = [value for state in states for key, *_, value in state if key == "Prediction"]
-    assert predicted[:5] == [None, "yes", "yes", "no", "yes"]
-
-
-def test_a_model_may_have_learnt_before():
-    def trained():
-        model = fresh()
-        for x, y in reversed([*samples()][:200]):
-            model.learn_one(x, y)
-        return model
-
-    for make_metric in (metrics.Accuracy, metrics.CrossEntropy):
-        frame = pd.DataFrame(COLUMNS | {"target": LABELS})
-        assert_like_river(frame, samples(), make_metric, trained, step=120, yield_predictions=True)
-
-
-def test_blocks_of_the_usual_size(monkeypatch, block_sizes):
-    monkeypatch.undo()
-    stream = bundled(datasets.Bananas(), 5300)
-    model, twin, metric, expected = fresh(), fresh(), metrics.CrossEntropy(), metrics.CrossEntropy()
-    progressive_val_score((pd.DataFrame(stream[0]), stream[1]), model, metric)
-    evaluate.progressive_val_score(samples(*stream), twin, expected)
-    assert len(stream[1]) > progressive._BLOCK_ROWS
-    assert metric.get() == expected.get()
-    assert_twins(model, twin)
 
 
 class Recorder(metrics.base.ClassificationMetric):
@@ -384,12 +344,6 @@ def test_the_model_has_learnt_just_as_many_at_each_yield(step, is_late, size_of_
         assert type(state["Memory"]) is int
         assert is_late or sum(block_sizes) == state["Step"]
         assert_twins(model, twin)
-
-
-def test_nothing_happens_before_the_first_state_is_asked_for(block_sizes):
-    iter_progressive_val_score(pd.DataFrame(COLUMNS), fresh(), metrics.Accuracy())
-    iter_progressive_val_score((pd.DataFrame(COLUMNS), []), fresh(), metrics.Accuracy())
-    assert block_sizes == []
 
 
 @pytest.fixture
@@ -577,11 +531,6 @@ def test_iterables_of_samples_go_to_river(make, block_sizes):
     assert block_sizes == []
 
 
-def test_no_samples_at_all():
-    for dataset in ([], (), iter(())):
-        assert assert_like_river(dataset, []) == []
-
-
 def test_a_metric_that_does_not_suit_is_reported_as_by_river(block_sizes):
     frame = pd.DataFrame(COLUMNS | {"target": LABELS})
     for model in (fresh(), naive_bayes.GaussianNB()):
@@ -672,21 +621,6 @@ def test_a_lazy_dataframe_must_be_collected():
     for dataset in (lazy, (lazy, LABELS)):
         with pytest.raises(TypeError, match="lazy one of type LazyFrame; collect it first"):
             progressive_val_score(dataset, fresh(), metrics.Accuracy())
-
-
-class Doubting(AMFClassifier):
-    def predict_proba_one(self, x, **kwargs):
-        return dict.fromkeys(super().predict_proba_one(x), 1 / 2)
-
-
-def test_a_forest_that_predicts_in_its_own_way_is_asked_sample_by_sample(block_sizes):
-    for kind in (Doubting, AMFClassifier):
-        ours, rivers = (kind(n_estimators=2, seed=7) for _ in range(2))
-        frame = pd.DataFrame(COLUMNS | {"target": LABELS})
-        metric = progressive_val_score(frame, ours, metrics.CrossEntropy())
-        expected = evaluate.progressive_val_score(samples(), rivers, metrics.CrossEntropy())
-        assert metric.get() == expected.get()
-        assert bool(block_sizes) == (kind is AMFClassifier)
 
 
 # What is taken for a table

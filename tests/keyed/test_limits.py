@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from river import base, compose, linear_model, naive_bayes, preprocessing
+from river import base, compose, linear_model, naive_bayes
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
@@ -98,17 +98,6 @@ def test_a_model_that_was_only_asked_is_not_written_again():
     model["a"].n_learned = 17
     assert model.predict_one(sample("b")) == 1
     assert model.predict_one(sample("a")) == 17
-
-
-def test_a_pipeline_that_learns_while_it_predicts_is_written():
-    model = KeyedClassifier(preprocessing.StandardScaler() | LOGISTIC.clone(), "user", max_models=1)
-    with compose.learn_during_predict():
-        model.predict_one(sample("new"))
-        learn(model, "ab", n=1)
-        for user in "abab":
-            model.predict_one(sample(user))
-    assert "new" not in model
-    assert model["a"]["StandardScaler"].counts["a"] == 2
 
 
 # ------------------------------------------------------------------------------------------ folder
@@ -268,19 +257,6 @@ def test_a_temporary_file_has_no_name_and_goes_with_its_object():
     assert temporary_files() == before
 
 
-def test_copies_have_files_of_their_own():
-    model = KeyedClassifier(LOGISTIC, "user", max_models=1)
-    learn(model, "a")
-    learn(model, "b")
-    model.flush(position=3)
-    assert model.position == 3
-    twin = pickle.loads(pickle.dumps(model))
-    learn(twin, "c")
-    assert {*twin} == {"a", "b", "c"} and {*model} == {"a", "b"}
-    model.close()
-    learn(twin, "a")
-
-
 # -------------------------------------------------------------------------------------- bad moments
 
 
@@ -409,13 +385,6 @@ def test_a_model_that_cannot_be_pickled_stays(tmp_path):
     assert {*model} == {"a", "b"}
 
 
-def test_labels_that_files_cannot_hold_are_pickled():
-    model = KeyedClassifier(AMFClassifier(seed=1), "user", max_models=1)
-    model.learn_one(sample("a"), frozenset({1}))
-    model.learn_one(sample("b"), frozenset({2}))
-    assert model.predict_one(sample("a")) == frozenset({1})
-
-
 def test_threads_may_share_it():
     model = KeyedClassifier(LOGISTIC, "user", max_models=2)
     errors = []
@@ -493,14 +462,3 @@ def test_a_forked_process_leaves_the_folder_alone(tmp_path):
     assert model.predict_one(sample("a")) is not None
     with pytest.raises(OSError, match="is in use"):
         Pool(str(tmp_path), "")
-
-
-def test_the_file_does_not_grow_with_what_is_replaced(tmp_path):
-    model = KeyedClassifier(LOGISTIC, "user", folder=tmp_path, max_models=5)
-    users = [f"user {i}" for i in range(50)]
-    sizes = []
-    for _ in range(6):
-        learn(model, users)
-        model.flush()
-        sizes.append(Path(tmp_path, "models.sqlite").stat().st_size)
-    assert sizes[-1] <= 1.1 * sizes[2]

@@ -179,13 +179,6 @@ def test_good_news_around_a_bad_value_leave_no_trace(make_model):
         assert_refused(trained(), ValueError, ["'size'"], {"color": "new", "size": "bad"})
 
 
-def test_the_first_value_settles_the_kind():
-    model = fresh()
-    model.learn_one({"size": 1.0, "color": "red"}, 0)
-    assert_refused(model, ValueError, ["'size'", "'red'"], {"size": "red", "color": "red"})
-    assert_refused(model, ValueError, ["'color'", "1.0"], {"size": 1.0, "color": 1.0})
-
-
 NOT_DICTS = [None, 1.0, "size", ["size"], [("size", 1.0)], pd.Series({"size": 1.0})]
 
 
@@ -297,19 +290,6 @@ def test_a_bad_level_is_refused_with_what_would_be_right(level):
         ):
             said = refusal(model, ValueError, call, x, level)
             assert "level must be a number strictly between 0 and 1" in said
-
-
-def test_an_interval_that_fails_leaves_the_next_prediction_as_it_was():
-    model = trained(AMFRegressor)
-
-    def answers():
-        return model.predict_one(GOOD), repr(model.predict_interval_one(GOOD))
-
-    expected = answers()
-    for level in (0.99, 0.5):
-        for bad in ({"size": math.inf}, {"size": "red"}, {"size": [1.0]}, None):
-            refusal(model, (TypeError, ValueError), model.predict_interval_one, bad, level)
-        assert answers() == expected
 
 
 # ------------------------------------------------------------------------------------------ blocks
@@ -433,13 +413,6 @@ def test_bad_labels_targets_and_weights_of_a_block_are_refused(kind, y, w, words
             assert re.search(words, said), said
 
 
-def test_a_bad_value_in_a_row_of_weight_zero_is_refused():
-    X = pd.DataFrame({"color": objects(*but(["red"] * N, 1.0))})
-    model = fresh()
-    said = refusal(model, ValueError, model.learn_many, X, LABELS, but([1.0] * N, 0.0))
-    assert said.startswith("row 11: feature 'color'")
-
-
 def test_the_error_of_the_first_bad_row_is_raised_whatever_column_it_is_in():
     X = pd.DataFrame({"size": [1.0, 2.0, 3.0, math.inf], "new": objects(1.0, "x", 2.0, 3.0)})
     for model in (fresh(n_classes=2), trained(n_classes=2)):
@@ -496,19 +469,6 @@ class EqualToAll:
         return hash(1.0)
 
 
-class Tiring:
-    """Can be hashed a few times only."""
-
-    def __init__(self, turns):
-        self.turns = turns
-
-    def __hash__(self):
-        self.turns -= 1
-        if self.turns < 0:
-            raise RuntimeError("hashed too often")
-        return 5
-
-
 def test_values_without_a_repr_are_refused_with_their_type():
     for model in (fresh(), trained()):
         for x in ({"size": math.inf, Unprintable(): 1.0}, {"a": math.inf, "b": Unprintable()}):
@@ -550,25 +510,6 @@ def test_what_cannot_be_compared_is_refused():
     assert f"label {other!r}" in said and repr([one]) in said
     said = refusal(model, TypeError, model.learn_one, {"shape": (other,)}, one)
     assert "feature 'shape'" in said and repr((other,)) in said
-
-
-@pytest.mark.parametrize("turns", range(1, 5))
-def test_what_raises_when_it_is_hashed_again_leaves_no_trace_or_is_learnt(turns):
-    def attempt(model, x, y):
-        before = pickle.dumps(model)
-        try:
-            model.learn_one(x, y)
-        except RuntimeError:
-            assert pickle.dumps(model) == before
-            model.learn_one({"size": 1.0}, 1)
-
-    for names in (["color"], ["shape"], ["color", "shape"]):
-        for model, good in ((AMFClassifier(3, seed=42), {}), (trained(), GOOD)):
-            attempt(model, good | {name: Tiring(turns) for name in names} | {"new": 1.0}, 1)
-            model.predict_one({"size": 1.0})
-    model = AMFClassifier(3, seed=42)
-    model.learn_one({"size": 1.0}, 0)
-    attempt(model, {"size": 1.0, "color": "new"}, Tiring(turns))
 
 
 CHANGED = [(complex(1), ValueError), (np.complex128(1), ValueError), (np.array(1.0), TypeError)]

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -123,16 +122,6 @@ def test_compiled_code_is_found_until_a_source_changes_and_then_replaced(package
     assert {*Path(only(first["folders"])).iterdir()} == files
 
 
-@pytest.mark.soak
-def test_two_processes_may_compile_at_once(package):
-    with ThreadPoolExecutor(2) as pool:
-        answers = [*pool.map(call, [package] * 2)]
-    assert [answer["number"] for answer in answers] == [NUMBER] * 2
-    third = call(package)
-    assert (third["hits"], third["number"]) == (1, NUMBER)
-    assert len([*Path(only(third["folders"])).iterdir()]) == 2
-
-
 def test_the_users_own_folder_is_taken_and_shared_by_installations(package, tmp_path):
     chosen = tmp_path / "chosen"
     other = tmp_path / "other" / "river_amf"
@@ -221,15 +210,6 @@ def test_a_filled_cache_that_cannot_be_written_is_used(package, tmp_path, as_a_u
 
     # where there is no other place, the code is compiled each time
     assert call(package, warnings=1, **alone)["number"] == NUMBER
-
-
-@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
-def test_a_file_that_cannot_be_read_is_replaced(suffix, package, as_a_user):
-    folder = Path(only(call(package)["folders"]))
-    (file,) = folder.glob(f"halving.half*{suffix}")
-    file.chmod(0)
-    assert call(package, start=as_a_user)["hits"] == 0
-    assert call(package, start=as_a_user)["hits"] == 1
 
 
 # Files, of a small function
@@ -357,54 +337,6 @@ def test_without_folders_or_sources_nothing_is_kept(compiled, monkeypatch):
         compiled(folders=())
     monkeypatch.setattr(cache, "STAMP", "")
     assert cache.folders("") == []
-
-
-@with_numba
-def test_a_folder_that_was_removed_is_made_again(compiled, tmp_path):
-    folder = tmp_path / "folder"
-    assert compiled(folders=(folder,)) == 0
-    shutil.rmtree(folder)
-    assert [compiled(folders=(folder,)) for _ in range(2)] == [0, 1]
-
-
-def test_a_relative_folder_of_the_user_stays_where_it_was(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (folder,) = cache.folders("chosen")
-    assert Path(folder).is_relative_to(tmp_path / "chosen")
-
-
-AS_IT_WAS = """
-import numba
-names = ["CACHE_DIR", "CACHE_LOCATOR_CLASSES"]
-before = [getattr(numba.config, name, None) for name in names]
-import river_amf
-assert [getattr(numba.config, name, None) for name in names] == before
-"""
-
-
-@pytest.mark.parametrize("variables", [{}, {"NUMBA_CACHE_DIR": "chosen"}])
-def test_other_packages_find_numba_as_it_was(variables, tmp_path):
-    environment = os.environ | variables
-    subprocess.run([sys.executable, "-c", AS_IT_WAS], env=environment, cwd=tmp_path, check=True)
-
-
-@pytest.mark.soak
-def test_locators_that_the_user_has_named_do_not_find_stale_code(package):
-    named = {"NUMBA_CACHE_LOCATOR_CLASSES": "InTreeCacheLocator"}
-    call(package, **named)
-    change_helper(package)
-    assert call(package, **named)["number"] == -NUMBER
-
-
-def test_without_a_home_none_is_made_up(package, nowhere, tmp_path, monkeypatch):
-    (package / "kernels" / "__pycache__").symlink_to(nowhere)
-    monkeypatch.setattr(cache, "_HERE", package / "kernels")
-    monkeypatch.setattr(cache.os.path, "expanduser", lambda path: path)
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.delenv("LOCALAPPDATA", raising=False)
-    monkeypatch.chdir(tmp_path)
-    assert cache.folders("") == []
-    assert not (tmp_path / "~").exists()
 
 
 def test_all_sources_of_the_kernels_count(tmp_path):

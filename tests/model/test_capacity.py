@@ -9,7 +9,6 @@ from contextlib import suppress
 
 import pandas as pd
 import pytest
-import tables
 from regressors import NUMBERS, fresh, kinds, trained
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
@@ -107,44 +106,6 @@ def test_a_regression_for_which_there_is_no_room_stays_as_it_was(short_of_memory
         assert pickle.dumps(model) == pickle.dumps(trained(samples, kind=kind))
 
 
-def test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on(short_of_memory):
-    # One leaf whose points halve their distance to the newcomer, which takes one split for each.
-    model = AMFClassifier(n_estimators=3, seed=1)
-    persist(model, {"a": 1.0}, "near")
-    for k in range(300):
-        persist(model, {"a": 2.0**-k}, "far")
-    lacked = persist(model, {"a": 0.0}, "near")
-    assert "grow_nodes" in lacked
-    copy = pickle.loads(pickle.dumps(model))
-    for forest in (model, copy):
-        for _ in range(5):
-            persist(forest, {"a": 0.0}, "near")
-        tables.check_log_odds(forest, 1e-9)
-    assert copy.predict_proba_one({"a": 0.3}) == model.predict_proba_one({"a": 0.3})
-
-
-def persist(model, x, y):
-    """Learn a sample, however often memory runs out; return what there was no room for."""
-    lacked = []
-    while True:
-        try:
-            model.learn_one(x, y)
-            return lacked
-        except MemoryError as error:
-            lacked.append(str(error))
-            with suppress(MemoryError):  # where it finishes a sample, it needs room too
-                pickle.dumps(model)
-
-
-@pytest.mark.parametrize("n_trees", [1, 3])
-def test_a_sample_that_needs_room_in_the_middle_is_stored_once(n_trees):
-    model = AMFClassifier(n_estimators=n_trees, split_intensity="unit", seed=1)
-    for k in range(120):
-        model.learn_one({"a": 2.0**-k}, "far")
-    model.learn_one({"a": 0.0}, "near")
-    assert model._arena.counters["n_stored"] == 121
-
-
 def test_a_chain_of_splits_that_waits_for_room_is_drawn_as_with_room():
     model, reference = pair(split_intensity="unit")
     for x, y in [*(({"a": 2.0**-k}, "far") for k in range(120)), ({"a": 0.0}, "near")]:
@@ -154,19 +115,6 @@ def test_a_chain_of_splits_that_waits_for_room_is_drawn_as_with_room():
     assert model._arena.nodes.shape[1] > nodes
     for tree in range(2):
         check_same_tree(model, reference, tree)
-
-
-def test_a_block_whose_second_row_waits_for_room_is_like_its_rows():
-    rows, block = (AMFClassifier(n_estimators=2, split_intensity="unit", seed=1) for _ in range(2))
-    for k in range(120):
-        for model in (rows, block):
-            model.learn_one({"a": 2.0**-k}, "far")
-    n_nodes = block._arena.nodes.shape[1]
-    block.learn_many(pd.DataFrame({"a": [0.7, 0.0]}), ["far", "near"])
-    assert block._arena.nodes.shape[1] > n_nodes
-    rows.learn_one({"a": 0.7}, "far")
-    rows.learn_one({"a": 0.0}, "near")
-    assert pickle.dumps(block) == pickle.dumps(rows)
 
 
 @pytest.mark.parametrize("period", [23, 24, 25])  # the first sample needs 20

@@ -6,9 +6,8 @@ import pickle
 import random
 import tracemalloc
 
-import numpy as np
 import pytest
-from forests import COARSE_STREAM, STREAM, VARIANTS, answers, learn, pickled, trained, variants
+from forests import STREAM, VARIANTS, answers, learn, trained, variants
 from river import preprocessing
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
@@ -28,15 +27,6 @@ COPIES = {
     "deepcopy": copy.deepcopy,
     "copy of a copy": lambda model: copy.deepcopy(pickle.loads(pickle.dumps(model))),
 }
-
-
-def test_the_streams_make_everything_grow_several_times():
-    arena = trained(STREAM)._arena
-    assert arena.trees["n_nodes"].min() > 4 * 64
-    assert arena.trees["n_boxes"].min() > 4 * 64
-    assert arena.counters["n_rows"][0] > 4 * 64
-    assert arena.settings["n_features"][0] > 8
-    assert arena.settings["n_classes"][0] > 3
 
 
 # Pickle and deepcopy
@@ -63,27 +53,6 @@ def test_equal_futures_after_a_copy(parameters, cut, make_copy):
         twin.learn_one(x, label, w=weight)
     assert answers(twin) == answers(model)
     assert pickle.dumps(twin) == pickle.dumps(model)
-
-
-@kinds
-def test_equal_futures_wherever_the_copy_is_made(kind):
-    model = trained([], kind, n_estimators=2)
-    expected = pickle.dumps(trained(COARSE_STREAM, kind, n_estimators=2))
-    for cut in range(0, 600, 23):
-        make_copy = (pickled_by(5), copy.deepcopy)[cut % 2]
-        twin = learn(make_copy(model), COARSE_STREAM[cut:])
-        assert pickle.dumps(twin) == expected, (cut, make_copy)
-        learn(model, COARSE_STREAM[cut : cut + 23])
-
-
-@kinds
-def test_copies_all_along_the_way_change_nothing(kind):
-    model = trained([], kind)
-    for start in range(0, len(STREAM), 10):
-        model = copy.deepcopy(model)
-        learn(model, STREAM[start : start + 10])
-        model = pickle.loads(pickle.dumps(model))
-    assert answers(model) == answers(trained(STREAM, kind))
 
 
 @variants
@@ -129,31 +98,6 @@ def test_a_pickle_is_what_is_in_use_and_nothing_else(parameters):
     assert arena.buckets.shape == (n_features, 64, has_relevance * n_classes)
 
 
-def test_a_spent_budget_leaves_no_samples_behind():
-    model = trained(STREAM, max_nodes=151)
-    assert model._arena.trees["n_nodes"].tolist() == [151, 151, 151]
-    assert model._arena.rows.shape[0] == model._arena.links.shape[1] == 0
-
-
-@kinds
-def test_a_pickle_does_not_depend_on_what_the_memory_held_before(kind):
-    model = trained(STREAM[:60], kind)
-    pickles = set()
-    for value in range(200):
-        for array in model._arena.arrays:  # dirty blocks of the right size, freed at once
-            np.full(array.nbytes, value, np.uint8)
-        pickles.add(pickle.dumps(model))
-    assert len(pickles) == 1
-
-
-@kinds
-def test_predicting_does_not_change_the_pickle(kind):
-    model = trained(STREAM[:300], kind)
-    before = pickled(model)
-    answers(model)
-    assert pickled(model) == before
-
-
 # Clone
 
 
@@ -168,17 +112,6 @@ def test_a_clone_is_untrained_and_becomes_the_same_model(parameters):
     assert pickle.dumps(learn(clone, STREAM[:300])) == before
     learn(clone, STREAM[300:])
     assert pickle.dumps(model) == before
-
-
-def test_a_clone_takes_new_parameters():
-    clone = trained(STREAM[:10]).clone({"step": 0.25})
-    assert clone.step == 0.25
-    assert clone.seed == 42
-
-
-def test_clones_without_a_seed_differ():
-    model = trained([], seed=None)
-    assert answers(learn(model, STREAM[:300])) != answers(learn(model.clone(), STREAM[:300]))
 
 
 def test_a_pipeline_can_be_cloned_and_copied():
@@ -210,15 +143,6 @@ def test_a_pickle_of_another_layout_is_refused(monkeypatch):
     monkeypatch.setattr(state, "LAYOUT", "another")
     with pytest.raises(ValueError, match="another release"):
         pickle.loads(data)
-
-
-def test_equal_texts_that_are_several_objects_are_pickled_alike():
-    parameters = {"split_intensity": "relevance", "vote": "mean"}
-    others = {name: "".join(list(value)) for name, value in parameters.items()}
-    assert others["vote"] is not parameters["vote"]
-    assert pickle.dumps(trained(STREAM[:9], **others)) == pickle.dumps(
-        trained(STREAM[:9], **parameters)
-    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pickle
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from river import metrics, stats
 
 import river_amf
 from river_amf import AMFClassifier, OnlineDummyClassifier
@@ -43,12 +42,6 @@ def test_prediction_is_the_closed_form(weighted_labels, dirichlet):
     assert proba == pytest.approx(closed_form(weighted_labels, dirichlet), rel=1e-12)
 
 
-@given(WEIGHTED_LABELS)
-def test_labels_come_in_order_of_first_appearance(weighted_labels):
-    proba = trained(weighted_labels).predict_proba_one({})
-    assert list(proba) == list(closed_form(weighted_labels, None))
-
-
 @given(WEIGHTED_LABELS, DIRICHLETS, st.none() | st.integers(5, 9), st.booleans())
 def test_equals_a_forest_of_single_leaves(weighted_labels, dirichlet, n_classes, split_pure):
     parameters = {"n_classes": n_classes, "dirichlet": dirichlet}
@@ -64,30 +57,9 @@ def test_equals_a_forest_of_single_leaves(weighted_labels, dirichlet, n_classes,
     assert forest.predict_one({}) == dummy.predict_one({})
 
 
-@given(st.lists(st.booleans(), min_size=1))
-def test_probabilities_sum_to_one(labels):
-    proba = trained([(label, 1.0) for label in labels]).predict_proba_one({})
-    assert sum(proba.values()) == pytest.approx(1.0, abs=1e-12)
-
-
 def test_nothing_is_predicted_before_the_first_sample():
     assert OnlineDummyClassifier().predict_proba_one({}) == {}
     assert OnlineDummyClassifier().predict_one({}) is None
-
-
-def test_features_are_ignored():
-    model = trained([("ham", 1.0), ("spam", 3.0)])
-    assert model.predict_proba_one({"money": float("inf")}) == model.predict_proba_one({})
-
-
-def test_ties_go_to_the_label_seen_first():
-    assert trained([("z", 1.0), ("a", 2.0), ("z", 1.0)]).predict_one({}) == "z"
-    assert trained([("a", 1.0), ("z", 2.0), ("a", 1.0)]).predict_one({}) == "a"
-
-
-def test_a_weight_counts_like_repetition():
-    repeated = trained([("a", 1.0), ("a", 1.0), ("b", 1.0)])
-    assert trained([("a", 2.0), ("b", 1.0)]).predict_proba_one({}) == repeated.predict_proba_one({})
 
 
 def test_weight_zero_changes_nothing():
@@ -102,11 +74,6 @@ def test_the_automatic_dirichlet_follows_the_number_of_classes():
     assert trained(two).predict_proba_one({}) == {"a": 3.5 / 5, "b": 1.5 / 5}
     three = trained([*two, ("c", 1.0)]).predict_proba_one({})
     assert three["a"] == pytest.approx(3.01 / 5.03, rel=1e-12)
-
-
-def test_n_classes_fixes_the_automatic_dirichlet():
-    proba = trained([("a", 3.0), ("b", 1.0)], n_classes=3).predict_proba_one({})
-    assert proba == pytest.approx({"a": 3.01 / 4.02, "b": 1.01 / 4.02}, rel=1e-12)
 
 
 def test_one_label_more_than_n_classes_is_refused():
@@ -134,13 +101,3 @@ def test_pickles_and_deep_copies_save_it_and_there_is_no_other_file():
     assert not hasattr(model, "save")
     with pytest.raises(TypeError, match="cannot save a OnlineDummyClassifier"):
         river_amf.save(model, "nowhere")
-
-
-def test_is_the_floor_of_a_metric():
-    labels = [i % 4 == 0 for i in range(400)]
-    model, metric, share = OnlineDummyClassifier(), metrics.Accuracy(), stats.Mean()
-    for label in labels:
-        metric.update(label, model.predict_one({}))
-        model.learn_one({}, label)
-        share.update(not label)
-    assert metric.get() == pytest.approx(share.get(), abs=0.02)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import is_missing
-from river_amf.inputs.labels import Labels
 from river_amf.inputs.sparse_features import SparseFeatures
 
 ALL_MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT]
@@ -70,25 +69,11 @@ def test_new_columns_come_in_order_of_type_name_and_repr():
     assert list(features) == [b"z", 10, 9, "a", "b", (2,)]
 
 
-def test_later_columns_follow_the_columns_there_are():
-    features = features_of({"m": 1}, {"z": 1, "a": 1, "m": 1})
-    assert list(features) == ["m", "a", "z"]
-    assert len(features) == 3
-
-
 @given(st.permutations([("b", 1.0), ("a", "red"), (3, 2), ((), "round")]))
 def test_the_order_of_keys_does_not_matter(items):
     features = features_of(dict(items))
     assert list(features) == [3, "a", "b", ()]
     assert features.encode(dict(items)).values[0].tolist() == [2.0, 0.0, 1.0, 0.0]
-
-
-def test_the_first_value_decides_which_columns_are_categorical():
-    features = features_of({"size": 1, "color": "red", 3: 1})
-    assert list(features) == [3, "color", "size"]
-    assert features.is_categorical == [False, True, False]
-    features = learning(features, {"size": 2, "color": "blue"})
-    assert features.is_categorical == [False, True, False]
 
 
 def test_a_feature_gets_its_column_with_its_first_value():
@@ -99,12 +84,6 @@ def test_a_feature_gets_its_column_with_its_first_value():
         assert list(features) == ["size"]
 
 
-def test_a_name_may_be_any_hashable():
-    names = [1, "1", b"1", (1,), frozenset({1}), Color.RED, None]
-    features = features_of({name: float(i) for i, name in enumerate(names)})
-    assert set(features) == set(names)
-
-
 # Categories
 
 
@@ -112,12 +91,6 @@ def test_codes_are_ranks_of_appearance_within_a_feature():
     features = features_of({"c": "x", "d": "z"}, {"c": "y"}, {"c": "x", "d": "y"})
     assert features.categories("c") == {"x": 0, "y": 1}
     assert features.categories("d") == {"z": 0, "y": 1}
-
-
-def test_a_numeric_or_unknown_feature_has_no_categories():
-    features = features_of({"size": 1})
-    assert features.categories("size") is None
-    assert features.categories("other") is None
 
 
 @given(st.lists(CATEGORIES, min_size=1, unique=True), CATEGORIES)
@@ -224,24 +197,6 @@ def test_an_error_of_a_signal_handler_is_never_taken_for_a_missing_key(x, sparse
         break
 
 
-class HasFloat:
-    def __float__(self):
-        return 1.0
-
-
-def test_features_not_known_are_ignored():
-    features = features_of({"size": 1.0})
-    assert features.encode({"size": 2.0, "more": 3.0}).values[0].tolist() == [2.0]
-
-
-def test_any_number_of_features():
-    for n_features in (0, 1, 2, 5):
-        x = {str(i): float(i) for i in range(n_features)}
-        row = features_of(x).encode(x).values
-        assert row.shape == (3, n_features)
-        assert row[0].tolist() == list(x.values())
-
-
 def test_a_defaultdict_does_not_grow():
     features = features_of({"size": 1.0, "color": "red"})
     x = defaultdict(float)
@@ -268,24 +223,6 @@ def test_what_is_missing_and_what_is_not():
     present += [Color.RED]
     assert [value for value in ALL_MISSING if not is_missing(value)] == []
     assert [value for value in present if is_missing(value)] == []
-
-
-# Labels
-
-
-def test_labels_are_numbered_as_they_appear():
-    labels = Labels()
-    assert [labels.add(label) for label in ["b", "a", "b", ("c",), 4]] == [0, 1, 0, 2, 3]
-    assert list(labels) == ["b", "a", ("c",), 4]
-    assert len(labels) == 4
-
-
-def test_finding_a_label_does_not_add_it():
-    labels = Labels()
-    assert labels.find("a") is None
-    assert len(labels) == 0
-    labels.add("a")
-    assert labels.find("a") == 0
 
 
 # Weights

@@ -1,14 +1,11 @@
 """The log: what is told, when, and that nobody hears of it who did not ask."""
 
-import io
 import logging
-import pickle
 import random
 import re
 import subprocess
 import sys
 
-import pandas as pd
 import pytest
 
 import river_amf
@@ -62,17 +59,6 @@ def test_files_are_told_with_their_size(model, tmp_path, told):
     assert loaded == f"river_amf.persistence: loaded {kind} from {what}"
 
 
-def test_open_files_are_told_too(told):
-    file = io.BytesIO()
-    AMFClassifier().save(file)
-    size = len(file.getvalue())
-    file.seek(0)
-    river_amf.load(file)
-    saved, loaded = told()
-    assert f"saved AMFClassifier to the BytesIO: {size} bytes in " in saved
-    assert f"loaded AMFClassifier from the BytesIO: {size} bytes in " in loaded
-
-
 def test_a_file_that_is_refused_is_not_told(tmp_path, told):
     with pytest.raises(OSError):
         AMFClassifier().save(tmp_path / "none" / "model.amf")
@@ -96,16 +82,6 @@ def test_forgotten_categories(told):
     ]
 
 
-def test_forgotten_categories_in_blocks(told):
-    xs, ys = zip(*rows(60, 9), strict=True)
-    one, many = (AMFClassifier(n_estimators=2, max_categories=4, seed=1) for _ in range(2))
-    learn(one, zip(xs, ys, strict=True))
-    expected = told()
-    assert len(expected) > 1
-    many.learn_many(pd.DataFrame(xs), list(ys))
-    assert told() == expected
-
-
 def test_trees_at_their_limit(told):
     model = AMFClassifier(n_estimators=2, max_nodes=9, seed=1)
     learn(model, rows(100))
@@ -117,43 +93,6 @@ def test_trees_at_their_limit(told):
     assert len(lines) <= 2
     learn(model, rows(100))
     assert told() == []
-
-
-def test_restarts_in_blocks(told):
-    stream = [({"a": float(i % 7)}, (i % 7 < 3) == (i < 1000)) for i in range(1600)]
-    xs, ys = zip(*stream, strict=True)
-    model = AdaptiveAMFClassifier(n_estimators=4, seed=1)
-    model.learn_many(pd.DataFrame(xs[:1000]), list(ys[:1000]))
-    assert not [line for line in told() if "afresh" in line]
-    model.learn_many(pd.DataFrame(xs[1000:]), list(ys[1000:]))
-    arena = model._arena
-    weights = [arena.nodes["n_samples"][t, arena.trees["root"][t]] for t in range(4)]
-    restarted = [t for t in range(4) if weights[t] < 1600]
-    assert restarted
-    assert f"river_amf.events: after a drift, the trees {restarted} have started afresh" in told()
-
-
-def test_nothing_is_told_of_common_samples(told):
-    model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
-    learn(model, rows(150))
-    told()
-    arena = model._engine.arena.grow_nodes(8.0).grow_boxes(8.0)
-    model._engine.known = model._engine.known._replace(arena=arena)
-    learn(model, rows(20))
-    model.predict_proba_one({"a": 0.5})
-    assert told() == []
-
-
-def test_a_model_is_the_same_whether_anybody_listens(caplog):
-    twins = []
-    for level in (logging.CRITICAL, logging.DEBUG):
-        caplog.set_level(level, "river_amf")
-        model = AdaptiveAMFClassifier(n_estimators=2, max_categories=4, max_nodes=21, seed=1)
-        learn(model, rows(150, 30))
-        xs, ys = zip(*rows(150, 30), strict=True)
-        model.learn_many(pd.DataFrame(xs), list(ys))
-        twins.append(pickle.dumps(model))
-    assert twins[0] == twins[1]
 
 
 def test_nobody_hears_of_it_who_did_not_ask():

@@ -3,7 +3,6 @@
 import copy
 import itertools
 import math
-import pickle
 import random
 
 import naive
@@ -123,42 +122,6 @@ def test_what_was_learnt_is_forgotten_when_labels_are_swapped(make_model, concep
     assert after > before - 0.1
 
 
-@CONCEPTS
-def test_without_fading_nothing_is_forgotten(concept, n_skipped):
-    before, after = accuracies_around_a_swap(
-        AMFClassifier(n_estimators=5, seed=1), concept, n_skipped
-    )
-    assert before > 0.85
-    assert after < 0.6
-
-
-def test_noise_costs_little():
-    # with random labels there is nothing to forget, and the whole counts win
-    losses = {}
-    for gamma in (None, 0.5):
-        model = AMFClassifier(n_classes=2, n_estimators=5, fading_factor=gamma, seed=1)
-        rng, total = random.Random(2), 0.0
-        for i, x in enumerate(points(3000)):
-            y = rng.random() < (0.9 if is_positive(x) else 0.1)
-            if i > 0:
-                total -= math.log(model.predict_proba_one(x).get(y, 0.5))
-            model.learn_one(x, y)
-        losses[gamma] = total / 3000
-    assert losses[0.5] < losses[None] + 0.02
-
-
-def test_a_factor_next_to_one_forgets_next_to_nothing():
-    still, fading = (
-        AMFClassifier(n_classes=2, n_estimators=3, seed=1, fading_factor=gamma)
-        for gamma in (None, 1 - 1e-12)
-    )
-    for x in points(400):
-        assert fading.predict_proba_one(x) == pytest.approx(still.predict_proba_one(x), abs=1e-8)
-        for model in (still, fading):
-            model.learn_one(x, is_positive(x))
-    assert fading.fading_share == pytest.approx(0.5, abs=1e-8)
-
-
 # fading_share
 
 
@@ -181,25 +144,6 @@ def test_the_share_is_between_0_and_1_and_rises_after_a_drift(use_aggregation):
     assert max(shares[3000:3500]) > shares[2999] + 0.1
     with pytest.raises(AttributeError):
         model.fading_share = 0.5
-
-
-def test_the_share_is_the_same_after_a_copy_and_back_after_a_clone():
-    model = AdaptiveAMFClassifier(n_estimators=3, seed=1)
-    for x in points(300):
-        model.learn_one(x, is_positive(x))
-    assert pickle.loads(pickle.dumps(model)).fading_share == model.fading_share != 0.5
-    assert copy.deepcopy(model).fading_share == model.fading_share
-    assert model.clone().fading_share == 0.5
-
-
-def test_the_share_rises_where_labels_come_in_runs_and_falls_where_they_do_not():
-    runs, mixed = (AMFClassifier(fading_factor=0.6, n_estimators=3, seed=1) for _ in range(2))
-    rng = random.Random(1)
-    for i in range(2000):
-        runs.learn_one({"a": i % 10}, i // 20 % 2)
-        mixed.learn_one({"a": i % 10}, rng.random() < 0.7)
-    assert runs.fading_share > 0.6
-    assert mixed.fading_share < 0.3
 
 
 # Labels and weights
@@ -246,16 +190,6 @@ def test_counts_of_weight_two_are_those_of_learning_twice(fading_factor, stream)
         assert np.array_equal(one.counts[tree, :n_nodes, :2], other.counts[tree, :n_nodes, :2])
         faded, of_other = (arena.faded[tree, :n_nodes, 1:4] for arena in (one, other))
         assert faded == pytest.approx(of_other, rel=1e-12)
-
-
-def test_weight_zero_changes_nothing():
-    model = AdaptiveAMFClassifier(n_estimators=3, seed=1)
-    for x in points(200):
-        model.learn_one(x, is_positive(x))
-    before = pickle.dumps(model)
-    model.learn_one({"a": 0.5, "b": 1e9, "c": 0.1}, True, w=0)
-    model.learn_one({"a": 0.5, "new": 1.0}, "new", w=0.0)
-    assert pickle.dumps(model) == before
 
 
 @pytest.mark.parametrize("weight", [1e-9, 1e-12])

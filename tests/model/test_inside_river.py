@@ -6,17 +6,11 @@ import pytest
 from river import (
     bandit,
     compose,
-    drift,
     ensemble,
-    feature_selection,
-    imblearn,
-    linear_model,
     metrics,
     model_selection,
     multiclass,
     preprocessing,
-    stats,
-    tree,
 )
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
@@ -52,10 +46,6 @@ def accuracy(model, samples, last):
     given = answers(model, samples)
     pairs = list(zip(given, samples, strict=True))[-last:]
     return sum(label == y for label, (_, y) in pairs) / last
-
-
-def turned(x):
-    return x["a"] < x["b"]
 
 
 def quadrant(x):
@@ -100,60 +90,6 @@ def test_a_cloned_ensemble_has_learnt_nothing(wrapper):
     assert model.model.predict_proba_one({"a": 0.1}) == {}  # clones are untrained
 
 
-@pytest.mark.parametrize(
-    ("wrapper", "parameters"),
-    [
-        (ensemble.ADWINBaggingClassifier, {}),
-        # members are tested on samples they have just learned; here, not on all of them
-        (ensemble.LeveragingBaggingClassifier, {"w": 0.5}),
-        (ensemble.ADWINBoostingClassifier, {}),
-    ],
-)
-def test_a_member_is_replaced_by_a_fresh_forest_after_a_drift(wrapper, parameters):
-    # without forgetting, there is something to detect
-    member = small(fading_factor=None, restart_threshold=None)
-    model = wrapper(member, n_models=3, seed=1, **parameters)
-    # river 0.26 looks for rising accuracy in some, and for falling accuracy in others
-    rng = random.Random(1)
-    answers(model, [(x, rng.random() < 0.5) for x, _ in stream(500)])
-    before = list(model)
-    answers(model, stream(1500, seed=2))
-    samples = list(stream(1500, turned, seed=3))
-    given = answers(model, samples)
-    assert any(old is not new for old, new in zip(before, model, strict=True))
-    right = [label == y for label, (_, y) in zip(given, samples, strict=True)]
-    assert sum(right[-500:]) / 500 > 0.8
-
-
-def test_stacking_uses_the_predictions_of_the_forests():
-    # a constant tree and a forest: the combiner must learn which one is good
-    model = ensemble.StackingClassifier(
-        [small(), tree.HoeffdingTreeClassifier(max_depth=0)],
-        meta_classifier=linear_model.LogisticRegression(),
-        include_features=False,
-    )
-    assert accuracy(model, stream(1500), last=500) > 0.85
-    weights = model.meta_classifier.weights
-    assert weights["oof_0_True"] > 0.5 > -0.5 > weights["oof_0_False"]
-
-
-# Retraining
-
-
-@pytest.mark.parametrize("in_background", [False, True])
-def test_retraining_starts_afresh_after_a_drift(in_background):
-    samples = [*stream(1500), *stream(1000, turned, seed=2)]
-    detector = drift.binary.DDM() if in_background else drift.ADWIN()
-    stubborn = small(fading_factor=None, restart_threshold=None)
-    model = drift.DriftRetrainingClassifier(
-        stubborn, drift_detector=detector, train_in_background=in_background
-    )
-    retrained = accuracy(model, samples, last=500)
-    assert model.model is not stubborn
-    assert retrained > 0.8
-    assert retrained > accuracy(stubborn.clone(), samples, last=500) + 0.1
-
-
 # Selection
 
 
@@ -186,31 +122,7 @@ def test_one_forest_for_each_label():
     assert sum(model.predict_proba_one({"a": 0.1, "b": 0.2}).values()) == pytest.approx(1.0)
 
 
-# Samplers
-
-
-@pytest.mark.parametrize("sampler", [imblearn.RandomUnderSampler, imblearn.RandomOverSampler])
-def test_samplers_even_out_rare_labels(sampler):
-    def is_rare(x):
-        return x["a"] > 0.95
-
-    balanced = {True: 0.5, False: 0.5}
-    model = sampler(small(), desired_dist=balanced, seed=1)
-    answers(model, stream(2000, is_rare))
-    assert 0.4 < model._trained_on_dist[True] / model._trained_on_dist.total() < 0.6
-    found = [model.predict_one(x) for x, y in stream(2000, is_rare, seed=2) if y]
-    assert sum(found) / len(found) > 0.75
-
-
 # Pipelines
-
-
-def test_features_are_chosen_before_the_forest():
-    best = feature_selection.SelectKBest(stats.PearsonCorr(), k=2, use_abs=True)
-    numbers = compose.Select("a", "b") + (compose.Select("b") | compose.Renamer({"b": "copy"}))
-    model = numbers | feature_selection.VarianceThreshold() | best | small()
-    assert accuracy(model, stream(1000, lambda x: x["a"] > 0.5), last=500) > 0.9
-    assert "a" in {name for name, _ in best.leaderboard.most_common(2)}
 
 
 def test_numbers_and_categories_go_their_ways_in_a_union():

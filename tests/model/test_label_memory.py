@@ -1,13 +1,11 @@
 """Experts on the labels' own memory: what users rely on (`test_naive.py` has the reference)."""
 
 import io
-import itertools
 import math
 import random
 
 import numpy as np
 import pytest
-from test_linear_models import check_are_sane
 from test_naive import check_same_state, pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, load
@@ -74,14 +72,6 @@ def test_more_labels_than_are_told_apart():
     check_same_state(model, reference)
 
 
-def test_counts_fade_to_zero():
-    model = AMFClassifier(seed=1, **MEMORY)
-    for x, y in noise("ab" + "a" * 2000):
-        model.learn_one(x, y)
-    assert model._arena.label_counts[0, 1] == 0.0
-    check_are_sane(model._arena.label_counts)
-
-
 def test_it_needs_a_learned_vote():
     with pytest.raises(ValueError, match=r"label_memory=True needs vote='learned'.*'mean'"):
         AMFClassifier(label_memory=True)
@@ -104,15 +94,6 @@ def test_they_are_listed_by_name(linear, tmp_path, capsys):
         assert f"{name} {weight:.3f}" in shown
 
 
-def test_some_trees_alone_predict_without_them():
-    model = AMFClassifier(n_estimators=2, seed=1, **MEMORY)
-    for x, y in noise("abc" * 30):
-        model.learn_one(x, y)
-    few = model._engine.restricted_to([0], aggregated=True)
-    assert len(few.arena.memories) == 0
-    assert few.answer({"a": 0.5}).keys() == set("abc")
-
-
 def test_a_file_with_a_row_out_of_bounds_is_refused():
     model, file = AMFClassifier(seed=1, **MEMORY), io.BytesIO()
     for x, y in noise("abc"):
@@ -122,12 +103,3 @@ def test_a_file_with_a_row_out_of_bounds_is_refused():
     file.seek(0)
     with pytest.raises(FileError, match="row of memories must be from 0 to 66"):
         load(file)
-
-
-def test_weights_above_one_are_one():
-    models = [AMFClassifier(seed=1, max_nodes=1, **MEMORY) for _ in range(2)]
-    for model, weight in zip(models, (1.0, 5.0), strict=True):
-        for x, y in itertools.islice(noise("abc" * 30), 60):
-            model.learn_one(x, y, w=weight)
-    first, second = (model._arena.label_counts for model in models)
-    assert first.tobytes() == second.tobytes()

@@ -10,7 +10,6 @@ import pytest
 import tables
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection, kernels
-from river_amf.engine import settings
 
 DEPTH = 10_000
 MANY = 2**31 + 7
@@ -110,16 +109,6 @@ def test_a_new_class_reaches_the_bottom_of_it():
     check_odds(*closed_form(model), 1e-6)
 
 
-def test_numbers_of_stored_samples_go_beyond_32_bits():
-    model = deep_forest()
-    for i in range(200):
-        model.learn_one({"a": DEPTH + 1.0 + i}, True)
-    counters = model._arena.counters
-    assert counters["n_stored"][0] == MANY + 200
-    kept = model._arena.samples["number"][: counters["n_rows"][0]]
-    assert kept.min() >= MANY
-
-
 @pytest.mark.parametrize(
     ("parameters", "weights"),
     [
@@ -148,17 +137,6 @@ def test_parameters_and_weights_of_any_size_give_probabilities(parameters, weigh
             proba = model.predict_proba_one({"a": a, "b": b})
             assert not proba or sum(proba.values()) == pytest.approx(1.0), seed
             model.learn_one({"a": a, "b": b}, label, w=weights[i % len(weights)])
-
-
-def test_a_thinned_list_of_weights_of_all_sizes(monkeypatch):
-    monkeypatch.setattr(settings, "LONGEST_LIST", 64)
-    model = AMFClassifier(n_estimators=2, seed=1)
-    for i, a in enumerate(np.random.default_rng(1).random(500).tolist()):
-        model.learn_one({"a": a}, "often", w=1e300 if i < 20 else 1e-300)
-    model.learn_one({"a": 0.5}, "seldom")
-    assert sum(model.predict_proba_one({"a": 0.5}).values()) == pytest.approx(1.0)
-    for tree in range(2):
-        assert not inspection.node_table(model, tree)["n_samples"].isna().any()
 
 
 @pytest.mark.parametrize("kind", ["noise", "easy", "rare"])

@@ -151,8 +151,3 @@ def test_trees_for_numbers_follow_the_law_of_a_mondrian_tree(order):
 def test_late_splitting_follows_the_law_of_splitting_always():
     always = online(*SHUFFLED, split_pure=True)
     assert_same_law(shapes(online(*IN_ORDER)), shapes(always, stop_if_pure=True))
-
-
-def test_the_comparison_notices_a_wrong_law():
-    with pytest.raises(AssertionError):
-        assert_same_law(drawn(stop_if_pure=True), drawn(stop_if_pure=False))

@@ -4,7 +4,6 @@
 reference with closed forms. Copies, files, blocks and budgets are tested with those of all forests.
 """
 
-import copy
 import math
 import pickle
 import random
@@ -78,15 +77,6 @@ def test_powers_of_two_as_units_change_not_a_bit(parameters, power):
     assert probabilities(made(**parameters), scaled(STREAM[:330], 2.0**power)) == expected
 
 
-@pytest.mark.parametrize("linear", ["logistic", "cosines"])
-def test_units_hardly_matter_to_a_linear_model(linear):
-    # trees of one node leave it to the linear experts to predict
-    both = [made(vote="learned", linear=linear, max_nodes=1) for _ in range(2)]
-    plain = probabilities(both[0], STREAM[:330])
-    for p, q in zip(plain, probabilities(both[1], scaled(STREAM[:330], 1e-3 / 7)), strict=True):
-        assert q == pytest.approx(p, abs=1e-9)
-
-
 @parameters
 def test_the_order_of_keys_changes_not_a_bit(parameters):
     stream = STREAM[:400]
@@ -132,37 +122,6 @@ def test_blocks_are_like_their_rows_to_the_bit(parameters, n_jobs):
     assert pickle.dumps(blocks) == pickle.dumps(rows)
 
 
-@parameters
-def test_weight_zero_leaves_no_trace(parameters):
-    model = made(**parameters)
-    probabilities(model, STREAM[:200])
-    before = pickle.dumps(model)
-    model.learn_one({"fine": 1e300, "new": 5.0}, "new", w=0)
-    for x, y, _ in STREAM[200:230]:
-        model.learn_one(x, y, w=0)
-    assert pickle.dumps(model) == before
-
-
-@parameters
-def test_weights_above_one_are_one_to_linear_models(parameters):
-    model = made(**parameters)
-    probabilities(model, STREAM[:105])
-    x, y, _ = STREAM[105]
-    arenas = []
-    for w in (1.0, 1e6):
-        twin = copy.deepcopy(model)
-        twin.learn_one(x, y, w=w)
-        arenas.append(twin._arena)
-    for name in (
-        "linear_models",
-        "standards",
-        "linear_coefficients",
-        "category_weights",
-        "cosines",
-    ):
-        assert getattr(arenas[0], name).tobytes() == getattr(arenas[1], name).tobytes()
-
-
 @pytest.mark.parametrize("linear", ["logistic", "cosines", "auto"])
 def test_trees_are_the_same_whatever_models_are_beside_them(linear):
     plain = made(vote="learned")
@@ -175,60 +134,6 @@ def test_trees_are_the_same_whatever_models_are_beside_them(linear):
         arrays["trees"]["vote_weight"] = 0.0
     for name in ("trees", "nodes", "counts", "boxes", "rows", "samples", "features"):
         assert one[name].tobytes() == other[name].tobytes()
-
-
-def test_auto_is_cosines_where_the_vote_is_learned():
-    assert probabilities(made(vote="learned", linear="auto"), STREAM[:99]) == probabilities(
-        made(vote="learned", linear="cosines"), STREAM[:99]
-    )
-    assert probabilities(made(linear="auto"), STREAM[:99]) == probabilities(made(), STREAM[:99])
-    mean = made(AdaptiveAMFClassifier, vote="mean")
-    probabilities(mean, STREAM[:99])
-    assert len(mean._arena.linear_models) == 0
-
-
-@pytest.mark.parametrize("linear", ["logistic", "cosines"])
-def test_linear_models_learn_at_once_what_trees_learn_slowly(linear):
-    rng = random.Random(4)
-    correct = {None: 0, linear: 0}
-    models = {kind: made(vote="learned", linear=kind) for kind in correct}
-    for _ in range(600):
-        x = {f"x{j}": rng.gauss(0, 1) for j in range(20)}
-        y = sum(x.values()) > 0
-        for kind, model in models.items():
-            correct[kind] += model.predict_one(x) is y
-            model.learn_one(x, y)
-    assert correct[linear] > correct[None] + 90
-
-
-def test_the_fast_timescale_measures_against_the_last_samples():
-    rng = random.Random(5)
-    correct = {"logistic": 0, "cosines": 0}
-    models = {kind: made(vote="learned", linear=kind, max_nodes=101) for kind in correct}
-    level, lately = 0.0, 0.0
-    for _ in range(1500):
-        level += rng.gauss(0, 0.3)
-        x = {"price": level + rng.gauss(0, 1)}
-        y = x["price"] > lately
-        lately += 0.03 * (x["price"] - lately)
-        for kind, model in models.items():
-            correct[kind] += model.predict_one(x) is y
-            model.learn_one(x, y)
-    assert correct["cosines"] > correct["logistic"] + 50
-
-
-def test_a_linear_model_that_is_always_wrong_does_little_harm():
-    rng = random.Random(6)
-    models = {kind: made(vote="learned", linear=kind, n_classes=2) for kind in (None, "logistic")}
-    correct = dict.fromkeys(models, 0)
-    for i in range(2000):
-        x = {"a": rng.random(), "b": rng.random()}
-        y = (x["a"] > 0.5) ^ (x["b"] > 0.5)
-        for kind, model in models.items():
-            correct[kind] += i > 500 and model.predict_one(x) is y
-            model.learn_one(x, y)
-        models["logistic"]._arena.linear_coefficients[0, :, 1:3] = [[3.0, -3.0], [-3.0, 3.0]]
-    assert correct["logistic"] > correct[None] - 15
 
 
 def test_linear_weights_are_those_of_the_reference():
@@ -319,19 +224,6 @@ def test_absurd_numbers_leave_all_numbers_sane(parameters, intensity):
     check_is_sane(model)
 
 
-@pytest.mark.parametrize("first", [[0.0] * 21, [5.0] * 40, [0.1] * 21, [1e12, *[0.0] * 70]])
-def test_a_feature_that_starts_as_a_constant_is_used_later(first):
-    rng = random.Random(8)
-    model = made(vote="learned", linear="logistic", max_nodes=1)
-    for value in first:
-        model.learn_one({"a": value}, rng.random() < 0.5)
-    for _ in range(500):
-        x = {"a": rng.gauss(0, 1)}
-        model.learn_one(x, x["a"] > 0)
-    assert model.predict_proba_one({"a": 2.0})[True] > 0.9
-    assert model.predict_proba_one({"a": -2.0})[False] > 0.9
-
-
 @pytest.mark.parametrize("linear", ["logistic", "cosines"])
 @pytest.mark.parametrize("intensity", ["range", "unit"])
 def test_one_outlier_spoils_nothing(linear, intensity):
@@ -349,48 +241,3 @@ def test_one_outlier_spoils_nothing(linear, intensity):
             model.learn_one(x | {"a": 1e300} if k and i in (3, 120) else x, y)
     assert correct[1] > correct[0] - 12
     check_is_sane(models[1])
-
-
-def test_a_feature_that_falls_silent_leaves_no_subnormal_numbers():
-    model = made(vote="learned", linear="cosines", max_nodes=1, n_estimators=1)
-    rng = np.random.default_rng(10)
-    a = np.zeros(30_000)
-    a[:50] = rng.normal(size=50)
-    model.learn_many(pd.DataFrame({"a": a, "b": rng.normal(size=30_000)}), rng.random(30_000) < 0.5)
-    check_is_sane(model)
-    assert model._arena.standards["variance"][1, 0] == 0.0
-
-
-@parameters
-def test_samples_without_numbers_are_used(parameters):
-    rng = random.Random(11)
-    model = made(**parameters)
-    for i in range(300):
-        x = {} if i % 5 == 0 else {"color": rng.choice("pqr")}
-        model.learn_one(x, x.get("color") == "p", w=1.0)
-    assert model.predict_proba_one({"color": "p"})[True] > 0.9
-    assert model.predict_proba_one({"color": "unseen"})[True] < 0.6
-    check_is_sane(model)
-
-
-def test_many_categories_take_no_more_room():
-    model = made(vote="learned", linear="logistic", max_nodes=1)
-    sizes = []
-    for i in range(3000):
-        model.learn_one({"user": f"user {i}", "color": "pq"[i % 2]}, i % 2 == 0)
-        sizes.append(model._arena.category_weights.nbytes)
-    assert len(set(sizes[10:])) == 1
-    assert model.predict_proba_one({"user": "another", "color": "p"})[True] > 0.9
-
-
-@pytest.mark.parametrize("linear", ["logistic", "cosines"])
-def test_thousands_of_labels(linear):
-    rng = random.Random(12)
-    model = made(vote="learned", linear=linear, n_estimators=1, max_nodes=1)
-    for i in range(2000):
-        x = {"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)}
-        model.learn_one(x, i if i < 1500 else 7)
-    proba = model.predict_proba_one({"a": 0.0, "b": 0.0})
-    assert len(proba) == 1500 and max(proba, key=proba.get) == 7
-    assert math.fsum(proba.values()) == pytest.approx(1.0)
-    check_is_sane(model)

@@ -1,6 +1,5 @@
 """A leaf that stays pure for long: the samples it keeps represent all of them."""
 
-import pickle
 import random
 from itertools import pairwise
 
@@ -63,14 +62,6 @@ def test_a_list_that_is_thinned_loses_half_of_its_samples_or_a_little_more():
     assert max(thinned) <= LONGEST / 2 + 6  # those that span the box are not counted
 
 
-def test_the_samples_that_stay_are_not_a_periodic_choice():
-    model = AMFClassifier(n_estimators=1, seed=1)
-    for i, x in enumerate(points(2000)):
-        model.learn_one({"a": x["a"], "side": i % 2}, "often")
-    sides = model._arena.__getstate__()["rows"][:, list(model._features).index("side")]
-    assert 0.25 < sides.mean() < 0.75
-
-
 def test_a_thinned_leaf_keeps_its_box_and_its_counts():
     model, whole = pure_forest(3000), AMFClassifier(n_estimators=4, seed=1, max_nodes=1)
     for x in points(3000):
@@ -102,45 +93,3 @@ def test_what_is_left_of_a_list_stands_for_all_of_it():
                     ends = [c["range_min"][name] for c in (left, right) if name in c["range_min"]]
                     assert low == min(ends)
         assert table["counts"][tables.root(table)] == {"often": 3000.0, "seldom": 1.0}
-
-
-def test_a_region_of_another_label_inside_a_thinned_leaf_is_still_found():
-    model = pure_forest(5000)
-    for x in points(300, seed=2):
-        inside = abs(x["a"]) < 0.5
-        model.learn_one(x, "seldom" if inside else "often")
-    seldom = {True: [], False: []}
-    for x in points(300, seed=3):
-        seldom[abs(x["a"]) < 0.5].append(model.predict_proba_one(x)["seldom"])
-    assert np.mean(seldom[True]) > 4 * np.mean(seldom[False])
-
-
-def test_rows_that_all_coincide_are_thinned_too():
-    model = AMFClassifier(n_estimators=2, seed=1)
-    for _ in range(1000):
-        model.learn_one({"a": 1.0, "c": "p"}, "often")
-        assert longest_list(model) <= LONGEST
-    model.learn_one({"a": 1.0, "c": "p"}, "seldom")
-    model.learn_one({"a": 2.0, "c": "p"}, "seldom")
-    assert model.predict_one({"a": 2.0, "c": "p"}) == "seldom"
-    assert model.predict_one({"a": 1.0, "c": "p"}) == "often"
-
-
-def test_more_features_than_the_list_may_hold():
-    model = AMFClassifier(n_estimators=2, seed=1)
-    generator = np.random.default_rng(1)
-    longest = 0
-    for values in generator.normal(size=(2000, 40)).tolist():
-        model.learn_one(dict(enumerate(values)), "often")
-        longest = max(longest, longest_list(model))
-    assert longest == 8 * 40
-
-
-@pytest.mark.parametrize("at", [65, 700])
-def test_a_copy_goes_on_like_the_original(at):
-    model = pure_forest(at)
-    copy = pickle.loads(pickle.dumps(model))
-    for other in (model, copy):
-        for i, x in enumerate(points(700, seed=5)):
-            other.learn_one(x, "often" if i % 100 else "seldom")
-    assert pickle.dumps(model) == pickle.dumps(copy)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf import AMFClassifier
 from river_amf.inputs.categories import Categories
 
 
@@ -68,14 +68,6 @@ def test_the_rarest_half_is_forgotten_and_no_code_is_given_twice(bound, values):
         assert twin.codes_ahead(n_ahead).tolist() == categories.codes_ahead(n_ahead).tolist()
 
 
-def test_the_frequent_stay_and_a_session_goes():
-    model = learn(forest(), visits(300))
-    categories = model._features.categories("session")
-    assert len(categories) <= 5
-    assert "session 0000" not in categories
-    assert {"p0", "p1", "p2"} <= model._features.categories("color").keys()
-
-
 def test_memory_stays_bounded_under_a_category_that_never_comes_back():
     model = forest(max_nodes=51, max_categories=50)
     sizes = []
@@ -108,16 +100,6 @@ def test_a_category_that_stays_predicts_as_before_and_one_that_went_is_new():
         assert model.predict_proba_one({"color": color}) == before[color]
     gone = min(known.keys() - codes.keys())
     assert model.predict_proba_one({"color": gone}) == model.predict_proba_one({"color": "never"})
-
-
-def test_a_sample_predicted_before_its_category_was_forgotten_is_encoded_anew():
-    model = forest(max_categories=1, n_estimators=1)
-    x = {"color": "red"}
-    model.learn_one(x, "a")
-    model.predict_proba_one(x)
-    code = model._features.encode(x).values[0, 0]
-    model.learn_one({"color": "tan"}, "a")
-    assert model._features.encode(x).values[0, 0] > code
 
 
 @pytest.mark.parametrize("parameters", [{}, ADAPTIVE], ids=["plain", "adaptive"])
@@ -164,18 +146,6 @@ def test_blocks_are_learnt_like_their_rows(parameters, bound, n_jobs):
         assert pickle.dumps(model) == pickle.dumps(rows)
 
 
-def test_an_error_in_a_late_row_comes_before_anything_is_learn():
-    samples = list(visits(100))
-    table, labels, weights = table_of(samples)
-    table["size"] = table["size"].astype(object)
-    table.loc[99, "size"] = "large"
-    model = learn(forest(), visits(20))
-    before = pickle.dumps(model)
-    with pytest.raises(ValueError, match="row 99"):
-        model.learn_many(table, labels, weights)
-    assert pickle.dumps(model) == before
-
-
 def test_copies_and_files_go_on_alike(tmp_path):
     path = tmp_path / "model.amf"
     for n_learnt in (3, 60, 61, 62, 63, 200):
@@ -187,28 +157,3 @@ def test_copies_and_files_go_on_alike(tmp_path):
         learn(model, samples[n_learnt:])
         for twin in twins:
             assert pickle.dumps(learn(twin, samples[n_learnt:])) == pickle.dumps(model)
-
-
-def test_inspection_and_explanation_show_the_categories_that_are_known():
-    model = learn(forest(max_categories=3), visits(200))
-    known = model._features.categories("session").keys()
-    for tree in range(3):
-        table = inspection.node_table(model, tree)
-        shown = list(table[table["feature"] == "session"]["categories_left"])
-        assert all(categories <= known for categories in shown)
-    newest = [*known][-1]
-    assert f"'{newest}'" in model.debug_one({"session": newest}, tree=0) or "session" not in str(
-        inspection.path(model, {"session": newest})["feature"].tolist()
-    )
-    model.debug_one({"session": "never"})
-
-
-def test_a_bound_beyond_what_fits_means_no_limit():
-    model = learn(forest(max_categories=10**30), visits(50))
-    assert model._arena.uses.size == 0
-    assert len(model._features.categories("session")) == sum(w > 0 for _, _, w in visits(50))
-
-
-def test_the_adaptive_forest_has_a_bound():
-    assert AdaptiveAMFClassifier().max_categories == 5000
-    assert AMFClassifier().max_categories is None

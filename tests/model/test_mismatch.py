@@ -5,7 +5,6 @@ import decimal
 import enum
 import math
 import pickle
-import threading
 import warnings
 
 import naive
@@ -91,17 +90,6 @@ def test_the_second_different_category_settles_the_kind():
     assert model._features.categories("color") == {"tan": 0, "red": 1}
 
 
-def test_a_feature_of_one_category_changes_no_prediction():
-    rows = [{"size": float(i % 7)} for i in range(50)]
-    model, twin = made(), made()
-    learn(model, [x | {"country": "here"} for x in rows])
-    learn(twin, rows)
-    for x in rows:
-        proba = twin.predict_proba_one(x)
-        assert model.predict_proba_one(x | {"country": "here"}) == proba
-        assert model.predict_proba_one(x | {"country": "there"}) == proba
-
-
 def test_neither_predictions_nor_samples_without_weight_settle_a_kind():
     model = made()
     learn(model, [{"size": 1.0}])
@@ -113,17 +101,6 @@ def test_neither_predictions_nor_samples_without_weight_settle_a_kind():
     assert kinds_of(model) == {"size": False}
     learn_quietly(model, [{"temp": 1.0}])
     assert kinds_of(model) == {"size": False, "temp": False}
-
-
-@pytest.mark.parametrize("kind", FORESTS)
-def test_streams_without_dirty_values_differ_at_most_in_the_first_categories(kind):
-    rows = [{"size": i % 7, "color": ["red", "tan", "sky"][i % 3]} for i in range(80)]
-    strict = made(kind, on_mismatch="raise")
-    learn(strict, [{"size": 0}, *rows[1:]])
-    lenient = made(kind)
-    assert told(learn, lenient, rows) == []
-    for x in rows:
-        assert lenient.predict_proba_one(x) == strict.predict_proba_one(x)
 
 
 # What counts as missing
@@ -164,16 +141,6 @@ def test_all_else_is_still_an_error_and_leaves_no_trace():
     with pytest.raises(ValueError, match="label None is missing"):
         model.learn_one({"size": "bad"}, None)
     assert told(learn, model, [{"size": "bad"}]) != []
-
-
-def test_the_default_raises():
-    model = made(on_mismatch="raise")
-    learn(model, [{"size": 1.0, "color": "red"}])
-    for x in ({"size": "N/A"}, {"color": 1.0}):
-        with pytest.raises(ValueError, match="has held"):
-            model.learn_one(x, 0)
-        with pytest.raises(ValueError, match="has held"):
-            model.predict_one(x)
 
 
 # Warnings
@@ -235,21 +202,6 @@ def test_a_warning_that_is_raised_leaves_no_trace_and_comes_again():
             with pytest.raises(MismatchWarning):
                 model.predict_many(X)
     assert pickle.dumps(model) == before
-
-
-def test_threads_warn_once_of_a_feature():
-    model = made()
-    learn(model, [{"a": 1.0}])
-    X = pd.DataFrame({"a": ["?"] * 5})
-    threads = [threading.Thread(target=model.predict_many, args=(X,)) for _ in range(8)]
-
-    def run():
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    assert len(told(run)) == 1
 
 
 # Blocks, files and copies
@@ -335,30 +287,3 @@ def test_the_rule_is_that_of_the_reference(stream):
         assert quietly(model.predict_proba_one, x) == pytest.approx(expected, abs=1e-12)
         quietly(model.learn_one, x, i % 2, w)
         reference.learn_one(x, i % 2, w)
-
-
-def test_a_clone_is_as_lenient():
-    model = learn_quietly(made(), [{"a": "x"}, {"a": 1.0}])
-    clone = model.clone()
-    assert clone.on_mismatch == "missing"
-    learn_quietly(clone, [{"a": "x"}, {"a": 1.0}])
-    assert pickle.dumps(clone) == pickle.dumps(model)
-
-
-def test_assigned_before_the_first_sample_it_counts():
-    model, twin = made(on_mismatch="raise"), made()
-    with pytest.raises(ValueError, match="infinite"):
-        model.learn_one({"a": math.inf}, 0)
-    model.on_mismatch = "missing"
-    for each in (model, twin):
-        learn_quietly(each, [{"a": "x"}, {"a": 1.0}, {"a": "y"}])
-    assert pickle.dumps(model) == pickle.dumps(twin)
-
-
-def test_a_pipeline_goes_on_after_a_dirty_value():
-    pipeline = compose.Select("temp") | made()
-    for i in range(60):
-        x = {"temp": "N/A" if i in (0, 1, 30) else float(i % 7)}
-        quietly(pipeline.predict_one, x)
-        quietly(pipeline.learn_one, x, i % 7 > 3)
-    assert pipeline.predict_one({"temp": 6.0}) is True

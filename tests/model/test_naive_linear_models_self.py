@@ -11,7 +11,7 @@ import pytest
 from generated import streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_linear_models import FAST, SLOW, CosineModel, LinearModel, NumberStandard, Row
+from naive_linear_models import CosineModel, LinearModel, Row
 
 KEYS = [11, 12, 13]
 
@@ -25,40 +25,6 @@ def forest(linear="cosines", **parameters):
         linear_keys=KEYS,
         **parameters,
     )
-
-
-def standard_of(values, rate=SLOW):
-    standard = NumberStandard(rate)
-    for value in values:
-        standard.add(value)
-    return standard
-
-
-# Standardisation ---------------------------------------------------------------------------------
-
-
-def test_at_first_the_standards_are_those_of_the_whole_history():
-    values = np.random.default_rng(1).normal(3.0, 2.0, 900)
-    for n in (1, 2, 30, 900):
-        standard = standard_of(values[:n])
-        assert standard.mean == pytest.approx(values[:n].mean(), rel=1e-12)
-        assert standard.variance == pytest.approx(values[:n].var(), rel=1e-12)
-
-
-def test_later_older_values_count_less():
-    values = np.random.default_rng(2).normal(3.0, 2.0, 200)
-    standard = standard_of(values, FAST)
-    # the first 33 values count alike
-    first = math.floor(1 / FAST)
-    weights = np.r_[
-        np.full(first, (1 - FAST) ** (200 - first) / first),
-        FAST * (1 - FAST) ** np.arange(200 - first)[::-1],
-    ]
-    assert weights.sum() == pytest.approx(1.0)
-    mean = np.average(values, weights=weights)
-    assert standard.mean == pytest.approx(mean, rel=1e-12)
-    variance = np.average((values - mean) ** 2, weights=weights)
-    assert standard.variance == pytest.approx(variance, rel=1e-12)
 
 
 # Learning ----------------------------------------------------------------------------------------
@@ -110,20 +76,6 @@ def test_cosines_in_closed_form():
         scale = 0.5 if d <= 8 else 0.5 * math.sqrt(8 / d)
         expected = np.cos(phases + scale * (z @ w))
         assert linear_model.cosines(dict(enumerate(z))) == pytest.approx(expected, abs=1e-12)
-
-
-def test_cosines_are_standardised_by_the_samples_before():
-    linear_model = CosineModel(7)
-    rng = random.Random(8)
-    rows = [{0: rng.gauss(0, 1), 1: rng.gauss(0, 1)} for _ in range(50)]
-    assert set(linear_model.inputs(Row(rows[0], {}), rows[0]).values()) == {1.0, 0.0}
-    for z in rows[:-1]:
-        linear_model.learn(Row(z, {}), z, rng.randrange(2), 1.0, 2)
-    history = np.array([linear_model.cosines(z) for z in rows])
-    expected = (history[-1] - history[:-1].mean(axis=0)) / history[:-1].std(axis=0)
-    inputs = linear_model.inputs(Row(rows[-1], {}), rows[-1])
-    assert inputs.pop("intercept") == 1.0
-    assert list(inputs.values()) == pytest.approx(np.clip(expected, -4, 4), abs=1e-10)
 
 
 # The pool ----------------------------------------------------------------------------------------

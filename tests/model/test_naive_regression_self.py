@@ -3,11 +3,8 @@
 import itertools
 import math
 import random
-from statistics import NormalDist
 
 import naive_regression as naive
-import naive_trends
-import numpy as np
 import pytest
 from generated import PARAMETERS_OF_NUMBERS, streams_of_numbers
 from hypothesis import given, settings
@@ -116,65 +113,3 @@ def test_the_shares_weigh_every_way_of_switching_between_the_densities():
             product *= naive.SWITCHING / 2 + (1 - naive.SWITCHING) * (one == other)
         total += product
     assert math.fsum(node.log_densities) == pytest.approx(math.log(total), rel=1e-12)
-
-
-# Trends and intervals -----------------------------------------------------------------------------
-
-
-def test_steps_of_a_ridge_lead_to_the_solution_of_the_normal_equations():
-    rng = np.random.default_rng(1)
-    ridge = naive_trends.Ridge(decay=0.95, ridge=2.0)
-    X = np.column_stack([np.ones(40), rng.standard_normal((40, 6)), np.zeros(40)])
-    X[:, 6] = X[:, 5]  # collinear
-    y, w = rng.standard_normal(40), rng.choice([1.0, 2.0, 0.5], 40)
-    for inputs, target, weight in zip(X, y, w, strict=True):
-        ridge.learn(inputs, float(target), float(weight))
-    for _ in range(3000):  # the weight of these is so small that they change no sum
-        ridge.learn(X[0], 0.0, 1e-200)
-    # as if each weight came bit by bit
-    later = np.concatenate([np.cumsum(w[::-1])[-2::-1], [0.0]])
-    faded = 0.95**later * (1 - 0.95**w) / 0.05
-    ridges = np.diag([0.001] + [2.0] * 7)
-    expected = np.linalg.solve((X.T * faded) @ X + ridges, X.T @ (faded * y))
-    assert ridge.weights == pytest.approx(expected, rel=1e-9, abs=1e-12)
-
-
-def test_a_profile_is_the_mean_of_the_targets_at_a_place():
-    profiles = naive_trends.Profiles()
-    for i in range(400):
-        place = float(i % 17)
-        profiles.learn(naive_trends.TrendRow(1, {0: place}, {}, {0: place}), place**2, 1.0)
-    deviation = math.sqrt(profiles.squares / profiles.weight)
-    for place in (0.0, 3.0, 16.0, 7.25):
-        (e,) = profiles.inputs(naive_trends.TrendRow(1, {0: place}, {}, {0: place}))
-        k = int(place)
-        between = k**2 + (place - k) * ((k + 1) ** 2 - k**2)
-        # with 23 targets each, means are drawn towards that of all by a 24th
-        assert e == pytest.approx((between - profiles.mean) / deviation, rel=0.06)
-
-
-def test_intervals_are_normal_at_first_and_follow_the_errors():
-    vote = naive_trends.Vote(is_learned=False)
-    vote.targets *= 20  # enough of them for intervals to go by errors alone
-    assert vote.bins.sum() == pytest.approx(10.0)
-    for level in (0.5, 0.9, 0.99):
-        low, high = vote.interval(3.0, 2.0, level)
-        z = NormalDist().inv_cdf((1 + level) / 2)
-        assert (high - 3.0) / 2.0 == pytest.approx(z, rel=0.02)
-        assert 3.0 - low == pytest.approx(high - 3.0, rel=1e-9)
-    rng = random.Random(5)
-    for _ in range(4000):
-        vote.learn(naive_trends.Votes([0.0], [4.0]), 2.0 * rng.expovariate(1.0), 1.0)
-    low, high = vote.interval(0.0, 2.0, 0.8)
-    assert low == pytest.approx(-2.0 * math.log(0.9), abs=0.1)
-    assert high == pytest.approx(-2.0 * math.log(0.1), rel=0.15)
-
-
-def test_the_scale_is_the_geometric_mean_of_those_of_the_trees():
-    vote = naive_trends.Vote(is_learned=False)
-    votes = naive_trends.Votes([1.0, 3.0], [0.0, 12.0])
-    assert vote.scale(votes, 1.0) == 0.0  # a tree that is sure
-    assert vote.scale(votes._replace(trees=[0.0, 3.0]), 1.0) == pytest.approx(2.0)
-    vote.stack.squares.add(4e12, 1.0)
-    votes = naive_trends.Votes([1.0, 1.0], [0.0, 16.0])
-    assert vote.scale(votes, 1.0) == pytest.approx(math.sqrt(2.0 * 4.0))

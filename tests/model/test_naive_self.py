@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import random
 
 import naive
 import pytest
@@ -97,42 +96,3 @@ def test_fading_with_a_constant_prior_is_the_average_of_all_prunings(stream, par
                 total += weight
             expected = [e / total for e in expected]
             assert tree.predict(values) == pytest.approx(expected, rel=1e-10)
-
-
-# Relevance ---------------------------------------------------------------------------------------
-
-
-def test_correlation_ratio():
-    values, labels, weights = [1.0, 2.0, 4.0, 7.0], "xxyy", [1.0, 1.0, 2.0, 1.0]
-    repeated = [1.0, 2.0, 4.0, 4.0, 7.0]
-    mean = sum(repeated) / 5
-    total = sum((v - mean) ** 2 for v in repeated)
-    within = 2 * 0.25 + 2 * 1 + 4
-    assert naive.correlation_ratio(values, labels, weights) == pytest.approx(1 - within / total)
-    moved = [1e9 + 1024 * v for v in values]
-    assert naive.correlation_ratio(moved, labels, weights) == pytest.approx(1 - within / total)
-    assert naive.correlation_ratio([0.1] * 3, "xyx", [0.3, 0.7, 0.9]) == 0
-    assert naive.correlation_ratio([0.1, 0.7, 0.7], "xyy", [0.3, 0.7, 0.9]) == 1
-    assert naive.correlation_ratio([1e308, -1e308], "xy", [1.0, 1.0]) == 0
-    assert naive.correlation_ratio([1.0, 3.0, 9.0], "xxx", [1.0, 0.5, 2.0]) == 0
-
-
-def test_corrected_tau():
-    # tau by definition: how much rarer wrong guesses are if they are drawn from the bucket
-    buckets, labels = [0, 0, 0, 1, 1, 3, 3, 3, 3, 3], "xxyyyxxxxy"
-    pairs = list(zip(buckets, labels, strict=True))
-
-    def wrong(others):
-        return sum(other != own for _, own in others for _, other in others) / len(others)
-
-    blind = wrong(pairs) / 10
-    seeing = sum(wrong([p for p in pairs if p[0] == k]) for k in (0, 1, 3)) / 10
-    tau = 1 - seeing / blind
-    expected = tau - (1 - tau) * 2 / (10 - 3)
-    assert naive.corrected_tau(buckets, labels, [1.0] * 10) == pytest.approx(expected)
-    assert naive.corrected_tau(buckets, labels, [0.01] * 10) == pytest.approx(expected)
-    assert naive.corrected_tau([0, 1, 1], "xyy", [1.0, 2.0, 3.0]) == pytest.approx(1)
-    assert naive.corrected_tau([0, 1, 1], "xxx", [1.0, 2.0, 3.0]) == 0
-    rng = random.Random(4)
-    noise = [[rng.randrange(30), rng.randrange(2)] for _ in range(600)]
-    assert naive.corrected_tau(*zip(*noise, strict=True), [1.0] * 600) < 0.03

@@ -45,26 +45,6 @@ def short(value):
 # ------------------------------------------------------------------------------------- odd objects
 
 
-class Unprintable:
-    """Has no repr."""
-
-    def __repr__(self):
-        raise RuntimeError("no repr")
-
-
-class Unsteady:
-    """Has another hash each time."""
-
-    turns = 0
-
-    def __hash__(self):
-        Unsteady.turns += 1
-        return Unsteady.turns
-
-    def __eq__(self, other):
-        return False
-
-
 class Once(fractions.Fraction):
     """A number that converts only once."""
 
@@ -88,15 +68,6 @@ class Fickle(dict):
 
 
 @stages
-def test_a_name_without_a_repr_is_a_name(make_model):
-    model = make_model()
-    names = [Unprintable(), Unprintable(), 10**5000, 10**5001]
-    model.learn_one(GOOD | dict.fromkeys(names, 1.0), 0)
-    assert set(names) <= set(model._features)
-    assert sum(model.predict_proba_one({names[0]: 2.0}).values()) == pytest.approx(1.0)
-
-
-@stages
 def test_each_value_is_read_only_once(make_model):
     once = dict.fromkeys(("size", "width", "new"), 1.0)
     for kind in (AMFClassifier, AMFRegressor):
@@ -112,25 +83,6 @@ def test_each_value_is_read_only_once(make_model):
         assert pickle.dumps(model) == pickle.dumps(twin)
 
 
-def test_a_number_that_another_one_equals_only_to_numpy_is_learnt_itself():
-    model, twin = made(), made()
-    for i in range(20):
-        x = {"size": np.float32(i / 10)}
-        model.predict_one(x)
-        x["size"] = i / 10
-        assert x["size"] == np.float32(i / 10)
-        model.learn_one(x, i % 2)
-        twin.learn_one({"size": i / 10}, i % 2)
-    assert pickle.dumps(model) == pickle.dumps(twin)
-
-
-def test_a_label_whose_hash_changes_does_no_harm():
-    model = made()
-    for i in range(50):
-        model.learn_one({"size": i % 7}, Unsteady())
-    assert len(model.predict_proba_one({"size": 1})) == 50
-
-
 # ----------------------------------------------------------------------------------------- weights
 
 
@@ -144,14 +96,6 @@ def test_weight_zero_changes_nothing(make_model):
     model.learn_one(row | {"new": "red"}, 0, w=False)
     model.learn_one({"size": 1e9, "width": -1e9}, 0, w=0)
     model.learn_one({}, 0, w=0)
-    assert pickle.dumps(model) == before
-
-
-def test_weight_zero_adds_neither_a_label_nor_a_category():
-    model = AMFClassifier()
-    model.learn_one({"color": "red"}, "a")
-    before = pickle.dumps(model)
-    model.learn_one({"color": "blue"}, "b", w=0)
     assert pickle.dumps(model) == before
 
 
@@ -174,19 +118,6 @@ def test_weights_of_any_size_lead_to_probabilities(kind):
         assert_learns_with_weight(kind(), w)
 
 
-@every_kind
-def test_the_largest_weights_are_refused_or_lead_to_probabilities(kind):
-    for w in (1e307, 1.7e308):
-        model = kind()
-        try:
-            model.learn_one({}, 0, w=w)
-        except ValueError as error:
-            assert repr(w) in str(error)
-            assert pickle.dumps(model) == pickle.dumps(kind())
-        else:
-            assert_learns_with_weight(model, w)
-
-
 # --------------------------------------------------------------------------------- samples, values
 
 
@@ -202,23 +133,6 @@ def test_input_is_never_mutated(make_model):
             model.learn_one(x, 1, w=0)
             assert dict(x) == original, type(x)
             assert list(x) == list(original), type(x)
-
-
-@stages
-def test_empty_dicts_learn(make_model):
-    model = make_model()
-    for _ in range(100):
-        model.learn_one({}, 1)
-    assert model.predict_one({}) == 1
-    assert model.predict_proba_one({})[1] > 0.6
-
-
-def test_a_stream_of_empty_dicts_predicts_the_frequencies():
-    model, dummy = AMFClassifier(), OnlineDummyClassifier()
-    for i in range(50):
-        model.learn_one({}, "abca"[i % 4])
-        dummy.learn_one({}, "abca"[i % 4])
-    assert model.predict_proba_one({}) == pytest.approx(dummy.predict_proba_one({}), abs=1e-12)
 
 
 def answers(samples, labels, **parameters):
@@ -378,13 +292,6 @@ def test_a_label_may_be_any_hashable(labels):
     assert set(model.predict_proba_one({"v": 8})) == set(labels)
 
 
-def test_numpy_and_python_booleans_are_one_label():
-    model = AMFClassifier(n_classes=2)
-    for i in range(20):
-        model.learn_one({"v": i}, (bool, np.bool_)[i % 2](i % 4 < 2))
-    assert set(model.predict_proba_one({"v": 1})) == {True, False}
-
-
 # ----------------------------------------------------------------------------------------- targets
 
 
@@ -435,26 +342,6 @@ def test_a_column_of_targets_of_any_library_is_learned_as_its_floats(y):
     assert pickle.dumps(model) == pickle.dumps(twin)
 
 
-def test_levels_of_any_type_and_near_their_limits():
-    model = mixed(AMFRegressor)
-
-    def ends(level):
-        interval = model.predict_interval_one({"size": 1.0}, level)
-        return interval.lower, interval.upper
-
-    assert ends(np.float32(0.5)) == ends(fractions.Fraction(1, 2)) == ends(0.5)
-    for level in (5e-324, 1e-12, 1 - 1e-12, math.nextafter(1.0, 0.0)):
-        lower, upper = ends(level)
-        assert -math.inf < lower <= upper < math.inf
-
-
-def test_the_weights_of_a_regressor_may_sum_to_1e100():
-    model = mixed(AMFRegressor)
-    for heavy in (1e99, 1e99):
-        model.learn_one({"size": 1.0}, 5.0, w=heavy)
-        assert math.isfinite(model.predict_one({"size": 1.0}))
-
-
 # ------------------------------------------------------------------------------------------ scales
 
 SCALES = {
@@ -494,20 +381,6 @@ def test_a_feature_of_any_scale_is_split_on(scale, parameters):
         hits.append(model.predict_one(x) == label)
         model.learn_one(x, label)
     assert np.mean(hits[100:]) > 0.9
-
-
-@pytest.mark.parametrize("name", [name for name in SCALES if name != "denormal"])
-def test_a_feature_of_any_scale_is_split_on_beside_one_of_another(name):
-    kinds = [AMFClassifier] + [AdaptiveAMFClassifier] * name.startswith(("1e", "exactly"))
-    for kind in kinds:
-        model = kind(n_estimators=5, seed=42)
-        rng = random.Random(10)
-        hits = []
-        for x, label in toy_stream(SCALES[name], n_samples=1500):
-            x["noise"] = rng.random()
-            hits.append(model.predict_one(x) == label)
-            model.learn_one(x, label)
-        assert np.mean(hits[500:]) > 0.9, kind
 
 
 @scales

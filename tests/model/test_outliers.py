@@ -1,6 +1,5 @@
 """Values far outside the range: what they cost, and when they are believed."""
 
-import copy
 import functools
 import pickle
 import random
@@ -89,36 +88,6 @@ def test_a_sentinel_in_a_thousand_values_costs_little(variant, first, sentinel):
     assert spoilt > clean - (0.05 if first < 64 else 0.02)
 
 
-@sentinels
-def test_a_range_from_the_least_to_the_largest_value_would_lose_the_feature(sentinel):
-    # the same stream with each value divided by that range, which is what the intensity does
-    width = abs(sentinel)
-    squeezed = [
-        ({"a": x["a"] / width, "b": x["b"] / 6, "c": x["c"]}, y)
-        for x, y in with_sentinels(STREAM, sentinel)
-    ]
-    assert accuracy(made(split_intensity="unit"), squeezed) < clean_accuracy("range") - 0.1
-
-
-@sentinels
-@pytest.mark.parametrize("variant", ROBUST)
-def test_a_sentinel_while_the_feature_is_constant_costs_little(variant, sentinel):
-    stream = with_sentinels(CONSTANT_FIRST, sentinel, first=100)
-    spoilt = accuracy(made(**ROBUST[variant]), stream, 1500)
-    assert spoilt > clean_accuracy(variant, constant_first=True) - 0.04
-
-
-@robust
-def test_the_range_leaves_outliers_out_and_predictions_go_on(parameters):
-    model = made(**parameters)
-    for x, y in with_sentinels(STREAM[:2000], 1e9, every=400, first=100):
-        model.learn_one(x, y)
-        proba = model.predict_proba_one(x)
-        assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
-    low, high = range_of(model)
-    assert 0.0 <= low < 0.01 and 0.99 < high <= 1.0
-
-
 @robust
 def test_an_outlier_is_seen_at_the_end_of_the_range(parameters):
     model = made(**parameters)
@@ -151,59 +120,6 @@ def test_far_values_are_believed_when_several_come_in_short_order(parameters):
     for n in range(4):  # and those still further out need as many
         model.learn_one(STREAM[n][0] | {"a": 1e12}, True)
         assert range_of(model)[1] == 1e6
-
-
-@robust
-def test_values_inside_take_the_credit_of_far_ones_back(parameters):
-    model = made(**parameters)
-    for x, y in STREAM[:200]:
-        model.learn_one(x, y)
-    for n in range(20):  # one in twenty-one: the credit of each is used up before the next one
-        model.learn_one(STREAM[n][0] | {"a": 1e6}, True)
-        for x, y in STREAM[200:220]:
-            model.learn_one(x, y)
-    assert range_of(model)[1] <= 1.0
-
-
-@robust
-def test_a_stream_that_moves_far_away_is_followed(parameters):
-    model = made(**parameters)
-    for x, y in STREAM[:500]:
-        model.learn_one(x, y)
-    highest = 0.0
-    for n, (x, y) in enumerate(STREAM[500:1000]):
-        a = 1e4 + x["a"] * 50
-        model.learn_one(x | {"a": a}, y)
-        if n < 4:
-            assert range_of(model)[1] <= 1.0
-        else:
-            highest = max(highest, a)
-            assert range_of(model)[1] == highest
-
-
-@robust
-def test_a_range_grows_by_what_is_not_far(parameters):
-    model = made(**parameters)
-    for i in range(64):
-        model.learn_one({"a": i / 63, "b": 0.5}, i % 2)
-    for value in (25.0, -300.0, 31.0 * 26 - 1, -1e4):
-        model.learn_one({"a": value, "b": 0.5}, 0)
-    assert range_of(model) == (-300.0, 31.0 * 26 - 1) or range_of(model) == (-1e4, 31.0 * 26 - 1)
-
-
-def test_missing_values_neither_pay_back_nor_count():
-    model = made()
-    for x, y in STREAM[:200]:
-        model.learn_one(x, y)
-    for _ in range(3):
-        model.learn_one({"a": 1e6}, True)
-    credit = model._arena.features["credit"][0]
-    for _ in range(100):
-        model.learn_one({"b": 0.0, "a": None}, True)
-    assert model._arena.features["credit"][0] == credit == 3.0
-    model.learn_one({"a": 1e6}, True, w=0)
-    model.predict_one({"a": 1e6})
-    assert model._arena.features["credit"][0] == 3.0
 
 
 # Affine maps, blocks, copies
@@ -254,41 +170,7 @@ def test_blocks_with_outliers_are_like_their_rows(parameters):
     assert pickle.dumps(blocks) == pickle.dumps(rows)
 
 
-@robust
-def test_copies_remember_what_is_suspect(parameters):
-    stream = with_sentinels(STREAM[:400], 1e9, every=29, first=5)
-    model, twins = made(**parameters), []
-    for i, (x, y) in enumerate(stream):
-        if i in (40, 64, 203):
-            twins.append(pickle.loads(pickle.dumps(model)))
-        for other in (model, *twins):
-            other.learn_one(x, y)
-    assert len({pickle.dumps(other) for other in (model, *twins)}) == 1
-
-
 # What is left unchanged
-
-
-@pytest.mark.parametrize("extra", [{}, {"fading_factor": 0.5, "vote": "learned"}], ids=str)
-def test_unit_intensity_takes_values_as_they_are(extra):
-    model = made(split_intensity="unit", max_nodes=201, **extra)
-    for x, y in STREAM[:200]:
-        model.learn_one(x, y)
-    twins = [copy.deepcopy(model) for _ in range(2)]
-    twins[0].learn_one(STREAM[200][0] | {"a": 1e9}, True)
-    twins[1].learn_one(STREAM[200][0] | {"a": range_of(model)[1]}, True)
-    boxes = [twin._arena.boxes[:, :, 1, 0] for twin in twins]
-    assert [np.nanmax(part[:, 0]) == 1e9 for part in boxes] == [True, False]
-
-
-@robust
-def test_categories_have_no_outliers(parameters):
-    model = made(**parameters)
-    for i in range(300):
-        x = {"color": "red" if i % 50 else f"rare {i}", "a": i % 7}
-        model.learn_one(x, i % 7 < 3)
-    assert model._arena.features["credit"][1] == 0.0
-    assert model._arena.features["n_recent"][1] == 0
 
 
 @robust

@@ -152,28 +152,6 @@ def test_a_forest_that_was_learnt_elsewhere_compiles_what_it_needs(kind, parts_o
     assert {calls: parts_of[f"{kind}, learnt", calls] for calls in expected} == expected
 
 
-LOADED = """
-import sys
-import river_amf
-model = river_amf.load(sys.argv[1])
-model.learn_one({"a": 0.0}, "y")
-print(model._arena.trees["n_nodes"].tolist())
-"""
-
-
-def test_lists_longer_than_today_s_spend_the_budget(tmp_path):
-    # as they may be in a file from elsewhere; the newcomer takes more than 540 splits
-    model = AMFClassifier(n_estimators=1, max_nodes=1081, seed=1)
-    model.learn_one({"a": 1.0}, "x")
-    model._arena.settings["longest_list"] = 10_000
-    for exponent in range(-1000, 1000):
-        model.learn_one({"a": 2.0**exponent}, "x")
-    path = tmp_path / "model.amf"
-    model.save(path)
-    done = subprocess.run([sys.executable, "-c", LOADED, path], capture_output=True, text=True)
-    assert (done.stderr, done.stdout) == ("", "[1081]\n")
-
-
 @pytest.mark.skipif(not numba_tools.USES_INSIDES, reason="parts have no addresses")
 def test_a_part_that_was_not_asked_for_raises():
     model = AMFClassifier(n_estimators=1, seed=1)

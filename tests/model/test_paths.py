@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_naive import pair
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.explain import linear_experts, paths
 from river_amf.state import arena as state
 
@@ -209,42 +209,6 @@ def test_they_do_on_any_stream(samples, parameters, fading_factor):
     assert_walks_explain(model, [{}, *(x for x, _, _ in samples)])
 
 
-@pytest.mark.parametrize("parameters", [{}, {"max_nodes": 101}, {"fading_factor": 0.5}])
-def test_a_walk_goes_where_the_table_of_nodes_says(parameters):
-    model = learn(AMFClassifier(n_estimators=2, seed=1, **parameters), stream(400))
-    outliers = (-999.0, 1e9, -1e300, 25.0)
-    questions = [x for x in QUESTIONS if x.get("size") not in outliers]
-    known = [x for x in questions if x.get("color") in (None, *"rgby")]
-    assert len(known) > 50
-    for tree in range(2):
-        table = inspection.node_table(model, tree)
-        for x in known:
-            steps = paths.walk(model._arena, tree, encode(model, x))
-            assert [step.node for step in steps] == tables.path(table, x)
-            for step in steps[:-1]:
-                row = table.loc[step.node]
-                assert list(model._features)[step.feature] == row["feature"]
-                assert (step.threshold, step.n_samples) == (row["threshold"], row["n_samples"])
-                assert [*step.own.counts] == [*row["counts"].values()]
-                assert math.isnan(step.value) == (x.get(row["feature"]) is None)
-
-
-def test_a_value_that_equals_a_threshold_goes_left_as_in_the_prediction():
-    model = learn(AMFClassifier(n_estimators=1, seed=1), stream(400))
-    table = inspection.node_table(model)
-    thresholds = table.loc[table["feature"] == "size", "threshold"]
-    assert len(thresholds) > 10
-    met = 0
-    for threshold in thresholds:
-        x = {"size": threshold, "color": "r"}
-        assert_walks_explain(model, [x])
-        for step in paths.walk(model._arena, 0, encode(model, x)):
-            if step.value == step.threshold:
-                assert step.goes == "left"
-                met += 1
-    assert met
-
-
 def test_outliers_go_where_the_ends_of_the_range_do():
     model = learn(AMFClassifier(n_estimators=3, seed=1), stream(400))
     low, high = model._arena.ranges[:, model._features.column("size")]
@@ -313,13 +277,3 @@ def test_shares_are_those_of_the_log_odds(one_split, odds):
         for part, sign in ((first.share, 1), (first.mass, 1), (second.mass, -1)):
             expected = math.exp(min(sign * log_odds, 0.0)) / (1.0 + math.exp(-abs(log_odds)))
             assert part == pytest.approx(expected, rel=1e-11, abs=1e-300), scale
-
-
-def test_leaves_have_no_odds_whatever_their_record_holds(one_split):
-    arena, root, walk = one_split
-    root["odds"], root["odds_scale"] = 1.0, 0.0
-    leaves = [int(root[side][0]) for side in ("left", "right")]
-    for odds in (math.nan, 0.0):
-        arena.nodes["odds"][0, leaves] = odds
-        assert [(step.share, step.mass) for step in walk()] == [(0.5, 0.5), (1.0, 0.5)]
-        assert np.isnan(paths.log_odds(arena.nodes[0, leaves])).all()

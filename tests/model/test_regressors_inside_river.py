@@ -3,13 +3,11 @@
 import math
 import random
 
-import pandas as pd
 import pytest
 from regressors import kinds
 from river import (
     bandit,
     compose,
-    drift,
     ensemble,
     metrics,
     model_selection,
@@ -91,18 +89,6 @@ def test_ensembles_learn_and_their_members_differ(kind, wrapper):
     assert answers(model.clone(), numbers[:100]) == answers(again, numbers[:100])
 
 
-def test_members_are_replaced_after_a_drift():
-    member = small(fading_factor=None)
-    detector = drift.ADWIN(delta=0.01)
-    model = ensemble.SRPRegressor(member, n_models=3, seed=1, drift_detector=detector)
-    samples = [(x | {"color": 0.0}, y) for x, y in stream(600)]
-    answers(model, samples)
-    before = [member.model for member in model]
-    turned = [(x, 60.0 - y) for x, y in samples]
-    assert r2(model, turned + turned, last=300) > 0.3
-    assert any(member.model is not old for member, old in zip(model, before, strict=True))
-
-
 # Selection
 
 
@@ -161,45 +147,3 @@ def test_keywords_that_no_regressor_has_are_refused_and_left_out_by_pipelines(ki
             call()
     pipeline = preprocessing.StandardScaler() | model
     assert pipeline.predict_one({"a": 1.0}, t=3) == 2.0
-
-
-# Pipelines, copies and parameters
-
-
-@kinds
-def test_blocks_go_through_a_pipeline(kind):
-    X = pd.DataFrame([{"a": x["a"], "b": x["b"]} for x, _ in SAMPLES])
-    y = pd.Series([y for _, y in SAMPLES], name="y")
-    model = preprocessing.StandardScaler() | small(kind)
-    for start in range(0, 800, 100):
-        model.learn_many(X[start : start + 100], y[start : start + 100])
-    predictions = model.predict_many(X)
-    assert list(predictions.index) == list(X.index)
-    assert ((predictions - y) ** 2).mean() < 0.5 * y.var()
-
-
-@kinds
-def test_clones_take_new_parameters(kind):
-    pipeline = preprocessing.StandardScaler() | small(kind)
-    answers(pipeline, [({"a": x["a"]}, y) for x, y in SAMPLES[:20]])
-    twin = pipeline.clone({kind.__name__: {"max_nodes": 7, "trend": None}})
-    forest = twin[kind.__name__]
-    assert (forest.max_nodes, forest.trend, forest.n_estimators) == (7, None, 3)
-    assert twin.predict_one({"a": 0.5}) == 0.0
-    with pytest.raises(ValueError, match="vote"):
-        pipeline.clone({kind.__name__: {"vote": "most"}})
-    with pytest.raises(ValueError, match="not a mutable attribute"):  # as of other river models
-        small(kind).mutate({"max_nodes": 9})
-
-
-@kinds
-def test_river_shows_a_forest(kind):
-    model = small(kind, max_nodes=9)
-    answers(model, SAMPLES[:50])
-    assert kind.__name__ in repr(model) and "max_nodes=9" in repr(model)
-    assert str(model) == kind.__name__
-    assert model._raw_memory_usage == model.memory_usage
-    assert model._memory_usage.endswith("B")
-    assert [*kind._unit_test_params()] == [{}]
-    pipeline = compose.Select("a", "b") | model
-    assert kind.__name__ in pipeline.debug_one({"a": 0.5, "b": 1})

@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-import pickle
 import random
 
 import naive_features
@@ -147,33 +146,6 @@ def test_relevance_is_that_of_a_direct_computation(kind, seed):
     assert found.between(0.0, 1.0).all()
 
 
-@pytest.mark.parametrize("offset", [1e6, -1e9, 1.7e12])
-def test_an_offset_leaves_relevance_as_it_is(offset):
-    plain, moved = forest(), forest()
-    rng = random.Random(13)
-    for _ in range(1000):
-        value, noise = round(rng.gauss(0, 1) * 64) / 64, round(rng.random() * 64) / 64
-        y = value + rng.gauss(0, 1) > 0
-        plain.learn_one({"a": value, "b": noise}, y)
-        moved.learn_one({"a": value + offset, "b": noise + offset}, y)
-    found = inspection.feature_relevance(moved)
-    assert found.to_numpy() == pytest.approx(
-        inspection.feature_relevance(plain).to_numpy(), abs=max(1e-9, 1e-15 * abs(offset))
-    )
-
-
-def test_blocks_give_the_relevance_of_rows():
-    samples = list(drifting_stream(600, 7))
-    rows, blocks = forest(), forest()
-    for x, y, w in samples:
-        rows.learn_one(x, y, w=w)
-    for start in range(0, 600, 130):
-        X, y, w = zip(*samples[start : start + 130], strict=True)
-        blocks.learn_many(pd.DataFrame(X), list(y), list(w))
-    one, other = inspection.feature_relevance(rows), inspection.feature_relevance(blocks)
-    assert dict(one) == dict(other)
-
-
 def test_intensities_are_ranges_times_relevance_before_the_sample():
     model = forest()
     rng = random.Random(3)
@@ -209,59 +181,6 @@ def test_the_label_of_a_sample_has_no_say_in_how_it_is_split():
         assert not inspection.feature_relevance(twins[0]).equals(before)
         # splits of nodes that are impure in any case are drawn alike
         model.learn_one(x, int(x["a"] > 0.5))
-
-
-def split_pure_trees(labels):
-    # pure cells are split at once, so trees depend on labels only through relevance
-    model = forest(max_nodes=None, n_estimators=3, split_pure=True, n_classes=2)
-    rng = random.Random(5)
-    for label in labels:
-        model.learn_one({"a": rng.random(), "b": rng.random()}, label)
-    return [
-        inspection.node_table(model, tree)[["feature", "threshold", "time", "parent"]]
-        for tree in range(3)
-    ]
-
-
-def test_the_last_label_does_not_change_the_trees_and_earlier_ones_do():
-    labels = [i * i % 7 < 3 for i in range(200)]
-    trees = split_pure_trees(labels)
-    last = split_pure_trees([*labels[:-1], not labels[-1]])
-    assert all(one.equals(other) for one, other in zip(trees, last, strict=True))
-    early = split_pure_trees([*labels[:50], *[i % 3 == 0 for i in range(150)]])
-    assert not all(one.equals(other) for one, other in zip(trees, early, strict=True))
-
-
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-def test_relevance_follows_a_stream_that_moves(kind):
-    model = forest(kind)
-    rng = random.Random(6)
-    for i in range(8000):
-        x = {
-            "first": rng.random(),
-            "then": rng.random(),
-            "color": rng.choice(["red", "tan"]),
-            "noise": rng.random(),
-            "shades": f"shade {rng.randrange(30)}",
-        }
-        is_first = i < 4000
-        model.learn_one(x, x["first"] > 0.5 if is_first else (x["then"] > 0.5, x["color"]))
-        if i == 3999:
-            before = inspection.feature_relevance(model)
-    after = inspection.feature_relevance(model)
-    assert before["first"] > 0.9 and before[["then", "color", "noise", "shades"]].max() < 0.1
-    assert after["first"] < 0.1 and after["then"] > 0.3 and after["color"] > 0.3
-    assert after[["noise", "shades"]].max() < 0.1
-
-
-def test_what_is_not_monotone_is_relevant_too():
-    model = forest()
-    rng = random.Random(7)
-    for _ in range(2000):
-        x = {"hill": rng.random(), "noise": rng.random()}
-        model.learn_one(x, 0.25 < x["hill"] < 0.75)
-    found = inspection.feature_relevance(model)
-    assert found["hill"] > 0.8 > 0.1 > found["noise"]
 
 
 def test_a_stream_long_enough_for_weights_to_be_made_smaller():
@@ -324,28 +243,3 @@ def test_weights_of_any_size_give_relevance_between_0_and_1(weights):
         model.learn_one(x, y, w=weights[i % len(weights)])
         assert inspection.feature_relevance(model).between(0.0, 1.0).all()
         assert np.isfinite(intensities(model)).all()
-
-
-def test_noise_features_cost_little_with_relevance():
-    rng = random.Random(11)
-    hits = {"range": [], "relevance": []}
-    models = {name: AMFClassifier(n_estimators=5, split_intensity=name, seed=1) for name in hits}
-    for _ in range(3000):
-        x = {"signal": rng.random()} | {f"noise {k}": rng.random() for k in range(12)}
-        y = int(5 * x["signal"]) % 2
-        for name, model in models.items():
-            hits[name].append(model.predict_one(x) == y)
-            model.learn_one(x, y)
-    assert np.mean(hits["relevance"][1000:]) > np.mean(hits["range"][1000:]) + 0.1
-
-
-def test_the_relevance_is_copied():
-    model = forest()
-    samples = list(drifting_stream(400, 12))
-    for x, y, w in samples[:300]:
-        model.learn_one(x, y, w=w)
-    twin = pickle.loads(pickle.dumps(model))
-    for x, y, w in samples[300:]:
-        for other in (model, twin):
-            other.learn_one(x, y, w=w)
-        assert inspection.feature_relevance(twin).equals(inspection.feature_relevance(model))

@@ -1,13 +1,9 @@
 """When trees restart and when they do not; test_naive covers what happens then."""
 
-import copy
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 
-import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.kernels import UNLISTED
 
@@ -68,14 +64,6 @@ def test_a_rare_label_restarts_no_tree(n_rare):
     assert n_losses(model)[1::2] == [1500 + n_rare] * 2
 
 
-@pytest.mark.parametrize("weight", [1e-300, 1e-9])
-def test_samples_that_count_for_nothing_restart_no_tree(weight):
-    model = learnt(lambda x: x["a"] > 0)
-    for x in points(300):
-        model.learn_one(x, x["a"] <= 0, w=weight)
-    assert n_losses(model)[1::2] == [1800] * 2
-
-
 # How often
 
 
@@ -114,15 +102,6 @@ def test_restarts_in_blocks_are_counted_too():
     restarts = [model.n_drifts_detected(tree_id) for tree_id in range(4)]
     assert [twin.n_drifts_detected(tree_id) for tree_id in range(4)] == restarts
     assert sum(restarts) >= 4
-
-
-def test_copies_and_files_keep_the_count_and_clones_start_afresh(tmp_path):
-    model, seen = restarts_seen(1)
-    model.save(tmp_path / "model.amf")
-    copies = copy.deepcopy(model), pickle.loads(pickle.dumps(model))
-    for twin in (*copies, river_amf.load(tmp_path / "model.amf")):
-        assert twin.n_drifts_detected() == sum(seen) > 0
-    assert model.clone().n_drifts_detected() == 0
 
 
 def test_without_restarts_there_are_no_drifts():

@@ -91,11 +91,6 @@ def test_river_check(model, check):
     check(model.clone())
 
 
-def test_the_checks_of_what_is_kept_are_among_river_s():
-    for model in (AMFClassifier(), AMFRegressor()):
-        assert {check.__name__ for check in checks.yield_checks(model)} >= STATEFUL
-
-
 def test_no_check_is_skipped():
     assert [name for name, model in MODELS.items() if model._unit_test_skips()] == []
 

@@ -25,7 +25,6 @@ from river_amf import (
     AMFRegressor,
     MismatchWarning,
 )
-from river_amf.state.layout import COPIED, FIELDS
 
 
 def fresh(kind=AMFClassifier, **parameters):
@@ -104,14 +103,6 @@ def test_a_bad_target_changes_neither_coordinator_nor_shards(y):
         assert_same_future(model, cut, [block])
 
 
-def test_weights_that_sum_to_too_much_change_neither_coordinator_nor_shards():
-    model, X = fresh(AMFRegressor), pd.DataFrame({"a": [1.0, 2.0, 3.0]})
-    cut = CutForest(model, 3)
-    for blocks in ([], [(X, [1, 2, 1], [4e99, 4e99, 0.0])]):
-        assert_same_future(model, cut, blocks)
-        assert_refused(cut, model, (X, [1, 2, 1], [1e99, 9e99, 9e99]), ValueError)
-
-
 def test_values_of_the_wrong_kind_are_told_of_once():
     model = fresh(on_mismatch="missing", max_categories=2)
     cut = CutForest(model, 3, n_waiting=1, moves=taking_turns([False, True]))
@@ -180,15 +171,6 @@ def test_a_coordinator_has_no_nodes_and_a_shard_only_its_own_trees_and_no_vote()
         assert not shard.arena.capacities["trend"] and shard.arena.capacities["tree_target"] == 2
 
 
-def test_each_array_is_in_the_coordinator_or_in_the_shards():
-    # One with a row for each tree is in the shards, one with a row for each sample in the store is
-    # merged, and all others are in the coordinator; they follow from the stream alone, or from the
-    # vote.
-    for name in COPIED:
-        assert not {"tree", "row"}.intersection(FIELDS[name].axes[1:]) or name == "links"
-    assert FIELDS["links"].axes == ("tree", "row")
-
-
 @pytest.mark.parametrize(
     "make_copy", [copy.deepcopy, lambda part: pickle.loads(pickle.dumps(part))]
 )
@@ -202,14 +184,6 @@ def test_copies_of_coordinator_and_shards_go_on_as_they_would(make_copy):
         cut.shards = [make_copy(shard) for shard in cut.shards]
     assert cut.coordinator.total_weight == pytest.approx(sum(w for _, _, w in STREAM))
     assert [(shard.first, shard.end) for shard in cut.shards] == [(0, 1), (1, 3)]
-
-
-def test_coordinator_and_shards_of_a_forest_that_has_learned_nothing_predict_nothing():
-    model = fresh()
-    cut = CutForest(model, 2)
-    X = pd.DataFrame({"a": [1.0, 2.0]})
-    assert cut.predict(X).shape == model._predict_block(X).shape == (2, 0)
-    assert_same_future(model, cut, [(X, [0, 1], [0.0, 0.0]), (X[:0], [], []), (X, [0, 1], None)])
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])

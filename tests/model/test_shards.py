@@ -15,7 +15,7 @@ from cuts import (
     taking_turns,
     whole_learns,
 )
-from forests import COARSE_STREAM, STREAM, VARIANTS, visits
+from forests import COARSE_STREAM, STREAM, VARIANTS
 from generated import PARAMETERS, PARAMETERS_OF_NUMBERS, streams, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -181,13 +181,6 @@ def test_regressors_of_all_kinds(parameters):
     assert_same_future(model, cut, [*in_blocks(weighted(NUMBERS), SIZES)], level=0.9)
 
 
-def test_categories_that_are_forgotten():
-    for kind, most in ((AdaptiveAMFClassifier, 4), (AMFClassifier, 2)):
-        model = fresh(kind, max_categories=most, n_estimators=4)
-        cut = CutForest(model, 3, n_waiting=1, moves=taking_turns([True, False]))
-        assert_same_future(model, cut, [*in_blocks([*visits(150)], (50, 1, 20))])
-
-
 def test_budgets_that_some_shards_have_spent_and_others_not():
     model = fresh(AMFClassifier, max_nodes=41, n_estimators=6)
     cut = CutForest(model, 6, n_waiting=2)
@@ -275,10 +268,3 @@ def test_a_vote_counts_the_labels_that_were_known_then(parameters, n_waiting):
     assert all(same(*pair) for pair in zip(found, expected, strict=True))
     assert [answers.answers.shape[1] for answers in found] == [2, 2, 3, 4, 4, 6]
     assert pickle.dumps(cut.gather()) == pickle.dumps(model)
-
-
-def test_blocks_that_are_not_predicted_may_wait_too():
-    for model in (fresh(AdaptiveAMFClassifier), fresh(AdaptiveAMFRegressor)):
-        samples = NUMBERS if isinstance(model, AdaptiveAMFRegressor) else STREAM
-        cut = CutForest(model, 2, n_waiting=3)
-        assert_same_future(model, cut, [*in_blocks(weighted(samples), (40,))], predicts=False)

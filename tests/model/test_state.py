@@ -25,53 +25,6 @@ def test_a_node_fills_a_cache_line():
     assert layout.NODE.itemsize == 64
 
 
-@pytest.mark.parametrize("parameters", [{}, {"max_nodes": 151}, {"split_pure": True}, ADAPTIVE])
-def test_the_handle_is_up_to_date_after_every_sample(parameters):
-    model = AMFClassifier(n_estimators=2, seed=1, **parameters)
-    fades = "fading_factor" in parameters
-    handles = set()
-    for i in range(500):
-        x = {"a": i * 37 % 101, "b": i * 11 % 53} | ({f"late {i // 100}": i} if i > 200 else {})
-        model.learn_one(x, i * i % 7 if i < 250 else i * i % 11)
-        arena = model._arena
-        handles.add(arena.handle.tobytes())
-        for name in layout.FIELDS:
-            array = getattr(arena, name)
-            assert arena.handle[name] == array.ctypes.data
-            assert array.flags.c_contiguous
-        capacities = {
-            "tree_capacity": {*map(len, (arena.nodes, arena.boxes, arena.links))},
-            "voter_capacity": {len(arena.votes), len(arena.trees) + len(arena.linear_models)},
-            "linear_model_capacity": {
-                *map(len, (arena.linear_models, arena.linear_coefficients, arena.inputs))
-            },
-            "input_capacity": {arena.linear_coefficients.shape[2], arena.inputs.shape[2]},
-            "linear_class_capacity": {
-                arena.linear_coefficients.shape[1],
-                arena.category_weights.shape[2],
-            },
-            "node_capacity": {arena.nodes.shape[1], arena.counts.shape[1], arena.faded.shape[1]},
-            "class_capacity": {arena.counts.shape[2], len(arena.bias), arena.votes.shape[2]},
-            "faded_capacity": {arena.faded.shape[2], (2 + arena.counts.shape[2]) * fades},
-            "moment_capacity": {arena.moments.shape[1], arena.buckets.shape[2]},
-            "box_capacity": {arena.boxes.shape[1]},
-            "feature_capacity": {
-                arena.boxes.shape[3],
-                arena.rows.shape[1],
-                arena.ranges.shape[1],
-                arena.limits.shape[1],
-                arena.intensity.shape[1],
-                *map(len, (arena.is_categorical, arena.features, arena.recent)),
-                len(arena.moments),
-                len(arena.buckets),
-            },
-            "row_capacity": {len(arena.rows), len(arena.samples), arena.links.shape[1]},
-        }
-        for name, lengths in capacities.items():
-            assert lengths == {arena.handle[name][0]}
-    assert len(handles) > 10
-
-
 SEEN_BY_KERNELS = """
 import sys
 import numba

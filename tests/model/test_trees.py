@@ -1,18 +1,14 @@
 """A forest is the sequence of its trees, as river's ensembles are, and still one model."""
 
-import copy
 import inspect
-import pickle
 import random
 
 import numpy as np
 import pytest
-from river import base, compose, evaluate, forest, metrics, preprocessing
+from river import forest
 from river.checks import yield_checks
-from sklearn.base import clone
 
-import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation, inspection
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 from river_amf.explain.trees import Tree
 
 FORESTS = [AMFClassifier, AdaptiveAMFClassifier]
@@ -116,25 +112,6 @@ def test_trees_agree_with_the_tables(kind):
     assert model.n_samples == 300.0
 
 
-def test_height_is_counted_as_in_river_s_trees():
-    theirs = forest.ARFClassifier(n_models=1, seed=1)
-    model = AMFClassifier(1, seed=1)
-    assert model[0].height == 0
-    x, y = next(stream())
-    theirs.learn_one(x, y)
-    model.learn_one(x, y)
-    assert model[0].height == theirs[0].height == 1
-    assert {"n_nodes", "n_branches", "n_leaves", "height", "summary"} <= {*dir(theirs[0])}
-
-
-def test_samples_are_counted_by_their_weight():
-    model = AMFClassifier(2, seed=1)
-    assert (model.n_samples, model.n_nodes, model[0].n_samples) == (0.0, 0, 0.0)
-    for weight in (1.0, 2.5, 0.0):
-        model.learn_one({"a": weight}, "b", w=weight)
-    assert model.n_samples == model[1].n_samples == 3.5
-
-
 def test_a_tree_shows_itself_as_it_is_now():
     model = AMFClassifier(2, seed=1)
     tree = model[1]
@@ -166,13 +143,6 @@ def test_the_forest_predicts_the_mean_of_its_trees(parameters):
         assert tree.debug_one(x) == model.debug_one(x, tree=2)
 
 
-def test_classes_not_seen_yet_have_no_part_in_a_tree_s_prediction():
-    model = trained(n_classes=9)
-    proba = model[0].predict_proba_one({"a": 0.5})
-    assert list(proba) == list(model.predict_proba_one({"a": 0.5}))
-    assert sum(proba.values()) == pytest.approx(1.0, abs=1e-12)
-
-
 def test_a_tree_without_samples_predicts_nothing_and_checks_what_it_gets():
     assert AMFClassifier()[0].predict_proba_one({"a": 1.0}) == {}
     assert AMFClassifier()[0].predict_one({"a": 1.0}) is None
@@ -183,75 +153,7 @@ def test_a_tree_without_samples_predicts_nothing_and_checks_what_it_gets():
             model[0].predict_proba_one({"a": float("inf")})
 
 
-def test_a_tree_that_has_restarted_has_only_the_samples_since():
-    model = AMFClassifier(2, restart_threshold=2.0, seed=1)
-    rng = random.Random(1)
-    fewest = 3000.0
-    for k in range(3000):
-        x = {"a": rng.random()}
-        model.learn_one(x, (x["a"] > 0.5) is (k < 2000))
-        fewest = min(fewest, model[1].n_samples) if k > 2000 else fewest
-    assert fewest < 5.0
-    assert model.n_samples == model[0].n_samples == 3000.0
-    assert model[1].n_samples < 1000.0
-
-
-def test_looking_at_trees_changes_nothing():
-    model, twin = trained(AdaptiveAMFClassifier), trained(AdaptiveAMFClassifier)
-    x, _ = next(stream())
-    for tree in model:
-        tree.predict_proba_one(x), tree.debug_one(x), repr(tree), tree.summary
-    for each in stream(50, seed=9):
-        model.learn_one(*each)
-        twin.learn_one(*each)
-    assert pickle.dumps(model) == pickle.dumps(twin)
-
-
 # Still one model
-
-
-def test_it_is_one_model_to_compare():
-    comparison = evaluation.compare("Bananas", [AMFClassifier(3, seed=1)], limit=200)
-    assert comparison.table.index.tolist() == ["AMFClassifier"]
-    assert comparison.table["accuracy"].iloc[0] > 0.5
-    # like any other model, and not as a list of its trees
-    with pytest.raises(TypeError, match=r"must be a dict or list of models, .* got AMFClassifier"):
-        evaluation.compare("Bananas", AMFClassifier(3, seed=1), limit=200)
-
-
-@both
-def test_copies_and_files_are_those_of_a_model(kind, tmp_path):
-    model = trained(kind)
-    trained(kind).save(tmp_path / "model.amf")
-    for twin in (
-        copy.copy(model),
-        copy.deepcopy(model),
-        pickle.loads(pickle.dumps(model)),
-        river_amf.load(tmp_path / "model.amf"),
-    ):
-        assert pickle.dumps(twin) == pickle.dumps(model)
-        assert twin[0].forest is twin
-        assert twin[0].summary == model[0].summary
-        assert twin[0] != model[0]
-    assert clone(model, safe=False) is not model
-    assert model.clone().n_samples == 0.0
-
-
-def test_a_copy_of_a_tree_brings_a_copy_of_its_forest():
-    tree = trained()[1]
-    for twin in (copy.deepcopy(tree), pickle.loads(pickle.dumps(tree))):
-        assert twin.forest is not tree.forest
-        assert (twin.index, twin.summary) == (tree.index, tree.summary)
-
-
-def test_it_is_one_step_of_a_pipeline_and_one_model_of_river_s_evaluation():
-    model = preprocessing.StandardScaler() | AMFClassifier(3, seed=1)
-    assert isinstance(model, compose.Pipeline) and len(model.steps) == 2
-    data = [({"a": x["a"]}, y) for x, y in stream()]
-    metric = evaluate.progressive_val_score(data, model, metrics.Accuracy())
-    assert metric.get() > 0.5
-    assert [tree.n_samples for tree in model["AMFClassifier"]] == [300.0] * 3
-    assert isinstance(AMFClassifier(), base.Classifier)
 
 
 @pytest.mark.slow

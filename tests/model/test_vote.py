@@ -102,29 +102,6 @@ def test_each_sample_moves_the_vote_along_the_gradient():
         assert not np.array_equal(model._arena.trees["vote_weight"], weights)
 
 
-def test_weights_above_one_take_one_step():
-    heavy, light = learnt(100, vote="learned", max_nodes=1), None
-    light = copy.deepcopy(heavy)
-    x, y, _ = STREAM[100]
-    heavy.learn_one(x, y, w=1e6)
-    light.learn_one(x, y, w=1.0)
-    assert heavy._arena.trees["vote_weight"].tolist() == light._arena.trees["vote_weight"].tolist()
-    assert heavy._arena.bias.tolist() == light._arena.bias.tolist()
-
-
-def test_trees_that_see_less_lose_their_weight():
-    # one tree's counts are turned into nonsense, and its weight falls below those of the others
-    model = AMFClassifier(n_estimators=3, vote="learned", seed=1, max_nodes=61)
-    rng = random.Random(2)
-    for _ in range(4000):
-        x = {"a": rng.random()}
-        model.learn_one(x, x["a"] > 0.5)
-        counts = model._arena.counts[1]
-        counts[:, :] = counts.mean(axis=1, keepdims=True)
-    weights = model._arena.trees["vote_weight"]
-    assert weights[1] < weights[0] and weights[1] < weights[2]
-
-
 # A sample that was just predicted is not predicted again when it is learned
 
 

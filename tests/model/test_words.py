@@ -7,7 +7,6 @@ import pickle
 import random
 import re
 import sys
-import threading
 import warnings
 from collections import defaultdict
 from decimal import Decimal
@@ -18,9 +17,9 @@ import polars as pl
 import pytest
 import scipy.sparse
 from forests import pickled
-from river import compose, evaluate, feature_extraction, metrics, preprocessing
+from river import compose, feature_extraction
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation, inspection
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.inputs.encoding import column_order
 from tests.naive import add_up
 
@@ -346,36 +345,6 @@ def test_values_of_any_size(value):
         model.learn_one(x | ({"odd": value} if i % 7 == 3 else {"odd": 1.0}), y)
         assert sum(model.predict_proba_one(x | {"odd": value}).values()) == pytest.approx(1.0)
     assert np.isfinite(model._arena.word_weights).all()
-
-
-def test_an_outlier_counts_as_ten_times_the_usual_value():
-    model = AMFClassifier(absent="zero", n_estimators=1, seed=1)
-    for _ in range(30):
-        model.learn_one({"good": 1.0}, True)
-    model.learn_one({"good": 1e6}, True)
-    word = model._arena.words[slots_of(model)["good"]]
-    assert word["squares"] == pytest.approx(30 + 10**2)
-
-
-def test_words_informative_at_once_get_no_more_columns_than_there_are():
-    model = AMFClassifier(absent="zero", max_columns=3, n_estimators=1, seed=1)
-    for i in range(40):
-        model.learn_one(dict.fromkeys([f"{i % 2}{letter}" for letter in "abcdef"], 1.0), i % 2)
-    assert model._arena.settings["n_features"][0] == 3
-    assert model._arena.counters["n_chosen"][0] == 0
-
-
-def test_scale_does_not_matter():
-    small, large = (Forest(2, absent="zero", linear=None, vote="mean", seed=1) for _ in range(2))
-    for x, y in bags(200):
-        small.learn_one(x, y)
-        large.learn_one({word: 1024.0 * value for word, value in x.items()}, y)
-    assert list(small._features) == list(large._features)
-    small, large = (Forest(2, absent="zero", seed=1) for _ in range(2))
-    for x, y in bags(100):
-        small.learn_one(x, y)
-        large.learn_one({word: 1024.0 * value for word, value in x.items()}, y)
-    assert (small._arena.word_weights == large._arena.word_weights).all()
 
 
 @pytest.mark.parametrize(
@@ -727,49 +696,7 @@ def test_pipelines_of_texts(bag):
     assert n_right / 300 > 0.93
 
 
-@pytest.mark.slow
-def test_hashed_features():
-    model = preprocessing.FeatureHasher(n_features=64, seed=1) | Forest(5, absent="zero", seed=1)
-    n_right = 0
-    for i, (x, y) in enumerate(bags(600)):
-        n_right += i >= 300 and model.predict_one(x) == y
-        model.learn_one(x, y)
-    assert n_right / 300 > 0.9
-
-
-def test_a_pipeline_learns_blocks_of_texts():
-    samples = tweets(200)
-    texts, labels = pd.Series([text for text, _ in samples]), [y for _, y in samples]
-    model = feature_extraction.BagOfWords() | Forest(3, absent="zero", seed=1)
-    single = feature_extraction.BagOfWords() | Forest(3, absent="zero", seed=1)
-    model.learn_many(texts, pd.Series(labels))
-    for text, y in samples:
-        single.learn_one(text, y)
-    assert model.predict_proba_one(texts[0]) == pytest.approx(single.predict_proba_one(texts[0]))
-
-
 # --------------------------------------------------------------------------------------- elsewhere
-
-
-def test_tables_name_words_and_an_absent_one_has_the_value_0():
-    model = learnt(Forest(3, absent="zero", seed=1), bags(300))
-    steps = inspection.path(model, {"word 0": 1}, 0)
-    values = dict(zip(steps["feature"], steps["value"], strict=True))
-    assert {*values} - {None} <= {*model._features}
-    assert {value for name, value in values.items() if name not in ("word 0", None)} == {0.0}
-    assert list(inspection.feature_importance(model).index) == list(model._features)
-    assert "'label 0'" in model.debug_one({"word 0": 1})
-
-
-@pytest.mark.parametrize("delay", [None, 7])
-def test_progressive_validation_equals_river_s(delay):
-    samples = bags(200)
-    model, twin = Forest(2, absent="zero", seed=1), Forest(2, absent="zero", seed=1)
-    ours = evaluation.progressive_val_score(samples, model, metrics.Accuracy(), delay=delay)
-    late = {"delay": delay} if delay else {}
-    theirs = evaluate.progressive_val_score(samples, twin, metrics.Accuracy(), **late)
-    assert ours.get() == theirs.get()
-    assert pickle.dumps(model) == pickle.dumps(twin)
 
 
 def test_forgotten_words_are_logged(caplog):
@@ -781,23 +708,3 @@ def test_forgotten_words_are_logged(caplog):
     with caplog.at_level("INFO", logger="river_amf.events"):
         learnt(model.clone(), [({f"word {k}": 1 for k in range(5)}, "a")])
     assert "rarest" not in caplog.text  # one word of five is ignored, and none has been known
-
-
-def test_a_block_predicts_while_single_samples_do():
-    # they encode into room of their own
-    samples = bags(200)
-    model = learnt(Forest(2, absent="zero", seed=1), samples)
-    frame, alone = as_frame(samples), model.predict_proba_many(as_frame(samples))
-    done = threading.Event()
-
-    def predict():
-        while not done.is_set():
-            model.predict_one({"tells 0 0": 3})
-
-    thread = threading.Thread(target=predict)
-    thread.start()
-    try:
-        assert all(model.predict_proba_many(frame).equals(alone) for _ in range(5))
-    finally:
-        done.set()
-        thread.join()

@@ -110,31 +110,6 @@ def test_mass_by_depth_is_the_mean_over_trees_and_samples(kind, is_aggregated):
     assert mass.sum() == pytest.approx(1.0)
 
 
-def test_a_tree_that_has_just_started_afresh_answers_from_its_root():
-    model = AdaptiveAMFClassifier(4, seed=1)
-    for i in range(3000):
-        model.learn_one({"a": i % 7}, (i % 7 < 3) is (i < 2000))
-        if not all(tree.n_nodes for tree in model):
-            break
-    assert model.n_drifts_detected() == 2
-    mass = mass_by_depth(model)
-    assert mass.sum() == pytest.approx(1.0)
-    assert mass[0] >= 0.5
-
-
-def test_features_may_be_in_any_order_of_names():
-    pairs = [({"b": x["x"], "a": x["y"]}, y) for x, y in read_samples("moons", 60, seed=1).rows()]
-    drawn = plot.playground(pairs, **SMALL)
-    assert drawn.samples.features == ("b", "a")
-    model = AMFClassifier(1, seed=SMALL["seed"])
-    for x, y in pairs:
-        model.learn_one(x, y)
-    snapshot = drawn.runs["plain", 1, "with", "none"].snapshots[-1]
-    for (west, east, south, north), proba in zip(snapshot.boxes, snapshot.proba, strict=True):
-        x = {"b": 0.5 * (west + east), "a": 0.5 * (south + north)}
-        assert proba[0] == pytest.approx(model[0].predict_proba_one(x)["A"], abs=1e-6)
-
-
 def test_what_drifts_halfway():
     samples = read_samples("blobs", 100, seed=1)
     swapped, turned = samples.after("swap"), samples.after("turn")
@@ -254,15 +229,6 @@ def test_whole_numbers_are_drawn_apart_but_learnt_as_they_are():
     assert flat.samples.view[2:].tolist() == [1.5, 2.5]
 
 
-def test_labels_of_any_kind_and_number_are_sorted():
-    rng = random.Random(1)
-    for labels in ([True, False], [3, 1, 2], ["b", "a"], ["b", 1], [*"fedcba"]):
-        pairs = [({"a": rng.random(), "b": rng.random()}, rng.choice(labels)) for _ in range(80)]
-        drawn = read_samples(pairs, 80)
-        assert [str(label) for label in drawn.labels] == sorted(map(str, labels))
-        assert [y for _, y in drawn.rows()] == [y for _, y in pairs]
-
-
 def table(n=60):
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": rng.random(n), "b": rng.random(n), "c": rng.random(n)})
@@ -298,13 +264,6 @@ def test_samples_without_a_label_are_left_out():
     corner = drawn.runs["plain", 10, "with", "none"].snapshots[-1].surface[0, 0, 1]
     proba = model.predict_proba_one({("a", 1): left, ("a", 2): bottom})
     assert corner == pytest.approx(proba[True], abs=1e-6)
-
-
-@pytest.mark.soak
-def test_a_page_of_the_usual_size_is_below_seven_megabytes(tmp_path):
-    path = tmp_path / "spiral.html"
-    plot.playground("spiral", seed=1).save(path)
-    assert 4e6 < path.stat().st_size < 7e6
 
 
 def far():

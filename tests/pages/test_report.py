@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
-from river import compose, dummy, forest, linear_model, metrics, naive_bayes, preprocessing, tree
+from river import compose, dummy, linear_model, metrics, naive_bayes, preprocessing, tree
 
 from river_amf import (
     AdaptiveAMFClassifier,
@@ -191,18 +191,6 @@ def test_what_forests_show_of_themselves_is_recorded_also_in_pipelines():
     assert "piped" in report.relevance
 
 
-def test_other_models_get_what_they_have():
-    models = {"tree": tree.HoeffdingTreeClassifier(), "arf": forest.ARFClassifier(2, seed=1)}
-    report = evaluation.report(list(labelled(300, (False, True))), models)
-    curves = report.curves.set_index("model")
-    assert curves.loc["tree", "n_nodes"].iloc[-1] >= 1
-    assert curves.loc["arf", "n_nodes"].isna().all()
-    assert curves.loc["arf", "restarts"].notna().all()
-    assert curves.loc["tree", "memory"].notna().sum() == 12
-    assert "fading_share" not in curves
-    assert report.relevance == {}
-
-
 def test_drift_is_found_where_errors_grow():
     report = evaluation.report("stagger_abrupt", ["amf"], limit=6000, seed=1)
     assert report.drifts == (5000,)
@@ -249,18 +237,6 @@ def test_models_that_look_at_no_features_are_always_there_once():
     )
 
 
-def test_a_model_under_the_name_of_a_baseline_is_that_model():
-    samples = list(labelled(60))
-    empty = forest.ARFClassifier(n_models=2, seed=1)  # an empty list, which counts as false
-    models = {"amf": empty, "majority": linear_model.LogisticRegression()}
-    binary = [(x, y == "a") for x, y in samples]
-    report = evaluation.report(binary, models | {"last-class": "amf"}, seed=1)
-    assert (report.table["status"] == "ok").all()
-    assert report.table.index.tolist() == ["amf", "majority", "last-class"]
-    assert report.roles == {"amf": "other", "majority": "other", "last-class": "amf"}
-    assert report.floors == ()
-
-
 LABELS = {
     "one": ("only",),
     "markup": ("<script>alert(1)</script>", "</script>", "<b>&amp;"),
@@ -276,26 +252,6 @@ def test_labels_of_any_kind_are_reported(labels):
     assert report.table["status"].tolist() == ["ok"] * 3
     assert "<script>alert" not in report.html
     assert report.confusion["amf"].to_numpy().sum() == 199
-
-
-def test_labels_beyond_a_hundred_are_one():
-    samples = [({"a": n % 150}, f"label {n % 150}") for n in range(600)]
-    report = evaluation.report(samples, ["amf"], seed=1)
-    confusion = report.confusion["amf"]
-    assert confusion.shape == (101, 101)
-    assert repr(confusion.index[-1]) == "others"
-    assert confusion.to_numpy().sum() == 599
-    (drawn,) = report.page.parts[-2].figures[0].drawing["data"]
-    assert drawn["x"][-1] == "others"
-    assert np.sum(drawn["customdata"]) == 599
-
-
-def test_rows_without_a_label_are_skipped(tmp_path):
-    path = tmp_path / "gaps.csv"
-    rows = [f"{n},{'' if n % 5 == 0 else n % 2}" for n in range(200)]
-    path.write_text("a,target\n" + "\n".join(rows) + "\n")
-    report = evaluation.report(path, ["amf"], seed=1)
-    assert report.table["n_samples"].tolist() == [160] * 3
 
 
 def test_what_cannot_be_reported_is_reported():

@@ -105,14 +105,6 @@ def test_a_pickle_is_not_run(path, tmp_path, monkeypatch):
     assert [*tmp_path.iterdir()] == [path]
 
 
-def test_the_helper_writes_as_the_package_does(path):
-    AMFClassifier(seed=3).save(path)
-    data = path.read_bytes()
-    assert archive_of(members_of(data)) == data
-    path.write_bytes(file_of(UNTRAINED | {"model": {}}))
-    assert pickle.dumps(river_amf.load(path)) == pickle.dumps(AMFClassifier())
-
-
 @pytest.mark.parametrize("version", ["7.3.1", None, "\x1b]0;\u202e" + "9" * 10**6])
 @pytest.mark.parametrize("format_", [container.FORMAT + 1, 10**4000])
 def test_a_newer_file_says_so(path, version, format_):
@@ -260,12 +252,6 @@ def test_arrays_of_other_types_and_shapes_are_refused_before_they_are_read(path)
         path.write_bytes(archive_of((members | {f"{name}.npy": file.getvalue()}).items()))
         message = error_of(path)
         assert f"is damaged: the array {name} must be of " in message or "rows" in message
-
-
-def test_parts_that_do_not_fit_together_are_called_so(path, monkeypatch):
-    AMFClassifier().save(path)
-    monkeypatch.setattr(values, "labels_from_json", refuse(KeyError("left")))
-    assert "is damaged: KeyError: 'left'" in error_of(path)
 
 
 # Nothing is held before it is known to be good

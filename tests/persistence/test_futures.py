@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import regressors
 from files import RAW, error_of, reloaded, write_parts
-from forests import STREAM, VARIANTS, learn, pickled
+from forests import STREAM, VARIANTS, pickled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from regressors import NUMBERS, REGRESSORS
@@ -18,7 +18,6 @@ from regressors import NUMBERS, REGRESSORS
 import river_amf
 from river_amf import (
     AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
     AMFClassifier,
     AMFRegressor,
     OnlineDummyClassifier,
@@ -106,25 +105,6 @@ def test_a_model_of_any_parameters_and_weights_predicts_and_comes_back(
     assert pickled(twin) == pickled(model)
 
 
-@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
-@pytest.mark.parametrize("unit", [1e-290, 1e-100, 1.0, 1e99])
-@pytest.mark.parametrize("weight", [1e-300, 1.0, 1e9, 1e90])
-def test_a_model_of_any_targets_and_weights_comes_back(path, kind, unit, weight):
-    model = kind(2, seed=1, fading_factor=0.5)
-    for i, (x, y, w) in enumerate(NUMBERS[:300]):
-        wild = 50.0 if i % 37 == 0 else 1.0
-        model.learn_one(x, wild * unit * (y - 1e3) / 1e3, w=w * weight)
-    assert regressors.answers(reloaded(model, path)) == regressors.answers(model)
-
-
-@pytest.mark.parametrize("origin", [5, True, -1e300, 0.1 + 0.2, np.float32(0.1), 2**70])
-def test_the_origin_comes_back_as_it_was(path, origin):
-    model = learn(AMFRegressor(seed=1), [({"a": 1.0}, origin, 1.0)])
-    twin = reloaded(model, path)
-    assert (twin.predict_one({}), type(twin._labels.origin)) == (float(origin), float)
-    assert pickled(twin) == pickled(model)
-
-
 def test_neither_saving_nor_loading_copies_the_whole(path):
     array = np.ones((2**17, 128))
     tracemalloc.start()
@@ -162,39 +142,6 @@ def test_a_subclass_that_names_no_kind_cannot_be_saved(path):
         with pytest.raises(TypeError, match=r"cannot save a.*; pickle"):
             river_amf.save(model, path)
     assert not path.exists()
-
-
-def test_a_kind_belongs_to_one_class():
-    with pytest.raises(TypeError, match=r"Thief.* of AMFClassifier"):
-        type("Thief", (AMFClassifier,), {"_file_kind": "AMFClassifier"})
-
-
-LATER = """
-from river_amf.persistence import Saved
-
-class Model(Saved):
-    _file_kind = "later.Model"
-    _to_file = lambda self: ({"note": self.note}, {})
-    @classmethod
-    def _from_file(cls, header, arrays):
-        model = cls()
-        model.note = header["note"]
-        return model
-"""
-
-
-def test_other_modules_join_and_are_imported_when_their_file_is_met(path, tmp_path, monkeypatch):
-    (tmp_path / "later_module.py").write_text(LATER)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(persistence, "_KINDS", dict(persistence._KINDS))
-    monkeypatch.setitem(persistence._MODULES, "later", "later_module")
-    write_parts(path, RAW | {"kind": "later.Model", "model": {"note": "n"}}, {})
-    assert "later_module" not in sys.modules
-    assert reloaded(river_amf.load(path), path).note == "n"
-    monkeypatch.setitem(persistence._MODULES, "absent", "absent_module")
-    write_parts(path, RAW | {"kind": "absent.Model", "model": {}}, {})
-    with pytest.raises(ImportError, match="absent_module"):
-        river_amf.load(path)
 
 
 @pytest.mark.parametrize("kind", ["Other", "os.path", "antigravity.x", 3, None, ["AMFClassifier"]])

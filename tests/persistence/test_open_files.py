@@ -7,17 +7,13 @@ import io
 import lzma
 import operator
 import pickle
-import re
-import socket
-import threading
 
 import pytest
 from files import refuse
 from forests import STREAM, learn, trained
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
-from river_amf.persistence import FileError
+from river_amf import AMFClassifier
 
 
 class Slow:
@@ -78,24 +74,6 @@ def test_files_on_disk(path, opener):
         assert file.read() == b""
 
 
-@pytest.mark.parametrize("buffering", [0, -1])
-def test_a_connection_stays_open(buffering):
-    models = [trained(STREAM[:300]), trained(STREAM[:50])]
-    left, right = socket.socketpair()
-
-    def send():
-        for model in models:
-            with left.makefile("wb", buffering=buffering) as file:
-                model.save(file)
-
-    sender = threading.Thread(target=send)
-    with left, right, right.makefile("rb", buffering=buffering) as file:
-        sender.start()
-        for model in models:
-            assert pickle.dumps(river_amf.load(file)) == pickle.dumps(model)
-        sender.join()
-
-
 def test_files_in_text_mode_are_refused(path):
     path.touch()
     for make in (io.StringIO, functools.partial(open, path, "r+")):
@@ -130,28 +108,6 @@ def test_errors_of_the_open_file_are_not_taken_for_damage(path):
         river_amf.load(gzip.GzipFile(fileobj=io.BytesIO(cut)))
     with pytest.raises(OSError, match="the Short took only a part"):
         AMFClassifier().save(Short())
-
-
-def test_what_cannot_be_saved_is_found_before_anything_is_written():
-    file = io.BytesIO()
-    with pytest.raises(TypeError, match="cannot save label"):
-        learn(AMFClassifier(), [({"a": 1}, frozenset(), 1.0)]).save(file)
-    assert file.getvalue() == b""
-
-
-def test_messages_name_the_open_file(path):
-    path.write_bytes(b"no model")
-    named = re.escape(f"the file {str(path)!r}")
-    with open(path, "rb") as file:
-        for source, name in ((io.BytesIO(b"none"), "the BytesIO"), (file, named)):
-            with pytest.raises(FileError, match=f"^{name} is not a river_amf file"):
-                river_amf.load(source)
-    AMFClassifier().save(path)
-    with open(path, "rb") as file:
-        with pytest.raises(FileError, match=f"^{named} holds an AMFClassifier, not an Adaptive"):
-            AdaptiveAMFClassifier.load(file)
-        with pytest.raises(FileError, match=f"^{named} is empty"):
-            river_amf.load(file)
 
 
 class Alarm(Exception):

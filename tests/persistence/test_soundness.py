@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from edits import inner
 from files import edited_error, parts_in, write_parts
-from forests import STREAM, answers, learn, trained, visits
+from forests import STREAM, learn, trained, visits
 
 import river_amf
 from river_amf import (
@@ -15,7 +15,6 @@ from river_amf import (
     AdaptiveAMFRegressor,
     AMFClassifier,
     AMFRegressor,
-    kernels,
 )
 from river_amf.state.layout import FIELDS
 
@@ -206,17 +205,6 @@ def test_parameters_that_a_file_lacks_have_the_default_of_their_class(path, kind
     assert pickle.dumps(river_amf.load(path)) == pickle.dumps(kind())
 
 
-def test_arrays_that_a_file_lacks_are_as_before_anything_is_learnt(path):
-    model = trained([*edits.samples(60)], n_estimators=2)
-    header, arrays = parts_in(model, path)
-    for name in ("bias", "faded", "moments", "buckets"):  # which this forest does not use
-        del arrays[name]
-    write_parts(path, header, arrays)
-    twin = river_amf.load(path)
-    assert answers(twin) == answers(model)
-    assert pickle.dumps(twin) == pickle.dumps(model)
-
-
 @pytest.mark.parametrize("name", ["nodes", "counts"])
 def test_a_small_file_does_not_make_large_arrays_by_what_it_lacks(path, name):
     header, arrays = parts_in(trained([*edits.samples(60)], n_estimators=2), path)
@@ -260,9 +248,3 @@ def test_a_tree_whose_budget_is_spent_keeps_no_samples(path):
     assert (arrays["nodes"]["n_rows"] > 0).any()
     header["model"]["parameters"]["max_nodes"] = int(arrays["trees"]["n_nodes"][0])
     assert "kept samples" in edited_error(path, header, arrays)
-
-
-def test_the_bounds_of_weights_leave_room_for_what_kernels_make():
-    (bounds,) = (row for row in FIELDS["counters"].bounds if row[0] == "newest_weight")
-    assert bounds == ("newest_weight", 1, 2 * kernels.LARGEST_NEWEST)
-    assert FIELDS["counts"].bounds == ((..., 0, kernels.LARGEST_FLOAT),)

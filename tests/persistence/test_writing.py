@@ -7,7 +7,6 @@ import pickle
 import stat
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -53,12 +52,6 @@ def test_an_archive_beyond_2_gib_comes_back(path, monkeypatch, limit):
     stream = io.BytesIO(data + b"more")
     assert pickle.dumps(river_amf.load(stream)) == pickle.dumps(model)
     assert stream.read() == b"more"
-
-
-def test_paths_may_be_texts_or_path_like(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for path in ("a file.amf", b"bytes", Path("a file.amf"), str(tmp_path / "ä")):
-        assert reloaded(AMFClassifier(seed=5), path).seed == 5
 
 
 def test_errors_of_the_system_are_those_of_open(tmp_path):

@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import errno
 import gzip
-import itertools
 import random
 import re
 import signal
@@ -21,7 +20,6 @@ import river_amf
 from river_amf import baselines, cli, evaluation
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
-from river_amf.evaluation.metrics import known_metrics
 from river_amf.evaluation.prequential import WARM_UP
 from river_amf.evaluation.runs import Run
 
@@ -83,15 +81,6 @@ def test_table_has_the_figures_of_river(capsys):
         assert rows[-1][column] == f"{expected:.4f}"
     assert all(float(row["us/sample"]) > 0 for row in rows)
     assert all(re.fullmatch(r"[\d.]+_[KM]iB", row["memory"]) for row in rows)
-
-
-def test_every_metric_on_offer_can_be_printed(capsys):
-    names = ",".join(known_metrics())
-    assert {"MacroF1", "CohenKappa", "ROCAUC"} <= known_metrics().keys()
-    assert not {"MAE", "ConfusionMatrix", "FBeta", "Silhouette"} & known_metrics().keys()
-    assert cli.main(["evaluate", "--limit", "60", "--n-estimators", "1", "--metrics", names]) == 0
-    columns = table_of(capsys.readouterr().out)[1]
-    assert len(columns) == 4 + len(known_metrics())  # all but the accuracy, which has a column
 
 
 def test_categories_and_missing_values(mixed, tmp_path, capsys):
@@ -338,28 +327,6 @@ def test_ctrl_c_within_a_sample_lets_it_finish(monkeypatch, capsys):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-@pytest.mark.parametrize("n_done", [0, 7])
-def test_ctrl_c_ends_a_track(n_done, monkeypatch, capsys):
-    """Ctrl-C comes at the end of the first stream, or within the second."""
-    learn = OnlineDummyClassifier.learn_one
-    calls = []
-
-    def learn_and_interrupt(self, x, y, w=1.0):
-        learn(self, x, y, w)
-        calls.append(y)
-        if len(calls) == WARM_UP + 200 + (n_done and WARM_UP + n_done):
-            signal.raise_signal(signal.SIGINT)
-
-    monkeypatch.setattr(OnlineDummyClassifier, "learn_one", learn_and_interrupt)
-    arguments = ["--track", "drift", "--model", "dummy", "--limit", "200"]
-    assert cli.main(["evaluate", *arguments]) == 130
-    output, error = capsys.readouterr()
-    first, second = output.split("\n\n")
-    assert table_of(first)[2][-1]["samples"] == "200"
-    assert [row["samples"] for row in table_of(second)[2]] == [str(n_done)] * bool(n_done)
-    assert error.splitlines()[-1] == f"interrupted after {n_done} samples of agrawal_abrupt"
-
-
 def test_ctrl_c_before_the_run_and_a_second_one(monkeypatch, capsys):
     def interrupt(*_, **options):
         calls.append("learn")
@@ -415,14 +382,6 @@ def test_compare_prints_the_figures_of_a_comparison(capsys):
         assert float(row["us/sample"]) > 0
 
 
-def test_compare_runs_all_baselines_on_bananas(capsys):
-    assert cli.main(["compare", "--limit", "15", "--models", "all"]) == 0
-    title, rows = rows_of(capsys.readouterr().out)
-    assert title == "Bananas: 15 samples"
-    assert list(rows) == list(baselines.classifiers())
-    assert {row["status"] for row in rows.values()} == {"ok"}
-
-
 def test_compare_runs_several_seeds(capsys):
     assert cli.main(["compare", "--limit", "60", "--models", "amf,knn", "--seeds", "2"]) == 0
     _, header, amf, knn = capsys.readouterr().out.splitlines()
@@ -453,15 +412,6 @@ def test_compare_writes_files(mixed, tmp_path, capsys):
     lines = paths["markdown"].read_text().splitlines()
     assert [line.split()[1] for line in lines[2:]] == ["amf", "dummy"]
     assert paths["png"].read_bytes().startswith(b"\x89PNG\r\n")
-
-
-def test_compare_without_matplotlib_reports_what_is_missing_and_runs_nothing(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for module in [name for name in sys.modules if name.startswith("river_amf.plot")]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.delattr(river_amf, "plot")
-    monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
-    assert_fails(["compare", "--png", "p.png"], 'pip install "matplotlib>=3.8"', capsys)
 
 
 @pytest.mark.parametrize(
@@ -526,16 +476,6 @@ def test_a_model_that_fails_is_a_row_and_all_that_fail_are_status_1(monkeypatch,
     assert path.read_bytes() == b"older"
 
 
-def test_out_of_time_before_the_first_sample_is_not_failed(monkeypatch, capsys):
-    now = itertools.count()
-    monkeypatch.setattr("time.perf_counter", lambda: float(next(now)))
-    arguments = ["--models", "dummy,majority", "--limit", "20", "--time-limit", "0.5"]
-    assert cli.main(["compare", *arguments]) == 0
-    _, rows = rows_of(capsys.readouterr().out)
-    statuses = {row["status"] for row in rows.values()}
-    assert statuses == {"time limit of 0.5 s reached after 0 samples"}
-
-
 def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
     monkeypatch, tmp_path, capsys
 ):
@@ -574,13 +514,3 @@ def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_pat
     assert [row["status"] for row in rows.values()] == statuses
     assert pd.read_csv(path)["status"].tolist() == statuses
     assert error.splitlines()[-1] == "interrupted"
-
-
-def test_compare_runs_as_a_process(mixed):
-    done = start("compare", mixed, "--models", "majority,dummy")
-    assert done.returncode == 0
-    assert list(rows_of(done.stdout)[1]) == ["majority", "dummy"]
-    assert done.stderr == ""
-    done = start("compare", "--models", "nearest")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert_one_line("unknown model 'nearest'", done.stderr)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pandas as pd
 import pytest
 
@@ -135,23 +133,6 @@ def test_an_option_that_does_not_do_is_one_line(arguments, message, run, write):
     (line,) = lines
     assert line.startswith("river-amf: error: ")
     assert message in line
-
-
-def test_text_labels_have_an_f1(write, capsys):
-    path = str(write(TEXT))
-    scores = {}
-    for command, options in (("evaluate", ["--model"]), ("compare", ["--models"])):
-        arguments = [command, path, *options, "gaussian-nb", "--metrics", "F1,ROCAUC"]
-        for positive in ("yes", "no"):
-            assert cli.main([*arguments, "--positive", positive]) == 0
-            output = capsys.readouterr().out.splitlines()
-            columns = re.sub(" B| [KM]iB", "", output[-1]).split()
-            places = [output[1].split().index(name) for name in ("F1", "ROCAUC")]
-            scores[command, positive] = [columns[place] for place in places]
-    for positive in ("yes", "no"):
-        assert scores["evaluate", positive] == scores["compare", positive]
-    assert scores["evaluate", "yes"] != scores["evaluate", "no"]
-    assert float(scores["evaluate", "yes"][0]) > 0.5
 
 
 @pytest.mark.parametrize("name", ["table.parquet", "table.jsonl"])

@@ -150,16 +150,6 @@ def test_what_does_not_fit_is_one_line(run, prices, arguments, message):
     assert message in line
 
 
-def test_help_names_the_models_of_both_tasks(run):
-    for command in ("evaluate", "compare"):
-        status, lines, _ = run(command, "--help")
-        text = "".join("".join(lines).split())  # lines break after hyphens
-        assert status == 0
-        for names in (baselines.DESCRIPTIONS, baselines.REGRESSOR_DESCRIPTIONS):
-            assert all(name in text for name in names)
-        assert "--task{classification,regression}" in text
-
-
 def test_rows_without_a_target_are_counted_and_text_reports_what_to_do(run, prices):
     with open(prices, "a") as file:
         file.write("1.5,red,\n2.5,tan,?\n")

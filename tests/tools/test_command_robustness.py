@@ -5,16 +5,12 @@ import io
 import os
 import subprocess
 import sys
-import threading
-import tomllib
-from pathlib import Path
 
 import pytest
 
 from river_amf import __main__ as process
 from river_amf import cli, evaluation
 from river_amf.classifier import AMFClassifier
-from river_amf.cli import options
 from river_amf.evaluation import files
 
 COMMAND = [sys.executable, "-m", "river_amf"]
@@ -50,11 +46,6 @@ def test_the_process_ends_with_the_status_of_the_command(monkeypatch):
         with pytest.raises(kind) as raised:
             process.run()
         assert (raised.value.code, type(raised.value)) == (status, kind)
-
-
-def test_the_script_is_the_same_process_as_the_module():
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert project["scripts"] == {"river-amf": f"{process.run.__module__}:run"}
 
 
 # Streams that are closed, full or of another script
@@ -95,13 +86,6 @@ def test_names_that_the_terminal_cannot_print_are_escaped(tmp_path):
         assert done.returncode == status
         assert expected in (done.stdout + done.stderr).decode("ascii")
         assert b"Traceback" not in done.stderr
-
-
-def test_a_line_that_nobody_can_read_is_left_out(monkeypatch):
-    closed = io.StringIO()
-    closed.close()
-    monkeypatch.setattr(sys, "stderr", closed)
-    options.print_line("text")
 
 
 def test_files_are_written_even_if_nobody_reads_the_table(monkeypatch, tmp_path, capsys):
@@ -178,17 +162,6 @@ def test_a_table_that_is_too_wide_is_refused_before_it_is_read(monkeypatch, tmp_
         assert f"{path} has 100001 columns; at most 100000 can be read" in line
 
 
-def test_reading_that_takes_long_is_reported(monkeypatch):
-    reported, lines = threading.Event(), []
-    monkeypatch.setattr(options, "print_line", lambda text: (lines.append(text), reported.set()))
-    with options.announce_if_slow("reading a"):
-        pass
-    monkeypatch.setattr(options, "_PATIENCE", 0.0)
-    with options.announce_if_slow("reading b"):
-        assert reported.wait(60)
-    assert lines == ["reading b"]
-
-
 CONTENTS = {
     "nothing": b"",
     "blank": b"\n\n\n",
@@ -210,13 +183,6 @@ def test_a_file_that_is_no_table_is_one_line(name, tmp_path, capsys):
         status, line = end([command, str(path)], capsys)
         assert status == 2
         assert line.startswith("river-amf: error: ") and str(path) in line
-
-
-def test_zero_bytes_and_long_lines_are_data(tmp_path, capsys):
-    path = tmp_path / "odd.csv"
-    path.write_bytes(b"a\0,b,target\n1,\0,2\n2," + b"x" * 1_000_000 + b",3\n")
-    assert cli.main(["evaluate", str(path), "--model", "dummy"]) == 0
-    assert "odd.csv: 2 samples" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

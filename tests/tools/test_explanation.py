@@ -237,27 +237,6 @@ def test_it_shows_where_a_value_is_missing_new_or_far_outside():
     assert float(taken) == pytest.approx(end, abs=0.1)
 
 
-def test_a_threshold_is_shown_apart_from_the_values_near_it():
-    model = AMFClassifier(n_estimators=1, seed=1)
-    start = 1.7e9
-    for i in range(10):
-        model.learn_one({"time": start + i}, i < 5)
-    rules = [row[6] for row in path_rows(model.debug_one({"time": start + 4}))[1:-1]]
-    for rule, step in zip(rules, inspection.path(model, {"time": start + 4}).itertuples()):  # noqa: B905
-        assert float(rule.split()[-1]) == pytest.approx(step.threshold, abs=0.1, rel=0)
-    assert rules
-
-
-def test_many_labels_and_long_ones_are_cut():
-    model = AMFClassifier(n_estimators=2, seed=1)
-    for i in range(200):
-        model.learn_one({"a": i % 40}, f"label number {i % 40} with a name that goes on and on")
-    text = model.debug_one({"a": 3})
-    assert max(map(len, text.splitlines())) < 250
-    assert "35 others" in sections(text)["Prediction"][-1]
-    assert path_rows(text)[1][5].endswith(", +36")
-
-
 @pytest.mark.parametrize("n_estimators", [1, 3, 4, 10])
 def test_the_paths_of_few_trees_are_all_shown_and_of_many_the_first(n_estimators):
     model = make(AMFClassifier(n_estimators=n_estimators, seed=1), n=50)
@@ -265,16 +244,6 @@ def test_the_paths_of_few_trees_are_all_shown_and_of_many_the_first(n_estimators
     shown = [int(tree) for tree in re.findall(r"Path in tree (\d+)", text)]
     assert shown == ([*range(n_estimators)] if n_estimators <= 3 else [0])
     assert ("debug_one(x, tree=...)" in text) == (n_estimators > 3)
-
-
-def test_any_tree_can_be_asked_for():
-    model = make(AMFClassifier(n_estimators=5, seed=1), n=50)
-    assert re.findall(r"Path in tree (\d+)", model.debug_one(X, tree=4)) == ["4"]
-    for tree in (-1, 5):
-        with pytest.raises(IndexError, match=f"tree must be between 0 and 4, got {tree}"):
-            model.debug_one(X, tree=tree)
-    with pytest.raises(TypeError):
-        model.debug_one(X, tree="0")
 
 
 def test_before_the_first_sample_it_is_said():
@@ -301,22 +270,6 @@ def test_to_explain_changes_nothing():
         assert pickle.dumps(make(model, seed=2)) == pickle.dumps(make(twin, seed=2))
 
 
-def test_a_tree_that_has_started_afresh_says_so():
-    model = make(AMFClassifier(n_estimators=2, seed=1))
-    model._arena.trees["root"][1] = -1
-    model._arena.trees["n_nodes"][1] = 0
-    text = model.debug_one(X)
-    assert "Path in tree 1, of 0 nodes: it has just started afresh" in text
-    assert cells(sections(text)["Trees"])[3][-1] == "nan"
-
-
-def test_weights_are_counts_too():
-    model = AMFClassifier(n_estimators=1, seed=1)
-    model.learn_one({"a": 1}, "x", w=0.25)
-    model.learn_one({"a": 1}, "x", w=1.5)
-    assert path_rows(model.debug_one({"a": 1}))[1][4:6] == ["1.75", "'x' 1.75"]
-
-
 def test_a_pipeline_explains_the_prediction_of_its_forest():
     scaler = compose.SelectType(float) | preprocessing.StandardScaler()
     scaler += compose.Select("color")
@@ -341,14 +294,3 @@ def test_a_notebook_shows_a_model_as_river_does(kind, n):
     assert [code.text for code in html.iter("code")] == [f"{model!r}\n"]
     assert [name.text for name in html.iter("pre")] == [kind.__name__]
     assert "n_classes=3" in repr(model)
-
-
-def test_a_notebook_shows_parameters_as_they_are_now():
-    model = AMFClassifier()
-    model.split_prior = 0.75
-    pipeline = preprocessing.StandardScaler() | make(model, 10)
-    model.n_jobs = 7
-    html = shown(pipeline._repr_html_())
-    assert [name.text for name in html.iter("pre")] == ["StandardScaler", "AMFClassifier"]
-    code = [code.text for code in html.iter("code")][-1]
-    assert "split_prior=0.75" in code and "n_jobs=7" in code

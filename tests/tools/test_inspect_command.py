@@ -1,6 +1,5 @@
 """The command `river-amf inspect`: what it says of files of all kinds, and of other files."""
 
-import datetime
 import inspect
 import pickle
 import re
@@ -185,18 +184,6 @@ def test_a_feature_whose_kind_is_open_is_listed(inspected):
         assert "  'temp'   open" in lines
 
 
-LABELS = [b"a", 0.5, datetime.date(2020, 1, 1), datetime.timedelta(1), ("a", b"1")]
-
-
-def test_labels_of_all_types_that_files_hold_are_reported(inspected):
-    model = river_amf.AMFClassifier(n_estimators=1, seed=1)
-    for label in LABELS:
-        model.learn_one({"size": 1.0, "what": label if type(label) is bytes else "a"}, label)
-    expected = f"{len(LABELS)}: " + ", ".join(f"{label!r} 1" for label in LABELS)
-    assert values(inspected(model))["labels"] == expected
-    assert f"format {container.FORMAT}," in values(inspected(model))["file"]
-
-
 # Other files
 
 
@@ -252,14 +239,3 @@ def test_an_estimator_without_scikit_learn_is_refused_with_what_to_do(
     MODELS["sklearn.AMFClassifier"]().save(path)
     monkeypatch.setitem(sys.modules, "river_amf.sklearn", None)
     assert "river_amf.sklearn" in refusal(path, capsys)
-
-
-def test_a_lack_of_memory_takes_one_line(tmp_path, capsys, monkeypatch):
-    path = tmp_path / "model.amf"
-    river_amf.AMFClassifier().save(path)
-
-    def read(file):
-        raise MemoryError
-
-    monkeypatch.setattr(container, "read", read)
-    assert refusal(path, capsys).startswith(f"not enough memory to load the file {str(path)!r}")

@@ -9,8 +9,6 @@ import pytest
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection
 from river_amf.explain import trend_experts
-from river_amf.explain.formatting import scaled_text
-from river_amf.sklearn import AMFRegressor as Estimator
 
 SETTINGS = {
     "as it is": {},
@@ -41,10 +39,6 @@ def trained(kind=AMFRegressor, **parameters):
     for x, y, w in stream():
         model.learn_one(x, y, w=w)
     return model
-
-
-def leaf_of(model, tree, x):
-    return int(inspection.path(model, x, tree)["node"].iloc[-1])
 
 
 @settings
@@ -100,16 +94,6 @@ def test_an_estimate_is_drawn_from_the_mean_to_that_of_the_parent(parameters):
                 assert step.estimate == pytest.approx(above, abs=1e-9)
 
 
-def test_fading_draws_estimates_to_what_came_last():
-    model, plain = AMFRegressor(3, seed=1, fading_factor=0.5), AMFRegressor(3, seed=1)
-    for i in range(300):
-        for each in (model, plain):
-            each.learn_one({"a": i % 7}, 10.0 if i < 250 else 90.0)
-    root, of_plain = (inspection.path(each, {"a": 3}).iloc[0] for each in (model, plain))
-    assert root["mean"] == of_plain["mean"] == of_plain["estimate"]
-    assert root["estimate"] > root["mean"] + 20.0
-
-
 @pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
 def test_before_the_first_sample_tables_are_empty_and_trees_predict_0(kind):
     model = kind(2)
@@ -138,26 +122,6 @@ def test_trees_are_those_of_the_forest(kind):
 def test_a_tree_of_a_regressor_has_no_probabilities():
     with pytest.raises(AttributeError, match="a tree of AMFRegressor predicts a number, not"):
         trained()[0].predict_proba_one({})
-
-
-def test_what_is_wrong_is_reported():
-    model = trained()
-    for call in (inspection.path, type(model).debug_one):
-        with pytest.raises(IndexError, match="tree must be between 0 and 2, got 3"):
-            call(model, {}, tree=3)
-        with pytest.raises(TypeError, match="tree must be an integer"):
-            call(model, {}, tree=0.5)
-        with pytest.raises(ValueError, match="feature 'size'"):
-            call(model, {"size": math.inf})
-        with pytest.raises(TypeError, match="mapping"):
-            call(model, 3)
-
-
-def test_an_estimator_is_looked_into_as_its_model():
-    rows = [[x.get("size", math.nan), x["rest"]] for x, _, _ in stream()]
-    estimator = Estimator(2, random_state=1).fit(rows, [y for _, y, _ in stream()])
-    for inspect in (inspection.node_table, inspection.feature_importance):
-        assert inspect(estimator).equals(inspect(estimator.model_))
 
 
 # Explanations
@@ -192,13 +156,6 @@ def test_an_explanation_has_the_numbers_of_the_tables(parameters):
             assert " ".join(split) == "leaf" or step.feature in " ".join(split)
 
 
-def test_all_paths_are_shown_if_there_are_few_trees():
-    few, many = trained(), trained(n_estimators=4)
-    assert few.debug_one({}).count("Path in tree") == 3
-    assert many.debug_one({}).count("Path in tree") == 1
-    assert many.debug_one({}).endswith("debug_one(x, tree=...), with tree from 0 to 3")
-
-
 @pytest.mark.parametrize("unit", [1e-12, 1e-3, 1.0, 1e6, 1e15])
 def test_numbers_have_the_digits_that_their_errors_leave_sense_in(unit):
     model = AMFRegressor(2, seed=1)
@@ -208,18 +165,6 @@ def test_numbers_have_the_digits_that_their_errors_leave_sense_in(unit):
     shown = float(re.search(r"^Prediction: (\S+)$", text, re.MULTILINE)[1])
     assert shown == pytest.approx(model.predict_one({"size": 1.0}), abs=0.05 * unit)
     assert max(map(len, text.splitlines())) < 110
-
-
-def test_a_number_is_never_minus_0():
-    assert scaled_text(-1e-9, 0.1) == "0.000" and scaled_text(-0.0, 0.0) == "0"
-
-
-def test_constant_targets_are_explained():
-    model = AMFRegressor(1, seed=1)
-    for i in range(20):
-        model.learn_one({"a": i}, 3)
-    text = model.debug_one({"a": 5})
-    assert text.startswith("Prediction: 3\n  90 % interval from 3 to 3\n")
 
 
 # Trends and stacks
@@ -319,25 +264,6 @@ def test_without_a_trend_there_are_no_linear_weights():
         with pytest.raises(ValueError, match="trend=None, but only a regressor with a trend, such"):
             inspection.linear_weights(model)
     assert inspection.linear_weights(AdaptiveAMFRegressor()).empty
-
-
-def test_features_that_share_slots_are_reported_by_their_signs():
-    model = AdaptiveAMFRegressor(1, seed=1)
-    rng = random.Random(1)
-    for _ in range(40):
-        x = {f"f{k:02}": rng.gauss(0, 1) for k in range(70)}
-        model.learn_one(x, 5.0 + x["f02"])
-    table = inspection.linear_weights(model).set_index(["linear_model", "feature", "input"])[
-        "weight"
-    ]
-    assert table["fast", "f02", "value"] == -table["fast", "f66", "value"] != 0.0
-    assert table["smooth", "f02", "value"] == -table["smooth", "f66", "value"] != 0.0
-    arena, used = listened(model, x)
-    rows = list(trend_experts.sample_inputs(arena, model._features, used))
-    added = sum(part for each, _, part in rows if each.trend == "fast")
-    least, largest = (float(arena.counters[f"{end}_target"][0]) for end in ("least", "largest"))
-    expected = min(max(added, least), largest)
-    assert used.votes[1, 0] == pytest.approx(expected, abs=1e-9)
 
 
 @adaptive

@@ -1,4 +1,3 @@
-import collections
 import math
 import pickle
 import re
@@ -9,7 +8,6 @@ import pandas as pd
 import pytest
 import tables
 from river import preprocessing
-from river.utils import VectorDict
 from sklearn.exceptions import NotFittedError
 
 from river_amf import (
@@ -46,16 +44,6 @@ def test_it_has_one_row_a_node_and_the_columns_of_the_documentation(mixed):
         assert f"`{column}`" in inspection.node_table.__doc__
 
 
-def test_boxes_of_waiting_leaves_are_those_of_their_samples():
-    model = AMFClassifier(n_estimators=1, seed=1)
-    for value in (3.0, 1.0, 2.0):
-        model.learn_one({"a": value, "b": None}, "same")
-    table = inspection.node_table(model)
-    assert len(table) == 1
-    assert table["range_min"][0] == {"a": 1.0}
-    assert table["range_max"][0] == {"a": 3.0}
-
-
 def test_a_categorical_split_names_the_categories_that_go_left(mixed):
     for tree in range(2):
         table = inspection.node_table(mixed, tree)
@@ -67,46 +55,10 @@ def test_a_categorical_split_names_the_categories_that_go_left(mixed):
         assert others["categories_left"].isna().all()
 
 
-def test_the_path_by_the_table_ends_in_a_leaf_that_has_seen_the_sample(mixed):
-    table = inspection.node_table(mixed)
-    for i in range(41, 80):
-        x = {"size": i * 7 % 31, "color": "rgby"[i * 3 % 4], ("late", 1): i}
-        if i % 5:
-            leaf = table.loc[tables.path(table, x)[-1]]
-            assert leaf["range_min"]["size"] <= x["size"] <= leaf["range_max"]["size"]
-
-
-def test_leaves_have_neither_split_nor_odds(mixed):
-    table = inspection.node_table(mixed)
-    leaves = table[table["left"] < 0]
-    assert (leaves["right"] == -1).all()
-    assert leaves["feature"].isna().all()
-    assert leaves["threshold"].isna().all() and leaves["log_odds"].isna().all()
-    assert not table.loc[table["left"] >= 0, "log_odds"].isna().any()
-
-
-def test_counts_name_every_label_seen(mixed):
-    table = inspection.node_table(mixed)
-    assert all(list(counts) == ["odd", "low", "high"] for counts in table["counts"])
-    assert math.isclose(sum(table["counts"][tables.root(table)].values()), 80)
-
-
-def test_a_forest_without_samples_has_an_empty_table():
-    table = inspection.node_table(AMFClassifier())
-    assert len(table) == 0 and "log_odds" in table
-
-
 @pytest.mark.parametrize("tree", [-1, 2])
 def test_a_tree_that_is_not_there_is_an_error(mixed, tree):
     with pytest.raises(IndexError, match=rf"between 0 and 1, got {tree}"):
         inspection.node_table(mixed, tree)
-
-
-def test_looking_changes_nothing(mixed):
-    before = mixed._arena.nodes.tobytes()
-    table = inspection.node_table(mixed)
-    table.loc[0, "time"] = -1.0
-    assert mixed._arena.nodes.tobytes() == before
 
 
 def test_a_pipeline_is_told_where_its_forest_is(mixed):
@@ -220,19 +172,6 @@ def test_a_bad_sample_raises_as_in_prediction(mixed, look, has_learnt):
         look(preprocessing.StandardScaler() | model, {"size": 1})
 
 
-def test_any_mapping_is_looked_at(mixed):
-    x = {"size": 3.0, "color": "r"}
-    for other in (collections.UserDict(x), collections.ChainMap(x)):
-        assert inspection.path(mixed, other).equals(inspection.path(mixed, x))
-        assert inspection.weighted_depth(mixed, other).equals(inspection.weighted_depth(mixed, x))
-        assert mixed[1].predict_proba_one(other) == mixed[1].predict_proba_one(x)
-        assert mixed[1].debug_one(other) == mixed[1].debug_one(x)
-    numbers, x = AMFClassifier(n_estimators=2, seed=1), {"a": 1.0}
-    for i in range(20):
-        numbers.learn_one(VectorDict({"a": i}), i > 9)
-    assert inspection.path(numbers, VectorDict(x)).equals(inspection.path(numbers, x))
-
-
 def test_a_value_of_the_wrong_kind_is_looked_at_as_missing():
     model = AMFClassifier(n_estimators=2, on_mismatch="missing", seed=1)
     for i in range(40):
@@ -247,12 +186,6 @@ def test_a_value_of_the_wrong_kind_is_looked_at_as_missing():
     assert model.debug_one(dirty) == model.debug_one(clean)
     # a feature without a kind has no column yet
     assert sorted(inspection.feature_importance(model).index) == ["color", "size"]
-
-
-@pytest.mark.parametrize("tree", [-1, 2])
-def test_a_path_in_a_tree_that_is_not_there_is_an_error(mixed, tree):
-    with pytest.raises(IndexError, match=rf"between 0 and 1, got {tree}"):
-        inspection.path(mixed, {}, tree)
 
 
 def test_paths_change_nothing(mixed):

@@ -13,7 +13,6 @@ from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation, inspecti
 from river_amf.evaluation import Comparison, DriftHistory
 from river_amf.pages import palette
 from river_amf.plot import axes as canvas
-from river_amf.plot import lines
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -73,21 +72,6 @@ def test_lines_of_a_history_are_its_columns():
     assert axes[0].get_ylabel() == "MAE"
 
 
-def test_a_name_stands_at_the_end_of_its_line_in_its_colour():
-    ax = plot.relevance(make_history())
-    ax.figure.canvas.draw()
-    (texts,) = [{text.get_text(): text for text in ax.texts}]
-    assert texts.keys() == {"size", "('late', 1)"}
-    for name, text in texts.items():
-        line = line_of(ax, name)
-        assert text.get_color() == line.get_color()
-        box = text.get_window_extent()
-        x, y = ax.transData.transform(line.get_xydata()[-1])
-        assert x < box.x0 < x + 20
-        assert box.y0 < y < box.y1
-        assert box.x1 < ax.figure.bbox.x1
-
-
 @pytest.mark.parametrize("end", [0.0, 0.3])
 def test_names_are_not_written_over_each_other(end):
     relevance = {f"f{k}": [0.0, 0.1, 0.3, end] for k in range(8)}
@@ -96,30 +80,6 @@ def test_names_are_not_written_over_each_other(end):
     middles = sorted(text.get_window_extent().get_points()[:, 1].mean() for text in ax.texts)
     assert len(middles) == 8
     assert min(np.diff(middles)) > plt.rcParams["font.size"] * ax.figure.dpi / 72
-
-
-def test_names_are_moved_up_first_and_down_from_the_top():
-    assert lines._spread([0.0, 0.0, 0.5, 1.0, 1.0], 0.25) == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert lines._spread([0.2, 0.3], 5.0) == [0.0, 1.0]  # no room for the gap
-
-
-def test_those_that_were_the_most_relevant_once_are_named_and_the_others_grey():
-    relevance = {"low": [0.1] * 4, "once": [0.0, 0.9, 0.0, 0.0], "mid": [0.5] * 4, "no": [0.0] * 4}
-    ax = plot.relevance(make_history(relevance), n_features=2)
-    assert sorted(names(ax)) == ["mid", "once"]
-    colors = {line.get_label(): line.get_color() for line in ax.lines}
-    assert colors["low"] == colors["no"]
-    assert len({colors["low"], colors["mid"], colors["once"]}) == 3
-    red, green, blue = matplotlib.colors.to_rgb(colors["low"])
-    assert red == green == blue
-    for name, values in relevance.items():
-        assert_shows(line_of(ax, name), values)
-
-
-def test_no_two_lines_look_alike():
-    relevance = {f"f{k}": [0.0, 0.1, 0.2, k / 100] for k in range(20)}
-    ax = plot.relevance(make_history(relevance), n_features=20)
-    assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 20
 
 
 def test_drift_has_a_panel_for_each_and_marks_the_drifts_in_all():
@@ -233,22 +193,6 @@ def test_any_column_of_the_table_is_drawn_against_time():
         plot.accuracy_and_time(comparison, metric="MEA")
 
 
-@pytest.mark.parametrize("end", [0.0, 0.2])
-def test_a_line_leads_from_the_end_of_each_curve_to_its_name(end):
-    curves = {f"m{k}": pd.Series([0.5, end + 0.001 * k], [1, 2]) for k in range(6)}
-    ax = plot.learning_curves(curves)
-    ax.figure.canvas.draw()
-    middles = []
-    for text in ax.texts:
-        line = line_of(ax, text.get_text())
-        assert text.get_color() == line.get_color()
-        assert text.arrow_patch.get_linestyle() == line.get_linestyle()
-        start = ax.transAxes.transform(text.xy)
-        np.testing.assert_allclose(start, ax.transData.transform(line.get_xydata()[-1]), atol=0.5)
-        middles.append(box_of(text).get_points()[:, 1].mean())
-    assert min(np.diff(sorted(middles))) > plt.rcParams["font.size"] * ax.figure.dpi / 72
-
-
 def test_accuracy_and_time_are_those_of_the_table():
     comparison = make_comparison()
     ax = plot.accuracy_and_time(comparison)
@@ -325,26 +269,6 @@ def test_of_errors_the_smallest_are_the_best_and_a_failed_model_is_not():
     assert [*colored(curves.lines)] == [*colored(times.lines)] == best
 
 
-def test_one_that_is_grey_alone_has_its_name():
-    comparison = make_comparison([f"model {k}" for k in range(8)])
-    roles = {f"model {k}": palette.AMF for k in range(4)}
-    ax = plot.learning_curves(dataclasses.replace(comparison, roles=roles))
-    assert len(colored(ax.lines)) == 6
-    assert sorted(names(ax)) == [f"model {k}" for k in range(7)]
-
-
-def test_the_best_of_curves_alone_have_the_best_means():
-    curves = {f"m{k}": pd.Series([0.1 * k, 0.9 - 0.01 * k], [1, 2]) for k in range(9)}
-    assert [*colored(plot.learning_curves(curves).lines)] == ["m6", "m7", "m8"]
-
-
-def test_models_of_one_name_in_two_runs_have_colours_of_their_own():
-    curves = {"amf": pd.Series([0.5, 0.6], [1, 2])}
-    ax = plot.learning_curves(curves, curves)
-    assert [line.get_label() for line in ax.lines] == ["amf", "amf"]
-    assert len({line.get_color() for line in ax.lines}) == 2
-
-
 def test_the_forests_of_a_comparison_have_their_colours():
     models = {"a": AdaptiveAMFClassifier(seed=1), "b": StandardScaler() | AMFClassifier(seed=1)}
     comparison = evaluation.compare("Bananas", models, limit=60, window=20)
@@ -379,15 +303,6 @@ def test_names_of_streams_models_features_labels_and_metrics_are_text():
         evil = {text: each for text, each in texts.items() if "foo" in text}
         assert evil and all(text.replace("\n", "").isprintable() for text in texts)
         assert not any(text.get_parse_math() for text in evil.values())
-
-
-@pytest.mark.parametrize("n_labels", [1, 7, 8, 26])
-def test_labels_have_a_colour_each_whatever_their_order(n_labels):
-    labels = list(range(n_labels))
-    colors = canvas.label_colors(labels)
-    assert list(colors) == labels and len({*colors.values()}) == n_labels
-    assert canvas.label_colors(reversed(labels)) == colors
-    assert [*canvas.label_colors([2, "a", (1, 2), 1])] == [1, 2, "a", (1, 2)]
 
 
 # Weighted depth
@@ -501,15 +416,6 @@ def test_known_drifts_are_marked():
     assert marks == [[12, 12], [14, 14]]
     assert [text.get_text() for text in ax.texts] == ["drift"]
     assert ax.get_legend() is not None
-
-
-def test_any_table_with_these_columns_will_do():
-    times = pd.date_range("2024-01-01", periods=6, name="$day$")
-    ax = plot.intervals(HISTORY.set_index(times)[["upper", "lower", "prediction", "target"]])
-    assert ax.get_xlabel() == "$day$"
-    assert not ax.xaxis.label.get_parse_math()
-    assert len(line_of(ax, "missed: 33.3 %").get_xdata()) == 2
-    ax.figure.canvas.draw()
 
 
 def test_of_many_rows_three_hundred_are_drawn_and_the_share_is_that_of_all():

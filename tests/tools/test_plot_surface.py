@@ -77,12 +77,6 @@ def check(ax, predict):
         assert pixel == pytest.approx(predict(x), abs=1e-9)
 
 
-def surface(model, **options):
-    is_regressor = isinstance(model, AMFRegressor)
-    draw = plot.regression_surface if is_regressor else plot.decision_surface
-    return draw(model, **{"resolution": 6, **options}).images[0].get_array()
-
-
 def legend(ax):
     colors = [to_rgb(patch.get_facecolor()) for patch in ax.get_legend().get_patches()]
     return dict(zip([t.get_text() for t in ax.get_legend().get_texts()], colors, strict=True))
@@ -163,13 +157,6 @@ def test_other_features_of_a_regressor_are_fixed_or_missing(fixed):
     check(ax, lambda x: model.predict_one({**x, **(fixed or {})}))
 
 
-def test_one_label_has_one_colour():
-    model = learn(AMFClassifier(seed=1), [({"a": i, "b": i}, "only") for i in range(3)])
-    ax = plot.decision_surface(model, resolution=4)
-    assert len(np.unique(ax.images[0].get_array().reshape(-1, 3), axis=0)) == 1
-    assert [*legend(ax)] == ["only"]
-
-
 @pytest.mark.parametrize(
     ("kind", "trees", "aggregated"),
     [
@@ -194,36 +181,6 @@ def test_trees_are_drawn_as_they_walk_one_point_after_the_other(kind, trees, agg
         assert pixel == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "kind", [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
-)
-def test_trees_together_and_leaves_alone_are_the_forests_that_predict_so(kind):
-    samples = NUMBERS if issubclass(kind, AMFRegressor) else SAMPLES
-    given = {"vote": "mean"} if kind is AMFRegressor else {}
-    model = learn(kind(n_estimators=4, seed=1, **given), samples)
-    leaves = learn(kind(n_estimators=4, use_aggregation=False, seed=1, **given), samples)
-    close = {"rtol": 1e-9, "atol": 1e-9}
-    np.testing.assert_allclose(surface(model, aggregated=True), surface(model), **close)
-    np.testing.assert_allclose(surface(leaves, aggregated=False), surface(leaves), **close)
-    assert np.abs(surface(model, aggregated=False) - surface(model)).max() > 0.01
-    alone = [surface(model, trees=tree) for tree in range(4)]
-    assert all(np.abs(one - other).max() > 0.05 for one, other in itertools.pairwise(alone))
-    np.testing.assert_allclose(surface(model, trees=[1, 2]), np.mean(alone[1:3], axis=0), **close)
-    if kind is AMFRegressor:
-        check(plot.regression_surface(model, trees=3, resolution=5), model[3].predict_one)
-    if kind in (AMFClassifier, AMFRegressor):  # whose trees do not depend on the vote
-        np.testing.assert_allclose(surface(model, trees=range(4)), surface(model), **close)
-        for options in ({"aggregated": False}, {"trees": 2, "aggregated": False}):
-            own = {k: v for k, v in options.items() if k == "trees"}
-            np.testing.assert_allclose(surface(model, **options), surface(leaves, **own), **close)
-
-
-def test_with_classes_not_seen_yet_the_others_sum_to_one():
-    model = learn(AMFClassifier(n_estimators=2, seed=1, n_classes=3), [({"a": 1, "b": 1}, "x")])
-    model.learn_one({"a": 2, "b": 2}, "y")
-    np.testing.assert_allclose(surface(model, trees=range(2)), surface(model), atol=1e-12)
-
-
 @pytest.mark.parametrize("level", [None, 0.9, 0.5])
 @pytest.mark.parametrize("scale", [False, True])
 def test_a_forest_shows_how_wide_its_intervals_are_at_any_level(level, scale):
@@ -242,12 +199,6 @@ def test_a_forest_shows_how_wide_its_intervals_are_at_any_level(level, scale):
     assert len(np.unique(ax.collections[0].get_facecolors(), axis=0)) == 1
     other = plot.regression_surface(model, (1, 2), NUMBERS, resolution=2).images[0]
     assert ax.images[0].cmap.name != other.cmap.name
-
-
-def test_intervals_of_river_have_a_width_too():
-    model = learn(jackknife(), NUMBERS)
-    ax = plot.regression_surface(model, samples=NUMBERS, width=True, resolution=4)
-    check(ax, lambda x: model.predict_one(x, with_interval=True).width)
 
 
 def test_samples_are_points_in_the_colours_of_their_labels(bananas):

@@ -4,7 +4,6 @@ import re
 
 import matplotlib.pyplot as plt
 import pytest
-from matplotlib.colors import to_rgb
 from river import datasets, preprocessing
 
 from river_amf import (
@@ -141,30 +140,6 @@ def test_what_is_below_the_depth_is_counted(bananas):
     assert not any(text.get_text().startswith("+") for text in everything.texts)
 
 
-def test_a_bar_shows_the_counts_in_the_colours_of_the_legend(bananas):
-    ax = plot.tree(bananas)
-    legend = ax.get_legend()
-    names = [text.get_text() for text in legend.get_texts()]
-    colors = dict(
-        zip(names, [to_rgb(p.get_facecolor()) for p in legend.get_patches()], strict=True)
-    )
-    assert names == ["False", "True"]
-    table = shown(bananas, 0, 4)
-    bars = {p.get_gid(): p for p in ax.patches if p.get_gid() and p.get_gid().count(" ") == 2}
-    for node, box in boxes(ax).items():
-        counts = table.loc[node, "counts"]
-        edge = box.get_x()
-        for label in (False, True):
-            bar = bars[f"node {node} {label}"]
-            share = counts[label] / sum(counts.values())
-            assert bar.get_width() == pytest.approx(share * box.get_width())
-            assert bar.get_x() == pytest.approx(edge)
-            assert to_rgb(bar.get_facecolor()) == colors[str(label)]
-            assert box.get_y() < bar.get_y()
-            assert bar.get_y() + bar.get_height() == pytest.approx(box.get_y() + box.get_height())
-            edge += bar.get_width()
-
-
 def targets(n=200, scale=1.0, offset=0.0):
     rng = random.Random(1)
     for _ in range(n):
@@ -197,45 +172,6 @@ def test_a_box_of_a_regressor_shows_mean_and_deviation(kind):
     assert [float(end) for end in ends] == pytest.approx([low, high], abs=0.0011 * (high - low))
 
 
-@pytest.mark.parametrize(("scale", "offset"), [(0.0, 5.0), (1e-9, 0.0), (10.0, 1e9)])
-def test_targets_of_any_scale_fit_into_their_boxes(scale, offset):
-    model = learn(AMFRegressor(n_estimators=1, seed=1), targets(60, scale, offset))
-    ax = plot.tree(model, max_depth=2)
-    ax.figure.canvas.draw()
-    found = boxes(ax)
-    for text in ax.texts:
-        if text.get_gid():
-            inner = text.get_window_extent()
-            outer = found[int(text.get_gid().split()[1])].get_window_extent()
-            assert outer.x0 < inner.x0 < inner.x1 < outer.x1, text.get_text()
-
-
-def test_edges_lead_from_parents_to_children_and_up_is_yes(bananas):
-    ax = plot.tree(bananas, max_depth=3)
-    table, found = shown(bananas, 0, 3), boxes(ax)
-    middles = {node: box.get_y() + 0.5 * box.get_height() for node, box in found.items()}
-    lines = {tuple(map(tuple, line.get_xydata().round(9))) for line in ax.lines}
-    expected = {
-        (
-            (
-                round(found[parent].get_x() + found[parent].get_width(), 9),
-                round(middles[parent], 9),
-            ),
-            (round(found[node].get_x(), 9), round(middles[node], 9)),
-        )
-        for node, parent in table["parent"].items()
-        if parent >= 0
-    }
-    assert lines == expected
-    for word, sign in (("yes", -1), ("no", 1)):
-        places = [text.get_position()[1] for text in ax.texts if text.get_text() == word]
-        side = "left" if word == "yes" else "right"
-        children = [node for node in table[side] if node in found]
-        assert sorted(places) == pytest.approx(
-            sorted(middles[node] + sign * 0.06 for node in children)
-        )
-
-
 def test_a_categorical_split_names_categories_that_go_left():
     model = learn(AMFClassifier(n_estimators=1, seed=1), mixed())
     written, table = texts(plot.tree(model)), shown(model, 0, 4)
@@ -266,28 +202,6 @@ def test_texts_fit_into_their_boxes_by_default_and_in_small_axes():
                 outer = found[int(text.get_gid().split()[1])].get_window_extent()
                 assert outer.x0 < inner.x0 < inner.x1 < outer.x1, text.get_text()
                 assert outer.y0 < inner.y0 < inner.y1 < outer.y1, text.get_text()
-
-
-def test_the_tree_of_two_hundred_bananas_is_legible(bananas):
-    ax = plot.tree(bananas)
-    ax.figure.canvas.draw()
-    assert min(text.get_size() for text in ax.texts if text.get_gid()) >= 7.0
-    legend = ax.get_legend().get_window_extent()
-    assert not any(legend.overlaps(box.get_window_extent()) for box in boxes(ax).values())
-    assert legend.y1 <= ax.figure.bbox.y1
-    width, height = ax.figure.get_size_inches()
-    assert width < 14 and height < 12
-
-
-def test_many_labels_are_cut_to_the_most_frequent():
-    model = AMFClassifier(n_estimators=1, seed=1)
-    for i in range(210):
-        model.learn_one({"a": i % 20}, f"label {min(i % 20, 10)}")
-    (_, counts, _) = texts(plot.tree(model, max_depth=0))[
-        inspection.node_table(model).query("parent < 0").index[0]
-    ]
-    assert counts.startswith("label 0 11, label 10 10") or "label 10 100" in counts
-    assert re.search(r", \+\d+$", counts)
 
 
 def test_one_node_is_a_tree():

@@ -1,6 +1,5 @@
 """Estimators for scikit-learn: bit for bit like river's classes; all of scikit-learn's checks."""
 
-import copy
 import inspect
 import itertools
 import pickle
@@ -38,7 +37,6 @@ from estimators import (
     sparse_block,
     targets_of,
 )
-from matplotlib.figure import Figure
 from sklearn import datasets
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -54,8 +52,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 import river_amf
-from river_amf import date_features, inspection, plot
-from river_amf import sklearn as face
+from river_amf import date_features, inspection
 from river_amf.sklearn import (
     AdaptiveAMFClassifier,
     AdaptiveAMFRegressor,
@@ -100,10 +97,6 @@ ALL_CHECKS = [*checks_of(AS_THEY_ARE, SLOW), *checks_of(VARIANTS_CHECKED, SLOW, 
 @pytest.mark.parametrize(("estimator", "check"), ALL_CHECKS)
 def test_scikit_learn_s_checks(estimator, check):
     check(estimator)
-
-
-def test_the_checks_named_here_are_among_scikit_learn_s():
-    assert {case.id.rpartition("-")[2] for case in ALL_CHECKS} >= OF_SETTINGS
 
 
 @pytest.mark.soak
@@ -381,13 +374,6 @@ def test_a_dummy_takes_bags_of_words(kind):
         estimator.predict(words.tocsr()[:, :3])
 
 
-def test_a_dummy_looks_at_no_value():
-    columns = {"a": [np.inf, None, 1.0], "b": [{}, "x", 3]}
-    estimator = OnlineDummyClassifier().fit(pd.DataFrame(columns, dtype=object), [0, 1, 1])
-    assert estimator.predict(pd.DataFrame(columns)).tolist() == [1, 1, 1]
-    assert OnlineDummyClassifier().fit([[np.inf]], ["a"]).predict(np.array([[np.inf]])) == ["a"]
-
-
 # Parameters
 
 
@@ -663,23 +649,6 @@ def test_the_first_block_needs_a_weight_and_a_later_one_may_have_none(kind):
     assert_refused(ValueError, "infinity", call, estimator)  # the old forest stays
 
 
-def test_where_memory_runs_out_the_columns_are_still_those_of_the_model(monkeypatch):
-    estimator = small().fit(X[:50], Y[:50])
-    learn_many = river_amf.AMFClassifier.learn_many
-
-    def stop_late(model, table, labels, weights):
-        learn_many(model, table, labels, weights)
-        raise MemoryError
-
-    monkeypatch.setattr(river_amf.AMFClassifier, "learn_many", stop_late)
-    with pytest.raises(MemoryError):
-        estimator.partial_fit(X[50:60], ["another"] * 10)
-    assert estimator.predict_proba(X).shape == (len(X), 4)
-    monkeypatch.setattr(river_amf.AMFClassifier, "learn_many", None)
-    call = partial(estimator.partial_fit, X[50:60], ["still another"] * 10)
-    assert_refused(TypeError, None, call, estimator)
-
-
 @of_each_task
 def test_a_column_of_targets_is_taken_with_a_warning(kind):
     y = targets_of(kind)
@@ -761,21 +730,6 @@ def test_columns_of_several_kinds_behind_a_transformer(output):
     assert pipeline.score(table, labels) > 0.9
     assert hasattr(pipeline[-1], "feature_names_in_") == (output != "default")
     assert pipeline.n_features_in_ == 6
-
-
-@every_kind
-def test_copies_and_texts(kind):
-    name = "n_estimators" if kind in REGRESSORS else "n_classes"
-    estimator, y = kind(**{name: 3}), targets_of(kind)
-    assert clone(estimator.fit(X, y)).get_params() == estimator.get_params()
-    with pytest.raises(NotFittedError):
-        clone(estimator).predict(X)
-    for twin in (copy.deepcopy(estimator), pickle.loads(pickle.dumps(estimator))):
-        twin.partial_fit(X, y)
-        again = copy.deepcopy(estimator).partial_fit(X, y)
-        np.testing.assert_array_equal(answers(twin, X), answers(again, X))
-    assert repr(estimator) == f"{kind.__name__}({name}=3)"
-    assert kind.__name__ in estimator._repr_html_()
 
 
 @every_forest
@@ -873,23 +827,3 @@ def test_weights_whose_product_is_too_large_and_balanced_ones_of_parts_are_refus
     for estimator in (small(class_weight="balanced"), small(class_weight="balanced").fit(X, Y)):
         call = partial(estimator.partial_fit, X, Y)
         assert_refused(ValueError, "'balanced' needs all rows at once", call, estimator)
-
-
-# Pictures of estimators, and the module
-
-
-def test_pictures_take_estimators_as_well_as_their_forests():
-    estimator = AMFClassifier(2, random_state=1).fit(X[:, :2], Y)
-    for draw in (plot.tree, lambda model, ax: plot.decision_surface(model, resolution=9, ax=ax)):
-        ours, theirs = Figure().subplots(1, 2)
-        draw(estimator, ax=ours)
-        draw(estimator.model_, ax=theirs)
-        assert [text.get_text() for text in ours.texts] == [t.get_text() for t in theirs.texts]
-        for image, other in zip(ours.images, theirs.images, strict=True):
-            np.testing.assert_array_equal(image.get_array(), other.get_array())
-        with pytest.raises(NotFittedError):
-            draw(AMFClassifier(), ax=ours)
-
-
-def test_the_public_names_are_the_estimators():
-    assert {*face.__all__} == {kind.__name__ for kind in (*CLASSIFIERS, *REGRESSORS)}

@@ -1,7 +1,5 @@
 """Files of the estimators for scikit-learn: what they keep, and what is refused."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,7 +22,6 @@ from sklearn.base import clone, is_regressor
 from sklearn.exceptions import NotFittedError
 
 import river_amf
-from river_amf.persistence import container
 from river_amf.sklearn import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 
 CODES = np.unique(Y, return_inverse=True)[1]
@@ -152,61 +149,6 @@ EDITS = {
 def test_a_damaged_file_says_so(kind, edit, message, tmp_path):
     estimator, path = small(kind).fit(X, targets_of(kind)), tmp_path / "model.amf"
     assert message in error_of_edited(estimator, lambda h, _: h["fitted"].update(edit), path)
-
-
-def remove(name, header, _):
-    del header["fitted"][name]
-
-
-def forget(header, arrays):
-    header["fitted"]["model"] = {"parameters": header["fitted"]["model"]["parameters"]}
-    header["fitted"]["model"] |= {"labels": [], "features": []}
-    arrays.clear()
-
-
-def add_class(header, _):
-    header["fitted"]["classes"].append(["str", "wide"])
-
-
-def add_array(_, arrays):
-    arrays["counts"] = np.zeros((1, 1, 3))
-
-
-@pytest.mark.parametrize(
-    ("is_fitted", "edit", "message"),
-    [
-        (True, forget, "learned nothing"),
-        (True, add_class, "number of classes"),
-        (False, add_array, "entries ['counts']"),
-        *((True, partial(remove, k), f"lacks {k!r}") for k in ("classes", "columns", "model")),
-    ],
-)
-def test_a_file_that_contradicts_itself_or_lacks_something_is_refused(
-    is_fitted, edit, message, tmp_path
-):
-    estimator = small(n_classes=3)
-    if is_fitted:
-        estimator.fit(X, Y)
-    assert message in error_of_edited(estimator, edit, tmp_path / "model.amf")
-
-
-@every_forest
-def test_what_a_file_lacks_has_its_default(kind, tmp_path):
-    estimator, path = kind().fit(X, targets_of(kind)), tmp_path / "model.amf"
-    header, arrays = estimator._to_file()
-    for entry in (header, header["fitted"], header["fitted"]["model"]):
-        seed = entry["parameters"].get("seed")  # has no default
-        entry["parameters"] = {} if seed is None else {"seed": seed}
-    del header["parameters"], header["fitted"]["parameters"]
-    del header["fitted"]["names"]
-    header["fitted"].pop("has_all_classes", None)
-    entries = {"river_amf": "0.1", "kind": kind._file_kind, "model": header}
-    with path.open("wb") as file:
-        container.write(file, entries, arrays)
-    assert (answers(river_amf.load(path), X) == answers(estimator, X)).all()
-    river_amf.load(path).save(path)
-    with path.open("rb") as file:
-        assert container.read(file)[0]["model"] == estimator._to_file()[0]
 
 
 @pytest.mark.parametrize("class_weight", [*CLASS_WEIGHTS.values(), {7: 2.0, True: 1}, {}])

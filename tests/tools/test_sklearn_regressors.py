@@ -66,13 +66,6 @@ def test_predictions_come_with_intervals_also_from_a_pipeline():
         pipeline.predict(X, interval=0.9, lower=None)
 
 
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 90, np.nan, "0.9", None])
-def test_a_level_that_is_none_is_refused(level):
-    estimator = FOREST().fit(X, Y)
-    with pytest.raises((TypeError, ValueError), match="level must be"):
-        estimator.predict_interval(X, level)
-
-
 # Targets
 
 
@@ -123,21 +116,6 @@ def test_a_refused_block_leaves_the_estimator_as_it_was(table, targets, others):
         with pytest.raises((TypeError, ValueError)):
             estimator.partial_fit(table, targets, **others)
         assert as_seen(estimator) == before
-
-
-MESSAGES = {
-    "text": (["1.5"], TypeError, "y must be numbers, got an array of <U3"),
-    "dates": (np.array([1], "M8[s]"), TypeError, r"y must be numbers, got an array of datetime"),
-    "masked": (np.ma.array([1.0], mask=[1]), ValueError, "y has a masked target"),
-    "complex": ([1j], ValueError, "Complex data not supported"),
-    "NaN": ([np.nan], ValueError, "Input y contains NaN"),
-}
-
-
-@pytest.mark.parametrize(("targets", "error", "message"), MESSAGES.values(), ids=MESSAGES)
-def test_what_is_wrong_with_a_target_is_said(targets, error, message):
-    with pytest.raises(error, match=message):
-        FOREST().fit(X[:1], targets)
 
 
 # Inside scikit-learn

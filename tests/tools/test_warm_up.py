@@ -8,9 +8,6 @@ import sys
 import pytest
 from numba.core.registry import cpu_target
 
-import river_amf
-from river_amf import cli
-from river_amf.evaluation.prequential import progress_bar
 from river_amf.kernels.numba_tools import cache
 
 # calls of all kinds, with everything that is compiled only when it is needed
@@ -74,20 +71,6 @@ def test_after_warming_up_nothing_is_compiled_any_more(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")} == compiled
 
 
-def test_the_command_says_where_the_kernels_are(capsys):
-    river_amf.warm_up()  # otherwise it may have to compile them
-    assert cli.main(["warm-up"]) == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("all kernels are compiled, after ")
-    assert told.err == ""
-
-
-def test_a_line_of_the_command_does_not_go_on_that_of_a_progress_bar(capsys):
-    with cli._announce_compiling(), progress_bar(3):
-        logging.getLogger("river_amf.kernels").info("compiling")
-    assert "\rriver-amf: compiling\n" in capsys.readouterr().err
-
-
 def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, caplog):
     monkeypatch.setattr(cache, "_said", set())
     caplog.set_level(logging.DEBUG, "river_amf.kernels")
@@ -108,13 +91,6 @@ def test_without_a_log_it_is_said_once_where_there_is_a_terminal(monkeypatch, ca
             cache.KernelCache(len, ["here"]).load_overload((), target)
         error = capsys.readouterr().err
         assert error.count("river_amf: compiling the kernels of the forest takes") == is_terminal
-
-
-def test_importing_and_warming_up_is_silent_where_nothing_is_compiled(caplog):
-    river_amf.warm_up()
-    caplog.set_level(logging.DEBUG, "river_amf")
-    river_amf.warm_up()
-    assert caplog.records == []
 
 
 INTERRUPTED = """
