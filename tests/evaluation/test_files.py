@@ -24,6 +24,7 @@ from river_amf.evaluation import (
     progressive_val_score,
 )
 from river_amf.evaluation.column_types import MISSING, Texts, is_quantity
+from river_amf.evaluation.progressive import iter_samples
 
 
 @pytest.fixture
@@ -298,6 +299,29 @@ def test_json_and_parquet_are_read_like_csv(name, write):
     assert load_stream(write(data, name), limit=2).n_samples == 2
 
 
+def test_categories_of_parquet_are_those_of_the_same_dataframe(write):
+    columns = {
+        "i": pd.Categorical([30, None, 10]),
+        "f": pd.Categorical([0.5, 30.0, None]),
+        "b": pd.Categorical([True, None, False]),
+        "n": pd.Categorical(pd.array([1, None, 2], "Int64")),
+        "y": [*"pqp"],
+    }
+    frame, file = pd.DataFrame(columns), io.BytesIO()
+    frame.to_parquet(file)
+    stream_path = write(file.getvalue(), "t.parquet")
+    stream = load_stream(stream_path)
+    assert [x for x, _ in stream] == [
+        {"i": "30", "f": "0.5", "b": "True", "n": "1"},
+        {"f": "30"},
+        {"i": "10", "b": "False", "n": "2"},
+    ]
+    for (x, _), (row, _) in zip(stream, iter_samples(frame), strict=True):
+        assert x == {name: value for name, value in row.items() if not pd.isna(value)}
+    assert (stream.n_numeric, stream.n_categorical) == (0, 4)
+    assert list(load_stream(stream_path, categorical=["i", "f"])) == list(stream)
+
+
 def test_the_index_of_a_dataframe_in_parquet_is_no_feature(write):
     file = io.BytesIO()
     frame = pd.DataFrame({"a": [1.0, np.inf], "y": ["p", "q"]}, index=["one", "two"])
@@ -331,6 +355,12 @@ def test_what_cannot_be_read_is_reported(content, name, options, message, write)
     with pytest.raises(EvaluationError, match=message) as raised:
         load_stream(write(content, name), **options)
     assert "\n" not in str(raised.value)
+
+
+def test_parquet_needs_pyarrow(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(EvaluationError, match="needs pyarrow: pip install"):
+        load_stream(write("", "t.parquet"))
 
 
 def pipe(monkeypatch, data):

@@ -78,6 +78,17 @@ def test_samples_are_the_same_each_time(name):
     assert pickle.dumps(stream) == before
 
 
+@pytest.mark.parametrize("name", ["sea_recurring", "agrawal_gradual", "rbf_moving"])
+def test_representation_names_the_stream_and_its_concepts(name):
+    text = repr(STREAMS[name])
+    assert f"Name  {name} " in text
+    assert "Samples  20,000" in text
+    assert str(STREAMS[name].drifts) in text
+    for number, concept in enumerate(STREAMS[name].concepts, start=1):
+        assert f"concept {number}  {type(concept).__name__}(" in text
+    assert "noise=0.1, seed=2)" in repr(STREAMS["sea_abrupt"])
+
+
 # The drifts
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from river import base, compose, linear_model, naive_bayes
+from river import base, compose, linear_model, naive_bayes, preprocessing
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
@@ -98,6 +98,17 @@ def test_a_model_that_was_only_asked_is_not_written_again():
     model["a"].n_learned = 17
     assert model.predict_one(sample("b")) == 1
     assert model.predict_one(sample("a")) == 17
+
+
+def test_a_pipeline_that_learns_while_it_predicts_is_written():
+    model = KeyedClassifier(preprocessing.StandardScaler() | LOGISTIC.clone(), "user", max_models=1)
+    with compose.learn_during_predict():
+        model.predict_one(sample("new"))
+        learn(model, "ab", n=1)
+        for user in "abab":
+            model.predict_one(sample(user))
+    assert "new" not in model
+    assert model["a"]["StandardScaler"].counts["a"] == 2
 
 
 # ------------------------------------------------------------------------------------------ folder
@@ -383,6 +394,13 @@ def test_a_model_that_cannot_be_pickled_stays(tmp_path):
     model.max_models = 2
     learn(model, "b")
     assert {*model} == {"a", "b"}
+
+
+def test_labels_that_files_cannot_hold_are_pickled():
+    model = KeyedClassifier(AMFClassifier(seed=1), "user", max_models=1)
+    model.learn_one(sample("a"), frozenset({1}))
+    model.learn_one(sample("b"), frozenset({2}))
+    assert model.predict_one(sample("a")) == frozenset({1})
 
 
 def test_threads_may_share_it():

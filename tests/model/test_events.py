@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 import river_amf
@@ -93,6 +94,20 @@ def test_trees_at_their_limit(told):
     assert len(lines) <= 2
     learn(model, rows(100))
     assert told() == []
+
+
+def test_restarts_in_blocks(told):
+    stream = [({"a": float(i % 7)}, (i % 7 < 3) == (i < 1000)) for i in range(1600)]
+    xs, ys = zip(*stream, strict=True)
+    model = AdaptiveAMFClassifier(n_estimators=4, seed=1)
+    model.learn_many(pd.DataFrame(xs[:1000]), list(ys[:1000]))
+    assert not [line for line in told() if "afresh" in line]
+    model.learn_many(pd.DataFrame(xs[1000:]), list(ys[1000:]))
+    arena = model._arena
+    weights = [arena.nodes["n_samples"][t, arena.trees["root"][t]] for t in range(4)]
+    restarted = [t for t in range(4) if weights[t] < 1600]
+    assert restarted
+    assert f"river_amf.events: after a drift, the trees {restarted} have started afresh" in told()
 
 
 def test_nobody_hears_of_it_who_did_not_ask():

@@ -110,6 +110,18 @@ def test_mass_by_depth_is_the_mean_over_trees_and_samples(kind, is_aggregated):
     assert mass.sum() == pytest.approx(1.0)
 
 
+def test_a_tree_that_has_just_started_afresh_answers_from_its_root():
+    model = AdaptiveAMFClassifier(4, seed=1)
+    for i in range(3000):
+        model.learn_one({"a": i % 7}, (i % 7 < 3) is (i < 2000))
+        if not all(tree.n_nodes for tree in model):
+            break
+    assert model.n_drifts_detected() == 2
+    mass = mass_by_depth(model)
+    assert mass.sum() == pytest.approx(1.0)
+    assert mass[0] >= 0.5
+
+
 def test_what_drifts_halfway():
     samples = read_samples("blobs", 100, seed=1)
     swapped, turned = samples.after("swap"), samples.after("turn")

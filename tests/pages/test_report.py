@@ -254,6 +254,18 @@ def test_labels_of_any_kind_are_reported(labels):
     assert report.confusion["amf"].to_numpy().sum() == 199
 
 
+def test_labels_beyond_a_hundred_are_one():
+    samples = [({"a": n % 150}, f"label {n % 150}") for n in range(600)]
+    report = evaluation.report(samples, ["amf"], seed=1)
+    confusion = report.confusion["amf"]
+    assert confusion.shape == (101, 101)
+    assert repr(confusion.index[-1]) == "others"
+    assert confusion.to_numpy().sum() == 599
+    (drawn,) = report.page.parts[-2].figures[0].drawing["data"]
+    assert drawn["x"][-1] == "others"
+    assert np.sum(drawn["customdata"]) == 599
+
+
 def test_what_cannot_be_reported_is_reported():
     with pytest.raises(evaluation.EvaluationError, match="has no samples"):
         evaluation.report([])

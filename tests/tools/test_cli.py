@@ -414,6 +414,15 @@ def test_compare_writes_files(mixed, tmp_path, capsys):
     assert paths["png"].read_bytes().startswith(b"\x89PNG\r\n")
 
 
+def test_compare_without_matplotlib_reports_what_is_missing_and_runs_nothing(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for module in [name for name in sys.modules if name.startswith("river_amf.plot")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.delattr(river_amf, "plot")
+    monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
+    assert_fails(["compare", "--png", "p.png"], 'pip install "matplotlib>=3.8"', capsys)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

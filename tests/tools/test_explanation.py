@@ -237,6 +237,16 @@ def test_it_shows_where_a_value_is_missing_new_or_far_outside():
     assert float(taken) == pytest.approx(end, abs=0.1)
 
 
+def test_many_labels_and_long_ones_are_cut():
+    model = AMFClassifier(n_estimators=2, seed=1)
+    for i in range(200):
+        model.learn_one({"a": i % 40}, f"label number {i % 40} with a name that goes on and on")
+    text = model.debug_one({"a": 3})
+    assert max(map(len, text.splitlines())) < 250
+    assert "35 others" in sections(text)["Prediction"][-1]
+    assert path_rows(text)[1][5].endswith(", +36")
+
+
 @pytest.mark.parametrize("n_estimators", [1, 3, 4, 10])
 def test_the_paths_of_few_trees_are_all_shown_and_of_many_the_first(n_estimators):
     model = make(AMFClassifier(n_estimators=n_estimators, seed=1), n=50)
@@ -268,6 +278,15 @@ def test_to_explain_changes_nothing():
             model.debug_one(x)
         assert pickle.dumps(model) == before
         assert pickle.dumps(make(model, seed=2)) == pickle.dumps(make(twin, seed=2))
+
+
+def test_a_tree_that_has_started_afresh_says_so():
+    model = make(AMFClassifier(n_estimators=2, seed=1))
+    model._arena.trees["root"][1] = -1
+    model._arena.trees["n_nodes"][1] = 0
+    text = model.debug_one(X)
+    assert "Path in tree 1, of 0 nodes: it has just started afresh" in text
+    assert cells(sections(text)["Trees"])[3][-1] == "nan"
 
 
 def test_a_pipeline_explains_the_prediction_of_its_forest():

@@ -77,6 +77,10 @@ def check(ax, predict):
         assert pixel == pytest.approx(predict(x), abs=1e-9)
 
 
+def surface(model, **options):
+    return plot.regression_surface(model, **{"resolution": 6, **options}).images[0].get_array()
+
+
 def legend(ax):
     colors = [to_rgb(patch.get_facecolor()) for patch in ax.get_legend().get_patches()]
     return dict(zip([t.get_text() for t in ax.get_legend().get_texts()], colors, strict=True))
@@ -179,6 +183,20 @@ def test_trees_are_drawn_as_they_walk_one_point_after_the_other(kind, trees, agg
             proba = sum(s.mass * s.own.proba for s in steps) if aggregated else steps[-1].own.proba
             expected += proba[[*model._labels].index(True)] / len(chosen)
         assert pixel == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
+def test_trees_of_a_regressor_are_drawn_alone_or_by_their_leaves(kind):
+    given = {"vote": "mean"} if kind is AMFRegressor else {}
+    model = learn(kind(n_estimators=4, seed=1, **given), NUMBERS)
+    leaves = learn(kind(n_estimators=4, use_aggregation=False, seed=1, **given), NUMBERS)
+    close = {"rtol": 1e-9, "atol": 1e-9}
+    np.testing.assert_allclose(surface(model, aggregated=True), surface(model), **close)
+    np.testing.assert_allclose(surface(leaves, aggregated=False), surface(leaves), **close)
+    alone = [surface(model, trees=tree) for tree in range(4)]
+    np.testing.assert_allclose(surface(model, trees=[1, 2]), np.mean(alone[1:3], axis=0), **close)
+    if kind is AMFRegressor:
+        check(plot.regression_surface(model, trees=3, resolution=5), model[3].predict_one)
 
 
 @pytest.mark.parametrize("level", [None, 0.9, 0.5])

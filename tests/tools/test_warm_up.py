@@ -8,6 +8,8 @@ import sys
 import pytest
 from numba.core.registry import cpu_target
 
+import river_amf
+from river_amf import cli
 from river_amf.kernels.numba_tools import cache
 
 # calls of all kinds, with everything that is compiled only when it is needed
@@ -69,6 +71,14 @@ def test_after_warming_up_nothing_is_compiled_any_more(tmp_path):
     assert len(compiled) > 40
     assert run("-c", USE).stderr == ""
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")} == compiled
+
+
+def test_the_command_says_where_the_kernels_are(capsys):
+    river_amf.warm_up()  # otherwise it may have to compile them
+    assert cli.main(["warm-up"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("all kernels are compiled, after ")
+    assert told.err == ""
 
 
 def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, caplog):
