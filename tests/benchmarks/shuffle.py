@@ -1,7 +1,6 @@
 """What `fit` of scikit-learn's estimators makes of the order of rows. Prints Markdown.
 
     python tests/benchmarks/shuffle.py
-    python tests/benchmarks/shuffle.py --streams elec2 --seeds 1
 
 Each estimator is fitted on the first half of a stream in order of time, and on the same rows
 shuffled, and predicts the next 1 000 rows, or as many as there are: accuracy, or R^2 of numbers.
@@ -17,7 +16,6 @@ from river_amf import sklearn as estimators
 from river_amf.evaluation import load_stream
 
 STREAMS = {"elec2": ("classification", "Classifier"), "bike": ("regression", "Regressor")}
-N_ASKED = 1000
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -26,15 +24,13 @@ def main(argv: list[str] | None = None) -> int:
     command.add_streams(parser, STREAMS)
     command.add_seeds(parser)
     arguments = parser.parse_args(argv)
-    names = available(arguments.streams, arguments.data)
     command.print_header("stream", "estimator", "shuffle=True", "shuffle=False")
-    for name in names:
-        path = arguments.data / f"{name}.csv.gz"
-        task, ending = STREAMS[name]
+    for name in (names := available(arguments.streams, arguments.data)):
+        path, (task, ending) = arguments.data / f"{name}.csv.gz", STREAMS[name]
         stream = load_stream(path, categorical=CODES.get(name, ()), task=task)
         xs, y = zip(*stream, strict=True)
         X, half = pd.DataFrame(xs), len(y) // 2
-        asked = slice(half, half + N_ASKED)
+        asked = slice(half, half + 1000)
         for adaptive in ("", "Adaptive"):
             kind = getattr(estimators, f"{adaptive}AMF{ending}")
             scores = [

@@ -355,26 +355,6 @@ def test_weights_come_in_a_series_an_array_or_a_list(library, w, values):
 # What predictions look like
 
 
-@libraries
-def test_ties_go_to_the_label_seen_first(library):
-    X = library.frame({"length": [1.0, 1.0]})
-    model = fresh()
-    model.learn_many(X, ["z", "a"])
-    names, values = library.proba(model.predict_proba_many(X))
-    assert names == ["z", "a"]
-    assert (values == 0.5).all()
-    assert library.labels(model.predict_many(X)) == ["z", "z"]
-
-
-@libraries
-def test_before_the_first_sample_nothing_is_predicted(library):
-    X = library.frame({"length": [1.0, 2.0, 3.0]})
-    model = fresh()
-    assert library.proba(model.predict_proba_many(X))[0] == []
-    assert library.labels(model.predict_many(X)) == [None] * 3
-    assert_twins(model, fresh())
-
-
 @pytest.mark.parametrize(
     "index",
     [

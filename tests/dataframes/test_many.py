@@ -153,17 +153,6 @@ def test_any_blocks_are_like_their_rows(library, blocks, parameters, predicts):
 # Weights of zero
 
 
-@pytest.mark.parametrize("make_model", [fresh, trained])
-def test_weight_zero_changes_nothing(make_model):
-    X = pd.DataFrame({"length": [1e9, -1e9], "color": ["new", "newer"], "more": [1.0, 2.0]})
-    model = make_model()
-    before = pickle.dumps(model)
-    model.learn_many(X, ["other", "another"], [0, 0])
-    frame = model.predict_proba_then_learn_many(X, ["other", "another"], [0, 0])
-    assert pickle.dumps(model) == before
-    assert_proba(Pandas, frame, model, [model.predict_proba_one(x) for x in Pandas.rows(X)])
-
-
 def test_rows_of_weight_zero_settle_nothing_for_later_rows():
     X = pd.DataFrame({"code": objects("red", 1.0, 2.0), "color": objects(1, "red", "tan")})
     model, twin = fresh(n_classes=2), fresh(n_classes=2)

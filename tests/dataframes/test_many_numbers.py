@@ -151,29 +151,6 @@ def test_any_blocks_are_like_their_rows(blocks, parameters, predicts, n_jobs):
 # Targets of blocks -------------------------------------------------------------------------------
 
 
-@kinds
-@pytest.mark.parametrize(
-    "as_column",
-    [
-        list,
-        tuple,
-        np.array,
-        pd.Series,
-        lambda y: pd.Series(y, dtype=object),
-        lambda y: pd.Series(y, dtype="Int64"),
-        lambda y: np.array(y, np.float32),
-        lambda y: np.array(y, np.int8),
-        lambda y: pd.DataFrame({"target": y}).target,
-    ],
-)
-def test_targets_come_in_any_column(kind, as_column):
-    y = [i * 5 % 13 for i in range(40)]
-    model, twin = fresh(kind=kind), fresh(kind=kind)
-    model.learn_many(X[:40], as_column(y))
-    learn(twin, [(x, float(target), 1.0) for (x, _, _), target in zip(SAMPLES, y, strict=False)])
-    assert_twins(model, twin)
-
-
 # Copies ------------------------------------------------------------------------------------------
 
 COPIES = {

@@ -2,7 +2,6 @@
 
 import functools
 import itertools
-import random
 
 import pytest
 from river import linear_model, multiclass, naive_bayes, neighbors
@@ -77,22 +76,6 @@ def test_as_good_as_river_s_own(name, kind):
     assert accuracy(make(name), samples) > accuracy(PLAIN[name](), river_s) - 0.01
 
 
-def with_others(samples):
-    """Add a number that tells of the label, with gaps, and a category that does."""
-    rng = random.Random(1)
-    for x, y in samples:
-        length = rng.gauss(1000.0 + 30.0 * y, 30.0) if rng.random() < 0.8 else None
-        source = rng.choice(["web", "phone"] if y else ["web", "phone", "script"])
-        yield x | {"length": length, "source": source}, y
-
-
-@pytest.mark.parametrize("name", ["knn", "categorical-nb", "perceptron", "logistic"])
-def test_numbers_and_categories_are_used_beside_words(name):
-    both = accuracy(make(name), [*with_others(bags("counts"))])
-    assert both > accuracy(make(name), bags("counts")) - 0.01
-    assert both > accuracy(make(name), [*with_others(({}, y) for _, y in bags("counts"))]) + 0.05
-
-
 # The scaler
 
 
@@ -106,13 +89,6 @@ def scaled(samples, x):
 def test_counts_of_words_stay_as_they_are():
     samples = [{"a": 1.0}, {}, {}, {"a": 2.0}, {}, {"b": -1.0}, {}, {}]
     assert scaled(samples, {"a": 1.0, "b": 2.0}) == {"a": 1.0, "b": 2.0}
-
-
-@pytest.mark.parametrize("unit", [0.01, 1.0, 1024.0])
-def test_what_is_rare_and_no_count_is_divided_by_its_size(unit):
-    samples = [{"a": 3.5 * unit}, {}, {}, {"a": -0.5 * unit}, {}, {}]
-    assert scaled(samples, {"a": 5.0 * unit})["a"] == pytest.approx(2.0)  # by (12.5 / 2)^0.5
-    assert scaled([{"a": 500.0}, {}, {}], {"a": 1000.0}) == {"a": 2.0}
 
 
 def test_a_missing_text_is_named_with_what_to_do():

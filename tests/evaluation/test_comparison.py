@@ -164,29 +164,6 @@ def test_figures_are_those_of_river(name):
         assert row["log-loss"] > row["CrossEntropy"]  # "high" and "late" came once unforeseen
 
 
-@pytest.mark.parametrize(
-    "proba",
-    [
-        {"low": 0.0, "high": 1.0},
-        {"low": 0.9, "high": 0.9},
-        {"nobody": 1.0},
-        {"low": -1.0, "high": 2.0},
-        {},
-        None,
-    ],
-)
-def test_odd_probabilities_are_scored_as_river_does(proba):
-    samples = list(three_labels(50))
-    row = compare(samples, {"odd": Odd(proba)}, ["CrossEntropy"]).table.loc["odd"]
-    assert row["status"] == "ok"
-    assert row["accuracy"] == of_river(Odd(proba), samples, metrics.Accuracy())
-    if proba:
-        assert row["CrossEntropy"] == of_river(Odd(proba), samples, metrics.CrossEntropy())
-        assert row["log-loss"] == pytest.approx(log_loss(Odd(proba), samples), rel=1e-12)
-    else:
-        assert math.isnan(row["log-loss"])
-
-
 def test_a_bug_is_not_taken_for_a_lack_of_probabilities():
     class Buggy(Majority):
         def predict_proba_one(self, x, **kwargs):
@@ -313,17 +290,6 @@ def test_models_are_cloned_and_made_in_order():
     assert model.predict_proba_one({"a": 1}) == {True: 1.0}
 
 
-def test_models_of_a_list_are_named_by_class_each_by_its_own():
-    def my_tree():
-        return tree.HoeffdingTreeClassifier()
-
-    models = [Majority(), Majority, Majority(), my_tree, compose.Select("b") | Majority()]
-    table = compare(SAMPLES, iter(models)).table
-    assert table.index.tolist() == [
-        *("Majority", "Majority 2", "Majority 3", "my_tree", str(models[-1])),
-    ]
-
-
 def test_models_go_by_name():
     samples = load_stream("Phishing", limit=60)
     table = compare(samples, ["amf", "KNN", Majority, "amf"], seed=3).table
@@ -416,33 +382,6 @@ ODD_F1 = [metrics.F1(pos_val="low")]
 def test_options_that_do_not_do_are_reported_before_any_run(options, error, message):
     with pytest.raises(error, match=message):
         compare(list(three_labels(60)), [Majority], **options)
-
-
-def test_metrics_that_are_given_are_left_as_they_are():
-    given = [metrics.FBeta(0.5), utils.Rolling(metrics.MacroF1, window_size=5), metrics.Accuracy()]
-    table = compare(SAMPLES, [naive_bayes.GaussianNB, Majority], given).table
-    assert list(table.columns[4:6]) == ["FBeta", "Rolling"]
-    expected = of_river(naive_bayes.GaussianNB(), SAMPLES, metrics.FBeta(0.5))
-    assert table["FBeta"]["GaussianNB"] == expected
-    assert [metric.get() for metric in given] == [0.0] * 3
-
-
-@pytest.mark.parametrize(
-    ("metric", "name"),
-    [
-        *((metric, "bayes") for metric in ("MacroF1", "Accuracy", "CrossEntropy", "CohenKappa")),
-        *(("CrossEntropy", name) for name in ("forest", "prior")),
-    ],
-)
-def test_a_rolling_metric_is_that_of_river(metric, name):
-    def rolling():
-        return utils.Rolling(getattr(metrics, metric), 50)
-
-    given, samples = rolling(), list(three_labels(230))
-    given.update("low", {"low": 1.0} if metric == "CrossEntropy" else "low")
-    table = compare(samples, {"one": MODELS[name], "two": MODELS[name]}, [given]).table
-    assert set(table["Rolling"]) == {of_river(MODELS[name](), samples, rolling())}
-    assert len(given.window) == 1
 
 
 @pytest.mark.parametrize("positive", ["high", "low"])
@@ -696,21 +635,3 @@ def test_markdown_has_the_same_cells(mixed, tmp_path):
     ]
     assert [rows[0], *rows[2:]] == mixed._cells()
     assert re.fullmatch(r"\| :-+ (\| -+: )+\| :-+ \|", lines[1])
-
-
-def test_csv_has_every_digit(mixed, tmp_path):
-    path = tmp_path / "table.csv"
-    mixed.to_csv(str(path))
-    read = pd.read_csv(path, index_col="model")
-    pd.testing.assert_frame_equal(read, mixed.table, check_dtype=False, rtol=1e-15)
-    assert "nan" not in path.read_text().lower()
-
-
-def test_a_bar_counts_the_samples_of_all_models(capsys):
-    models = {"first": Majority, "failing": lambda: Failing(ValueError("x")), "last": Majority}
-    compare(SAMPLES, models, progress=True)
-    error = capsys.readouterr().err
-    assert "0/120" in error
-    assert "first" in error
-    compare(SAMPLES, models)
-    assert capsys.readouterr().err == ""

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import copy
 import gzip
 
 import numpy as np
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from river import base, compose, dummy, metrics, naive_bayes, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, evaluation, inspection
+from river_amf import AdaptiveAMFClassifier, inspection
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import (
     EvaluationError,
@@ -46,16 +45,6 @@ def run(model, stream, measures=(), checkpoints=(), on_prediction=None):
 
 
 # Streams
-
-
-@pytest.mark.parametrize(("limit", "n_samples"), [(None, 15_000), (7, 7), (10**9, 15_000)])
-def test_streams_with_drift_go_by_name_in_any_case(limit, n_samples):
-    stream = load_stream("STAGGER_abrupt", limit=limit)
-    assert (stream.name, stream.n_samples) == ("stagger_abrupt", n_samples)
-    assert (stream.n_numeric, stream.n_categorical) == (3, 0)
-    expected = list(evaluation.STREAMS["stagger_abrupt"].take(n_samples))
-    assert list(stream) == expected
-    assert list(stream) == expected  # a second time
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.csv.gz", "TABLE.CSV.GZ"])
@@ -133,15 +122,6 @@ def test_a_bad_path_is_reported(tmp_path):
 # The loop
 
 
-@pytest.mark.parametrize(
-    ("n_samples", "expected"), [(0, []), (1, [1]), (4, [2, 4]), (5, [2, 4, 5])]
-)
-def test_checkpoints_come_once_each_and_at_the_end(n_samples, expected):
-    samples = [({"a": 1.0}, "yes")] * n_samples
-    rows = run(dummy.PriorClassifier(), samples, (), range(2, 100, 2))
-    assert [row["n_samples"] for row in rows] == expected
-
-
 @given(st.integers(1, 10**9))
 def test_checkpoints_are_about_ten_and_round(n_samples):
     checkpoints = prequential.even_checkpoints(n_samples)
@@ -182,25 +162,6 @@ def test_only_the_model_is_timed(monkeypatch):
     monkeypatch.setattr(prequential.time, "perf_counter", lambda: model.now)
     rows = run(model, samples(), [metrics.Accuracy()], {5}, on_prediction=pass_time)
     assert [row["us_per_sample"] for row in rows] == pytest.approx([3.0, 3.0], rel=1e-6)
-
-
-def test_predictions_are_handed_on_before_the_sample_is_learnt():
-    seen = []
-    samples = [({"a": 1.0}, "yes"), ({"a": 2.0}, "no"), ({"a": 3.0}, "yes")]
-    rows = run(
-        dummy.PriorClassifier(),
-        samples,
-        [metrics.Accuracy()],
-        on_prediction=lambda n, x, y, reported: seen.append(
-            (n, x, y, *copy.deepcopy(reported)[:2])
-        ),
-    )
-    assert seen == [
-        (1, {"a": 1.0}, "yes", None, {}),
-        (2, {"a": 2.0}, "no", "yes", {"yes": 1.0}),
-        (3, {"a": 3.0}, "yes", "yes", {"yes": 0.5, "no": 0.5}),
-    ]
-    assert rows[-1]["Accuracy"] == 0.5  # the first sample is not scored
 
 
 class Mute(ValueError):
@@ -257,23 +218,6 @@ def test_history_is_what_the_model_reports_on_the_way():
     index = pd.Index([150, 300, 450, 500], name="n_samples")
     pd.testing.assert_frame_equal(history.curve, pd.DataFrame(expected, index))
     pd.testing.assert_frame_equal(history.relevance, pd.DataFrame(relevance, index))
-
-
-@pytest.mark.parametrize(
-    "wrap",
-    [
-        lambda model: compose.Discard("noise") | model,
-        lambda model: compose.Pipeline(
-            compose.Discard("noise"), compose.Pipeline(compose.Select("a", "b"), model)
-        ),
-    ],
-)
-def test_a_pipeline_runs_whole_and_its_forest_is_watched(wrap):
-    noisy = [({**x, "noise": i % 3}, y) for i, (x, y) in enumerate(toggling(400))]
-    piped = drift_history(noisy, wrap(AdaptiveAMFClassifier(n_estimators=2, seed=1)))
-    plain = drift_history(toggling(400), AdaptiveAMFClassifier(n_estimators=2, seed=1))
-    pd.testing.assert_frame_equal(piped.curve, plain.curve)
-    pd.testing.assert_frame_equal(piped.relevance, plain.relevance)
 
 
 @pytest.mark.parametrize(

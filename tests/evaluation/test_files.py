@@ -86,18 +86,6 @@ def test_markers_that_are_no_list_of_texts_are_reported(missing, write):
         load_stream(write("a,target\n1,p\n"), missing=missing)
 
 
-@pytest.mark.parametrize("n_text", [1, 3, 10])
-def test_a_little_text_among_numbers_is_reported(n_text, write):
-    rows = ["x" if i < n_text else str(i) for i in range(100)]
-    path = write("a,b,target\n" + "".join(f"{a},{a[-1]}q,p\n" for a in rows))
-    are = "are" if n_text > 1 else "is"
-    reported = f"table.csv: column 'a': {n_text} of 100 values {are} text, such as 'x'"
-    with pytest.warns(UserWarning, match=reported):
-        stream = load_stream(path)
-    assert (stream.n_numeric, stream.n_categorical) == (0, 2)
-    assert next(iter(stream))[0] == {"a": "x", "b": "xq"}
-
-
 # Separators, encodings and headers
 
 
@@ -146,14 +134,6 @@ def test_a_wrong_encoding_is_reported(encoding, other, name, write):
         load_stream(path)
     with pytest.raises(EvaluationError, match=r"unknown encoding 'utf-88'.*latin-1"):
         load_stream(path, encoding="utf-88")
-
-
-@pytest.mark.parametrize("name", ["table.csv", "table.jsonl"])
-@pytest.mark.parametrize("encoding", [None, "utf-8", "utf-8-sig", "UTF8"])
-def test_a_byte_order_mark_is_dropped(name, encoding, write):
-    text = "a,target\n1,2\n" if name.endswith("csv") else '{"a": 1, "target": 2}\n'
-    stream = load_stream(write(b"\xef\xbb\xbf" + text.encode(), name), encoding=encoding)
-    assert list(stream) == [({"a": 1}, 2)]
 
 
 def test_without_a_header_columns_are_numbered(write):
@@ -320,16 +300,6 @@ def test_categories_of_parquet_are_those_of_the_same_dataframe(write):
         assert x == {name: value for name, value in row.items() if not pd.isna(value)}
     assert (stream.n_numeric, stream.n_categorical) == (0, 4)
     assert list(load_stream(stream_path, categorical=["i", "f"])) == list(stream)
-
-
-def test_the_index_of_a_dataframe_in_parquet_is_no_feature(write):
-    file = io.BytesIO()
-    frame = pd.DataFrame({"a": [1.0, np.inf], "y": ["p", "q"]}, index=["one", "two"])
-    frame.to_parquet(file)
-    path = write(file.getvalue(), "t.parquet")
-    assert list(load_stream(path, limit=1)) == [({"a": 1.0}, "p")]
-    with pytest.raises(EvaluationError, match=r"row 2 of .* has an infinite value in 'a'"):
-        load_stream(path)
 
 
 @pytest.mark.parametrize(

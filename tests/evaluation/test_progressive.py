@@ -203,36 +203,6 @@ def test_dataframes_of_all_libraries(make_frame):
         assert_like_river(frame, samples(), make_metric, step=60, yield_predictions=True)
 
 
-COLUMNS_OF_LABELS = {
-    "list": list,
-    "array": np.array,
-    "array of objects": lambda ys: np.array(ys, dtype=object),
-    # the order of the rows counts, not their index
-    "pandas": lambda ys: pd.Series(ys, index=random.Random(1).sample(range(len(ys)), len(ys))),
-    "categories": lambda ys: pd.Series(ys, dtype="category"),
-    "polars": lambda ys: pytest.importorskip("polars").Series(ys),
-    "pyarrow": lambda ys: pytest.importorskip("pyarrow").chunked_array([ys[:7], ys[7:]]),
-    "narwhals": lambda ys: nw.from_native(pd.Series(ys), series_only=True),
-}
-
-
-# Each column with labels of one type, and those whose items are numpy's with all types.
-TYPES_OF_LABELS = [
-    *zip(COLUMNS_OF_LABELS, itertools.cycle(STREAMS), strict=False),
-    *(("array", labels) for labels in ("bool", "int")),
-    *(("pandas", labels) for labels in ("str", "int")),
-]
-
-
-@pytest.mark.parametrize(("kind", "labels"), TYPES_OF_LABELS)
-def test_labels_in_series_arrays_and_lists(kind, labels, block_sizes):
-    columns, ys = STREAMS[labels]
-    X, y = pd.DataFrame(columns), COLUMNS_OF_LABELS[kind](ys)
-    stream = samples(columns, ys)
-    assert_like_river((X, y), stream, metrics.CrossEntropy, step=90, yield_predictions=True)
-    assert sum(block_sizes) == len(ys)
-
-
 @pytest.mark.parametrize(
     ("make_frame", "make_w", "make_metric"),
     [
@@ -248,15 +218,6 @@ def test_weights(make_frame, make_w, make_metric, block_sizes):
     assert_like_river((X, LABELS, w), stream, make_metric, step=13, yield_predictions=True)
     assert sum(block_sizes) == len(LABELS)
     assert_like_river((X, LABELS, None), samples(), make_metric, step=200)
-
-
-def test_numbers_of_dtype_category_are_categories_in_blocks_and_row_by_row():
-    codes = [30 + i % 4 for i in range(len(LABELS))]
-    frame = pd.DataFrame(COLUMNS | {"code": codes, "target": LABELS})
-    frame["code"] = frame["code"].astype("category")
-    stream = list(samples(COLUMNS | {"code": [str(code) for code in codes]}))
-    for options in ({"step": 100}, {"step": 2}, {"step": 100, "delay": 1}):
-        assert_like_river(frame, stream, yield_predictions=True, **options)
 
 
 def test_the_labels_are_the_column_target_else_the_last():
@@ -287,20 +248,6 @@ class Recorder(metrics.base.ClassificationMetric):
         return 0.0
 
 
-@pytest.mark.parametrize("requires_labels", [True, False])
-@pytest.mark.parametrize(
-    ("make_frame", "labels"),
-    [*((pd.DataFrame, labels) for labels in STREAMS), (polars, "str"), (pyarrow, "int")],
-)
-def test_metrics_get_the_same_objects(make_frame, labels, requires_labels):
-    columns, ys = STREAMS[labels]
-    metric, expected = Recorder(requires_labels), Recorder(requires_labels)
-    progressive_val_score(make_frame(columns | {"target": ys}), fresh(), metric)
-    evaluate.progressive_val_score(samples(columns, ys), fresh(), expected)
-    assert metric.seen == expected.seen
-    assert len(metric.seen) == len(ys) - 1  # a new model cannot predict its first sample
-
-
 # Checkpoints
 
 
@@ -327,23 +274,6 @@ def test_short_streams(n, step, delay):
     stream = itertools.islice(samples(), n)
     options = {"step": step, "yield_predictions": True, "delay": delay}
     assert_like_river((X, y), stream, metrics.CrossEntropy, **options)
-
-
-@pytest.mark.parametrize("is_late", [False, True])
-@pytest.mark.parametrize("step", [1, 30, 170])
-def test_the_model_has_learnt_just_as_many_at_each_yield(step, is_late, size_of_state, block_sizes):
-    model, twin, metric, expected = fresh(), fresh(), metrics.MacroF1(), metrics.MacroF1()
-    options = {"step": step, "measure_memory": True, "yield_predictions": True}
-    options |= LATE["days"] if is_late else {}
-    X = pd.DataFrame(timed())
-    ours = iter_progressive_val_score((X, LABELS), model, metric, **options)
-    theirs = evaluate.iter_progressive_val_score(samples(timed()), twin, expected, **options)
-    for state, expected_state in itertools.islice(zip(ours, theirs, strict=True), 60):
-        assert shot(state) == shot(expected_state)
-        assert state["MacroF1"] is metric
-        assert type(state["Memory"]) is int
-        assert is_late or sum(block_sizes) == state["Step"]
-        assert_twins(model, twin)
 
 
 @pytest.fixture
@@ -438,23 +368,6 @@ def test_late_labels_are_those_of_river(options, make_metric):
     assert len(states) == 5
 
 
-@libraries
-@pytest.mark.parametrize(
-    "options", [LATE[name] for name in ("5", "both", "times")], ids=["5", "both", "times"]
-)
-@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["no weights", "weights"])
-def test_late_labels_in_dataframes_of_all_libraries(make_frame, options, weights):
-    columns = timed()
-    assert_like_river(
-        (make_frame(columns), LABELS, weights),
-        samples(columns, weights=weights),
-        metrics.CrossEntropy,
-        step=130,
-        yield_predictions=True,
-        **options,
-    )
-
-
 def spoilt(columns, rng):
     """Return columns with text among the numbers, and numbers among the text."""
     dirty = {"when": 0.0, "wait": 0.0, "day": 0.0, "grade": 0.0}
@@ -520,14 +433,6 @@ def test_other_models_go_to_river(make_frame, make_model, block_sizes):
     ]:
         options = {"step": 60, "yield_predictions": True}
         assert_like_river(dataset, stream, metrics.LogLoss, make_model, **options)
-    assert block_sizes == []
-
-
-@pytest.mark.parametrize("make", [list, tuple, iter, lambda pairs: pairs])
-def test_iterables_of_samples_go_to_river(make, block_sizes):
-    for weights in (None, WEIGHTS):
-        dataset = make(samples(weights=weights))
-        assert_like_river(dataset, samples(weights=weights), step=80, yield_predictions=True)
     assert block_sizes == []
 
 

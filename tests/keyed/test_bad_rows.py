@@ -139,15 +139,6 @@ def test_parameters_are_checked(parameters, message):
         KeyedClassifier(**good | parameters)
 
 
-def test_some_parameters_are_read_only_after_the_first_sample():
-    model = KeyedClassifier(linear_model.LogisticRegression(), "user")
-    model.key = "shop"
-    model.learn_one({"shop": 1, "a": 2}, True)
-    with pytest.raises(AttributeError, match="key is read-only"):
-        model.key = "user"
-    model.max_models = 3
-
-
 def test_a_factory_that_makes_something_else_is_refused_when_it_is_given():
     for made, got in ((linear_model.LinearRegression(), "a LinearRegression"), (3, "3 of type")):
         with pytest.raises(ValueError, match=f"of a KeyedClassifier must be .* it made {got}"):

@@ -12,7 +12,7 @@ import recipes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_keyed import NaiveKeyed
-from river import base, compose, evaluate, linear_model, metrics, naive_bayes, preprocessing
+from river import compose, linear_model, naive_bayes, preprocessing
 
 from river_amf import AMFClassifier, AMFRegressor, OnlineDummyClassifier
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
@@ -278,19 +278,6 @@ def test_a_key_may_start_from_a_common_model():
     assert pickle.loads(pickle.dumps(model)).predict_proba_one({"user": "new"} | x) == before
 
 
-def test_prediction_changes_nothing():
-    model = KeyedClassifier(AMFClassifier(seed=1), "user", max_models=1)
-    X, y = frame_of(stream(30))
-    for x in features_of(X):
-        model.predict_one(x)
-    model.predict_proba_many(X)
-    assert len(model) == 0 and model.predict_many(X).isna().all()
-    model.learn_many(X, y)
-    before = {key: pickle.dumps(model[key]) for key in model}
-    model.predict_many(X)
-    assert {key: pickle.dumps(model[key]) for key in model} == before
-
-
 def test_it_is_a_mapping():
     model = KeyedClassifier(LOGISTIC, "user", max_models=1)
     assert bool(model) and len(model) == 0
@@ -309,16 +296,6 @@ def test_it_is_a_mapping():
             del model[missing]
     model.learn_one({"user": "ann", "a": 1.0}, True)
     assert model["ann"]["StandardScaler"].counts["a"] == 1
-
-
-def test_in_a_pipeline_the_key_goes_beside_the_scaler():
-    samples = stream(200)
-    scaler = compose.Select("user") + (compose.Discard("user") | preprocessing.StandardScaler())
-    model = scaler | KeyedClassifier(linear_model.LogisticRegression(), "user")
-    accuracy = evaluate.progressive_val_score(samples, model, metrics.Accuracy())
-    assert accuracy.get() > 0.6
-    assert len(model["KeyedClassifier"]) == 3
-    assert isinstance(model, base.Classifier)
 
 
 def test_keywords_go_to_the_model_of_the_key_which_refuses_unknown_ones():

@@ -1,23 +1,21 @@
 """Models move to the folder and come back; whatever goes wrong there, none is lost."""
 
 import copy
-import gc
 import os
 import pickle
 import signal
 import sqlite3
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from river import base, compose, linear_model, naive_bayes, preprocessing
+from river import base, compose, linear_model, naive_bayes
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
-from river_amf.keyed.pool import Packed, Pool
+from river_amf.keyed.pool import Pool
 from river_amf.persistence import FileError
 
 LOGISTIC = linear_model.LogisticRegression()
@@ -86,29 +84,6 @@ class Counting(base.Classifier):
 
     def predict_one(self, x):
         return self.__dict__.get("n_learned", 0)
-
-
-def test_a_model_that_was_only_asked_is_not_written_again():
-    model = KeyedClassifier(Counting(), "user", max_models=1)
-    learn(model, "ab", n=1)
-    Counting.n_pickled = 0
-    for user in "ababab":
-        model.predict_one(sample(user))
-    assert Counting.n_pickled == 1  # b, which had not been written before
-    model["a"].n_learned = 17
-    assert model.predict_one(sample("b")) == 1
-    assert model.predict_one(sample("a")) == 17
-
-
-def test_a_pipeline_that_learns_while_it_predicts_is_written():
-    model = KeyedClassifier(preprocessing.StandardScaler() | LOGISTIC.clone(), "user", max_models=1)
-    with compose.learn_during_predict():
-        model.predict_one(sample("new"))
-        learn(model, "ab", n=1)
-        for user in "abab":
-            model.predict_one(sample(user))
-    assert "new" not in model
-    assert model["a"]["StandardScaler"].counts["a"] == 2
 
 
 # ------------------------------------------------------------------------------------------ folder
@@ -245,27 +220,6 @@ def test_a_file_with_damaged_bytes_is_refused_or_works(tmp_path, n_files):
             assert "models.sqlite" in str(error)
             outcomes.append("refused")
     assert min(map(outcomes.count, ("works", "refused"))) > n_files / 20
-
-
-def temporary_files():
-    """Return the open files of SQLite that have no name any more."""
-    folder = Path("/proc/self/fd")
-    links = [os.readlink(path) for path in folder.iterdir() if path.is_symlink()]
-    return {link for link in links if "etilqs_" in link and link.endswith("(deleted)")}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc, of Linux")
-def test_a_temporary_file_has_no_name_and_goes_with_its_object():
-    gc.collect()
-    before = temporary_files()
-    store = Pool(None, "")
-    for i in range(20):  # too much for the cache
-        store.put(Packed(f"s:{i}", "pickle", bytes([i]) * 500_000))
-    assert len(temporary_files() - before) == 1  # a process that is killed leaves nothing
-    assert [packed.data[0] for packed in store.all()] == [*range(20)]
-    del store
-    gc.collect()
-    assert temporary_files() == before
 
 
 # -------------------------------------------------------------------------------------- bad moments

@@ -3,12 +3,10 @@
 import copy
 import gc
 import pickle
-import random
 import tracemalloc
 
 import pytest
 from forests import STREAM, VARIANTS, answers, learn, trained, variants
-from river import preprocessing
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.state import arena as state
@@ -112,22 +110,6 @@ def test_a_clone_is_untrained_and_becomes_the_same_model(parameters):
     assert pickle.dumps(learn(clone, STREAM[:300])) == before
     learn(clone, STREAM[300:])
     assert pickle.dumps(model) == before
-
-
-def test_a_pipeline_can_be_cloned_and_copied():
-    samples = [({"a": random.Random(i).random(), "b": i % 3}, i % 2) for i in range(300)]
-
-    def run(model):
-        for x, label in samples:
-            model.learn_one(x, label)
-        return [model.predict_proba_one(x) for x, _ in samples]
-
-    pipeline = preprocessing.StandardScaler() | AMFClassifier(n_estimators=3, seed=42)
-    first = run(pipeline)
-    clone = pipeline.clone()
-    assert clone.predict_proba_one(samples[0][0]) == {}
-    assert run(clone) == first
-    assert run(copy.deepcopy(clone)) == run(pickle.loads(pickle.dumps(clone))) == run(clone)
 
 
 def test_a_shallow_copy_shares_nothing_either():

@@ -60,15 +60,6 @@ def test_files_are_told_with_their_size(model, tmp_path, told):
     assert loaded == f"river_amf.persistence: loaded {kind} from {what}"
 
 
-def test_a_file_that_is_refused_is_not_told(tmp_path, told):
-    with pytest.raises(OSError):
-        AMFClassifier().save(tmp_path / "none" / "model.amf")
-    (tmp_path / "model.amf").write_bytes(b"PK")
-    with pytest.raises(ValueError):
-        river_amf.load(tmp_path / "model.amf")
-    assert told() == []
-
-
 # Forests
 
 

@@ -9,7 +9,6 @@ from river import (
     ensemble,
     metrics,
     model_selection,
-    multiclass,
     preprocessing,
 )
 
@@ -48,10 +47,6 @@ def accuracy(model, samples, last):
     return sum(label == y for label, (_, y) in pairs) / last
 
 
-def quadrant(x):
-    return f"{'upper' if x['a'] > 0.5 else 'lower'} {'right' if x['b'] > 0.5 else 'left'}"
-
-
 # Ensembles
 
 
@@ -80,16 +75,6 @@ def test_ensembles_learn_and_their_members_differ(wrapper, kind):
     assert total == pytest.approx(1.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("wrapper", ENSEMBLES)
-def test_a_cloned_ensemble_has_learnt_nothing(wrapper):
-    samples = list(stream(200))
-    model = wrapper(small(), n_models=3, seed=1)
-    first = answers(model, samples)
-    assert not model.clone().predict_proba_one({"a": 0.1, "b": 0.2})
-    assert answers(model.clone(), samples) == first
-    assert model.model.predict_proba_one({"a": 0.1}) == {}  # clones are untrained
-
-
 # Selection
 
 
@@ -110,16 +95,6 @@ def test_the_better_forest_is_found(select):
     model = select(models)
     assert accuracy(model, stream(1500), last=500) > 0.85
     assert model.best_model is models[2]
-
-
-# Multiclass from binary
-
-
-def test_one_forest_for_each_label():
-    model = multiclass.OneVsRestClassifier(small())
-    assert accuracy(model, stream(1000, quadrant), last=500) > 0.85
-    assert len(model.classifiers) == 4
-    assert sum(model.predict_proba_one({"a": 0.1, "b": 0.2}).values()) == pytest.approx(1.0)
 
 
 # Pipelines

@@ -78,14 +78,6 @@ def test_powers_of_two_as_units_change_not_a_bit(parameters, power):
 
 
 @parameters
-def test_the_order_of_keys_changes_not_a_bit(parameters):
-    stream = STREAM[:400]
-    reverse = [(dict(reversed(x.items())), y, w) for x, y, w in stream]
-    models = [made(**parameters), made(**parameters)]
-    assert probabilities(models[0], stream) == probabilities(models[1], reverse)
-
-
-@parameters
 def test_predicting_changes_nothing(parameters):
     # some rows are the same, and would be taken for those that wait
     quiet, asked = (made(**parameters, max_pending=0) for _ in range(2))

@@ -1,9 +1,7 @@
 """A leaf that stays pure for long: the samples it keeps represent all of them."""
 
 import random
-from itertools import pairwise
 
-import numpy as np
 import pytest
 import tables
 
@@ -48,18 +46,6 @@ def test_lists_and_store_stay_short():
     state = model._arena.__getstate__()
     assert len(state["rows"]) <= 2 * LONGEST  # the trees keep almost the same samples
     assert len(model._arena.rows) <= 8 * LONGEST
-
-
-def test_a_list_that_is_thinned_loses_half_of_its_samples_or_a_little_more():
-    model = AMFClassifier(n_estimators=1, seed=1)
-    lengths = []
-    for x in points(2000):
-        model.learn_one(x, "often")
-        lengths.append(longest_list(model))
-    thinned = [after for before, after in pairwise(lengths) if after < before]
-    assert len(thinned) > 20
-    assert np.mean(thinned) > LONGEST / 4
-    assert max(thinned) <= LONGEST / 2 + 6  # those that span the box are not counted
 
 
 def test_a_thinned_leaf_keeps_its_box_and_its_counts():

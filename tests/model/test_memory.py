@@ -1,6 +1,5 @@
 """Bounds on memory: categories that are forgotten."""
 
-import copy
 import itertools
 import pickle
 
@@ -12,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
-import river_amf
 from river_amf import AMFClassifier
 from river_amf.inputs.categories import Categories
 
@@ -66,15 +64,6 @@ def test_the_rarest_half_is_forgotten_and_no_code_is_given_twice(bound, values):
         twin = pickle.loads(pickle.dumps(categories))
         n_ahead = categories.n_free
         assert twin.codes_ahead(n_ahead).tolist() == categories.codes_ahead(n_ahead).tolist()
-
-
-def test_memory_stays_bounded_under_a_category_that_never_comes_back():
-    model = forest(max_nodes=51, max_categories=50)
-    sizes = []
-    for x, y, w in visits(1200):
-        model.learn_one(x, y, w)
-        sizes.append(model.memory_usage)
-    assert max(sizes[900:]) <= max(sizes[:900])
 
 
 def test_a_category_that_stays_predicts_as_before_and_one_that_went_is_new():
@@ -144,16 +133,3 @@ def test_blocks_are_learnt_like_their_rows(parameters, bound, n_jobs):
                 assert {label: row[label] for label in known} == known
         model.n_jobs = 1
         assert pickle.dumps(model) == pickle.dumps(rows)
-
-
-def test_copies_and_files_go_on_alike(tmp_path):
-    path = tmp_path / "model.amf"
-    for n_learnt in (3, 60, 61, 62, 63, 200):
-        samples = list(visits(300))
-        model = learn(forest(**ADAPTIVE), samples[:n_learnt])
-        twins = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
-        model.save(path)
-        twins.append(river_amf.load(path))
-        learn(model, samples[n_learnt:])
-        for twin in twins:
-            assert pickle.dumps(learn(twin, samples[n_learnt:])) == pickle.dumps(model)

@@ -240,20 +240,6 @@ def test_blocks_teach_and_warn_as_their_rows_do(stream, cut, max_categories, pre
         np.testing.assert_array_equal(block.predict_proba_many(X).to_numpy(), answers)
 
 
-@pytest.mark.parametrize("dtype", ["int64", "bool", "float64", "Int64", "float32", "object"])
-def test_a_column_of_numbers_for_categories_is_warned_of_like_its_rows(dtype):
-    X = pd.DataFrame({"color": pd.Series([1, 0, 1], dtype=dtype)})
-    one, block = made(), made()
-    for model in (one, block):
-        learn(model, [{"color": "red"}, {"color": "tan"}, {"late": "a"}])
-    rows = X.to_dict("records")
-    assert told(block.learn_many, X, [0, 1, 0]) == told(learn, one, rows)
-    assert pickle.dumps(one) == pickle.dumps(block)
-    late = X.rename(columns={"color": "late"})
-    assert told(block.learn_many, late, [0, 1, 0]) == told(learn, one, late.to_dict("records"))
-    assert pickle.dumps(one) == pickle.dumps(block)
-
-
 @given(STREAMS, st.integers(0, 14))
 @settings(max_examples=50, deadline=None)
 def test_files_and_pickles_go_on_as_the_model(tmp_path_factory, stream, cut):

@@ -12,7 +12,6 @@ TESTS = Path(__file__).parents[1]
 REFERENCE = "test_a_longer_stream_equals_the_reference"
 WHEREVER = "model/test_capacity.py::test_wherever_memory_is_short_the_arrays_stay_in_step"
 BLOCKS = "dataframes/test_many.py::test_a_block_is_learnt_and_predicted_like_its_rows"
-LONG_LISTS = "model/test_long_lists.py::test"
 
 # in parts of similar run time; each runs in its own process
 SHORT_LIST = {
@@ -20,20 +19,18 @@ SHORT_LIST = {
         f"model/test_naive.py::{REFERENCE}[plain]",
         f"model/test_naive.py::{REFERENCE}[fading, vote]",
         f"model/test_naive_regression.py::{REFERENCE}[fading, budget]",
-        "model/test_relevance.py::test_blocks_give_the_relevance_of_rows",
+        "model/test_relevance.py::test_intensities_are_ranges_times_relevance_before_the_sample",
         "model/test_dummy.py",
-        "model/test_regression.py::test_booleans_are_targets",
+        "model/test_regression.py::test_the_first_prediction_is_the_first_target",
     ],
     "blocks, capacity, paths": [
         f"{BLOCKS}[default-pandas]",
-        f"{LONG_LISTS}_a_thinned_leaf_keeps_its_box_and_its_counts",
-        f"{LONG_LISTS}_more_features_than_the_list_may_hold",
+        "model/test_long_lists.py::test_a_thinned_leaf_keeps_its_box_and_its_counts",
         f"{WHEREVER}[plain-23]",
         f"{WHEREVER}[adaptive-24]",
-        "model/test_capacity.py::test_a_chain_of_splits_that_finds_no_room_leaves_a_model_that_goes_on",
-        "model/test_capacity.py::test_a_sample_that_needs_room_in_the_middle_is_stored_once",
+        "model/test_capacity.py::test_a_chain_of_splits_that_waits_for_room_is_drawn_as_with_room",
         "model/test_state.py",
-        "model/test_paths.py::test_a_walk_goes_where_the_table_of_nodes_says",
+        "model/test_paths.py::test_outliers_go_where_the_ends_of_the_range_do",
         "tools/test_inspection.py",
     ],
 }

@@ -313,11 +313,6 @@ def test_any_combination_leads_to_probabilities(parameters):
         assert sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_an_integer_beyond_float64_is_refused():
-    for name in ("step", "dirichlet", "split_prior", "fading_factor"):
-        assert name in message_of(name, "10**400", AMFClassifier, **{name: 10**400})
-
-
 def test_an_integer_of_absurd_size_is_refused_with_the_bound():
     for model in MODELS:
         for name, bound in (("n_classes", 10**12), ("n_estimators", 10**4)):
@@ -366,14 +361,6 @@ def test_the_number_of_threads_can_be_changed_at_any_time():
 
 
 # n_classes and dirichlet
-
-
-@pytest.mark.parametrize("parameters", [{}, {"split_intensity": "relevance"}], ids=str)
-@pytest.mark.parametrize("n_classes", [2, 3, 5])
-def test_the_forest_is_the_one_that_had_known_all_classes(n_classes, parameters):
-    samples = list(stream(400, n_classes))
-    told = trained(samples=samples, n_classes=n_classes, **parameters)
-    assert_close(answers(trained(samples=samples, **parameters)), answers(told))
 
 
 def test_a_leaf_counts_as_the_formula_says():
@@ -440,26 +427,6 @@ def test_linear_models_need_a_learned_vote():
     with pytest.raises(ValueError, match="needs vote='learned'"):
         model.learn_one({"a": 1.0}, True)
     assert model._arena is None
-
-
-def test_linear_models_are_used_where_they_can_be():
-    mean = trained(AdaptiveAMFClassifier, vote="mean")
-    assert answers(mean) == answers(trained(AdaptiveAMFClassifier, vote="mean", linear=None))
-    assert len(mean._arena.linear_models) == 0
-    assert len(trained(AdaptiveAMFClassifier)._arena.linear_models) == 3
-
-
-@pytest.mark.parametrize("change", CHANGES[:5], ids=str)
-def test_weights_of_the_aggregation_do_not_change_the_trees(change):
-    first, second = (model._arena.__getstate__() for model in (trained(**change), trained()))
-    for field in ("feature", "threshold", "split_time", "n_samples", "left", "right"):
-        assert np.array_equal(first["nodes"][field], second["nodes"][field]), field
-
-
-@pytest.mark.parametrize("parameters", [{"step": 0.5}, {"split_prior": 0.8}], ids=str)
-def test_without_aggregation_its_weights_do_not_matter(parameters):
-    leaves = trained(use_aggregation=False, **parameters)
-    assert answers(leaves) == answers(trained(use_aggregation=False))
 
 
 @pytest.mark.parametrize(

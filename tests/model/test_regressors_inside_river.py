@@ -6,11 +6,9 @@ import random
 import pytest
 from regressors import kinds
 from river import (
-    bandit,
     compose,
     ensemble,
     metrics,
-    model_selection,
     preprocessing,
 )
 from river.conf import Interval
@@ -87,29 +85,6 @@ def test_ensembles_learn_and_their_members_differ(kind, wrapper):
     assert len({*members}) == 3
     again = wrapper(small(kind), n_models=3, seed=1)
     assert answers(model.clone(), numbers[:100]) == answers(again, numbers[:100])
-
-
-# Selection
-
-
-@pytest.mark.parametrize(
-    "select",
-    [
-        lambda models: model_selection.SuccessiveHalvingRegressor(
-            models, metrics.MAE(), budget=1200
-        ),
-        lambda models: model_selection.GreedyRegressor(models, metrics.MAE()),
-        lambda models: model_selection.BanditRegressor(
-            models, metrics.R2(), bandit.EpsilonGreedy(epsilon=0.1, burn_in=50, seed=1)
-        ),
-    ],
-    ids=["halving", "greedy", "bandit"],
-)
-def test_the_better_forest_is_found(select):
-    models = [small(max_nodes=1, seed=2), small(max_nodes=1, seed=3), small()]
-    model = select(models)
-    answers(model, SAMPLES)
-    assert model.best_model is models[2]
 
 
 # Intervals

@@ -6,7 +6,6 @@ import random
 import numpy as np
 import pytest
 from river import forest
-from river.checks import yield_checks
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 from river_amf.explain.trees import Tree
@@ -151,14 +150,3 @@ def test_a_tree_without_samples_predicts_nothing_and_checks_what_it_gets():
             model[0].predict_proba_one([1.0])
         with pytest.raises(ValueError, match="'a'"):
             model[0].predict_proba_one({"a": float("inf")})
-
-
-# Still one model
-
-
-@pytest.mark.slow
-def test_river_s_checks_pass_for_a_forest_by_position():
-    model = AMFClassifier(3, 1.0, True)
-    for check in yield_checks(model):
-        if check.__name__ not in model._unit_test_skips():
-            check(model.clone())

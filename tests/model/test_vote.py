@@ -64,25 +64,6 @@ def test_probabilities_sum_to_one(parameters):
         assert math.fsum(proba.values()) == pytest.approx(1.0, abs=1e-9)
 
 
-@parameters
-def test_one_label_alone_is_certain(parameters):
-    model = made(**parameters)
-    for x, _, w in STREAM[:50]:
-        model.learn_one(x, "same", w=w)
-        assert model.predict_proba_one(x) == {"same": 1.0}
-
-
-@parameters
-def test_predicting_changes_nothing(parameters):
-    model = learnt(**parameters)
-    before = pickled(model)
-    for x, _, _ in STREAM:
-        model.predict_proba_one(x)
-        model.predict_one(x)
-    model.predict_proba_many(pd.DataFrame([x for x, _, _ in STREAM]))
-    assert pickled(model) == before
-
-
 def test_each_sample_moves_the_vote_along_the_gradient():
     model = learnt(150, vote="learned")
     for x, y, w in STREAM[150:]:
@@ -227,17 +208,6 @@ def test_a_prediction_from_before_a_block_is_not_used_after_it(parameters, call)
         model.learn_one(*rows[0])
         models.append(pickle.dumps(model))
     assert models[0] == models[1]
-
-
-@parameters
-def test_a_copy_made_after_a_prediction_learns_like_the_original(parameters):
-    model = learnt(**parameters)
-    for x, y, w in STREAM[300:330]:
-        model.predict_proba_one(x)
-        twins = [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), copy.copy(model)]
-        for other in (model, *twins):
-            other.learn_one(x, y, w=w)
-        assert len({pickle.dumps(other) for other in (model, *twins)}) == 1
 
 
 @pytest.mark.parametrize(

@@ -311,40 +311,7 @@ def test_a_word_of_half_of_the_samples_is_an_ordinary_number():
         assert list(model._features) == (["often", "price"] if i >= 20 else [])
 
 
-def test_the_first_value_of_a_column_does_not_change_what_is_predicted():
-    model = Forest(3, absent="zero", seed=1)
-    for x, y in bags(200):
-        model.learn_one(x, y)
-        before = model.predict_proba_one(x)
-        if model._engine._has_chosen():
-            break
-    twin = pickle.loads(pickle.dumps(model))
-    twin.learn_one({}, y, w=1e-300)  # its columns come with it
-    assert len(twin._features) > len(model._features)
-    after = twin.predict_proba_one(x)
-    assert after == pytest.approx(before, abs=1e-2)
-
-
 # ------------------------------------------------------------------------- weights, values, labels
-
-
-def test_weight_0_changes_nothing_at_all():
-    model = Forest(2, absent="zero", seed=1)
-    for x, y in bags(100):
-        model.learn_one(x, y)
-        before = pickle.dumps(model)
-        model.learn_one(x | {"new": 1, "other": "text"}, "another", w=0.0)
-        assert pickle.dumps(model) == before
-
-
-@pytest.mark.parametrize("value", [1e300, -1e300, 1e-300, 5e-324, 1e12])
-def test_values_of_any_size(value):
-    model = Forest(2, absent="zero", seed=1)
-    samples = bags(60)
-    for i, (x, y) in enumerate(samples):
-        model.learn_one(x | ({"odd": value} if i % 7 == 3 else {"odd": 1.0}), y)
-        assert sum(model.predict_proba_one(x | {"odd": value}).values()) == pytest.approx(1.0)
-    assert np.isfinite(model._arena.word_weights).all()
 
 
 @pytest.mark.parametrize(
@@ -366,33 +333,6 @@ def test_a_bad_sample_leaves_no_trace(bad, message):
     if "new" not in bad:
         with pytest.raises((ValueError, TypeError), match=message):
             model.predict_one(bad)
-
-
-class Loose(str):
-    """A name that raises when it is hashed for the third time."""
-
-    def __hash__(self):
-        Loose.n_times += 1
-        if Loose.n_times > Loose.most:
-            raise RuntimeError("hashed too often")
-        return str.__hash__(self)
-
-
-@pytest.mark.parametrize("most", range(1, 12))
-def test_a_name_that_raises_leaves_no_trace(most):
-    model = learnt(Forest(2, absent="zero", seed=1), bags(50))
-    x = {f"fresh {k}": 1 for k in range(3)} | {("tuple", "of words"): 1}
-    Loose.n_times, Loose.most = 0, math.inf
-    x[Loose("fragile"), 1] = 1
-    before = pickle.dumps(model)
-    Loose.n_times, Loose.most = 0, most
-    try:
-        model.learn_one(x, "label 0")
-    except RuntimeError:
-        Loose.most = math.inf
-        assert pickle.dumps(model) == before
-    Loose.most = math.inf
-    model.learn_one({"fresh 0": 1}, "label 0")
 
 
 def test_mismatches_count_as_missing():
@@ -542,21 +482,6 @@ def test_blocks_of_all_forms_equal_single_samples(given):
             first = many.to_dicts()[7] if name == "polars" else many.iloc[7].to_dict()
             assert first == single.predict_proba_one(forms["pandas"].to_dict("records")[7])
             assert list(block.predict_many(X))[7] == max(first, key=first.get)
-
-
-def test_a_block_with_categories_and_gaps_equals_single_samples():
-    samples = bags(80)
-    frame = as_frame(samples)
-    frame["color"] = ["red", None, "tan", "sky"] * 20
-    frame["price"] = [1.5, math.nan, 0.0, -2.0] * 20
-    frame["odd"] = [True, 0, None, 2.5] * 20
-    labels, weights = [y for _, y in samples], [1.0, 0.0, 2.0, 0.5] * 20
-    single = Forest(2, absent="zero", seed=1)
-    for x, y, w in zip(frame.to_dict("records"), labels, weights, strict=True):
-        single.learn_one(x, y, w=w)
-    block = Forest(2, absent="zero", seed=1)
-    block.learn_many(frame, labels, weights)
-    assert pickle.dumps(block) == pickle.dumps(single)
 
 
 @pytest.mark.parametrize("kind", [Decimal, fractions.Fraction, str])

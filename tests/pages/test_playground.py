@@ -11,7 +11,7 @@ from river_amf.evaluation import load_stream
 from river_amf.evaluation.playground_samples import read_samples
 from river_amf.pages.cells import mass_by_depth
 from river_amf.pages.playground import ArrayPool, paint
-from river_amf.pages.snapshots import MOST_LABELS, steps_of
+from river_amf.pages.snapshots import MOST_LABELS
 
 SMALL = {"n_samples": 80, "n_steps": 6, "resolution": 7, "seed": 3}
 CLASSES = {"plain": AMFClassifier, "adaptive": AdaptiveAMFClassifier}
@@ -122,37 +122,6 @@ def test_a_tree_that_has_just_started_afresh_answers_from_its_root():
     assert mass[0] >= 0.5
 
 
-def test_what_drifts_halfway():
-    samples = read_samples("blobs", 100, seed=1)
-    swapped, turned = samples.after("swap"), samples.after("turn")
-    for drifted in (swapped, turned):
-        np.testing.assert_array_equal(drifted.points[:50], samples.points[:50])
-        np.testing.assert_array_equal(drifted.codes[:50], samples.codes[:50])
-    np.testing.assert_array_equal(swapped.points, samples.points)
-    np.testing.assert_array_equal(swapped.codes[50:], (samples.codes[50:] + 1) % 3)
-    np.testing.assert_array_equal(turned.codes, samples.codes)
-    left, right, bottom, top = samples.view
-    middle = np.array([left + right, bottom + top]) / 2
-    half = np.array([right - left, top - bottom]) / 2
-    before = (samples.points[50:] - middle) / half
-    after = (turned.points[50:] - middle) / half
-    np.testing.assert_allclose(np.hypot(*after.T), np.hypot(*before.T))  # in units of the view
-    np.testing.assert_allclose((before * after).sum(axis=1), 0.0, atol=1e-12)  # a right angle
-    assert samples.drifts() == ["none", "swap", "turn"]
-    assert read_samples("circles", 100).drifts() == ["none", "swap"]  # a turn would change nothing
-
-
-@pytest.mark.parametrize("n", [20, 21, 50, 1000, 3000])
-@pytest.mark.parametrize("n_steps", [2, 7, 50, 100])
-def test_steps_go_up_to_the_end_and_stop_in_the_middle(n, n_steps):
-    steps = steps_of(n, n // 2, n_steps)
-    assert steps == sorted({*steps})
-    assert steps[-1] == n
-    assert n // 2 in steps
-    assert steps[0] >= 1
-    assert len(steps) <= n_steps
-
-
 @pytest.mark.parametrize("n_labels", range(2, MOST_LABELS + 1))
 def test_a_byte_shows_the_label_and_its_probability(n_labels):
     proba = np.random.default_rng(1).dirichlet(np.full(n_labels, 0.3), (40, 5))
@@ -205,12 +174,6 @@ def test_the_page_has_all_runs(small):
             assert there["nodes"][step] == snapshot.n_nodes
 
 
-def test_the_same_seed_gives_the_same_page(small, tmp_path):
-    assert plot.playground("blobs", **SMALL).page.html == small.page.html
-    small.save(tmp_path / "blobs.html")
-    assert (tmp_path / "blobs.html").read_text(encoding="utf-8") == small.page.html
-
-
 def test_names_and_labels_are_harmless():
     names = ["<b>wide", "</script><script>bad()"]
     labels = ["<i>yes", "no & </script>", "red\x1b[31m"]
@@ -259,23 +222,6 @@ def test_two_features_are_chosen_from_a_file(tmp_path):
         np.testing.assert_allclose(samples.points, expected[["c", "a"]])  # rows without c are gone
         assert [y for _, y in samples.rows()] == expected["kind"].tolist()
         assert samples.remark.startswith("Rows 4, 5 left out: a feature or the label is missing")
-
-
-def test_samples_without_a_label_are_left_out():
-    pairs = [({("a", 1): k % 7, ("a", 2): k % 5}, [True, False, None][k % 3]) for k in range(40)]
-    drawn = plot.playground(pairs, **{**SMALL, "n_steps": 2, "resolution": 3})
-    assert len(drawn.samples.codes) == sum(y is not None for _, y in pairs)
-    assert drawn.samples.labels == [False, True]
-    assert drawn.samples.features == (("a", 1), ("a", 2))
-    gone = "Rows 3, 6, 9, 12, 15, 18, 21, 24, 27, 30 and 3 more left out: "
-    assert gone in drawn.page.html
-    model = AMFClassifier(10, seed=SMALL["seed"])
-    for x, y in drawn.samples.rows():
-        model.learn_one(x, y)
-    left, _, bottom, _ = drawn.samples.view
-    corner = drawn.runs["plain", 10, "with", "none"].snapshots[-1].surface[0, 0, 1]
-    proba = model.predict_proba_one({("a", 1): left, ("a", 2): bottom})
-    assert corner == pytest.approx(proba[True], abs=1e-6)
 
 
 def far():

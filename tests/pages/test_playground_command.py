@@ -4,7 +4,6 @@ import pytest
 from playgrounds import Packed
 
 from river_amf import cli
-from river_amf.evaluation.playground_samples import LEAST_SAMPLES, MOST_SAMPLES
 
 ROWS = [f"{k % 7},{k * k % 11},x,{'lo' if k % 7 < 3 else 'hi'}" for k in range(30)]
 TABLE = "\n".join(["a,b,c,kind", *ROWS, ""])
@@ -61,15 +60,6 @@ def test_a_file_becomes_a_page(capsys, tmp_path, table):
     assert "<h1>Playground: table.csv</h1>" in html
 
 
-def test_names_of_files_and_rows_left_out_are_printed_as_text(capsys, tmp_path):
-    path = tmp_path / "red\x1b[31m.csv"
-    path.write_text("\n".join(["a,b,kind", *(f"{k},{k % 5 or ''},{k % 2}" for k in range(30)), ""]))
-    status, out, _ = run(capsys, str(path), "--html", str(tmp_path / "page.html"))
-    first, second = out.splitlines()
-    assert (status, first.split(";")[0]) == (0, "red\\x1b[31m.csv: 24 samples")
-    assert second.startswith("Rows 1, 6, 11, 16, 21, 26 left out: ")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -93,7 +83,3 @@ def test_what_cannot_be_drawn_is_reported_in_a_line(capsys, tmp_path, table, arg
     assert err.count("\n") == 1
     assert message in err
     assert not path.exists()
-
-
-def test_the_bounds_are_those_of_the_function(capsys):
-    assert f"from {LEAST_SAMPLES} to {MOST_SAMPLES}" in run(capsys, "--help")[1]

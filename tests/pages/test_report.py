@@ -1,14 +1,11 @@
 """Reports: each number against the same one computed from all predictions of a plain loop."""
 
-import datetime as dt
-import itertools
 import math
 import random
 
 import numpy as np
-import pandas as pd
 import pytest
-from river import compose, dummy, linear_model, metrics, naive_bayes, preprocessing, tree
+from river import linear_model, metrics, naive_bayes, preprocessing, tree
 
 from river_amf import (
     AdaptiveAMFClassifier,
@@ -213,47 +210,6 @@ def test_a_stream_of_any_length_has_about_three_hundred_steps(n_samples):
     assert n_samples <= whole.window < n_samples + whole.length
 
 
-def test_models_that_look_at_no_features_are_always_there_once():
-    samples = list(labelled(60))
-    report = evaluation.report(samples, ["majority", "amf"], seed=1)
-    assert report.table.index.tolist() == ["majority", "amf", "last-class"]
-    assert evaluation.report(samples, seed=1).table.index.tolist() == [
-        "amf",
-        "adaptive",
-        "last-class",
-        "majority",
-    ]
-    numbers = list(numbered(60))
-    assert evaluation.report(numbers, seed=1).table.index.tolist() == [
-        "amf",
-        "adaptive",
-        "last-value",
-        "mean",
-    ]
-    table = evaluation.compare(samples, ["majority", "amf"], seed=1).table
-    pd.testing.assert_frame_equal(
-        table.drop(columns="us_per_sample"),
-        report.table.drop(columns="us_per_sample").loc[["majority", "amf"]],
-    )
-
-
-LABELS = {
-    "one": ("only",),
-    "markup": ("<script>alert(1)</script>", "</script>", "<b>&amp;"),
-    "of many types": (None.__class__, 1, "1"),
-    "numpy": (np.str_("a"), np.str_("b"), np.str_("c")),
-    "dates": (dt.date(2020, 1, 1), dt.date(2020, 1, 2), dt.date(2020, 1, 3)),
-}
-
-
-@pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
-def test_labels_of_any_kind_are_reported(labels):
-    report = evaluation.report(list(labelled(200, labels)), ["amf"], seed=1)
-    assert report.table["status"].tolist() == ["ok"] * 3
-    assert "<script>alert" not in report.html
-    assert report.confusion["amf"].to_numpy().sum() == 199
-
-
 def test_labels_beyond_a_hundred_are_one():
     samples = [({"a": n % 150}, f"label {n % 150}") for n in range(600)]
     report = evaluation.report(samples, ["amf"], seed=1)
@@ -264,15 +220,6 @@ def test_labels_beyond_a_hundred_are_one():
     (drawn,) = report.page.parts[-2].figures[0].drawing["data"]
     assert drawn["x"][-1] == "others"
     assert np.sum(drawn["customdata"]) == 599
-
-
-def test_what_cannot_be_reported_is_reported():
-    with pytest.raises(evaluation.EvaluationError, match="has no samples"):
-        evaluation.report([])
-    with pytest.raises(ValueError, match="window must be"):
-        evaluation.report("Bananas", window=0)
-    with pytest.raises(evaluation.EvaluationError, match="unknown model"):
-        evaluation.report("Bananas", ["nobody"])
 
 
 class Failing(AMFClassifier):
@@ -324,30 +271,3 @@ def test_a_page_has_its_parts():
         ("last-class", "var(--ink)", "dash"),
         ("majority", "var(--ink)", "dot"),
     ]
-
-
-@pytest.mark.soak
-def test_pages_of_long_streams_and_many_models_are_small():
-    rng = np.random.default_rng(0)
-    features = pd.DataFrame(rng.random((2000, 40))).add_prefix("feature ")
-    labels = (features["feature 0"] + rng.normal(0, 0.1, 2000) > 0.5).astype(str)
-    models = {f"model {k}": dummy.PriorClassifier() for k in range(17)}
-    report = evaluation.report((features, labels), models | {"ours": "adaptive"}, seed=1)
-    assert report.curves["model"].nunique() == 20
-    assert report.relevance["ours"].shape == (286, 40)
-    assert len(report.html) < 6_000_000
-    long = ((features, n % 7 < 3) for n, features in enumerate(itertools.repeat({}, 20_000)))
-    report = evaluation.report(long, {"prior": dummy.PriorClassifier()})
-    assert report.curves.query("model == 'prior'").shape[0] == 299
-    assert len(report.html) < 6_000_000
-
-
-def test_pipelines_of_text_and_transformers_are_reported():
-    from river.feature_extraction import BagOfWords
-
-    words = ["good", "bad", "fine", "poor"]
-    samples = [(f"{words[n % 4]} news {n % 7}", n % 2 == 0) for n in range(120)]
-    model = compose.Pipeline(BagOfWords(), AMFClassifier(absent="zero", seed=1))
-    report = evaluation.report(samples, {"words": model})
-    assert report.table["status"]["words"] == "ok"
-    assert report.curve("words", "depth") is not None

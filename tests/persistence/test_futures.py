@@ -3,10 +3,8 @@
 import pickle
 import random
 import sys
-import tracemalloc
 
 import forests
-import numpy as np
 import pytest
 import regressors
 from files import RAW, error_of, reloaded, write_parts
@@ -55,23 +53,6 @@ def test_equal_answers_and_equal_futures(path, tools, stream, parameters, cut):
         assert other.read_bytes() == path.read_bytes()
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"n_jobs": -1},
-        {"seed": 10**6000},
-        {"step": np.float32(0.5), "n_classes": np.int64(3), "use_aggregation": np.bool_(True)},
-        {"max_nodes": 3, "split_prior": 0.1 + 0.2, "dirichlet": 1e-300, "step": 5e-324},
-    ],
-)
-def test_parameters_come_back_as_they_were(path, parameters):
-    model = AMFClassifier(**parameters)
-    twin = reloaded(model, path)
-    for name, value in model._get_params().items():
-        assert getattr(twin, name) == value
-        assert type(getattr(twin, name)) is type(value)
-
-
 @settings(max_examples=30)
 @given(
     parameters=st.fixed_dictionaries(
@@ -103,22 +84,6 @@ def test_a_model_of_any_parameters_and_weights_predicts_and_comes_back(
         assert sum(model.predict_proba_one(x).values()) == pytest.approx(1.0)
     twin = reloaded(model, tmp_path_factory.mktemp("extreme") / "model.amf")
     assert pickled(twin) == pickled(model)
-
-
-def test_neither_saving_nor_loading_copies_the_whole(path):
-    array = np.ones((2**17, 128))
-    tracemalloc.start()
-    try:
-        write_parts(path, RAW, {"rows": array[:, 1:]})
-        _, peak = tracemalloc.get_traced_memory()
-        assert peak < 2**25 + 2**20  # two buffers of numpy
-        tracemalloc.reset_peak()
-        _, arrays = river_amf.load(path)
-        _, peak = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert peak < array.nbytes + 2**23
-    assert (arrays["rows"] == 1.0).all()
 
 
 # Which class

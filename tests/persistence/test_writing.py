@@ -1,6 +1,5 @@
 """How a file is written, and what other programs see in it."""
 
-import io
 import json
 import os
 import pickle
@@ -10,7 +9,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from files import refuse, reloaded
+from files import refuse
 from forests import STREAM, VARIANTS, trained
 from numpy.lib import format as npy
 
@@ -41,19 +40,6 @@ def test_a_file_is_an_archive_that_zipfile_and_numpy_open(path, variant):
             assert opened[name].tobytes() == array.tobytes()
 
 
-@pytest.mark.parametrize("limit", [100, 1000, 5000, 20_000])
-def test_an_archive_beyond_2_gib_comes_back(path, monkeypatch, limit):
-    model = trained(STREAM[:100], n_estimators=2)
-    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", limit)  # as if it were 2 GiB
-    twin = reloaded(model, path)
-    assert pickle.dumps(twin) == pickle.dumps(model)
-    data = path.read_bytes()
-    assert b"PK\6\6" in data or limit == 20_000
-    stream = io.BytesIO(data + b"more")
-    assert pickle.dumps(river_amf.load(stream)) == pickle.dumps(model)
-    assert stream.read() == b"more"
-
-
 def test_errors_of_the_system_are_those_of_open(tmp_path):
     missing = tmp_path / "missing" / "model.amf"
     for call in (AMFClassifier().save, river_amf.load):
@@ -76,16 +62,6 @@ def test_permissions_are_those_that_open_would_give_or_those_of_the_old_file(pat
         assert stat.S_IMODE(path.stat().st_mode) == 0o604
     finally:
         os.umask(old)
-
-
-def test_a_symbolic_link_stays_and_its_target_is_replaced(path, tmp_path):
-    (tmp_path / "folder").mkdir()
-    target = tmp_path / "folder" / "target.amf"
-    path.symlink_to(target)
-    for seed in (1, 2):
-        AMFClassifier(seed=seed).save(path)
-        assert path.is_symlink()
-        assert river_amf.load(target).seed == seed
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files of POSIX")

@@ -25,7 +25,6 @@ from river_amf import (
     AMFClassifier,
     AMFRegressor,
     MismatchWarning,
-    evaluation,
 )
 from river_amf.ray import DistributedForest, workers
 
@@ -139,28 +138,6 @@ def test_what_is_read_of_it_is_that_of_the_whole(learnt):
     assert repr(forest).startswith("DistributedForest")
 
 
-def test_two_at_once_and_a_learnt_one_again(learnt):
-    one, forest, X, y = learnt
-    with DistributedForest(forest.gather(), 1) as another:
-        for each in (one, forest, another):
-            each.learn_many(X[300:900], y[300:900])
-        assert_equal_models(forest, one)
-        assert_equal_models(another, one)
-
-
-def test_evaluation_accepts_it(learnt):
-    one, forest, X, y = learnt
-    part, metric = (X[300:600], y[300:600]), metrics.CrossEntropy
-    scores = [
-        evaluation.progressive_val_score(part, model, metric()).get() for model in (one, forest)
-    ]
-    assert scores[0] == scores[1]
-    assert_equal_models(forest, one)
-    table = evaluation.compare((X[:30], y[:30]), {"one": one, "two": forest}).table
-    assert table["status"].tolist() == ["ok", "ok"]
-    assert table["log-loss"]["one"] == table["log-loss"]["two"]
-
-
 BAD = {
     "infinite": (lambda X, y: (X.assign(a=np.where(X.index == 333, np.inf, X.a)), y), "row 333: "),
     "missing label": (lambda X, y: (X, y.where(y.index != 333)), "row 333: "),
@@ -179,18 +156,6 @@ def test_a_bad_block_changes_no_worker(learnt, name):
         forest.learn_many(*spoil(X_, y_))
     with pytest.raises((TypeError, ValueError), match=message):
         then_learn(forest, *spoil(X_, y_))
-    assert_equal_models(forest, one)
-
-
-def test_a_bad_sample_gets_the_message_of_one_process(learnt):
-    one, forest, _, _ = learnt
-    for bad in (({"a": "text"}, "1"), ({"a": 1.0}, None), (3, "1"), ({"a": np.inf}, "1")):
-        messages = []
-        for each in (one, forest):
-            with pytest.raises((TypeError, ValueError)) as caught:
-                each.learn_one(*bad)
-            messages.append((caught.type, str(caught.value)))
-        assert messages[0] == messages[1]
     assert_equal_models(forest, one)
 
 
@@ -429,24 +394,6 @@ def test_an_interrupt_ends_the_wait_and_not_the_block(learnt):
         signal.signal(signal.SIGALRM, before)
     forest.learn_many(X[400:500], y[400:500])
     one.learn_many(X[300:500], y[300:500])
-    assert_equal_models(forest, one)
-
-
-def test_threads_take_turns(learnt):
-    one, forest, X, y = learnt
-
-    def predict():
-        for _ in range(5):
-            assert len(forest.predict_many(X[:200])) == 200
-
-    threads = [threading.Thread(target=predict) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for start in range(300, 900, 100):
-        for each in (one, forest):
-            each.learn_many(X[start : start + 100], y[start : start + 100])
-    for thread in threads:
-        thread.join()
     assert_equal_models(forest, one)
 
 

@@ -2,7 +2,6 @@
 
 import copy
 import doctest
-import math
 import os
 import pickle
 import random
@@ -39,15 +38,6 @@ def echoes(n_samples, lag=1, seed=1):
         yield {"color": colors[-1], "noise": rng.gauss(0.0, 1.0)}, colors[-1 - lag]
 
 
-def alternation(n_samples, seed=1):
-    """Yield samples whose label is the one before, or its opposite: `flip` says which."""
-    rng, label = random.Random(seed), False
-    for _ in range(n_samples):
-        x = {"flip": rng.random() < 0.5, "noise": rng.gauss(0.0, 1.0)}
-        label ^= x["flip"]
-        yield x, label
-
-
 def accuracy(model, samples, last):
     """Return the share of the last samples that are predicted right before they are learned."""
     answers = walk(model, samples)[-last:]
@@ -62,10 +52,6 @@ def test_it_beats_all_models_without_memory_where_labels_depend_on_the_sample_be
     assert accuracies.pop("rnn") > 0.8
     assert accuracies.max() < 0.45
     assert accuracy(make(), samples, 300) > 0.95
-
-
-def test_it_uses_the_labels_too():
-    assert accuracy(make(), [*alternation(1000)], 300) > 0.95
 
 
 def test_its_memory_has_the_length_that_is_chosen():
@@ -89,18 +75,6 @@ def test_what_is_only_predicted_leaves_no_trace():
 
 
 NAMES = [name for name in baselines.DESCRIPTIONS if name != "rnn"]
-
-
-def test_it_answers_after_six_mails():
-    model = make()
-    for mail, label in baselines.SIX_MAILS:
-        model.learn_one(mail, label)
-    check_answer(model, baselines.QUESTION, {"yes", "no"})
-    for _ in range(20):
-        for mail, label in baselines.SIX_MAILS:
-            model.learn_one(mail, label)
-    answers = walk(model, baselines.SIX_MAILS)
-    assert [max(p, key=p.get) for p in answers] == [label for _, label in baselines.SIX_MAILS]
 
 
 def test_the_command_runs_it(capsys):
@@ -169,50 +143,6 @@ def test_mixed_streams_are_learnt(kind):
         model.learn_one(x, y)
         seen.add(y)
     assert seen == set(LABELS[kind])
-
-
-def test_what_has_met_nothing_but_gaps_answers():
-    model = make()
-    for x, y in [({}, "a"), ({"length": None}, "b"), ({"length": math.nan}, 1)]:
-        model.learn_one(x, y)
-    for x in [{}, {"length": 1.0, "color": "red"}, {"color": None}]:
-        check_answer(model, x, {"a", "b", 1})
-
-
-def test_an_infinite_number_or_a_list_as_label_is_refused_and_nothing_learnt():
-    samples = list(mixed_stream(60, LABELS["strings"]))
-    model, twin = make(), make()
-    walk(model, samples[:30])
-    walk(twin, samples[:30])
-    for call in (model.predict_one, lambda x: model.learn_one(x, "no")):
-        with pytest.raises(ValueError, match=r"'length'.* infinite"):
-            call({7: 1, "length": math.inf})
-    with pytest.raises(TypeError, match="unhashable"):
-        model[-1].learn_one({}, ["no"])
-    assert walk(model, samples[30:]) == walk(twin, samples[30:])
-
-
-def test_room_for_labels_grows_and_what_was_learnt_is_kept():
-    model, rng = make(), random.Random(1)
-    for n_labels in (8, 12):
-        for _ in range(100 * n_labels):
-            label = rng.randrange(n_labels)
-            model.learn_one({"number": f"n{label}"}, label)
-        answers = [model.predict_proba_one({"number": f"n{label}"}) for label in range(n_labels)]
-        assert {*map(len, answers)} == {n_labels}
-        assert [max(p, key=p.get) for p in answers] == [*range(n_labels)]
-    twin = make()
-    for label in range(8):
-        twin.learn_one({"number": f"n{label}"}, label)
-    before = twin.predict_proba_one({"number": "n3"})
-    twin[-1]._make_room()
-    assert twin.predict_proba_one({"number": "n3"}) == pytest.approx(before, abs=1e-5)
-
-
-@pytest.mark.parametrize("name", ["length", "n_units"])
-def test_parameters_are_checked(name):
-    with pytest.raises(ValueError, match=f"{name} must be at least 1, got 0"):
-        RecurrentClassifier(**{name: 0})
 
 
 # Copies

@@ -382,13 +382,6 @@ def test_compare_prints_the_figures_of_a_comparison(capsys):
         assert float(row["us/sample"]) > 0
 
 
-def test_compare_runs_several_seeds(capsys):
-    assert cli.main(["compare", "--limit", "60", "--models", "amf,knn", "--seeds", "2"]) == 0
-    _, header, amf, knn = capsys.readouterr().out.splitlines()
-    assert "  accuracy  accuracy std   kappa  kappa std  log-loss  log-loss std  " in header
-    assert knn.split()[3] == "0.0000" != amf.split()[3]
-
-
 def test_compare_writes_files(mixed, tmp_path, capsys):
     paths = {name: tmp_path / name for name in ("csv", "curves", "markdown", "png")}
     arguments = ["--models", "AMF,dummy,amf", "--window", "11", "--seed", "1"]

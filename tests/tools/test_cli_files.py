@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import pytest
 
 from river_amf import cli
@@ -133,18 +132,3 @@ def test_an_option_that_does_not_do_is_one_line(arguments, message, run, write):
     (line,) = lines
     assert line.startswith("river-amf: error: ")
     assert message in line
-
-
-@pytest.mark.parametrize("name", ["table.parquet", "table.jsonl"])
-def test_other_formats(name, run, tmp_path):
-    frame = pd.DataFrame(ROWS, columns=["a", "b", "c", "target"])
-    path = tmp_path / name
-    if name.endswith("parquet"):
-        frame.to_parquet(path)
-    else:
-        frame.to_json(path, orient="records", lines=True)
-    status, title, (line,) = run(path)
-    assert status == 0
-    assert "column 'b': its texts are numbers, such as '0.5', but categories" in line
-    assert title.startswith(f"{name}: 40 samples")
-    assert run(path, "--drop", "b")[2] == []

@@ -8,7 +8,7 @@ import pytest
 from river import metrics
 
 from river_amf import AMFRegressor, baselines, cli
-from river_amf.evaluation import NMPIW, IntervalScore, load_stream, progressive_val_score
+from river_amf.evaluation import load_stream, progressive_val_score
 
 NUMBERS = ["MAE", "RMSE", "R2"]
 INTERVALS = ["coverage", "width"]
@@ -53,17 +53,6 @@ def test_evaluate_shows_why_it_is_a_regression(run, prices):
     chosen = run("evaluate", prices, "--seed", "1", "--task", "regression")[1]
     assert chosen[0] == lines[1]
     assert [line.split()[:5] for line in chosen[2:]] == [line.split()[:5] for line in lines[3:]]
-
-
-def test_evaluate_scores_intervals(run, prices):
-    options = ["--model", "amf", "--n-estimators", "3", "--metrics", "intervalscore,NMPIW"]
-    lines = run("evaluate", prices, "--seed", "1", *options)[1]
-    titles, row = lines[-11].split(), lines[-1].split()
-    stream = load_stream(prices, task="regression")
-    for metric in (IntervalScore(), NMPIW()):
-        value = progressive_val_score(stream, AMFRegressor(3, seed=1), metric).get()
-        shown = row[titles.index(type(metric).__name__)]
-        assert float(shown) == pytest.approx(value, rel=1e-3)
 
 
 def test_evaluate_has_the_figures_of_river(run, prices):

@@ -151,17 +151,6 @@ def test_an_unknown_error_is_one_line_that_reports_how_to_see_more(monkeypatch, 
 # Streams and files that make no sense
 
 
-def test_a_table_that_is_too_wide_is_refused_before_it_is_read(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(files.pd, "read_csv", lambda *_, **__: 1 / 0)
-    header = ",".join(f"c{i}" for i in range(files._MAX_COLUMNS + 1)).encode()
-    for name, content in [("wide.csv", header), ("wide.csv.gz", gzip.compress(header))]:
-        path = tmp_path / name
-        path.write_bytes(content)
-        status, line = end(["evaluate", str(path)], capsys)
-        assert status == 2
-        assert f"{path} has 100001 columns; at most 100000 can be read" in line
-
-
 CONTENTS = {
     "nothing": b"",
     "blank": b"\n\n\n",

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from river import compose, preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, OnlineDummyClassifier, inspection
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 
 
 def make(model, n=300, seed=1):
@@ -74,26 +74,6 @@ def test_it_lists_what_each_tree_predicts(n_classes):
     assert len(rows) == 3
 
 
-def test_it_lists_the_weights_of_a_learned_vote():
-    model = make(AdaptiveAMFClassifier(n_estimators=2, linear=None, seed=1))
-    title, header, *rows = sections(model.debug_one(X))["Trees"]
-    assert "bias + sum of weight x log(p + 0.001)" in title
-    labels = [text.strip("'") for text in cells([header])[0][2:-1]]
-    table = {row[0]: [float(number) for number in row[1:]] for row in cells(rows)}
-    weights = [table[tree][0] for tree in "01"]
-    assert weights == pytest.approx(model._arena.trees["vote_weight"].tolist(), abs=1e-4)
-    powers = [
-        math.exp(
-            table["bias"][c]
-            + sum(table[tree][0] * math.log(table[tree][1 + c] + 0.001) for tree in "01")
-        )
-        for c in range(3)
-    ]
-    proba = model.predict_proba_one(X)
-    for label, power in zip(labels, powers, strict=True):
-        assert power / sum(powers) == pytest.approx(proba[label], abs=2e-3)
-
-
 LINEAR = {
     "logistic": (["logistic"], {"linear": "logistic"}),
     "cosines": (["logistic", "slow cosines", "fast cosines"], {}),
@@ -150,30 +130,6 @@ def test_it_lists_the_inputs_of_linear_models(linear_models, parameters):
     for linear_model, product in products.items():
         first, second = map(float, said[linear_model])
         assert math.log(first / second) == pytest.approx(product, abs=0.05)
-
-
-def test_only_the_strongest_inputs_are_listed():
-    model = AdaptiveAMFClassifier(n_estimators=1, linear="logistic", seed=1)
-    rng = random.Random(2)
-    for _ in range(50):
-        x = {f"x{j}": rng.gauss(0, 1) for j in range(20)}
-        model.learn_one(x, x["x3"] > 0)
-    x = {f"x{j}": 1.5 for j in range(20)}
-    *rows, rest = cells(sections(model.debug_one(x))["Inputs"][2:])
-    sizes = [abs(float(row[-1])) for row in rows]
-    assert len(rows) == 8 and sizes == sorted(sizes, reverse=True)
-    assert rest[0] == "13 others"
-    (said,) = cells(sections(model.debug_one(x))["Linear"][2:])
-    total = sum(float(row[-1]) for row in [*rows, rest])
-    assert math.exp(-total) / (1 + math.exp(-total)) == pytest.approx(float(said[3]), abs=1e-3)
-
-
-def test_what_a_linear_model_does_not_take_is_not_listed():
-    model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1, linear="logistic"))
-    rows = cells(sections(model.debug_one({"color": None}))["Inputs"][2:])
-    assert [row[1] for row in rows] == ["(constant)"]
-    rows = cells(sections(model.debug_one({"color": "never seen"}))["Inputs"][2:])
-    assert {row[1] for row in rows} == {"(constant)", "color = a new category"}
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
@@ -247,15 +203,6 @@ def test_many_labels_and_long_ones_are_cut():
     assert path_rows(text)[1][5].endswith(", +36")
 
 
-@pytest.mark.parametrize("n_estimators", [1, 3, 4, 10])
-def test_the_paths_of_few_trees_are_all_shown_and_of_many_the_first(n_estimators):
-    model = make(AMFClassifier(n_estimators=n_estimators, seed=1), n=50)
-    text = model.debug_one(X)
-    shown = [int(tree) for tree in re.findall(r"Path in tree (\d+)", text)]
-    assert shown == ([*range(n_estimators)] if n_estimators <= 3 else [0])
-    assert ("debug_one(x, tree=...)" in text) == (n_estimators > 3)
-
-
 def test_before_the_first_sample_it_is_said():
     assert AMFClassifier().debug_one(X).startswith("No sample has been learned yet")
 
@@ -303,13 +250,3 @@ def test_a_pipeline_explains_the_prediction_of_its_forest():
 def shown(html):
     """Return what a notebook shows, without the style, which is not XML."""
     return ElementTree.fromstring(html.partition("<style")[0] + "</div>")
-
-
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier])
-@pytest.mark.parametrize("n", [0, 30])
-def test_a_notebook_shows_a_model_as_river_does(kind, n):
-    model = make(kind(n_classes=3), n)
-    html = shown(model._repr_html_())
-    assert [code.text for code in html.iter("code")] == [f"{model!r}\n"]
-    assert [name.text for name in html.iter("pre")] == [kind.__name__]
-    assert "n_classes=3" in repr(model)

@@ -129,26 +129,6 @@ def test_models_that_have_learned_nothing(inspected):
     assert values(inspected(sklearn.AMFClassifier()))["learned"] == "nothing: it is not fitted"
 
 
-def test_samples_without_features(inspected):
-    model = river_amf.AMFClassifier(n_estimators=1, seed=1)
-    model.learn_one({}, "a", w=2.5)
-    assert values(inspected(model))["features"] == "none"
-    assert values(inspected(model))["learned"] == "2.5 samples"
-
-
-def test_trees_that_started_afresh_are_counted(inspected):
-    model = river_amf.AdaptiveAMFClassifier(n_estimators=4, seed=1)
-    for i in range(1600):
-        model.learn_one({"a": i % 7}, (i % 7 < 3) == (i < 1000))
-    table = [line.split() for line in inspected(model)[-4:]]
-    assert [(row[-2], row[-1]) for row in table[::2]] == [("1600", "0"), ("1600", "0")]
-    restarts = [int(row[-1]) for row in table]
-    assert [int(row[-2]) < 1600 for row in table] == [count > 0 for count in restarts]
-    assert sum(restarts) == model.n_drifts_detected() > 0
-    reported = values(inspected(model))["trees"]
-    assert f"; {sum(restarts)} restarts after a drift" in reported
-
-
 def test_long_lists_are_cut_unless_all_is_asked_for(inspected):
     model = river_amf.AMFClassifier(n_estimators=12, seed=1)
     for i in range(40):
@@ -162,26 +142,6 @@ def test_long_lists_are_cut_unless_all_is_asked_for(inspected):
     assert len(everything) == len(lines) + 5
     assert "more" not in "\n".join(everything)
     assert "'label 14' 1" in values(everything)["labels"]
-
-
-def test_names_take_one_line_whatever_they_hold(inspected):
-    model = river_amf.AMFClassifier(n_estimators=1, seed=1)
-    model.learn_one({"a\nb": 1.0, "c": "x\ny"}, "up\ndown")
-    lines = inspected(model)
-    assert values(lines)["labels"] == r"1: 'up\ndown' 1"
-    assert r"  'a\nb'   numeric" in lines
-
-
-def test_a_feature_whose_kind_is_open_is_listed(inspected):
-    for kind in (river_amf.AMFClassifier, river_amf.AdaptiveAMFClassifier):
-        model = kind(n_estimators=1, on_mismatch="missing", seed=1)
-        for i in range(20):
-            model.learn_one({"size": i % 7, "color": "red" if i % 2 else "tan", "temp": "N/A"}, "a")
-        lines = inspected(model)
-        reported = values(lines)
-        assert reported["features"] == "3: 1 numeric, 1 categorical, 1 whose kind is open"
-        assert reported["parameters"] == "n_estimators=1, seed=1, on_mismatch='missing'"
-        assert "  'temp'   open" in lines
 
 
 # Other files

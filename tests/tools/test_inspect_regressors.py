@@ -77,23 +77,6 @@ def test_the_nodes_on_the_paths_mix_to_the_predictions_of_trees_and_forest(param
         assert model.predict_one(x) == pytest.approx(np.mean(of_trees), abs=1e-9)
 
 
-@settings
-def test_an_estimate_is_drawn_from_the_mean_to_that_of_the_parent(parameters):
-    model = trained(**parameters)
-    for x in QUESTIONS:
-        for tree in range(3):
-            steps = inspection.path(model, x, tree)
-            nodes = inspection.node_table(model, tree).set_index("node").loc[steps.node]
-            for name in ("mean", "std", "n_samples", "depth"):
-                np.testing.assert_array_equal(steps[name], nodes[name])
-            if "fading_factor" in parameters:
-                continue
-            above = steps["mean"][0]
-            for step in steps.itertuples():
-                above = step.mean + (above - step.mean) / (1.0 + step.n_samples)
-                assert step.estimate == pytest.approx(above, abs=1e-9)
-
-
 @pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
 def test_before_the_first_sample_tables_are_empty_and_trees_predict_0(kind):
     model = kind(2)
@@ -104,19 +87,6 @@ def test_before_the_first_sample_tables_are_empty_and_trees_predict_0(kind):
     assert inspection.weighted_depth(model, {}).isna().all()
     assert [tree.predict_one({"a": 1.0}) for tree in model] == [0.0, 0.0]
     assert model.debug_one({}).startswith("No sample has been learned yet")
-
-
-@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
-def test_trees_are_those_of_the_forest(kind):
-    model = trained(kind)
-    assert repr(model[0]).startswith(f"Tree 0 of {kind.__name__}: ")
-    assert sum(tree.n_nodes for tree in model) == model.n_nodes > 9
-    assert {tree.n_samples for tree in model} == {model.n_samples}
-    assert inspection.weighted_depth(model, {"size": 1.0}).between(0.0, 50.0).all()
-    assert model[2].debug_one({"size": 1.0}) == model.debug_one({"size": 1.0}, tree=2)
-    for tree in model:
-        assert type(tree.predict_one({"size": 1.0})) is float
-        assert 480.0 < tree.predict_one({"size": 1.0}) < 540.0
 
 
 def test_a_tree_of_a_regressor_has_no_probabilities():
@@ -154,17 +124,6 @@ def test_an_explanation_has_the_numbers_of_the_tables(parameters):
             shown = [float(estimate), float(mean), float(std)]
             assert shown == pytest.approx([step.estimate, step.mean, step.std], abs=0.1)
             assert " ".join(split) == "leaf" or step.feature in " ".join(split)
-
-
-@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1.0, 1e6, 1e15])
-def test_numbers_have_the_digits_that_their_errors_leave_sense_in(unit):
-    model = AMFRegressor(2, seed=1)
-    for x, y, w in stream():
-        model.learn_one(x, unit * y, w=w)
-    text = model.debug_one({"size": 1.0})
-    shown = float(re.search(r"^Prediction: (\S+)$", text, re.MULTILINE)[1])
-    assert shown == pytest.approx(model.predict_one({"size": 1.0}), abs=0.05 * unit)
-    assert max(map(len, text.splitlines())) < 110
 
 
 # Trends and stacks

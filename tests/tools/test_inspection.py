@@ -126,39 +126,6 @@ def test_a_path_agrees_with_the_table_of_nodes(mixed, tree):
     assert (("late", 1), True) in seen
 
 
-def test_the_proba_of_a_step_follows_from_its_counts(mixed):
-    for step in inspection.path(mixed, {"size": 3}).itertuples():
-        expected = naive.node_prediction([*step.counts.values()], tables.dirichlet(mixed))
-        assert [*step.proba.values()] == pytest.approx(expected, abs=1e-12)
-        assert [*step.proba] == ["odd", "low", "high"]
-
-
-def test_the_leaf_of_a_forest_without_aggregation_takes_all():
-    model = AMFClassifier(n_estimators=1, seed=1, use_aggregation=False)
-    for i in range(50):
-        model.learn_one({"a": i % 10}, i % 10 in (1, 3, 4, 8))
-    steps = inspection.path(model, {"a": 3})
-    assert len(steps) > 2
-    assert steps["share"].tolist() == steps["mass"].tolist() == [0.0] * (len(steps) - 1) + [1.0]
-    assert inspection.weighted_depth(model, {"a": 3})[0] == len(steps) - 1
-
-
-def test_weighted_depth_is_that_of_the_paths(mixed):
-    x = {"size": 3, "color": "r"}
-    depths = inspection.weighted_depth(mixed, x)
-    assert (depths.name, depths.index.name, [*depths.index]) == ("weighted_depth", "tree", [0, 1])
-    for tree in range(2):
-        steps = inspection.path(mixed, x, tree)
-        assert depths[tree] == pytest.approx((steps["mass"] * steps["depth"]).sum(), abs=1e-12)
-
-
-def test_before_the_first_sample_there_is_no_path():
-    model = AMFClassifier(n_estimators=3)
-    assert len(inspection.path(model, {"a": 1})) == 0
-    assert "mass" in inspection.path(model, {"a": 1})
-    assert inspection.weighted_depth(model, {"a": 1}).isna().tolist() == [True] * 3
-
-
 @pytest.mark.parametrize("look", [inspection.path, inspection.weighted_depth])
 @pytest.mark.parametrize("has_learnt", [True, False])
 def test_a_bad_sample_raises_as_in_prediction(mixed, look, has_learnt):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from river.preprocessing import StandardScaler
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, evaluation, inspection, plot
+from river_amf import AMFClassifier, inspection, plot
 from river_amf.evaluation import Comparison, DriftHistory
 from river_amf.pages import palette
 from river_amf.plot import axes as canvas
@@ -97,25 +97,6 @@ def test_drift_has_a_panel_for_each_and_marks_the_drifts_in_all():
     assert [ax.get_xlabel() for ax in axes] == ["", "", "samples"]
 
 
-@pytest.mark.parametrize(
-    ("missing", "panels"),
-    [
-        ({"relevance": {}}, ["accuracy", "fading share"]),
-        ({"fading_share": [np.nan] * 4}, ["accuracy", "relevance"]),
-        ({"relevance": {}, "fading_share": [np.nan] * 4}, ["accuracy"]),
-    ],
-)
-def test_drift_leaves_out_what_the_model_does_not_keep(missing, panels):
-    axes = plot.drift(make_history(**missing), drifts=[150])
-    assert [ax.get_ylabel() for ax in axes] == panels
-    assert len(axes[0].figure.axes) == len(panels)
-
-
-def box_of(text):
-    """Return the box of a label without its connector."""
-    return matplotlib.text.Text.get_window_extent(text)
-
-
 def make_comparison(names=("knn", "perceptron", "failed"), n_windows=4):
     """Make a comparison: the perceptron has no probabilities, and the last model has failed."""
     rows = []
@@ -149,16 +130,6 @@ def test_learning_curves_are_those_of_the_table(metric, take):
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", metric)
 
 
-def test_learning_curves_of_several_runs_are_one_picture():
-    history = make_history()
-    series = pd.Series([0.1, np.nan, 0.3], index=[10, 20, 30])
-    ax = plot.learning_curves(make_comparison(), {"table": history.curve, "series": series})
-    assert [line.get_label() for line in ax.lines] == ["knn", "perceptron", "table", "series"]
-    np.testing.assert_array_equal(line_of(ax, "table").get_ydata(), history.curve["accuracy"])
-    assert line_of(ax, "series").get_xydata().tolist() == [[10, 0.1], [30, 0.3]]
-    assert len({(line.get_color(), line.get_linestyle()) for line in ax.lines}) == 4
-
-
 def make_regression():
     """Make a comparison of regressors, with the errors of two models and a failed one."""
     comparison = make_comparison()
@@ -182,17 +153,6 @@ def test_the_first_metric_of_the_tables_is_drawn_by_default():
     assert curves.get_ylabel() == times.get_ylabel() == "MAE (lower is better)"
 
 
-def test_any_column_of_the_table_is_drawn_against_time():
-    comparison = make_regression()
-    comparison.table["width$"] = [3.0, 4.0, np.nan]
-    ax = plot.accuracy_and_time(comparison, metric="width$")
-    assert [point.get_ydata()[0] for point in ax.lines] == [3.0, 4.0]
-    assert ax.get_ylabel() == "width$"
-    assert not ax.yaxis.label.get_parse_math()
-    with pytest.raises(ValueError, match=r"curves have no metric 'MEA' .*'MAE'"):
-        plot.accuracy_and_time(comparison, metric="MEA")
-
-
 def test_accuracy_and_time_are_those_of_the_table():
     comparison = make_comparison()
     ax = plot.accuracy_and_time(comparison)
@@ -205,17 +165,6 @@ def test_accuracy_and_time_are_those_of_the_table():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("microseconds a sample", "accuracy")
 
 
-def test_names_of_points_that_coincide_stand_apart():
-    comparison = make_comparison([f"model {k}" for k in range(9)])
-    comparison.table["accuracy"] = 0.5
-    ax = plot.accuracy_and_time(comparison)
-    ax.figure.canvas.draw()
-    boxes = [box_of(text) for text in ax.texts]
-    assert len(boxes) == 8
-    for k, box in enumerate(boxes):
-        assert not any(box.overlaps(other) for other in boxes[:k])
-
-
 ROLES = {"model 2": palette.AMF, "model 5": palette.ADAPTIVE, "model 9": palette.LAST}
 
 
@@ -223,20 +172,6 @@ def colored(lines):
     """Return the colors of lines or points that are not grey, by their labels."""
     colors = {line.get_label(): line.get_color() for line in lines}
     return {label: color for label, color in colors.items() if color != palette.GREY}
-
-
-@pytest.mark.parametrize(("n_models", "n_colored"), [(2, 2), (6, 6), (19, 6)])
-def test_a_model_has_one_colour_in_both_panels(n_models, n_colored):
-    comparison = make_comparison([f"model {k}" for k in range(n_models + 1)])
-    comparison = dataclasses.replace(comparison, roles=ROLES)
-    curves, times = plot.comparison(comparison)
-    assert (len(curves.lines), len(times.lines)) == (n_models, n_models)
-    for line, point in zip(curves.lines, times.lines, strict=True):
-        assert line.get_label() == point.get_label()
-        assert line.get_color() == point.get_color()
-    assert len({*colored(curves.lines).values()}) == n_colored
-    assert curves.get_title(loc="left") == "toy"
-    assert curves.figure is times.figure
 
 
 def test_of_nineteen_models_ours_the_best_three_and_the_last_label_are_named():
@@ -255,27 +190,6 @@ def test_of_nineteen_models_ours_the_best_three_and_the_last_label_are_named():
         if text.get_text() == "13 others":
             assert text.get_color() != palette.GREY  # which is too light to be read
             assert text.arrow_patch.get_edgecolor()[:3] == canvas.to_rgb(palette.GREY)
-
-
-def test_of_errors_the_smallest_are_the_best_and_a_failed_model_is_not():
-    comparison = make_comparison([f"model {k}" for k in range(20)])
-    tables = (t.rename(columns={"accuracy": "MAE"}) for t in (comparison.table, comparison.curves))
-    for ax in plot.comparison(Comparison("toy", *tables)):
-        assert [*colored(ax.lines)] == ["model 0", "model 1", "model 2"]
-    comparison.table.loc["model 18", "accuracy"] = np.nan
-    curves, times = plot.comparison(comparison)
-    assert (len(curves.lines), len(times.lines)) == (19, 18)
-    best = ["model 15", "model 16", "model 17"]
-    assert [*colored(curves.lines)] == [*colored(times.lines)] == best
-
-
-def test_the_forests_of_a_comparison_have_their_colours():
-    models = {"a": AdaptiveAMFClassifier(seed=1), "b": StandardScaler() | AMFClassifier(seed=1)}
-    comparison = evaluation.compare("Bananas", models, limit=60, window=20)
-    assert comparison.roles == {"a": palette.ADAPTIVE, "b": palette.AMF}
-    blue, vermilion, *_ = palette.COLORS
-    for ax in plot.comparison(comparison):
-        assert colored(ax.lines) == {"a": vermilion, "b": blue}
 
 
 EVIL = "$\\foo$ <b> \x1b[31m"  # a formula that is none, markup, and an escape of terminals
@@ -408,14 +322,6 @@ def test_the_picture_shows_band_prediction_targets_and_misses():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", "target")
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
     assert texts == ["interval", "prediction", "target", "missed: 33.3 %"]
-
-
-def test_known_drifts_are_marked():
-    ax = plot.intervals(HISTORY, drifts=(12, 14))
-    marks = [line.get_xdata() for line in ax.lines if line.get_label() == "drift"]
-    assert marks == [[12, 12], [14, 14]]
-    assert [text.get_text() for text in ax.texts] == ["drift"]
-    assert ax.get_legend() is not None
 
 
 def test_of_many_rows_three_hundred_are_drawn_and_the_share_is_that_of_all():

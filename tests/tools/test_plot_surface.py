@@ -3,7 +3,6 @@
 import itertools
 import math
 import random
-from collections import UserDict
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -153,14 +152,6 @@ def test_of_more_labels_a_point_has_the_colour_of_the_most_probable_the_paler_th
         )
 
 
-@pytest.mark.parametrize("fixed", [None, {"c": "r"}])
-def test_other_features_of_a_regressor_are_fixed_or_missing(fixed):
-    samples = [({**x, "c": c}, y + 10 * (c == "r")) for x, y in NUMBERS for c in "rg"]
-    model = learn(AMFRegressor(n_estimators=3, seed=1), samples)
-    ax = plot.regression_surface(model, (1, 2), fixed=fixed, resolution=4)
-    check(ax, lambda x: model.predict_one({**x, **(fixed or {})}))
-
-
 @pytest.mark.parametrize(
     ("kind", "trees", "aggregated"),
     [
@@ -232,30 +223,6 @@ def test_samples_are_points_in_the_colours_of_their_labels(bananas):
     left, right = ax.get_xlim()
     assert all(left < x[1] < right for x, _ in SAMPLES)
     assert ax.images[0].get_array().shape == (5, 5)
-
-
-def test_samples_have_the_colours_of_their_targets(forest):
-    samples = [*NUMBERS, ({1: 0.5}, 3.0), ({1: 0.1, 2: 0.2}, 1e9)]
-    ax = plot.regression_surface(forest, samples=samples, resolution=5)
-    (drawn,), (image,) = ax.collections, ax.images
-    there = [*NUMBERS, samples[-1]]
-    np.testing.assert_array_equal(drawn.get_offsets(), [[x[1], x[2]] for x, _ in there])
-    assert image.get_clim() == (image.get_array().min(), image.get_array().max())
-    colors = image.cmap(image.norm([y for _, y in there]))
-    np.testing.assert_array_equal(drawn.get_facecolors(), colors)
-
-
-def test_a_value_of_the_wrong_kind_has_no_point_if_the_forest_takes_it_as_missing(bananas):
-    dirty = [({1: "N/A", 2: 0.5}, True), ({1: 0.5, 2: None}, True)]
-    model = learn(AMFClassifier(n_estimators=4, on_mismatch="missing", seed=1), SAMPLES)
-    ax = plot.decision_surface(model, samples=[*SAMPLES, *dirty], resolution=5)
-    mappings = [(UserDict(x), y) for x, y in SAMPLES]
-    expected = plot.decision_surface(bananas, samples=mappings, resolution=5)
-    np.testing.assert_array_equal(ax.images[0].get_array(), expected.images[0].get_array())
-    offsets, own = (a.collections[0].get_offsets() for a in (ax, expected))
-    np.testing.assert_array_equal(offsets, own)
-    with pytest.raises(ValueError, match="feature 1 is categorical; it must be numeric"):
-        plot.decision_surface(bananas, samples=[*SAMPLES, *dirty], resolution=5)
 
 
 def test_without_samples_the_surface_covers_what_the_forest_has_seen(bananas):

@@ -40,13 +40,12 @@ from estimators import (
 from sklearn import datasets
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.feature_selection import SelectFromModel
 from sklearn.inspection import permutation_importance
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import shuffle
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
@@ -288,32 +287,6 @@ def test_dates_in_arrays_become_numbers_and_names_that_clash_are_refused():
         small().fit(table, weekend)
 
 
-def test_a_value_of_the_wrong_kind_may_count_as_missing():
-    table = pd.DataFrame({"temp": ["N/A", *range(50), "?"]}, dtype=object)
-    labels = [i % 50 > 25 for i in range(52)]
-    with pytest.raises(ValueError, match="feature 'temp' has held categories"):
-        small().fit(table, labels)
-    estimator = small(on_mismatch="missing")
-    with pytest.warns(river_amf.MismatchWarning, match="feature 'temp'") as caught:
-        estimator.fit(table, labels)
-        estimator.predict(table)
-    assert len(caught) == 1
-    twin = small().fit(table.replace({"temp": ["N/A", "?"]}, None), labels)
-    np.testing.assert_array_equal(
-        estimator.predict_proba(table[1:-1]), twin.predict_proba(table[1:-1])
-    )
-
-
-def test_columns_of_integer_names_are_told_by_their_names():
-    table = pd.DataFrame(X, columns=[30, 20, 100, 3])
-    estimator = small().fit(table, Y)
-    twin = learn_rows(river_twin(estimator), table.to_dict("records"), Y)
-    assert_same(estimator, twin, table, table.to_dict("records"))
-    proba = estimator.predict_proba(table)
-    np.testing.assert_array_equal(estimator.predict_proba(table[[3, 20, 30, 100]]), proba)
-    np.testing.assert_array_equal(estimator.predict_proba(X), proba)  # an array, by position
-
-
 @libraries
 def test_columns_without_known_names_are_told_by_position(frame):
     named = frame(dict(zip(["a", "b", "c", "d"], X.T, strict=True)))
@@ -334,24 +307,6 @@ def test_other_features_are_refused_in_scikit_learn_s_words():
     ]:
         assert_refused(ValueError, message, partial(estimator.predict, table), estimator)
         assert_refused(ValueError, message, partial(estimator.partial_fit, table, Y), estimator)
-
-
-@of_each_task
-def test_the_number_of_threads_does_not_matter_and_may_change_at_any_time(kind, tmp_path):
-    y = targets_of(kind)
-    estimator, twin = small(kind, n_jobs=2), small(kind).partial_fit(X, y)
-    estimator.partial_fit(X[:200], y[:200]).set_params(n_jobs=3).predict(X[:200])
-    assert estimator.model_.n_jobs == 3
-    estimator.set_params(n_jobs=None).partial_fit(X[200:], y[200:])  # one, as in scikit-learn
-    assert (estimator.n_jobs, estimator.model_.n_jobs) == (None, 1)
-    estimator.save(tmp_path / "model.amf")
-    loaded = river_amf.load(tmp_path / "model.amf")
-    assert (loaded.n_jobs, clone(loaded).n_jobs, loaded.model_.n_jobs) == (None, None, 1)
-    for each in (estimator, loaded):
-        np.testing.assert_array_equal(answers(each, X), answers(twin, X))
-    estimator.set_params(n_jobs=0)
-    for call in (lambda: estimator.partial_fit(X, y), lambda: estimator.predict(X)):
-        assert_refused(ValueError, "n_jobs must be", call, estimator)
 
 
 # The dummy
@@ -453,16 +408,6 @@ def test_a_changed_parameter_is_refused_by_partial_fit_and_taken_by_fit(name, va
         assert as_seen(estimator.set_params(**{name: value}).fit(X, Y)) == as_seen(twin)
 
 
-def test_an_equal_parameter_is_no_change_and_fit_starts_afresh():
-    estimator = small().partial_fit(X[:, :2], np.arange(len(X)) % 5, classes=range(9))
-    estimator.set_params(n_estimators=np.int64(3), step=1, random_state=np.int32(3))
-    estimator.partial_fit(X[:, :2], np.arange(len(X)) % 5)
-    named = pd.DataFrame(X).add_prefix("x")
-    estimator.set_params(n_estimators=3, random_state=3, step=0.5).fit(named, Y)
-    assert as_seen(estimator) == as_seen(small(step=0.5).fit(named, Y))
-    assert not hasattr(estimator.fit(X, Y), "feature_names_in_")
-
-
 # Classes
 
 
@@ -518,13 +463,6 @@ def test_without_given_classes_more_may_come_and_be_given_late(kind):
         estimator.partial_fit([[1.0]], ["c"])
 
 
-def test_a_label_without_weight_is_not_seen():
-    estimator = small().partial_fit(X[:3], ["a", "b", "c"], sample_weight=[1.0, 0.0, 2.0])
-    assert estimator.classes_.tolist() == ["a", "c"]
-    estimator.partial_fit(X[:1], ["b"], sample_weight=[0.0])
-    assert estimator.classes_.tolist() == ["a", "c"]
-
-
 def test_labels_equal_in_value_are_one_class_whatever_their_type():
     estimator = small().partial_fit([[1.0], [2.0]], [1, 0])
     estimator.partial_fit([[1.0], [2.0]], [1.0, 0.0]).partial_fit([[1.0]], [True])
@@ -550,22 +488,6 @@ def test_one_label_more_than_n_classes_is_refused(kind):
     call = partial(estimator.partial_fit, X[:2], ["tall", "deep"])
     assert_refused(ValueError, "label 'deep' would be class number 3", call, estimator)
     assert hasattr(estimator, "save") == (kind is AMFClassifier)  # pickles are a dummy's only files
-
-
-def test_small_blocks_of_many_classes_are_no_regression():
-    rng = np.random.default_rng(0)
-    estimator = small()
-    for _ in range(3):
-        estimator.partial_fit(rng.random((30, 2)), rng.permutation(30), classes=np.arange(40))
-    assert estimator.predict_proba([[0.5, 0.5]]).shape == (1, 40)
-
-
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-def test_log_probabilities_are_the_logarithms_of_the_probabilities(kind):
-    estimator = kind().partial_fit(X, Y, classes=["broad", "deep", "never", "tall"])
-    log_proba = estimator.predict_log_proba(X)
-    assert (log_proba[:, 2] == -np.inf).all()
-    np.testing.assert_allclose(np.exp(log_proba), estimator.predict_proba(X), rtol=1e-12)
 
 
 # Rejected input leaves no trace
@@ -713,25 +635,6 @@ def test_pipelines_cross_validation_search_and_calibration():
         assert calibrated.fit(numbers, labels).score(numbers, labels) > 0.9
 
 
-@pytest.mark.parametrize("output", ["default", "pandas", "polars"])
-def test_columns_of_several_kinds_behind_a_transformer(output):
-    if output == "polars":
-        pytest.importorskip("polars")
-    columns, labels = mixed_columns()
-    table = pd.DataFrame(columns)
-    transformer = ColumnTransformer(
-        [
-            ("scaled", MinMaxScaler(), ["length"]),
-            ("one-hot", OneHotEncoder(sparse_output=False), ["alive"]),
-        ],
-        remainder="passthrough",
-    ).set_output(transform=output)
-    pipeline = make_pipeline(transformer, small()).fit(table, labels)
-    assert pipeline.score(table, labels) > 0.9
-    assert hasattr(pipeline[-1], "feature_names_in_") == (output != "default")
-    assert pipeline.n_features_in_ == 6
-
-
 @every_forest
 def test_importances_of_features_are_the_decrease_of_impurity_by_column(kind):
     columns, _ = mixed_columns()
@@ -750,18 +653,6 @@ def test_importances_of_features_are_the_decrease_of_impurity_by_column(kind):
         estimator = kind(random_state=1).fit(rows, rows[:, 1] > 0.5)
         found = permutation_importance(estimator, rows, rows[:, 1] > 0.5).importances_mean
         assert found[1] > 0.3 > 0.05 > found[0]
-
-
-def test_there_are_no_importances_before_training_of_a_dummy_or_of_an_open_kind():
-    assert not hasattr(AMFClassifier(), "feature_importances_")
-    with pytest.raises(NotFittedError):
-        _ = AMFClassifier().feature_importances_
-    assert not hasattr(OnlineDummyClassifier().fit(X, Y), "feature_importances_")
-    for forest in (AMFClassifier(), AMFRegressor()):
-        assert forest.fit([[1.0, 2.0]], [1]).feature_importances_.tolist() == [0.0, 0.0]
-    table = pd.DataFrame({"temp": ["N/A"] * 20, "size": [*range(20)]}).astype({"temp": object})
-    estimator = small(on_mismatch="missing").fit(table, [i > 9 for i in range(20)])
-    assert estimator.feature_importances_.tolist() == [0.0, 1.0]
 
 
 # Weights of classes

@@ -169,25 +169,6 @@ def test_a_file_keeps_the_weights_of_classes(class_weight, has_learnt, tmp_path)
         np.testing.assert_array_equal(twin.predict_proba(rows), estimator.predict_proba(rows))
 
 
-UNSOUND = [
-    3,
-    {},
-    {"classes": ["a"]},
-    {"classes": ["a"], "weights": []},
-    {"classes": ["a", "a"], "weights": [1.0, 1.0]},
-    {"classes": ["a"], "weights": [-1.0]},
-    {"classes": ["a"], "weights": ["1"]},
-    {"classes": ["a"], "weights": [1.0], "more": 1},
-]
-
-
-@pytest.mark.parametrize("entry", UNSOUND)
-def test_a_file_with_unsound_weights_of_classes_is_refused(entry, tmp_path):
-    estimator = small(class_weight={"a": 1.0})
-    path = tmp_path / "model.amf"
-    error_of_edited(estimator, lambda header, _: header.update(class_weight=entry), path)
-
-
 def test_a_file_brings_the_module_that_it_needs_or_says_what_to_install(tmp_path):
     path = str(tmp_path / "model.amf")
     small().fit(X, Y).save(path)
