@@ -87,7 +87,7 @@ def top_of(records: Records, lines: Mapping[str, pd.Series]) -> float | None:
         n: float(np.quantile(c.iloc[int(len(c) * _BEGINNING) :], 0.99)) for n, c in lines.items()
     }
     judged = [top for name, top in tops.items() if name not in records.floors]
-    limit = _FAR * statistics.median_low(judged or [*tops.values()])
+    limit = _FAR * statistics.median_high(judged or [*tops.values()])
     near = max((top for top in tops.values() if top <= limit), default=0.0)
     highest = max(float(curve.max()) for curve in lines.values())
     return _MARGIN * near if 0.0 < _HIGH * near < highest else None
