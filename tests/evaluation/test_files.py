@@ -310,6 +310,7 @@ def test_categories_of_parquet_are_those_of_the_same_dataframe(write):
         ('{"a": 1, "b": 2}\n[1]\n', "t.jsonl", {}, "line 2 .* must be a JSON object, .* got list"),
         ('{"a": 1, "b": 2}\n{"a"\n', "t.jsonl", {}, "line 2 .* is not JSON"),
         ("[" * 100_000, "t.jsonl", {}, "line 1 .* is not JSON"),
+        (r'{"a": "\ud800", "b": 2}', "t.jsonl", {}, "line 1 .* is not JSON: .*surrogates"),
         ('[{"a": 1}, {"a": 2}]', "t.json", {}, r"got list; .* to_json\(.* lines=True\)"),
         ('[\n{"a": 1}\n]', "t.json", {}, r"line 1 .* is not JSON.* to_json\(.* lines=True\)"),
         ('{"a": [1], "b": 2}\n', "t.jsonl", {}, "column 'a' holds values of type list"),

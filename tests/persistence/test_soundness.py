@@ -53,6 +53,7 @@ from river_amf.state.layout import FIELDS
         (lambda p, a: a.update(samples=a["samples"].reshape(-1, 1)), "array samples must be"),
         (lambda p, a: p.update(more=1), "more"),
         (lambda p, a: p["parameters"].update(step=-1.0), "step must be"),
+        (lambda p, a: p["parameters"].update(n_estimators=10**6), "n_estimators must be"),
         (lambda p, a: p["parameters"].update(n_estimators=3), "number of trees"),
         (
             lambda p, a: p["parameters"].update(timescale=1.0),
