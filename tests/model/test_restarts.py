@@ -64,6 +64,28 @@ def test_a_rare_label_restarts_no_tree(n_rare):
     assert n_losses(model)[1::2] == [1500 + n_rare] * 2
 
 
+@pytest.mark.parametrize("threshold", [2.0, 4.0])
+def test_the_moment_of_a_restart_is_that_of_the_formula(threshold):
+    labels = [i % 7 == 0 for i in range(500)] + [True] * 60
+    model = AMFClassifier(
+        2, max_nodes=1, restart_threshold=threshold, n_classes=2, dirichlet=0.5, seed=1
+    )
+    counts, recent, usual = [1.5, 0.5], 0.0, 0.0  # of a single leaf, with what it adds to each
+    later = [bool(label) for label in labels[1:]]
+    model.learn_one({}, False)
+    for n, label in enumerate(later, start=1):
+        loss = 1.0 - counts[label] / sum(counts)
+        recent += (loss - recent) * max(0.02, 1 / n)
+        usual += (loss - usual) * max(0.001, 1 / n)
+        error = np.sqrt(usual * (1.0 - usual) * 0.02 / 1.98)
+        model.learn_one({}, label)
+        if n > 300 and recent - usual > threshold * error:
+            break
+        assert model.n_drifts_detected() == 0, n
+        counts[label] += 1.0
+    assert n > 500 and model.n_drifts_detected(1) == 1
+
+
 # How often
 
 
