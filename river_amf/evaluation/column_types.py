@@ -42,11 +42,15 @@ BOOLEANS = {
 }
 _REAL = numbers.Real | Decimal
 _WITH_COMMA = r"[-+]?\d*,\d+"
-_CURRENCY = r"(?:[A-Z]{3}|[$€£¥₹])"
-_MONEY = rf"\s*(?:[-+]?{_CURRENCY}\s*[-+]?\d[\d.,']*|[-+]?\d[\d.,']*\s*{_CURRENCY})\s*"
+_THOUSANDS = r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?"
+_UNIT = r"([A-Z]{3}|[$€£¥₹%])"
+_AMOUNT = rf"[-+]?{_UNIT}\s*[-+]?\d[\d.,']*|[-+]?\d[\d.,']*\s*{_UNIT}"
 _MANY_ROWS = 100  # of which it is odd that all values differ
 _MANY_WORDS = 4  # on average, in what looks like text
-_DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?")  # of ISO 8601
+_DATE = re.compile(  # of ISO 8601; the first group is without an offset from UTC
+    r"(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?)(Z|[-+]\d\d:?\d\d)?"
+)
+_OTHER_DATE = r"(\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./](\d\d?|[A-Za-z]{3})[-./](\d\d){1,2})([ T].*)?"
 
 
 @dataclass(frozen=True)
@@ -70,26 +74,28 @@ class Texts:
             plain = plain.where(~has_point, "text").str.replace(self.decimal, ".")
         return pd.to_numeric(plain, errors="coerce").astype(np.float64).reindex(texts.index)
 
-    def comma_warning(self, texts: pd.Series) -> str | None:
-        """Return a warning if all of the texts are money, or numbers with a decimal comma."""
-        first = "" if texts.empty else texts.iloc[0].strip()
-        if re.fullmatch(_MONEY, first) and texts.str.fullmatch(_MONEY).all():
-            return money_text(first)
-        is_comma = self.decimal != "," and re.fullmatch(_WITH_COMMA, first)
-        if not is_comma or not texts.str.strip().str.fullmatch(_WITH_COMMA).all():
+    def warning(self, texts: pd.Series) -> str | None:
+        """Return a warning if all of the texts are numbers with a unit or with commas."""
+        if texts.empty:
             return None
-        return (
-            f"values such as {texts.iloc[0]!r} are text, not numbers; decimal=',' (--decimal ,)"
-            " reads them as numbers with a fraction"
-        )
 
+        def are_all(pattern: str) -> bool:
+            return all(re.fullmatch(pattern, text.strip()) for text in texts)
 
-def money_text(text: str) -> str:
-    """Return what to do about an amount of money."""
-    return (
-        f"amounts of money such as {text!r} are text, not numbers: write the number alone, with the"
-        " currency in the name of the column or in a column of its own"
-    )
+        these = f"{texts.iloc[0].strip()!r} are text, not numbers"
+        if are_all(_AMOUNT):
+            return (
+                f"amounts such as {these}: write the number alone, with its unit in the name of the"
+                " column or in a column of its own"
+            )
+        reading = "decimal=',' (--decimal ,) reads them as numbers with a fraction"
+        if self.decimal != "," and are_all(_THOUSANDS):
+            return (
+                f"values such as {these}: leave out commas between thousands; if they are before a"
+                f" fraction, {reading}"
+            )
+        is_comma = self.decimal != "," and are_all(_WITH_COMMA)
+        return f"values such as {these}; {reading}" if is_comma else None
 
 
 def oddity(column: pd.Series) -> str | None:
@@ -108,6 +114,12 @@ def oddity(column: pd.Series) -> str | None:
         return (
             f"its texts are numbers, such as {texts.iloc[0]!r}, but categories to a model:"
             " write them without quotes if they are numbers"
+        )
+    if all(re.fullmatch(_OTHER_DATE, text.strip()) for text in texts):
+        other = texts[_as_dates(texts).isna()].iloc[0]
+        return (
+            f"values such as {other!r} look like dates: written as 2024-05-17 or"
+            " 2024-05-17 13:30 they are read as such"
         )
     if len(distinct) > len(values) / 2 and texts.str.count(r"\S+").mean() >= _MANY_WORDS:
         return (
@@ -167,14 +179,16 @@ def settle(
     texts = pd.Series([*map(str, distinct)], pd.Index([*distinct], dtype=object), dtype=object)
     given = texts[~known.are_missing(texts)]
     as_numbers, as_booleans = known.numbers(given), given.str.strip().map(BOOLEANS)
-    numbers_or_booleans = () if is_text else (as_numbers, as_booleans)
-    for read in (*numbers_or_booleans, _as_dates(given)):
+    as_dates = _as_dates(given)
+    for read in (as_dates,) if is_text else (as_numbers, as_booleans, as_dates):
         if len(given) and read.notna().all():
             return column.astype(object).map(read.to_dict()).infer_objects(), None
-    if is_text:
-        return column, None
-    odd_ones = given[as_numbers.isna() & as_booleans.isna()]
-    warning = known.comma_warning(odd_ones)
+    odd_ones = given[as_dates.isna()]
+    if len(odd_ones) > len(given) / 2:
+        if is_text:
+            return column, None
+        odd_ones = given[as_numbers.isna() & as_booleans.isna()]
+    warning = known.warning(odd_ones)
     n_values = n_text = 0
     if len(odd_ones) < len(given):  # or all is text
         n_values = int(column.isin(given.index).sum())
@@ -189,21 +203,20 @@ def settle(
 
 
 def _as_dates(texts: pd.Series) -> pd.Series:
-    """Return texts as dates, those with a time in UTC; all are missing unless each is a date."""
-    if not all(map(_DATE.fullmatch, texts)):
-        return pd.Series(pd.NaT, texts.index)
-    dates = pd.to_datetime(texts, format="ISO8601", errors="coerce", utc=True).dt
-    has_time = bool((texts.str.len() > len("2024-05-17")).any())
-    found: pd.Series = dates.tz_localize(None) if has_time else dates.date
-    return found
+    """Return texts as dates, or as times of their own zone; missing where they are neither."""
+    found = [_DATE.fullmatch(text) for text in texts]
+    here = pd.Series([match and match[1] for match in found], texts.index, dtype=object)
+    dates = pd.to_datetime(here, format="ISO8601", errors="coerce")
+    has_time = any(len(text) > len("2024-05-17") for text in here.dropna())
+    return dates if has_time else dates.dt.date
 
 
 def label_warning(labels: pd.Series, known: Texts) -> str | None:
-    """Return a warning if labels are numbers with a decimal comma, but for markers."""
+    """Return a warning if labels are numbers with a unit or commas, but for markers."""
     if is_numeric_dtype(labels):
         return None
     texts = pd.Series(labels.dropna().unique(), dtype=object).map(str)
-    return known.comma_warning(texts[known.numbers(texts).isna() & ~known.are_missing(texts)])
+    return known.warning(texts[known.numbers(texts).isna() & ~known.are_missing(texts)])
 
 
 def is_quantity(labels: pd.Series, known: Texts) -> bool:
@@ -265,9 +278,9 @@ def as_numbers(column: pd.Series, known: Texts, name: str, but: str = _NO_LABELS
     is_odd = values.isna() & ~is_missing
     if is_odd.any():
         odd = int(is_odd.to_numpy().argmax())
-        if money := known.comma_warning(texts[is_odd]):
+        if warning := known.warning(texts[is_odd]):
             raise EvaluationError(
-                f"row {column.index[odd] + 1} of {name}: column {column.name!r}: {money}"
+                f"row {column.index[odd] + 1} of {name}: column {column.name!r}: {warning}"
             )
         raise EvaluationError(
             f"row {column.index[odd] + 1} of {name} has {texts.iloc[odd]!r} in {column.name!r}, but"

@@ -128,14 +128,13 @@ def _read(value: Any, kind: str, known: Texts) -> Any:
 
 
 def _date(text: str, kind: str) -> dt.date | None:
-    """Return a text as a date, or as a time in UTC; None if it is neither."""
+    """Return a text as a date, or as a time of its own zone; None if it is neither."""
     try:
         if kind == "date":
             return dt.date.fromisoformat(text)
-        found = dt.datetime.fromisoformat(text)
+        return dt.datetime.fromisoformat(text).replace(tzinfo=None)
     except ValueError:
         return None
-    return found if found.tzinfo is None else found.astimezone(dt.UTC).replace(tzinfo=None)
 
 
 def _number(text: str, decimal: str) -> float:

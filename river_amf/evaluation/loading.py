@@ -43,21 +43,22 @@ def load_stream(
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
-    Columns of text are categorical. Of dates, such as `2024-05-17` or `2024-05-17 13:30`, the
-    features are those of `river_amf.date_features`, unless they are named in `categorical`. An
-    empty field is a missing value, and left out of the feature dicts. In a column that otherwise
-    holds numbers alone (or booleans, or dates), so is what commonly stands for a missing value:
-    whatever `pandas.read_csv` takes for one, such as `NA`, `nan` and `null`, and `?`. In columns of
-    text, and in the target, these are values like any other.
+    Columns of text are categorical. Of dates, such as `2024-05-17`, `2024-05-17 13:30` or
+    `2024-05-17T13:30:00+02:00` (half past one where it was written), the features are those of
+    `river_amf.date_features`, unless they are named in `categorical`. An empty field is a missing
+    value, and left out of the feature dicts. In a column that otherwise holds numbers alone (or
+    booleans, or dates), so is what commonly stands for a missing value: whatever `pandas.read_csv`
+    takes for one, such as `NA`, `nan` and `null`, and `?`. In columns of text, and in the target,
+    these are values like any other.
 
     Numbers with fractions, or more than 50 distinct ones in the first 1000 rows, are a target for
     regression; anything else is labels. In regression, what stands for a missing value does so in
     the target too.
 
     What cannot be used raises EvaluationError, such as a file of more than 100,000 columns. A
-    column of numbers in which a tenth or less is text, or of numbers with a decimal comma, gives a
+    column of numbers in which a tenth or less is text, or of numbers with commas or a unit, gives a
     UserWarning; so does a column of texts that are all distinct, all numbers, whole sentences or
-    amounts of money.
+    dates of another form.
 
     Parameters
     ----------
@@ -394,8 +395,8 @@ def _check_path(path: Path) -> None:
     try:
         kind = path.stat().st_mode
     except (FileNotFoundError, ValueError) as error:  # the latter for a zero byte
-        hint = suggest(str(path), (*BUNDLED, *STREAMS))
-        raise EvaluationError(f"no stream or file {str(path)!r} ({hint})") from error
+        hint = "" if path.suffix else f" ({suggest(str(path), (*BUNDLED, *STREAMS))})"
+        raise EvaluationError(f"no stream or file {str(path)!r}{hint}") from error
     except OSError as error:  # its name is too long, or its folder may not be read
         raise EvaluationError(f"cannot read {str(path)!r}: {error.strerror}") from error
     if not stat.S_ISREG(kind):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import sys
 import warnings
 
@@ -393,8 +394,8 @@ def test_odd_columns_are_named(write):
     assert odd(write, header, *rows) == [
         "column 'id': 150 distinct texts in 150 rows: drop it (--drop)?",
         "column 'n': it counts the rows, from 0: drop it (--drop)?",
-        "column 'price': amounts of money such as '0 EUR' are text, not numbers: write the number"
-        " alone, with the currency in the name of the column or in a column of its own",
+        "column 'price': amounts such as '0 EUR' are text, not numbers: write the number alone,"
+        " with its unit in the name of the column or in a column of its own",
         "column 'note': values such as 'It was day 0 of the war' look like text: --text (text)"
         " takes a column as a bag of words",
     ]
@@ -405,13 +406,36 @@ def test_odd_columns_are_named(write):
         load_stream(write(lines, "t.jsonl"))
 
 
-@pytest.mark.parametrize("amount", ["1,52 EUR", "$ 3", "-3.20€", "EUR 1'000.50"])
-def test_money_in_a_target_is_named(amount, write):
+@pytest.mark.parametrize("amount", ["1,52 EUR", "$ 3", "-3.20€", "EUR 1'000.50", "7 %"])
+def test_amounts_in_a_target_are_named(amount, write):
     rows = "".join(f'"{amount}",1\n' for _ in range(5))
-    with pytest.warns(UserWarning, match="column 'price': amounts of money such as"):
+    with pytest.warns(UserWarning, match="column 'price': amounts such as"):
         load_stream(write(f"price,a\n{rows}"), "price")
-    with pytest.raises(EvaluationError, match=r"row 1 of .*'price': amounts of money such as"):
+    with pytest.raises(EvaluationError, match=r"row 1 of .*'price': amounts such as"):
         load_stream(write(f"price,a\n{rows}"), "price", task="regression")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1,234", "'1,234' are text, not numbers: leave out commas between thousands; if they"),
+        ("12,345.50", "are text, not numbers: leave out commas between thousands"),
+        ("1,2345", r"'1,2345' are text, not numbers; decimal=',' .* reads them as numbers"),
+        ("17.05.2024", "'17.05.2024' look like dates: written as 2024-05-17 or 2024-05-17 13:30"),
+        ("5/7/24 01:30 PM", "look like dates"),
+        ("17-May-2024", "look like dates"),
+        ("2024/5/7T10", "look like dates"),
+    ],
+)
+def test_numbers_and_dates_of_another_form_are_named(text, message, write):
+    texts = [text, text.replace("4", "3")]
+    (said,) = odd(write, "a,target", *[f'"{texts[i % 2]}",{i % 2}' for i in range(20)])
+    assert re.search(message, said)
+
+
+def test_addresses_and_numbers_with_dashes_are_no_dates(write):
+    rows = [f"10.0.1.{i % 4},555-12-34{i % 4},1.2.{i % 4},x" for i in range(20)]
+    assert odd(write, "address,phone,version,target", *rows) == []
 
 
 def test_columns_are_dropped(write):
