@@ -254,9 +254,7 @@ def _means(repeats: Mapping[str, list[Run]]) -> pd.DataFrame:
         for column in its.columns[1:-1]:
             row[column] = its[column].mean()
             if column not in _COSTS:
-                row[column + _STD] = (
-                    its[column].std() if len(its) > 1 else 0.0 * its[column].iloc[0]
-                )
+                row[column + _STD] = its[column].std(ddof=int(len(its) > 1))
         rows.append({**row, "status": OK if odd.empty else odd.iloc[0]})
     return pd.DataFrame(rows, index=pd.Index(repeats, name="model"))
 
