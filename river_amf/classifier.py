@@ -214,7 +214,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
           Research, 12, 2121-2159, except that squared gradients fade.
     [^7]: Rahimi, A., & Recht, B. (2007). Random features for large-scale kernel machines. Advances
           in Neural Information Processing Systems, 20.
-
     """
 
     task = CLASSIFICATION
@@ -404,7 +403,6 @@ class AdaptiveAMFClassifier(AMFClassifier):
     --------
     >>> from river import metrics
     >>> from river_amf import AdaptiveAMFClassifier, evaluation
-
     >>> stream = evaluation.load_stream("sea_abrupt", limit=8000)
     >>> model = AdaptiveAMFClassifier(n_estimators=3, seed=1)
     >>> metric = evaluation.progressive_val_score(stream, model, metrics.Accuracy())

@@ -31,7 +31,6 @@ class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
     Examples
     --------
     >>> from river_amf import OnlineDummyClassifier
-
     >>> model = OnlineDummyClassifier()
     >>> for label in ["ham", "ham", "spam"]:
     ...     model.learn_one({}, label)
@@ -39,7 +38,6 @@ class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
     {'ham': 0.625, 'spam': 0.375}
     >>> model.predict_one({})
     'ham'
-
     """
 
     _checks: ClassVar[dict[str, Check]] = {

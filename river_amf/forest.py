@@ -172,9 +172,8 @@ class Forest(Ensemble, Saved, Parameters):
         arrays |= pending.arrays() if pending.keys else {}
         return header, arrays
 
-    def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        result: _Result = self._read(self._without_gaps, call, *arguments)
-        return result
+    def _while_still(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        return self._read(self._without_gaps, call, *arguments)
 
     def _without_gaps(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         self._engine.close_gaps()

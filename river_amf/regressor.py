@@ -162,7 +162,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     [^4]: Rahimi, A., & Recht, B. (2007). Random features for large-scale kernel machines. Advances
           in Neural Information Processing Systems, 20.
     [^5]: Breiman, L. (1996). Stacked regressions. Machine Learning, 24(1), 49-64.
-
     """
 
     task = REGRESSION
@@ -479,7 +478,6 @@ class AdaptiveAMFRegressor(AMFRegressor):
     >>> from river import metrics
     >>> from river.datasets import synth
     >>> from river_amf import AdaptiveAMFRegressor
-
     >>> model, metric = AdaptiveAMFRegressor(n_estimators=4, seed=1), metrics.R2()
     >>> for x, y in synth.FriedmanDrift(position=(1000, 2000, 3000), seed=1).take(4000):
     ...     metric.update(y, model.predict_one(x))

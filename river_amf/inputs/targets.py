@@ -30,14 +30,12 @@ class Targets:
     (0.0, 1.5, 101.5)
     """
 
-    def __init__(self) -> None:
-        self.origin: float | None = None  # the first target
+    def __init__(self, origin: float | None = None) -> None:
+        self.origin = origin  # the first target
 
     def copy(self) -> Targets:
         """Return targets that later changes of these do not affect."""
-        twin = type(self)()
-        twin.origin = self.origin
-        return twin
+        return type(self)(self.origin)
 
     def __len__(self) -> int:
         return int(self.origin is not None)

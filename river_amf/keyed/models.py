@@ -68,7 +68,6 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     [True, False]
     >>> len(model), model.n_in_memory
     (2, 1)
-
     """
 
     _kind = base.Classifier
@@ -152,7 +151,6 @@ class KeyedRegressor(KeyedModel, base.MiniBatchRegressor):
     ...     model.learn_one({"shop": "south", "day": day % 7}, 99.0)
     >>> [model.predict_one({"shop": shop, "day": 3}) for shop in ("north", "south")]
     [10.0, 99.0]
-
     """
 
     _kind = base.Regressor

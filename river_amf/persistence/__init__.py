@@ -15,7 +15,7 @@ import os
 import time
 import traceback
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from river_amf._version import __version__
 from river_amf.inputs.invalid import comes_again
@@ -32,9 +32,6 @@ __all__ = ["FileError", "PathLike", "Saved", "load", "save"]
 PathLike = str | os.PathLike[str]
 
 _logger = logging.getLogger(__name__)
-
-_Result = TypeVar("_Result")
-
 _KINDS: dict[str, type[Saved]] = {}
 # the modules that define the kinds with a dot, by the part before the dot
 _MODULES = {"sklearn": "river_amf.sklearn"}
@@ -77,7 +74,7 @@ class Saved:
     def _to_file(self) -> tuple[Header, dict[str, Array]]:
         """Return the model as JSON and arrays of `layout.FIELDS`."""
 
-    def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+    def _while_still(self, call: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function that uses what `_to_file` returns, while no other thread changes it."""
         return call(*arguments)
 

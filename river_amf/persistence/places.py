@@ -12,14 +12,12 @@ import secrets
 import stat
 import tempfile
 from collections.abc import Callable
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from river_amf.inputs.kinds import shown
 
 PIECE_BYTES = 2**20  # how much is copied at once
 MOST_IN_MEMORY = 2**24  # how much of a copy is kept in memory rather than in a file, in bytes
-
-_Result = TypeVar("_Result")
 
 
 def place_of(target: Any, method: str) -> str | Any:
@@ -43,7 +41,7 @@ def name_of(place: Any) -> str:
 def write(place: Any, write_to: Callable[[IO[bytes]], int]) -> int:
     """Call a function that writes an archive and returns its size; put this in its place."""
     if isinstance(place, str):
-        return replace(place, write_to)
+        return int(replace(place, write_to))
     with tempfile.SpooledTemporaryFile(MOST_IN_MEMORY) as copy:
         size = write_to(copy)
         copy.seek(0)
@@ -53,7 +51,7 @@ def write(place: Any, write_to: Callable[[IO[bytes]], int]) -> int:
     return size
 
 
-def replace(path: str, write: Callable[[IO[bytes]], _Result]) -> _Result:
+def replace(path: str, write: Callable[[IO[bytes]], Any]) -> Any:
     """Write a file that replaces `path` once it is safely on disk, unless an error is raised."""
     path = os.path.realpath(path)  # a symbolic link stays, and the file that it points to changes
     mode = None

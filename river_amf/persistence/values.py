@@ -119,8 +119,8 @@ def distinct_from_json(items: Any, what: str) -> list[Hashable]:
     values = [from_json(item) for item in items]
     # Hashes of numbers are no secret: values that share one would take quadratic time in a dict.
     hashes = np.sort([*map(hash, values)])
-    is_spread = (hashes[_MOST_OF_A_HASH:] != hashes[:-_MOST_OF_A_HASH]).all()
-    require(is_spread, f"list with one {what} per item, of which many have the same hash,")
+    is_spread = hashes[_MOST_OF_A_HASH:] != hashes[:-_MOST_OF_A_HASH]
+    require(is_spread.all(), f"list with one {what} per item, of which many have the same hash,")
     if len(set(values)) != len(values):
         raise FileError(f"is damaged: a {what} appears twice")
     return values
@@ -151,11 +151,9 @@ def labels_from_json(items: Any) -> Labels:
 
 def targets_from_json(item: Any) -> Targets:
     """Return targets with the origin in a file, None before the first one; or raise FileError."""
-    targets = Targets()
     is_origin = item is None or (type(item) is float and math.isfinite(item))
     require(is_origin, f"origin {shown(item)}, in place of a finite number,")
-    targets.origin = item
-    return targets
+    return Targets(item)
 
 
 def features_to_json(features: Features) -> list[list[Any]]:
@@ -207,8 +205,7 @@ def features_from_json(
 
 
 def _require_lists(items: Any, lengths: tuple[int, ...], what: str) -> None:
-    is_list = type(items) is list
-    require(is_list and all(type(i) is list and len(i) in lengths for i in items), what)
+    require(type(items) is list and all(type(i) is list and len(i) in lengths for i in items), what)
 
 
 def _categories_from_json(items: Any, codes_and_epoch: list[Any], bound: int | None) -> Categories:

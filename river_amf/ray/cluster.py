@@ -38,7 +38,6 @@ def connect() -> None:
     >>> river_amf.ray.connect()
     >>> ray.is_initialized()
     True
-
     """
     with _LOCK:
         if ray.is_initialized():

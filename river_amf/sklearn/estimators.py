@@ -290,11 +290,10 @@ class ForestEstimator(Saved, OnlineEstimator):
         return np.array([sum(by_name.get(each, 0.0) for each in own) for own in of_columns])
 
     @reading
-    def _while_still(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+    def _while_still(self, call: Callable[..., Any], *arguments: Any) -> Any:
         if not hasattr(self, "model_"):
             return call(*arguments)
-        result: _Result = self.model_._while_still(call, *arguments)
-        return result
+        return self.model_._while_still(call, *arguments)
 
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         parameters, header = self.get_params(deep=False), {}

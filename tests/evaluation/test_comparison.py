@@ -196,9 +196,7 @@ def test_seeds_give_means_and_standard_deviations():
     assert (table.table.loc[["knn", "own"], "accuracy std"] == 0).all()
     assert math.isnan(table.table["log-loss std"]["own"])
     worse = [(x, i % 2) for i, (x, _) in enumerate(SAMPLES)]
-    assert "-0.0000" not in str(
-        compare(worse, ["last-class"], seeds=2)
-    )  # of kappa
+    assert "-0.0000" not in str(compare(worse, ["last-class"], seeds=2))  # of kappa
     assert table.curves.query("model == 'amf'")["n_samples"].tolist() == [20, 40]
     assert set(table.table["status"]) == {"ok"}
     with pytest.raises(ValueError, match="seeds must be"):
