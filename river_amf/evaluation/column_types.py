@@ -28,7 +28,7 @@ REGRESSION = "regression"
 TASKS = (CLASSIFICATION, REGRESSION)
 
 ROWS = 1000  # in which to look for what a target is
-_MOST_LABELS = 50  # distinct numbers in these rows that may be labels
+MOST_LABELS = 50  # distinct numbers in these rows that may be labels
 _MOSTLY = 0.9  # of the values
 
 # those of pandas, which does not export them, and that of the repository of UC Irvine
@@ -236,7 +236,7 @@ def is_quantity(labels: pd.Series, known: Texts) -> bool:
         first = parts.dropna()
     values = first.to_numpy(dtype=np.float64)
     values = values[np.isfinite(values)]
-    return bool((values % 1 != 0).any() or len(np.unique(values)) > _MOST_LABELS)
+    return bool((values % 1 != 0).any() or len(np.unique(values)) > MOST_LABELS)
 
 
 def task_of_values(values: Sequence[Any]) -> str:

@@ -282,12 +282,16 @@ def _load_file(
         columns = columns.among(names)
     target, features = columns.split(names, name)
     rows = rows[[*features, target]] if needs_target else rows[features].assign(**{target: 0})
+    is_chosen = task is not None
     if task is None:
         is_quantity = column_types.is_quantity(rows[target].dropna().infer_objects(), known)
         task = REGRESSION if is_quantity else CLASSIFICATION
     frame = _labeled(rows, target, limit, task, known, name)
     n_unlabeled = len(rows[:limit]) - len(frame)
     odd = {target: None if table.is_typed else column_types.label_warning(frame[target], known)}
+    if odd[target] and not is_chosen and frame[target].nunique() > column_types.MOST_LABELS:
+        advice = "task (--task) 'classification' takes them for labels"
+        raise EvaluationError(f"{name}: column {target!r}: {odd[target]}; {advice}")
     for column in features:
         before = frame[column]
         options = table, columns, numeric, known

@@ -438,6 +438,15 @@ def test_addresses_and_numbers_with_dashes_are_no_dates(write):
     assert odd(write, "address,phone,version,target", *rows) == []
 
 
+def test_many_numbers_with_commas_or_units_are_hardly_labels(write):
+    for text in ("{},5", "{} EUR"):
+        path = write("a;y\n" + "".join(f"{i % 3};{text.format(i)}\n" for i in range(60)))
+        with pytest.raises(EvaluationError, match=r"'y': .* are text.*; task .--task. 'classif"):
+            load_stream(path)
+        with pytest.warns(UserWarning, match="'y': .* are text, not numbers"):
+            assert load_stream(path, task="classification").n_samples == 60
+
+
 def test_columns_are_dropped(write):
     path = write("id,a,target,b\n1,2,x,3\n2,3,y,4\n")
     assert next(iter(load_stream(path, drop=["id", "b"]))) == ({"a": 2}, "x")
