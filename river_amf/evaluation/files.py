@@ -34,7 +34,7 @@ _SUFFIXES = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".jsonl", ".ndjson", ".json"), "JSON"),
 }
-
+_OTHERS = (".xlsx", ".xls", ".ods", ".zip", ".bz2", ".xz", ".zst", ".feather", ".arrow", ".orc")
 _JSON = rb"\s*(\{|\[\s*\{)"  # how it begins
 
 _Opener = Callable[[], IO[bytes]]  # of the bytes of a file, decompressed
@@ -135,6 +135,9 @@ def _find(path: Path, layout: Layout) -> tuple[str, _Opener, str, Iterator[bytes
         kind = "parquet" if data.startswith(b"PAR1") else kind
         return live.NAME, lambda: io.BytesIO(data), kind, later
     *_, last, suffix = "", "", *map(str.lower, path.suffixes)
+    if suffix in _OTHERS:
+        formats = ".csv, .parquet or .jsonl, perhaps with .gz"
+        raise EvaluationError(f"cannot read {path}: convert it to {formats}")
     is_zipped = suffix == ".gz"
     kind = _SUFFIXES.get(last if is_zipped else suffix, "CSV")
     opener: Any = gzip.open if is_zipped else open

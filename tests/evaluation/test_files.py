@@ -321,6 +321,8 @@ def test_categories_of_parquet_are_those_of_the_same_dataframe(write):
         ("PAR1", "t.parquet", {}, "cannot read .* as parquet"),
         ("PAR1", "t.parquet", {"encoding": "utf-8"}, "encoding is for CSV files"),
         ("no gzip", "t.jsonl.gz", {}, "cannot read .* as JSON"),
+        ("PK", "t.xlsx", {}, "cannot read .*t.xlsx: convert it to .csv, .parquet or .jsonl"),
+        ("PK", "t.csv.ZIP", {}, "cannot read .*t.csv.ZIP: convert it to .csv"),
     ],
 )
 def test_what_cannot_be_read_is_reported(content, name, options, message, write):
