@@ -99,7 +99,6 @@ def make_grid(
     forest = as_forest(model)
     if forest is not None and forest._arena is None:
         raise ValueError(NOTHING)
-    samples = list(samples)
     horizontal, vertical = _axis_features(forest, features, fixed, samples)
     across, up = (_values(forest, each, samples, resolution) for each in (horizontal, vertical))
     for feature in (horizontal, vertical):
@@ -160,12 +159,6 @@ def _axis_features(
     samples: list[Sample],
 ) -> list[Hashable]:
     """Return the two features for the axes, or raise TypeError or ValueError."""
-    is_table = len(getattr(features, "shape", ())) > 1
-    if is_table or (features is not None and any(isinstance(each, dict) for each in features)):
-        raise TypeError(
-            "features must be the names of two features, got data; pass data as samples, for "
-            "example samples=zip(X.to_dict('records'), y)"
-        )
     known: list[Hashable] = list(dict.fromkeys(key for x, _ in samples for key in x))
     if forest is not None and len(forest._features):
         known = list(forest._features)
