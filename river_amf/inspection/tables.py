@@ -48,7 +48,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
         - `log_odds`: log-odds of the node's own prediction against those below it; NaN for a leaf.
         - `counts`: dict from each label seen by the forest to its weight in the cell. A regressor
           has instead `mean` and `std`: the weighted mean and standard deviation of the targets in
-          the cell; with a trend, a tree with an odd index has those of what the trend leaves.
+          the cell; with a trend, a tree with an odd index has those of its residuals.
         - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
           samples. Features without any value in the cell are absent.
         - `categories_left`: for a categorical split, the set of the categories seen so far that go
@@ -147,7 +147,7 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
         - `estimate`, of a regressor, in place of `proba`: the target that the node itself predicts,
           drawn from the mean of its cell towards the estimate of its parent, as if that were one
           more sample. With fading, it is the mixture of two such estimates. With a trend, the trees
-          with odd indices estimate what it leaves.
+          with odd indices estimate its residual.
 
     Raises
     ------

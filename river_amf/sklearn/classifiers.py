@@ -218,10 +218,10 @@ class AMFClassifier(ForestEstimator, OnlineClassifier):
         fits = n_classes is None or len(self.classes_) <= n_classes
         validation.require(fits, "number of classes")
 
-    def _strangers(self) -> list[Any]:
+    def _learned_directly(self) -> list[Any]:
         classes = {*self.classes_.tolist()}
         labels = [label for label in self.model_._labels if label not in classes]
-        return super()._strangers() + labels
+        return super()._learned_directly() + labels
 
 
 class AdaptiveAMFClassifier(AMFClassifier):

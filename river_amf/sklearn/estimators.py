@@ -307,10 +307,10 @@ class ForestEstimator(Saved, OnlineEstimator):
         header["parameters"] = values.parameters_to_json(parameters)
         if not hasattr(self, "model_"):
             return header, {}
-        strangers = self._strangers()
-        if strangers:
+        learned = self._learned_directly()
+        if learned:
             raise ValueError(
-                f"cannot save the estimator: model_ has learned {shown(strangers)} directly, which "
+                f"cannot save the estimator: model_ has learned {shown(learned)} directly, which "
                 "are not among its columns or classes; save model_ instead"
             )
         model, arrays = self.model_._to_file()
@@ -367,14 +367,14 @@ class ForestEstimator(Saved, OnlineEstimator):
             self.feature_names_in_ = np.array(self._columns, dtype=object)
         validation.require(self.model_._has_learnt, "model, which has learned nothing,")
         validation.require(self._columns, "number of columns")
-        strangers = self._strangers()
-        what = f"model, which knows {shown(strangers)} besides the columns and classes,"
-        validation.require(not strangers, what)
+        learned = self._learned_directly()
+        what = f"model, which knows {shown(learned)} besides the columns and classes,"
+        validation.require(not learned, what)
 
     def _set_targets(self, fitted: dict[str, Any]) -> None:
         """Take what the estimator knows of its targets from a header, or raise FileError."""
 
-    def _strangers(self) -> list[Any]:
+    def _learned_directly(self) -> list[Any]:
         """Return what `model_` has met and the estimator does not know."""
         known = {each for name in self._columns for each in self._features_of(name)}
         return [name for name in self.model_._features.names if name not in known]

@@ -34,7 +34,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     counters = forest.counters[0]
     taken = weight * counters["newest_weight"]
     weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, taken)
-    if len(forest.residual_features) > 0:  # half of the trees learn what trends leave
+    if len(forest.residual_features) > 0:  # half of the trees learn residuals
         features, moments = forest.residual_features, forest.residual_moments
         rest = forest.tree_targets[1]
         weigh_for(forest, 1, x, features, moments, forest.residual_buckets, rest, taken)
