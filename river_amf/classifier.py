@@ -102,9 +102,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         both, each weighted by how well it has predicted recently (see `fading_share`). With `None`
         there is no second set, and nothing is forgotten.
     restart_threshold
-        For drifts that make the splits themselves useless: every second tree starts afresh when the
-        mean of its recent losses, 1 - p(label), exceeds its long-run mean by this many standard
-        errors and by at least 0.05. `None` means never.
+        For drifts that make the splits themselves useless: every second tree restarts when the mean
+        of its recent losses, 1 - p(label), exceeds its long-run mean by this many standard errors
+        and by at least 0.05. `None` means never.
     vote
         `"mean"` averages the trees, as in the paper. `"learned"` multiplies powers of their
         probabilities: a logarithmic opinion pool[^5], whose weights for trees and labels follow the
@@ -388,7 +388,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     splits of a Mondrian forest do not depend on the labels, so little has to be discarded when the
     concept drifts: the nodes forget old labels (`fading_factor`), uninformative features are hardly
     ever split (`split_intensity`), trees are weighted by their performance (`vote`), and half of
-    them start afresh if all that is not enough (`restart_threshold`). Memory and time are bounded
+    them restart if all that is not enough (`restart_threshold`). Memory and time are bounded
     (`max_nodes`, and for sparse samples `max_vocabulary`). What each parameter means in full stands
     in `AMFClassifier`.
 

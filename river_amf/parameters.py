@@ -220,6 +220,9 @@ class Parameters(CheckedParameters):
     fading_factor: float | None = _of_all(
         None, positive(below=1, optional=True), "Factor by which the past fades.", (0.45, 0.5)
     )
+    restart_threshold: float | None = _of_all(
+        None, positive(optional=True), "Rise of the loss at which a tree restarts.", (4.0, 3.0)
+    )
     vote: str = _of_all(
         "mean", one_of("mean", "learned"), "How trees are combined.", ("learned",), "learned"
     )
@@ -257,9 +260,6 @@ class Parameters(CheckedParameters):
         integer(2, optional=True),
         'Maximum number of words that are remembered with absent="zero".',
         (100_000,),
-    )
-    restart_threshold: float | None = _of_classifiers(
-        None, positive(optional=True), "Rise of the loss at which a tree starts afresh.", (4.0,)
     )
     linear: str | None = _of_classifiers(
         None,

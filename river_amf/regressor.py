@@ -108,6 +108,11 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         are multiplied by this factor gamma, in (0, 1), at every visit. It predicts a mixture of
         both distributions, each weighted by how well it has predicted recently (see
         `fading_share`). With `None` nothing is forgotten.
+    restart_threshold
+        For drifts that make the splits themselves useless: every second tree restarts when the mean
+        of its recent losses exceeds its long-run mean by this many standard errors and by at least
+        0.05. A loss is the squared error divided by 9 times its own long-run mean, at most 1.
+        `None` means never.
     vote
         `"mean"` averages the trees. `"learned"` stacks[^5] all experts there are: a small ridge
         regression, which forgets, weighs the trees with even and with odd indices, the means of
@@ -179,6 +184,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
+        restart_threshold: float | None = None,
         vote: str = "learned",
         trend: str | None = None,
         recent: str | None = None,
@@ -463,9 +469,10 @@ class AdaptiveAMFRegressor(AMFRegressor):
 
     This is `AMFRegressor` with other defaults, and the recommended choice for a real stream: nodes
     forget (`fading_factor`), uninformative features are hardly ever split (`split_intensity`),
-    ridge regressions beside the trees follow slopes and smooth functions (`trend`), and a stack
-    learns which of them to trust (`vote`). Memory and time are bounded (`max_nodes`). What each
-    parameter means in full stands in `AMFRegressor`.
+    ridge regressions beside the trees follow slopes and smooth functions (`trend`), a stack learns
+    which of them to trust (`vote`), and half of the trees restart if all that is not enough
+    (`restart_threshold`). Memory and time are bounded (`max_nodes`). What each parameter means in
+    full stands in `AMFRegressor`.
 
     Notes
     -----

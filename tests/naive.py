@@ -9,8 +9,8 @@ Three independent parts:
   updated in place: with fading, the share and the log-odds of a node; the range of a feature; the
   weights of the learned vote and its linear experts (`naive_linear_models.py`). Given the same
   random states, it draws the same numbers as the compiled forest, so trees can be compared node by
-  node. Its features are in `naive_features.py`, the growth of its trees in `naive_growth.py`: the
-  forest of `naive_regression.py` shares both;
+  node. Its features are in `naive_features.py`, the growth of its trees in `naive_growth.py`,
+  their restarts in `naive_restarts.py`: the forest of `naive_regression.py` shares all three;
 - `sample_mondrian`: Mondrian trees drawn all at once on given rows, to compare distributions.
 """
 
@@ -25,7 +25,6 @@ from naive_features import is_missing
 from naive_growth import (
     GrowingForest,
     GrowingNode,
-    GrowingTree,
     Sample,
     add_up,
     log_add,
@@ -35,6 +34,7 @@ from naive_growth import (
 from naive_label_memory import LabelMemory
 from naive_linear_models import LEAST_LOG_P, LINEAR_RATE, LinearModels, Row
 from naive_pending import DELAY_SCALE, Pending, row_of
+from naive_restarts import RestartingTree
 
 # -------------------------------------------------------------------------------------------------
 # Constants, which might still be tuned
@@ -48,11 +48,6 @@ SHARE_MEMORY = 500.0  # samples that the running mean of `fading_share` looks ba
 ONE_CLASS = 1e-12  # if G is this close to 1, there is nothing to explain
 
 # learned vote
-RECENT_RATE = 0.02  # of the mean of a tree's recent losses
-USUAL_RATE = 0.001
-LEAST_LOSSES = 300  # number of losses before a tree may restart
-LEAST_VARIANCE = 0.001  # of a loss
-LEAST_SURPLUS = 0.05
 VOTE_FLOOR = 1e-3  # FLOOR, added to each probability of a tree
 VOTE_RATE = 0.002  # RATE_V
 BIAS_RATE = 0.02  # RATE_B
@@ -362,15 +357,7 @@ class Node(GrowingNode):
         return mixture.share, self.forest.step * add_up(log_p)
 
 
-def running_mean(values: Sequence[tuple[float, float]], rate: float) -> float:
-    """Mean in which each new value has the weight `rate`, or more as long as there are few."""
-    mean = 0.0
-    for n, (value, trust) in enumerate(values, start=1):
-        mean += trust * (value - mean) * max(rate, 1 / n)
-    return mean
-
-
-class NaiveTree(GrowingTree):
+class NaiveTree(RestartingTree):
     """One tree of a `NaiveForest`, with its own random numbers."""
 
     node_kind = Node
@@ -379,9 +366,6 @@ class NaiveTree(GrowingTree):
     def __init__(self, forest: "NaiveForest", random_state: int, tree_key: int) -> None:
         super().__init__(forest, random_state, tree_key)
         self.fading_share = 0.5
-        self.losses: list[tuple[float, float]] = []
-        self.n_restarts = 0
-        self.restarted_at = 0  # how many samples the forest had learned
         self.log_growth: dict[Node, float] = {}
 
     def predict(self, values: dict[int, float]) -> list[float]:
@@ -413,18 +397,6 @@ class NaiveTree(GrowingTree):
     def log_odds_of(self, node: Node) -> float:
         """Log-odds r_v of an internal node."""
         return node.log_odds()
-
-    def judge(self, loss: float, weight: float) -> None:
-        """Restart if the losses are far higher than usual."""
-        self.losses.append((loss, min(weight, 1.0)))
-        recent = running_mean(self.losses, RECENT_RATE)
-        usual = running_mean(self.losses, USUAL_RATE)
-        variance = max(usual * (1 - usual), LEAST_VARIANCE) * RECENT_RATE / (2 - RECENT_RATE)
-        surplus = max(self.forest.restart_threshold * math.sqrt(variance), LEAST_SURPLUS)
-        if len(self.losses) > LEAST_LOSSES and recent - usual > surplus:
-            self.root, self.losses = None, []
-            self.n_restarts += 1
-            self.restarted_at = self.forest.n_learnt + 1
 
     def _predict_fading(self, path: Sequence[Node]) -> list[float]:
         """Mix the path's predictions: each node takes its own share of what remains."""
@@ -546,11 +518,11 @@ class NaiveForest(GrowingForest):
             max_categories=max_categories,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
+            restart_threshold=restart_threshold,
             on_mismatch=on_mismatch,
         )
         self.given_n_classes = n_classes
         self.dirichlet = dirichlet
-        self.restart_threshold = restart_threshold
         self.vote = vote
         self.labels: list[Hashable] = []
         judges = vote == "learned" or restart_threshold is not None
@@ -635,8 +607,10 @@ class NaiveForest(GrowingForest):
             proba = tree.predict(values) if self.restart_threshold else []
             proba = of_trees[t] if late else proba
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
-            if judges and self.restart_threshold and t % 2 == 1 and t not in old:
-                tree.judge(1.0 - proba[label], float(w))
+            if judges and tree.may_restart() and t not in old:
+                tree.count_loss(1.0 - proba[label], float(w))
+                if tree.is_outdated():
+                    tree.restart(self.n_learnt + 1)
         self.observe(x, (y,), float(w))
 
     def measure(

@@ -16,8 +16,9 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from naive_features import is_missing, is_number
-from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample, log_add, sigma
+from naive_growth import GrowingForest, GrowingNode, Sample, log_add, sigma
 from naive_pending import Pending, row_of
+from naive_restarts import RestartingTree
 from naive_trends import TrendRow, Trends, Vote, Votes, place_in_range
 
 KAPPA = 1.0  # weight of the parent's estimate
@@ -29,6 +30,7 @@ SHARE_MEMORY = 500.0  # samples that the running mean of `fading_share` looks ba
 KEPT = 0.999  # of the squared errors, per unit of weight
 ENOUGH = 20.0  # weight of the squared errors from which on their mean counts
 FARTHEST = 5.0  # in sigmas: larger errors count as this
+LARGEST_SQUARE = 9.0  # error, in variances, from which on the loss of a tree is 1
 LEAST_NOISE = 1e-12  # in variances of the targets
 LEAST_VARIANCE = 1e-280  # of the targets: less is none, as its parts would be too small for float64
 
@@ -262,7 +264,7 @@ def masses_by_recursion(path: Sequence[RegressionNode]) -> list[float]:
 # -------------------------------------------------------------------------------------------------
 
 
-class RegressionTree(GrowingTree):
+class RegressionTree(RestartingTree):
     """One tree of a `NaiveRegressor`."""
 
     node_kind = RegressionNode
@@ -320,14 +322,25 @@ class RegressionTree(GrowingTree):
         variance = max(math.fsum(squares) - (prediction - center) ** 2, 0.0)
         return prediction, variance, path[-1].sums().mean
 
+    def restart(self, n_learned: int) -> None:
+        """Forget everything, sigma^2 included."""
+        super().restart(n_learned)
+        self.learnt, self.errors = [], []
+
     def learn(
-        self, sample: Sample, split_intensity: Sequence[float], prediction: float | None
+        self,
+        sample: Sample,
+        split_intensity: Sequence[float],
+        prediction: float,
+        predicted_at: int,
     ) -> None:
         """Grow the tree where the sample requires it, then score and count it along its path.
 
-        `prediction` is what the tree predicted before the forest took in any of the sample, if it
-        is to be judged by that.
+        `prediction` is what the tree predicted when the forest had learned `predicted_at` samples.
+        It is scored if the tree had learned some of them since it last began.
         """
+        if self.is_outdated():
+            self.restart(self.forest.n_learnt)
         if self.root is None:
             self.start()
         noise = self.noise()
@@ -340,8 +353,11 @@ class RegressionTree(GrowingTree):
             node.log_densities.append(log_p)
             node.share = share
             node.samples.append(sample)
-        if self.learnt and prediction is not None:
+        if predicted_at > self.restarted_at:
             error = (sample.target - prediction) ** 2
+            if self.may_restart():
+                loss = 0.0 if noise is None else min(error / noise, LARGEST_SQUARE) / LARGEST_SQUARE
+                self.count_loss(loss, sample.weight)
             if noise is not None and self.n_errors() > ENOUGH:
                 error = min(error, FARTHEST**2 * noise)
             self.errors.append((error, sample.weight))
@@ -411,6 +427,7 @@ class NaiveRegressor(GrowingForest):
         max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
+        restart_threshold: float | None = None,
         vote: str = "learned",
         trend: str | None = None,
         recent: str | None = None,
@@ -429,6 +446,7 @@ class NaiveRegressor(GrowingForest):
             max_categories=max_categories,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
+            restart_threshold=restart_threshold,
             on_mismatch=on_mismatch,
         )
         self.enumerates = enumerates
@@ -559,7 +577,7 @@ class NaiveRegressor(GrowingForest):
         for t, (tree, prediction) in enumerate(zip(self.trees, of_trees, strict=True)):
             values = self.encode_known(tame, tree.tree_key)
             sample = Sample(dict(x), parts[t % 2], weight, values, delay)
-            tree.learn(sample, intensities[t % 2], prediction if judges else None)
+            tree.learn(sample, intensities[t % 2], prediction, self.n_learnt - delay)
         self.observe(x, parts, weight)
 
     def _check_target(self, y: Any) -> None:

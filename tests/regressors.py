@@ -19,6 +19,7 @@ REGRESSORS = {
     "one tree": {"n_estimators": 1},
     "fading": {"fading_factor": 0.7},
     "relevance": {"split_intensity": "relevance"},
+    "restarts": {"restart_threshold": 0.01},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
     "mean": {"vote": "mean"},
     "last target": {"recent": "target"},
@@ -31,11 +32,11 @@ kinds = pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
 
 
 def with_numbers(stream: Iterable[Sample]) -> list[Sample]:
-    """Give the samples of `forests.STREAM` targets: a curve, steps, noise, and a drift."""
+    """Give the samples of `forests.STREAM` targets: a curve, steps, noise, and a large drift."""
     samples = []
     for i, (x, label, weight) in enumerate(stream):
         y = 1000.0 + 5.0 * math.sin(2.0 * (x.get("fine") or 0.0)) + 2.0 * x["coarse"]
-        y += (3.0 if i < 500 else -3.0) * (label == "above") + math.cos(37.0 * i)
+        y += (10.0 if i < 500 else -10.0) * (label == "above") + math.cos(37.0 * i)
         samples.append((x, y, weight))
     return samples
 

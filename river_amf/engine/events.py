@@ -1,8 +1,8 @@
 """Log messages for those who run a forest: trees that restart, and what is forgotten.
 
 The logger is `river_amf.events`. Messages come where an exception from a signal handler leaves
-nothing half done. Single samples come here only if something is forgotten: which trees start afresh
-is up to the kernels, and to look for them would take a microsecond of each single call, so only
+nothing half done. Single samples come here only if something is forgotten: which trees restart is
+up to the kernels, and to look for them would take a microsecond of each single call, so only
 restarts in blocks are logged. `kernels.numba_tools.cache` logs what is compiled.
 """
 
@@ -43,12 +43,11 @@ def forgot_words(n_forgotten: int, n_kept: int) -> None:
         )
 
 
-def restarted(arena: Arena, n_losses: NDArray[Any], n_learned: int) -> None:
-    """Log trees that have started afresh in a block; `n_losses` is from before it."""
-    trees = np.arange(len(n_losses))
-    afresh = trees[(trees % 2 == 1) & (arena.trees["n_losses"] < n_losses + n_learned)]
-    if len(afresh):
-        _logger.info("after a drift, the trees %s have started afresh", afresh.tolist())
+def restarted(arena: Arena, n_restarts: NDArray[Any]) -> None:
+    """Log trees that have restarted in a block; `n_restarts` is from before it."""
+    trees = np.flatnonzero(arena.trees["n_restarts"] > n_restarts)
+    if len(trees):
+        _logger.info("after a drift, the trees %s have restarted", trees.tolist())
 
 
 def logs_restarts() -> bool:

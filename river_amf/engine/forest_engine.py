@@ -151,7 +151,7 @@ class Engine(SampleEngine):
     ) -> BlockAnswers:
         """Learn rows one by one; if `predicts`, predict each one before it is learned."""
         self._check_rows(table, labels, weights, parameters)
-        n_losses = self._n_losses(parameters)
+        n_restarts = self._n_restarts(parameters)
         n_known = np.zeros(table.n_rows, np.int64)
         answers: list[list[float]] = []
         problems = Problems()
@@ -161,7 +161,7 @@ class Engine(SampleEngine):
                 answers.append(list(self.answer(x).values()))
             problems.try_at(row, self._learn, x, labels.at(row), float(weights[row]), parameters)
             problems.raise_first()
-        self._log_restarts(n_losses, weights)
+        self._log_restarts(n_restarts)
         return BlockAnswers(self._padded(answers, table.n_rows), n_known, list(self.labels))
 
     def _check_rows(
@@ -216,10 +216,10 @@ class Engine(SampleEngine):
         level: float = 0.0,
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
-        n_losses = self._n_losses(parameters)
+        n_restarts = self._n_restarts(parameters)
         rows = LabeledRows(table, labels, weights)
         answers = joined_answers(self._learn_parts(rows, parameters, predicts, level))
-        self._log_restarts(n_losses, weights)
+        self._log_restarts(n_restarts)
         return answers
 
     @exclusive
@@ -393,18 +393,18 @@ class Engine(SampleEngine):
 
     # What is logged
 
-    def _n_losses(self, parameters: Parameters) -> Rows | None:
-        """Return how many losses each tree has counted, or None if restarts are not logged."""
+    def _n_restarts(self, parameters: Parameters) -> Rows | None:
+        """Return how often each tree has restarted, or None if restarts are not logged."""
         if parameters.restart_threshold is None or not events.logs_restarts():
             return None
         if self.known.arena is None:
             return np.zeros(parameters.n_estimators, np.int64)
-        return self.known.arena.trees["n_losses"].copy()
+        return self.known.arena.trees["n_restarts"].copy()
 
-    def _log_restarts(self, n_losses: Rows | None, weights: Weights) -> None:
-        """Log the trees that have started afresh in a block, given `n_losses` from before it."""
-        if n_losses is not None and self.known.arena is not None:
-            events.restarted(self.known.arena, n_losses, int(np.count_nonzero(weights)))
+    def _log_restarts(self, n_restarts: Rows | None) -> None:
+        """Log the trees that have restarted in a block, given `n_restarts` from before it."""
+        if n_restarts is not None and self.known.arena is not None:
+            events.restarted(self.known.arena, n_restarts)
 
 
 def joined_answers(parts: list[BlockAnswers]) -> BlockAnswers:

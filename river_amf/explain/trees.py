@@ -50,7 +50,7 @@ class Tree:
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes; 0 before the first sample, and right after a restart."""
+        """Number of nodes; 0 before the first sample, and in a classifier right after a restart."""
         return int(self.forest._read(_numbers_of_nodes, self.forest)[self.index])
 
     @property
@@ -246,7 +246,7 @@ class Ensemble:
         return float(self._read(_weight, self, 0))  # the first tree never restarts
 
     def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
-        """Return how often trees have started afresh, as river's `ARFClassifier` has it.
+        """Return how often trees have restarted, as river's `ARFClassifier` has it.
 
         Only every second tree can, and only with a `restart_threshold`.
 

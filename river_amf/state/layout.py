@@ -123,8 +123,8 @@ TREE, _OF_TREE = _record(
     ("n_boxes", "i8", _COUNTS),
     ("faded_share", "f8", _SHARES),  # of the faded estimators in its predictions, a running mean
     ("vote_weight", "f8", _FACTORS),  # in a learned vote
-    ("n_losses", "i8", _COUNTS),  # number of predictions in the two running means of its losses
-    ("n_restarts", "i8", _COUNTS),  # how often it has started afresh
+    ("n_losses", "i8", _COUNTS),  # number of losses in its two running means, if it may restart
+    ("n_restarts", "i8", _COUNTS),  # how often it has restarted
     ("restarted_at", "i8", _COUNTS),  # number of samples that the forest had learned by then
     ("recent_loss", "f8", _FINITE),
     ("usual_loss", "f8", _FINITE),
@@ -261,8 +261,8 @@ LOCATION_THEN, SPREAD_THEN, N_MADE_BY = 6, 7, 8
 
 # The context of a sample that is learned: its number among those learned; how many were learned
 # between its prediction and its label, 0 if there was no prediction; and if there were any, what
-# was known then, as above, the trend, and from `RESTARTED` on for each tree, whether it has started
-# afresh since.
+# was known then, as above, the trend, and from `RESTARTED` on for each tree, whether it has
+# restarted since, which only classifiers need.
 SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 8, 9
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals

@@ -139,6 +139,22 @@ def test_trees_that_restart_equal_the_reference(parameters):
     test_naive.check_same_state(model, reference)
 
 
+@pytest.mark.parametrize("parameters", [{}, {"trend": "ridge"}], ids=["trees", "trend"])
+def test_regressors_that_restart_equal_the_reference(parameters):
+    model, reference = test_naive_regression.pair(restart_threshold=0.1, **parameters)
+    rows = drifting(400, random.Random(5))
+    rows = [(x, x["a"] + (i * 29 % 13) * (i > 340) * 99.0, w) for i, (x, _, w) in enumerate(rows)]
+    for i, (x, _, _) in enumerate(rows):
+        same_numbers(model, reference, x)
+        if i >= 9:
+            model.learn_one(*rows[i - 9])
+            reference.learn_one(*rows[i - 9])
+    assert [tree.n_restarts for tree in reference.trees] == [0, 1]
+    for tree in range(2):
+        test_naive_regression.check_same_tree(model, reference, tree, 2000.0)
+    test_naive_regression.check_same_state(model, reference)
+
+
 def in_blocks(model, rows, draw, is_single):
     """Predict rows in bursts and learn them in bursts, later; return all predictions."""
     answers, waiting = [], []

@@ -20,6 +20,7 @@ ROUNDING = 1e-14  # of sums of squares, relative to the square of the range
 ADAPTIVE = {
     "n_estimators": 4,
     "fading_factor": 0.5,
+    "restart_threshold": 3.0,
     "split_intensity": "relevance",
     "split_prior": 0.7,
     "vote": "learned",
@@ -100,7 +101,10 @@ def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
             pending += [(int(row["left"]), node.left), (int(row["right"]), node.right)]
     assert n_nodes == len(table)
     assert arena.trees["random_state"][tree] == own.random.state
-    assert arena.trees["variance"][tree] == pytest.approx(own.noise() or 0.0, rel=1e-9)
+    state = arena.trees[tree]
+    assert state["variance"] == pytest.approx(own.noise() or 0.0, rel=1e-9)
+    assert state["n_losses"] == len(own.losses)
+    assert (state["n_restarts"], state["restarted_at"]) == (own.n_restarts, own.restarted_at)
 
 
 def check_same_state(model, reference):
@@ -173,6 +177,18 @@ def test_a_longer_stream_equals_the_reference(parameters):
     model, reference = pair(**parameters)
     scale = learn_both(model, reference, list(long_stream()))
     for tree in range(model.n_estimators):
+        check_same_tree(model, reference, tree, scale)
+    check_same_state(model, reference)
+
+
+@pytest.mark.parametrize("parameters", [{"vote": "mean"}, ADAPTIVE], ids=["mean", "adaptive"])
+def test_restarts_equal_the_reference(parameters):
+    model, reference = pair(**parameters | {"n_estimators": 3, "restart_threshold": 3.0})
+    stream = [({"a": i * 37 % 101, "b": i * i % 53}, i * 29 % 13, 1.0) for i in range(370)]
+    stream = [(x, y * (100 if i > 310 else 1) + x["a"], w) for i, (x, y, w) in enumerate(stream)]
+    scale = learn_both(model, reference, stream)
+    assert [tree.n_restarts for tree in reference.trees] == [0, 1, 0]
+    for tree in range(3):
         check_same_tree(model, reference, tree, scale)
     check_same_state(model, reference)
 

@@ -16,7 +16,7 @@ from test_parameters import (
 from river_amf import AdaptiveAMFRegressor, AMFRegressor
 
 OF_CLASSIFIERS = ["n_classes", "dirichlet", "split_pure", "absent", "max_columns"]
-OF_CLASSIFIERS += ["max_vocabulary", "restart_threshold", "linear", "label_memory"]
+OF_CLASSIFIERS += ["max_vocabulary", "linear", "label_memory"]
 TABLE = {name: row for name, row in OF_THE_FOREST.items() if name not in OF_CLASSIFIERS} | {
     "trend": ([None, "ridge"], [*NOT_CHOICES, "Ridge", "none"], "None or 'ridge'"),
     "recent": ([None, "errors", "target"], [*NOT_CHOICES, "last"], "None or 'errors' or 'target'"),
@@ -68,6 +68,7 @@ def test_the_defaults_are_the_documented_ones():
         "max_categories": None,
         "split_intensity": "range",
         "fading_factor": None,
+        "restart_threshold": None,
         "vote": "learned",
         "trend": None,
         "recent": None,
@@ -82,6 +83,7 @@ def test_the_defaults_are_the_documented_ones():
         "max_categories": 5000,
         "split_intensity": "relevance",
         "fading_factor": 0.5,
+        "restart_threshold": 3.0,
         "trend": "ridge",
         "recent": "errors",
     }

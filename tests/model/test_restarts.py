@@ -1,10 +1,13 @@
-"""When trees restart and when they do not; test_naive covers what happens then."""
+"""When trees restart and when they do not; the naive references cover what happens then."""
+
+import math
 
 import numpy as np
 import pandas as pd
 import pytest
+from regressors import NUMBERS, REGRESSORS, trained
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 from river_amf.kernels import UNLISTED
 
 
@@ -86,6 +89,70 @@ def test_the_moment_of_a_restart_is_that_of_the_formula(threshold):
     assert n > 500 and model.n_drifts_detected(1) == 1
 
 
+# Regressors
+
+
+def flipped(n_flips, n_each=800):
+    """Yield points with targets whose sign flips again and again."""
+    for k, x in enumerate(points(n_each * (n_flips + 1))):
+        yield x, (1000.0 + 5.0 * (math.sin(3.0 * x["a"]) + (x["b"] > 0)) * (-1) ** (k // n_each))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"trend": None}], ids=str)
+def test_odd_trees_of_regressors_restart(parameters):
+    model = AdaptiveAMFRegressor(4, seed=1, **parameters)
+    for k, (x, y) in enumerate(flipped(2), start=1):
+        model.learn_one(x, y)
+        assert all(tree.n_nodes > 0 for tree in model)
+        assert model[0].n_samples == model[2].n_samples == k
+    restarts = [model.n_drifts_detected(tree) for tree in range(4)]
+    assert restarts[::2] == [0, 0] and min(restarts[1::2]) >= 1
+    assert max(model[1].n_samples, model[3].n_samples) < 1600
+
+
+def test_regressors_restart_on_the_common_stream():
+    assert trained(NUMBERS, **REGRESSORS["restarts"]).n_drifts_detected() == 1
+
+
+@pytest.mark.parametrize("threshold", [2.0, 4.0])
+def test_restarts_of_regressors_follow_the_formula(threshold):
+    targets = [float(i % 7) for i in range(500)] + [20.0 + i % 3 for i in range(60)]
+    model = AMFRegressor(2, max_nodes=1, vote="mean", restart_threshold=threshold, seed=1)
+    model.learn_one({}, targets[0])
+    variance = weight = squares = recent = usual = 0.0
+    for n, y in enumerate(targets[1:], start=1):
+        error = y - np.mean(targets[:n])
+        loss = min(error**2 / variance, 9.0) / 9.0 if variance > 0.0 else 0.0
+        recent += (loss - recent) * max(0.02, 1 / n)
+        usual += (loss - usual) * max(0.001, 1 / n)
+        limit = 25.0 * variance if weight > 20.0 else np.inf
+        weight, squares = 0.999 * weight + 1.0, 0.999 * squares + min(error**2, limit)
+        variance = squares / weight if weight > 20.0 else np.var(targets[: n + 1])
+        model.learn_one({}, y)
+        assert model._arena.trees["variance"] == pytest.approx(variance)
+        assert model.n_drifts_detected() == 0, n
+        surplus = threshold * np.sqrt(usual * (1.0 - usual) * 0.02 / 1.98)
+        if n > 300 and recent - usual > max(surplus, 0.05):
+            break
+    assert 500 < n < 550
+    for y in (3.0, 5.0):  # only these are left in the tree
+        model.learn_one({}, y)
+    assert model.n_drifts_detected(1) == model.n_drifts_detected() == 1
+    assert (model[1].n_samples, model[1].predict_one({})) == (2.0, 4.0)
+    assert model._arena.trees["variance"][1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("unit", [0.0, 1e-150])
+def test_targets_that_do_not_vary_have_no_loss(unit):
+    model = AdaptiveAMFRegressor(2, restart_threshold=1e-300, seed=1)
+    for i, x in enumerate(points(700)):
+        model.learn_one(x, unit * (i % 5) * (i // 350))
+    assert model._arena.trees["n_losses"].tolist() == [0, 699]
+    assert model._arena.trees["recent_loss"].tolist() == [0.0, 0.0]
+    model.learn_one({"a": 0.0}, 1.0)
+    assert math.isfinite(model.predict_one({"a": 0.0}))
+
+
 # How often
 
 
@@ -126,9 +193,10 @@ def test_restarts_in_blocks_are_counted_too():
     assert sum(restarts) >= 4
 
 
-def test_without_restarts_there_are_no_drifts():
-    assert AdaptiveAMFClassifier().n_drifts_detected() == 0
-    model = AMFClassifier(seed=1)
+@pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
+def test_without_restarts_there_are_no_drifts(kind):
+    model = kind(seed=1)
+    assert model.n_drifts_detected() == 0
     model.learn_one({"a": 1.0}, True)
     assert model.n_drifts_detected() == model.n_drifts_detected(9) == 0
 

@@ -207,6 +207,17 @@ def test_trees_that_restart_alone_in_their_shard():
         assert (model._arena.trees["n_restarts"] > 0).tolist() == [False, True, False, True]
 
 
+def test_regressors_that_restart_may_be_cut():
+    model = fresh(AdaptiveAMFRegressor, n_estimators=4, restart_threshold=0.5)
+    cut = CutForest(model, 4, n_waiting=2, moves=taking_turns([False, False, True]))
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(1000, 2)), columns=["a", "b"])
+    y = np.where(np.arange(1000) < 500, np.abs(X.a), -9.0 * np.abs(X.b)).tolist()
+    blocks = [(X[i : i + 130], y[i : i + 130], None) for i in range(0, 1000, 130)]
+    assert_same_future(model, cut, blocks)
+    assert (model._arena.trees["n_restarts"] > 0).tolist() == [False, True, False, True]
+
+
 @pytest.mark.parametrize("parameters", [{}, {"max_nodes": 31}, {"kind": AdaptiveAMFClassifier}])
 def test_lists_that_are_thinned(parameters, monkeypatch):
     monkeypatch.setattr(of_forests, "LONGEST_LIST", 32)

@@ -121,6 +121,7 @@ def test_regressors_are_described(name, inspected):
     assert reported["trees"].startswith("2, with ")
     assert "labels" not in reported
     assert ("fading" in reported) == ("Adaptive" in name)
+    assert ("0 restarts after a drift" in reported["trees"]) == ("Adaptive" in name)
 
 
 def test_models_that_have_learned_nothing(inspected):

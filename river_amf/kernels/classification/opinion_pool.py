@@ -1,4 +1,4 @@
-"""The vote of the trees, and trees that restart (DESIGN.md: learned vote, restarts).
+"""The vote of the trees, and the losses of each tree (DESIGN.md: learned vote, restarts).
 
 A learned vote is a logarithmic opinion pool (Genest, Zidek, 1986) whose weights follow the gradient
 of the logarithmic loss, as in the geometric mixing of Mattern (2013): with weights v_t for tree t
@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.numba_tools.arrays import FOREST, NONE, UNLISTED, Array, Forest, Record
-from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
+from river_amf.kernels.numba_tools.compilation import hot
 from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.tree.aggregation import predict_tree
 from river_amf.kernels.tree.estimates import is_early, slowed
-from river_amf.kernels.tree.structure import tree_number
+from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
 from river_amf.state.layout import CLASSIFICATION, DELAY, RESTARTED, SAMPLE_NUMBER
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
@@ -28,12 +28,6 @@ WORDS_RATE = 0.1  # of the linear model of the words, which is right long before
 BIAS_RATE = 0.02
 MEMORY_STEP = 0.04  # of the labels' memory, in steps of AdaGrad
 KEPT_MEMORY_SQUARES = 0.9999  # of the sum of squared gradients, at each step
-
-RECENT_RATE = 0.02  # of the running mean of a tree's recent losses
-USUAL_RATE = 0.001  # of the long-run mean of its losses
-LEAST_LOSSES = 300  # the number of predictions before a tree may be restarted
-LEAST_VARIANCE = 0.001  # of a loss
-LEAST_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three misses in a row
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=CLASSIFICATION)
@@ -164,44 +158,15 @@ def fill_unknown(forest: Forest, votes: Array, i: int, n_known: int) -> None:
 def judge_tree(
     forest: Forest, t: int, vote: Array, target: float, weight: float, context: Array
 ) -> None:
-    """Restart a tree with an odd index once it predicts far worse than it used to."""
-    # That is the case when the running mean of its recent losses, 1 - p(label), exceeds the long-
-    # run mean by restart_threshold standard errors, and by more than a few rare labels would cause.
-    # The other trees are never restarted, as the drift may be less than it seems. If the label is
-    # late, the vote may be that of a tree that has been restarted since.
+    """Count the loss of a tree, one minus p(label), and restart it if it is outdated."""
+    # If the label is late, the vote may be that of a tree that has restarted since.
     state, settings = forest.trees[t], forest.settings[0]
-    if tree_number(settings, t) % 2 == 0 or is_early(context):
+    if not may_restart(settings, t) or is_early(context):
         return
     if context[DELAY] > 0.0 and context[SAMPLE_NUMBER] - context[DELAY] < state["restarted_at"]:
         context[RESTARTED + t] = 1.0
         return
     p = vote[int(target)]
-    loss = 1.0 - (math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p)
-    n_losses = state["n_losses"] + 1
-    recent = state["recent_loss"]
-    usual = state["usual_loss"]
-    trust = min(weight, 1.0)
-    recent += trust * (loss - recent) * max(RECENT_RATE, 1.0 / n_losses)
-    usual += trust * (loss - usual) * max(USUAL_RATE, 1.0 / n_losses)
-    variance = max(usual * (1.0 - usual), LEAST_VARIANCE) * RECENT_RATE / (2.0 - RECENT_RATE)
-    state["n_losses"] = n_losses
-    state["recent_loss"], state["usual_loss"] = recent, usual
-    surplus = max(settings["restart_threshold"] * math.sqrt(variance), LEAST_SURPLUS)
-    if n_losses > LEAST_LOSSES and recent - usual > surplus:
-        restart_tree(forest, t)
-        state["restarted_at"] = int(context[SAMPLE_NUMBER]) + 1
-
-
-@helper
-def restart_tree(forest: Forest, t: int) -> None:
-    """Make a tree forget everything that it has learned."""
-    state = forest.trees[t]
-    state["root"] = NONE
-    state["n_nodes"] = 0
-    state["n_boxes"] = 0
-    state["n_losses"] = 0
-    state["n_restarts"] += 1
-    state["recent_loss"] = 0.0
-    state["usual_loss"] = 0.0
-    for row in range(forest.links.shape[1]):
-        forest.links[t, row] = UNLISTED
+    count_loss(state, 1.0 - (math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p), weight)
+    if is_outdated(settings, state):
+        restart_tree(state, forest.links[t], int(context[SAMPLE_NUMBER]) + 1)

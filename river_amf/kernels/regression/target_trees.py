@@ -25,7 +25,6 @@ from river_amf.kernels.regression.densities import estimate_of, score_target, sp
 from river_amf.kernels.tree.aggregation import score_odds
 from river_amf.kernels.tree.estimates import (
     decay_of,
-    is_early,
     multiply_odds,
     note_share,
     settled_sum,
@@ -33,6 +32,7 @@ from river_amf.kernels.tree.estimates import (
     tempered,
 )
 from river_amf.kernels.tree.growth import grow
+from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
 from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
 from river_amf.state.layout import (
     DELAY,
@@ -41,6 +41,7 @@ from river_amf.state.layout import (
     LOCATION,
     MEAN,
     REGRESSION,
+    SAMPLE_NUMBER,
     SPREAD,
     SQUARES,
 )
@@ -48,6 +49,7 @@ from river_amf.state.layout import (
 ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
 LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
+LARGEST_SQUARE = 9.0  # error, in units of sigma^2, from which on the loss of a tree is 1
 LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
 NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be LEAST_VARIANCE of it
 
@@ -89,6 +91,8 @@ def learn_tree(
     forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
 ) -> int:
     """Learn a sample in one tree; its capacity has to suffice."""
+    if is_outdated(tree.settings, tree.state):
+        restart_tree(tree.state, tree.links, int(context[SAMPLE_NUMBER]))
     leaf, changed, log_growth = grow(tree, x, row)
     is_unit = weight == 1.0 and tree.settings["step"] == 1.0
     variance, n = tree.state["variance"], tree.nodes[tree.state["root"]]["n_samples"]
@@ -173,21 +177,28 @@ def weigh_logarithms_upwards(
         index = node["parent"]
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, ROW, task=REGRESSION)
-def judge_tree(
+@part(
+    *(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, ROW),
+    task=REGRESSION,
+    name="judge_tree",
+)
+def update_error_variance(
     forest: Forest, t: int, vote: Array, target: float, weight: float, context: Array
 ) -> None:
-    """Update sigma^2, given what the tree predicted for a target that it has just learned."""
-    state = forest.trees[t]
-    if state["n_losses"] > 0 and not is_early(context):  # the first has no prediction
-        error = target - vote[LOCATION]
-        square, variance = error * error, state["variance"]
+    """Update sigma^2 and the losses of a tree, given its prediction for a target just learned."""
+    # The prediction is left out if the tree was empty then, or has restarted since.
+    state, settings = forest.trees[t], forest.settings[0]
+    variance = state["variance"]
+    if context[SAMPLE_NUMBER] - context[DELAY] > state["restarted_at"]:
+        square = (target - vote[LOCATION]) * (target - vote[LOCATION])
+        if may_restart(settings, t):
+            most = LARGEST_SQUARE * variance
+            count_loss(state, min(square, most) / most if most > 0.0 else 0.0, weight)
         if state["error_weight"] > ENOUGH and variance > 0.0:
             square = min(square, LARGEST_ERROR * LARGEST_ERROR * variance)
         decay, gain = decay_of(ERROR_DECAY, weight)
         state["error_weight"] = decay * state["error_weight"] + gain
         state["error_squares"] = settled_sum(decay * state["error_squares"]) + gain * square
-    state["n_losses"] += 1
     root = state["root"]
     total = forest.targets[t, root, SQUARES] / forest.nodes[t, root]["n_samples"]
     variance = total

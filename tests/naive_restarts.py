@@ -1,0 +1,55 @@
+"""Trees of the reference that restart (DESIGN.md: restarts), given their losses from 0 to 1."""
+
+import math
+from collections.abc import Sequence
+
+from naive_growth import GrowingForest, GrowingTree
+
+RECENT_RATE = 0.02  # of the mean of a tree's recent losses
+USUAL_RATE = 0.001
+LEAST_LOSSES = 300  # number of losses before a tree may restart
+LEAST_VARIANCE = 0.001  # of a loss
+LEAST_SURPLUS = 0.05
+
+
+def running_mean(values: Sequence[tuple[float, float]], rate: float) -> float:
+    """Mean in which each new value has the weight `rate`, or more as long as there are few."""
+    mean = 0.0
+    for n, (value, trust) in enumerate(values, start=1):
+        mean += trust * (value - mean) * max(rate, 1 / n)
+    return mean
+
+
+class RestartingTree(GrowingTree):
+    """A tree that restarts if it has an odd index and the forest has a `restart_threshold`."""
+
+    def __init__(self, forest: GrowingForest, random_state: int, tree_key: int) -> None:
+        super().__init__(forest, random_state, tree_key)
+        self.losses: list[tuple[float, float]] = []
+        self.n_restarts = 0
+        self.restarted_at = 0  # how many samples the forest had learned
+
+    def may_restart(self) -> bool:
+        """Return whether the tree may ever restart."""
+        threshold = self.forest.restart_threshold
+        return threshold is not None and self.forest.trees.index(self) % 2 == 1
+
+    def count_loss(self, loss: float, weight: float) -> None:
+        """Count a loss."""
+        self.losses.append((loss, min(weight, 1.0)))
+
+    def is_outdated(self) -> bool:
+        """Return whether the losses are far higher than usual."""
+        if len(self.losses) <= LEAST_LOSSES:
+            return False
+        recent = running_mean(self.losses, RECENT_RATE)
+        usual = running_mean(self.losses, USUAL_RATE)
+        variance = max(usual * (1 - usual), LEAST_VARIANCE) * RECENT_RATE / (2 - RECENT_RATE)
+        surplus = max(self.forest.restart_threshold * math.sqrt(variance), LEAST_SURPLUS)
+        return recent - usual > surplus
+
+    def restart(self, n_learned: int) -> None:
+        """Forget everything, after so many samples of the forest."""
+        self.root, self.losses = None, []
+        self.n_restarts += 1
+        self.restarted_at = n_learned
