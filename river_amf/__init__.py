@@ -50,9 +50,12 @@ _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 
 def __getattr__(name: str) -> _Any:
-    """Load a submodule when it is first asked for."""
+    """Import a submodule at its first use."""
     if name in _SUBMODULES:
-        return _importlib.import_module(f"{__name__}.{name}")
+        try:
+            return _importlib.import_module(f"{__name__}.{name}")
+        except ImportError as error:  # of an extra; hasattr, help and inspect take AttributeError
+            raise AttributeError(str(error)) from error
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -348,7 +348,7 @@ class Forest(Ensemble, Saved, Parameters):
         return sparse_rows.frame_of(X)
 
     def _predict_block(self, X: Any, level: float = 0.0) -> Answers:
-        """Return the predictions for a block, as in `BlockAnswers`, with intervals of a level."""
+        """Return the predictions for a block, as in `BlockAnswers`, with quantiles at a level."""
         frame = self._frame_of(X)
         if self.absent == "zero":
             return self._engine.predict_rows(sparse_rows.read_rows(X), self)

@@ -26,7 +26,7 @@ from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
 LEVEL = 0.9  # of an interval, unless another one is asked for
 
-_LEAST_LEVEL = 5e-324  # its two ends are the median
+_LEAST_LEVEL = 5e-324  # both of its ends are the median
 
 check_level = positive(below=1)
 
@@ -39,7 +39,7 @@ def lower_bound(lower: Any) -> float:
 
 
 def _as_end(q: Any) -> tuple[float, bool]:
-    """Return the interval that ends at a quantile, as its level and whether that is the upper end.
+    """Return the level that ends at a quantile, and whether that is the upper end.
 
     >>> _as_end(0.05), _as_end(0.95)
     ((0.9, False), (0.9, True))
@@ -50,11 +50,16 @@ def _as_end(q: Any) -> tuple[float, bool]:
 
 
 class Predictions(NamedTuple):
-    """The predictions for a block of rows, with intervals if there is a level."""
+    """The predictions for a block of rows, with two quantiles if a level is given."""
 
     prediction: NDArray[np.float64]
     lower: NDArray[np.float64] | None
     upper: NDArray[np.float64] | None
+
+    def intervals(self) -> NDArray[np.float64]:
+        """Return the hull of the quantiles and the prediction, of shape (n_samples, 2)."""
+        numbers = np.array(self)
+        return np.stack([numbers.min(axis=0), numbers.max(axis=0)], axis=1)
 
 
 class AMFRegressor(Forest, base.MiniBatchRegressor):
@@ -73,8 +78,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     appear and disappear at any time, as for `AMFClassifier`. A target is any real number: int,
     float, bool or a scalar of numpy, Decimal or Fraction.
 
-    The forest knows how sure it is: `predict_interval_one` returns an interval that holds the
-    target with the probability asked for, even while the stream drifts.
+    `predict_interval_one` returns an interval that holds the prediction, and the target with the
+    given probability, even while the stream drifts.
 
     For streams that drift, and for targets that change smoothly with the features, use
     `AdaptiveAMFRegressor`.
@@ -261,10 +266,12 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     ) -> Interval:
         """Predict an interval that holds the target with a given probability.
 
-        Its ends follow from quantiles of the errors on the last few hundred samples, each divided
-        by a scale that says how unsure the forest was of that sample. So about the given share of
-        intervals holds the target, whatever its distribution; after an abrupt drift it takes some
-        hundred samples until that is true again. Before the second target an interval is infinite;
+        It is the smallest that holds the prediction and the quantiles of the target at both ends of
+        the level. These follow from the errors on the last few hundred samples, each divided by a
+        scale of the error that the forest expected there. So about the given share of all targets
+        of a stream is inside, whatever their distribution; after an abrupt drift it takes some
+        hundred samples until that is true again. There is no such promise for parts of the stream,
+        such as samples of a category never seen. Before the second target an interval is infinite;
         before the twentieth, it covers at least twice the range of the targets so far.
 
         Parameters
@@ -274,14 +281,15 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         level
             Probability that the target is inside, strictly between 0 and 1.
         lower
-            Lowest possible target, such as 0.0 for counts: neither end is below it.
+            Lowest possible target, such as 0.0 for counts: neither end is below it, even if the
+            prediction is.
 
         Returns
         -------
         river.conf.Interval
-            With attributes `lower`, `upper`, `center` and `width`. It may leave out the prediction,
-            if recent errors were one-sided. Where targets differ by less than about 1e-150, it
-            holds none, as the squares of errors vanish.
+            With attributes `lower`, `upper`, `center` and `width`. Where targets differ by less
+            than about 1e-150, it holds no more than the prediction, as the squares of errors
+            vanish.
 
         Examples
         --------
@@ -297,14 +305,14 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         check_level("level", level)
         bound = lower_bound(lower)
-        ends = self._engine.predict_interval(x, float(level), self)
-        return Interval(*(max(end, bound) for end in ends))
+        found = self._engine.predict_quantiles(x, float(level), self)
+        return Interval(max(min(found), bound), max(*found, bound))
 
     def predict_quantile_one(self, x: dict[Any, Any], q: float | Sequence[float]) -> Any:
         """Predict quantiles of the target: numbers that it does not exceed with probability `q`.
 
-        They are the ends of intervals: those of level 0.9 are the quantiles 0.05 and 0.95. So they
-        keep their probability as intervals do, and are infinite before the second target.
+        They keep their probability as intervals do, over the stream as a whole, and all but the
+        median are infinite before the second target.
 
         Parameters
         ----------
@@ -325,11 +333,11 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         >>> 0.7 < below / 2000 < 0.8
         True
         >>> low, median, high = model.predict_quantile_one({"a": 1}, [0.05, 0.5, 0.95])
-        >>> model.predict_interval_one({"a": 1}, level=0.9) == Interval(low, high)
+        >>> low < median < high
         True
         """
         found = [
-            self._engine.predict_interval(x, level, self)[is_upper]
+            self._engine.predict_quantiles(x, level, self)[1 + is_upper]
             for level, is_upper in map(_as_end, np.ravel(q))
         ]
         return found if np.ndim(q) else found[0]
@@ -337,8 +345,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def _explanation(
         self, known: Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None
     ) -> str:
-        ends = self._settled.interval(x, LEVEL)
-        origin = self._labels.origin
+        found = self._settled.quantiles(x, LEVEL)
+        ends, origin = (min(found), max(found)), self._labels.origin
         return target_text.explain(known, self._features, origin, outputs, ends, tree)
 
     def predict_many(self, X: Any) -> Any:
@@ -357,9 +365,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         [10.0, 10.0]
         """
         frame = self._frame_of(X)
-        is_known = self._has_learnt
-        predicted = self._predictions(self._predict_block(X), is_known, None)
-        return frames.number_series(frame, predicted.prediction)
+        return frames.number_series(frame, self._predict_rows(X).prediction)
 
     def predict_interval_many(self, X: Any, level: float = LEVEL, lower: float = -math.inf) -> Any:
         """Predict an interval for each row of a dataframe, as `predict_interval_one` does.
@@ -381,7 +387,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         check_level("level", level)
         bound, frame = lower_bound(lower), self._frame_of(X)
-        ends = np.maximum(self._interval_block(X, float(level)), bound)
+        ends = np.maximum(self._predict_rows(X, float(level)).intervals(), bound)
         return frames.proba_frame(frame, ["lower", "upper"], ends)
 
     def predict_quantile_many(self, X: Any, q: float | Sequence[float]) -> Any:
@@ -404,16 +410,15 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         asked = [*map(_as_end, np.ravel(q))]
         frame = self._frame_of(X)
-        found = [self._interval_block(X, level)[:, int(is_upper)] for level, is_upper in asked]
+        found: list[Any] = [self._predict_rows(X, level)[1 + is_upper] for level, is_upper in asked]
         if not np.ndim(q):
             return frames.number_series(frame, found[0])
         return frames.proba_frame(frame, [*np.ravel(q)], np.stack(found, axis=1))
 
-    def _interval_block(self, X: Any, level: float) -> NDArray[np.float64]:
-        """Return the ends of an interval for each row, of shape (n_samples, 2)."""
+    def _predict_rows(self, X: Any, level: float | None = None) -> Predictions:
+        """Predict each row, with quantiles if there is a level."""
         is_known = self._has_learnt
-        _, *ends = self._predictions(self._predict_block(X, level), is_known, level)
-        return np.stack(ends, axis=1)  # type: ignore[arg-type]
+        return self._predictions(self._predict_block(X, level or 0.0), is_known, level)
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
@@ -434,7 +439,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         return frames.number_series(frame, self._test_then_train(X, y, w).prediction)
 
     def _test_then_train(self, X: Any, y: Any, w: Any, level: float | None = None) -> Predictions:
-        """Predict each row, with an interval if there is a level, then learn it."""
+        """Predict each row, with quantiles if there is a level, then learn it."""
         answers, n_known, _ = self._learn_block(X, y, w, predicts=True, level=level or 0.0)
         return self._predictions(answers, n_known > 0, level)
 
@@ -448,7 +453,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         known = np.broadcast_to(is_known, len(answers))
         unknown = {LOCATION: 0.0}
         if level is not None:
-            unknown[LOWER], unknown[UPPER] = self._labels.no_interval(level)
+            unknown[LOWER], unknown[UPPER] = self._labels.no_quantiles(level)
         columns = [np.where(known, answers[:, k] + origin, p) for k, p in unknown.items()]
         return Predictions(*columns, *[None] * (3 - len(columns)))
 

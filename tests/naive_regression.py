@@ -478,23 +478,29 @@ class NaiveRegressor(GrowingForest):
 
     def predict_one(self, x: dict[Hashable, Any]) -> float:
         """Predict the mean of the trees; 0 before the first sample."""
-        if self.first_target is None:
-            self.pending.note(row_of(self, x), 0)
-            return 0.0
-        votes = self._votes(x)._replace(trends=self._trends(self._row(x, self.ranges())))
-        said = self.vote.said(votes)
-        self.pending.note(row_of(self, x), self.n_learnt, (votes, *said))
-        return self.first_target + said[0]
+        return self._predict(x)[0]
+
+    def predict_quantile_one(self, x: dict[Hashable, Any], q: float) -> float:
+        """Predict a number that the target does not exceed with probability q."""
+        return self._predict(x, q)[1]
 
     def predict_interval_one(
         self, x: dict[Hashable, Any], level: float = 0.9
     ) -> tuple[float, float]:
-        """Predict an interval that holds the target with a given probability."""
+        """Predict the hull of the prediction and the quantiles at both ends of a level."""
+        found = self._predict(x, (1 - level) / 2, (1 + level) / 2)
+        return min(found), max(found)
+
+    def _predict(self, x: dict[Hashable, Any], *qs: float) -> list[float]:
+        """Return the prediction, noted until its target comes, and some quantiles."""
         if self.first_target is None:
-            return -math.inf, math.inf
+            self.pending.note(row_of(self, x), 0)
+            return [0.0, *(math.copysign(math.inf, q - 0.5) if q != 0.5 else 0.0 for q in qs)]
         votes = self._votes(x)._replace(trends=self._trends(self._row(x, self.ranges())))
-        low, high = self.vote.interval(*self.vote.said(votes), level)
-        return self.first_target + low, self.first_target + high
+        said = self.vote.said(votes)
+        self.pending.note(row_of(self, x), self.n_learnt, (votes, *said))
+        quantiles = [self.vote.quantile(*said, q) for q in qs]
+        return [self.first_target + number for number in (said[0], *quantiles)]
 
     def ranges(self) -> dict[int, tuple[float, float]]:
         """Return the ranges of the numeric columns."""

@@ -388,16 +388,14 @@ class Vote:
             return 0.0
         return math.exp(math.fsum(math.log(square) for square in squares) / len(squares) / 2)
 
-    def interval(self, prediction: float, scale: float, level: float) -> tuple[float, float]:
-        """Return an interval around a prediction."""
-        low, high = (
-            prediction + scale * error_at(self.bins, (1 + side * level) / 2) for side in (-1, 1)
-        )
-        if len(self.targets) < 20:  # too few errors to go by
+    def quantile(self, prediction: float, scale: float, q: float) -> float:
+        """Return a quantile of the target, given the prediction and the scale of its error."""
+        found = prediction + scale * error_at(self.bins, q)
+        if len(self.targets) < 20 and q != 0.5:  # too few errors to go by
             least, largest = min(self.targets), max(self.targets)
             margin = (largest - least) / 2 if len(self.targets) > 1 else math.inf
-            low, high = min(low, least - margin), max(high, largest + margin)
-        return low, high
+            found = min(found, least - margin) if q < 0.5 else max(found, largest + margin)
+        return found
 
     def said(self, votes: Votes) -> tuple[float, float]:
         """Return the prediction and the scale of its error."""

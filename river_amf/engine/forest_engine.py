@@ -188,7 +188,7 @@ class Engine(SampleEngine):
     def predict_block(
         self, table: list[Column], n_rows: int, parameters: Parameters, level: float = 0.0
     ) -> Answers:
-        """Return the predictions for a block, as in `BlockAnswers`, with intervals of a level."""
+        """Return the predictions for a block, as in `BlockAnswers`, with quantiles at a level."""
         return self._predict_block(table, n_rows, parameters, level)
 
     def _predict_block(

@@ -42,7 +42,7 @@ from river_amf.kernels import (
     predict_sample,
 )
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LOWER, UPPER
+from river_amf.state.layout import LOCATION, LOWER, UPPER
 
 
 class SampleEngine(LateLabels):
@@ -283,14 +283,14 @@ class SampleEngine(LateLabels):
 
     predict = exclusive(answer)
 
-    def interval(
+    def quantiles(
         self, x: Any, level: float, parameters: Parameters | None = None
-    ) -> tuple[float, float]:
-        """Return the ends of an interval for the target."""
+    ) -> tuple[float, float, float]:
+        """Return the prediction, and the quantiles of the target at both ends of a level."""
         features, _, arena = self.known
         if arena is None:
-            self.answer(x, parameters)  # raises if the sample is not valid
-            return self.labels.no_interval(level)  # type: ignore[no-any-return]
+            prediction = self.answer(x, parameters)  # raises if the sample is not valid
+            return prediction, *self.labels.no_quantiles(level)
         sample = features.encode(x)
         self._fit_prediction(arena, sample)
         answer = sample.prediction.buffer
@@ -298,14 +298,14 @@ class SampleEngine(LateLabels):
         try:
             if self._predict_encoded(arena, sample) == INFINITE:
                 features.check(x)  # raises
-            lower, upper = answer[LOWER], answer[UPPER]
+            prediction, lower, upper = answer[LOCATION], answer[LOWER], answer[UPPER]
             self._keep(features, sample, arena)
         finally:
             answer[LOWER] = 0.0  # or the next prediction would take it for a level
         origin = self.labels.origin
-        return lower + origin, upper + origin
+        return prediction + origin, lower + origin, upper + origin
 
-    predict_interval = exclusive(interval)
+    predict_quantiles = exclusive(quantiles)
 
     def _predict_encoded(self, arena: Arena, sample: EncodedSample) -> int:
         """Write the prediction for a sample to its buffer; return the answer of the kernel."""

@@ -8,6 +8,7 @@ passed on to river.
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -249,7 +250,7 @@ def _predictions_in_order(
             named = renumbered(error, np.arange(start, start + len(block)))
             raise named from named.__cause__
         if levels:
-            predictions: Any = map(Interval, answers.lower.tolist(), answers.upper.tolist())
+            predictions: Any = itertools.starmap(Interval, answers.intervals().tolist())
         elif isinstance(forest, AMFRegressor):
             predictions = answers.prediction.tolist()
         else:

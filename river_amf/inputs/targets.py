@@ -146,7 +146,7 @@ class Targets:
         return float(buffer[LOCATION]) + self.origin
 
     def blank_answers(self, n_rows: int, n_new: int, level: float) -> NDArray[np.float64]:
-        """Return an array for the answers to a block, which asks for intervals of a level."""
+        """Return an array for the answers to a block, which asks for quantiles at a level."""
         answers = np.zeros((n_rows, ANSWER))
         answers[:, LOWER] = level
         return answers
@@ -155,8 +155,8 @@ class Targets:
         """Return the prediction before the first sample."""
         return 0.0
 
-    def no_interval(self, level: float) -> tuple[float, float]:
-        """Return the ends of an interval before the first sample; of the least level, a median."""
+    def no_quantiles(self, level: float) -> tuple[float, float]:
+        """Return the quantiles before the first sample; of the least level, both are the median."""
         return (-math.inf, math.inf) if 0.5 * level > 0.0 else (0.0, 0.0)
 
 

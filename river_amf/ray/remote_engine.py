@@ -32,7 +32,7 @@ from river_amf.inputs.sparse_rows import SparseRows
 from river_amf.ray.team import Team
 from river_amf.ray.workers import Worker
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LOWER, UPPER
+from river_amf.state.layout import LOCATION, LOWER, UPPER
 
 _Result = TypeVar("_Result")
 
@@ -106,13 +106,13 @@ class DistributedEngine(Guarded):
         )
 
     @exclusive
-    def predict_interval(self, x: Any, level: float, _: Any) -> tuple[float, float]:
-        """Return the ends of an interval for the target."""
+    def predict_quantiles(self, x: Any, level: float, _: Any) -> tuple[float, float, float]:
+        """Return the prediction, and the quantiles of the target at both ends of a level."""
         answers = self._for_one(self._predict, x, 1, level)
         if self.arena is None:
-            return self.labels.no_interval(level)  # type: ignore[no-any-return]
-        origin = self.labels.origin
-        return float(answers[0, LOWER]) + origin, float(answers[0, UPPER]) + origin
+            return self.labels.no_answer(), *self.labels.no_quantiles(level)
+        prediction, lower, upper = answers[0, [LOCATION, LOWER, UPPER]] + self.labels.origin
+        return float(prediction), float(lower), float(upper)
 
     def faded_share(self) -> float:
         """Return the mean share of the faded counts in the recent predictions of the trees."""

@@ -62,9 +62,9 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
     def predict(self, X: Any, interval: float | None = None, lower: float = -np.inf) -> Any:
         """Predict the target of each row; with `interval=0.9` also the ends of intervals.
 
-        The ends have the shape (n_samples, 2) and the unit of the target. The share `interval` of
-        the targets should lie within, drift or not, from a few hundred rows on; no end is below
-        `lower`, such as 0.0 for counts. Pipelines pass both parameters on.
+        The ends have the shape (n_samples, 2) and the unit of the target. The prediction is within,
+        and so is the share `interval` of all targets, drift or not, from a few hundred rows on; no
+        end is below `lower`, such as 0.0 for counts. Pipelines pass both parameters on.
 
         Examples
         --------
@@ -86,8 +86,9 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         bound = regressor.lower_bound(lower)
         frame = self._read_to_predict(X)
         answers = self.model_._predict_block(frame, float(interval or 0.0))
-        prediction, *ends = self.model_._predictions(answers, True, interval)
-        return prediction if interval is None else (prediction, np.stack(ends, 1).clip(bound))
+        found = self.model_._predictions(answers, True, interval)
+        prediction = found.prediction
+        return prediction if interval is None else (prediction, found.intervals().clip(bound))
 
     def predict_interval(self, X: Any, level: float = 0.9, lower: float = -np.inf) -> Floats:
         """Predict the ends of intervals alone: `predict(X, interval=level, lower=lower)[1]`.

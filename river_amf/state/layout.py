@@ -237,8 +237,8 @@ FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
 MEAN, SQUARES = 0, 1
 
 # The prediction of a real target by a voter and by the forest: the value, and its variance
-# (a voter) or standard deviation (the forest). A tree adds the estimate of its leaf, the forest the
-# ends of an interval; whoever asks puts its level in the place of the lower one, or 0 for none.
+# (a voter) or standard deviation (the forest). A tree adds the estimate of its leaf, the forest two
+# quantiles; the caller puts the level between them in the place of the lower one, or 0 for none.
 LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
 LEAF = 2
 OF_VOTER = 3  # numbers in the prediction of a voter

@@ -71,7 +71,8 @@ def test_evaluation_takes_predictions_and_intervals_of_a_block(parameters):
     found = []
     for cut in cuts((40, 1, 7)):
         block = model._test_then_train(X[cut], Y[cut], W[cut], level=0.9)
-        found += zip(*(of_block.tolist() for of_block in block), strict=True)
+        intervals = block.intervals().tolist()
+        found += [(p, *ends) for p, ends in zip(block.prediction, intervals, strict=True)]
     assert found == one_by_one(twin, level=0.9)
     assert_twins(model, twin)
     assert model._test_then_train(X[:3], Y[:3], W[:3])[1:] == (None, None)

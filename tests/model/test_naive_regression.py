@@ -132,6 +132,10 @@ def learn_both(model, reference, stream, tolerance=TOLERANCE):
             expected = reference.predict_interval_one(x, 0.8)
             close = pytest.approx(expected, rel=1e-9, abs=10 * tolerance * scale)
             assert ends(model.predict_interval_one(x, 0.8)) == close
+            for q in (0.3, 0.5):
+                expected = reference.predict_quantile_one(x, q)
+                close = pytest.approx(expected, rel=1e-9, abs=10 * tolerance * scale)
+                assert model.predict_quantile_one(x, q) == close
         model.learn_one(x, y, w)
         reference.learn_one(x, y, w)
         if w > 0:

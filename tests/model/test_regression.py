@@ -299,16 +299,40 @@ def test_memory_stays_flat_once_the_budget_is_used_up(kind):
 
 
 @regressors
-def test_intervals_are_nested_and_hold_the_prediction_of_most_samples(parameters):
+def test_intervals_are_nested_and_hold_the_prediction(parameters):
     model = trained(NUMBERS[:400], **parameters)
     for x, _, _ in NUMBERS[400:420]:
         found = [model.predict_interval_one(x, level) for level in (0.1, 0.5, 0.9, 0.99)]
         for inner, outer in itertools.pairwise(found):
             assert outer.lower <= inner.lower <= inner.upper <= outer.upper
-        assert found[2].lower < model.predict_one(x) < found[2].upper
+        assert model.predict_one(x) in found[0]
         assert model.predict_interval_one(x) == found[2]
         assert model.predict_one(x, with_interval=True) == found[2]
         assert isinstance(found[2], Interval)
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(streams_of_numbers(max_size=40), PARAMETERS_OF_NUMBERS, st.sampled_from([5e-324, 0.5, 0.9]))
+def test_intervals_hold_the_prediction_of_any_stream(stream, parameters, level):
+    model = AMFRegressor(n_estimators=2, seed=3, **parameters)
+    for x, y, w in stream:
+        assert model.predict_one(x) in model.predict_interval_one(x, level)
+        model.learn_one(x, y, w)
+
+
+@kinds
+def test_intervals_hold_the_prediction_on_a_line(kind):
+    model, n_outside = kind(n_estimators=2, seed=1, vote="mean", trend=None), 0
+    for i in range(300):  # trees lag behind it, so errors have one sign
+        x = {"a": i}
+        prediction, (low, high) = model.predict_one(x), model.predict_quantile_one(x, [0.05, 0.95])
+        n_outside += not low <= prediction <= high
+        hull = min(low, prediction), max(high, prediction)
+        assert ends(model.predict_interval_one(x)) == hull
+        assert (*model.predict_interval_many(pd.DataFrame([x])).iloc[0],) == hull
+        model.learn_one(x, float(i))
+    assert n_outside > 100
 
 
 LAWS = {
@@ -383,15 +407,14 @@ def test_intervals_of_blocks_and_rows_agree_from_the_first_target_on(kind):
     x, y, w = map(list, zip(*NUMBERS[:40], strict=True))
     found = model._test_then_train(pd.DataFrame(x), y, w, level=0.8)
     for row, (own, target, weight) in enumerate(zip(x, y, w, strict=True)):
-        expected = ends(twin.predict_interval_one(own, 0.8))
-        assert (found.lower[row], found.upper[row]) == expected
+        assert (*found.intervals()[row],) == ends(twin.predict_interval_one(own, 0.8))
         twin.learn_one(own, target, weight)
     assert pickled(model) == pickled(twin)
 
 
 @kinds
 @pytest.mark.parametrize("n", [0, 1, 10, 200])
-def test_quantiles_are_the_ends_of_intervals(kind, n):
+def test_quantiles_ascend_and_with_the_prediction_span_intervals(kind, n):
     model, X = trained(NUMBERS[:n], kind=kind), pd.DataFrame([x for x, _, _ in NUMBERS[200:210]])
     wanted = [0.005, 0.05, 0.25, 0.5, 0.75, 0.95, 0.995]
     table = model.predict_quantile_many(X, wanted)
@@ -399,8 +422,10 @@ def test_quantiles_are_the_ends_of_intervals(kind, n):
     for row, (x, _, _) in enumerate(NUMBERS[200:210]):
         found = model.predict_quantile_one(x, wanted)
         assert found == sorted(found) == table.iloc[row].tolist()
+        prediction = model.predict_one(x)
         for k, level in enumerate([0.99, 0.9, 0.5]):
-            assert (found[k], found[-1 - k]) == ends(model.predict_interval_one(x, level))
+            hull = min(found[k], prediction), max(found[-1 - k], prediction)
+            assert ends(model.predict_interval_one(x, level)) == hull
         assert model.predict_quantile_one(x, 0.75) == found[4]
         assert math.isfinite(found[3])
     assert model.predict_quantile_many(X, np.array([0.75]))[0.75].equals(table[0.75])

@@ -95,7 +95,8 @@ class ForestOfNumbers(Forest):
             self.twin.learn_one(x, y, w=weight)
         found = self.model._test_then_train(*columns_of(samples), level=level)
         self.note(samples)
-        assert [*zip(*(column.tolist() for column in found), strict=True)] == expected
+        intervals = found.intervals().tolist()
+        assert [(p, *e) for p, e in zip(found.prediction, intervals, strict=True)] == expected
 
     @rule(x=FEATURES, tree=st.integers(0, 2))
     def inspect(self, x, tree):

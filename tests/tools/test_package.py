@@ -259,6 +259,40 @@ def test_submodules_are_loaded_when_they_are_first_asked_for():
     assert (run.stdout, run.stderr) == ("[]\n", "")
 
 
+EXTRAS = {  # of submodules: the package to block, and the one to install
+    "plot": ("matplotlib", "matplotlib>=3.8"),
+    "ray": ("ray", "ray>=2.51"),
+    "sklearn": ("sklearn", "scikit-learn>=1.6"),
+}
+WITHOUT_EXTRAS = (
+    f"extras = {EXTRAS}"
+    """
+import inspect, pydoc, sys
+sys.modules |= dict.fromkeys(package for package, _ in extras.values())
+import river_amf, river_amf.cli, river_amf.evaluation
+assert "Aggregated Mondrian Forests" in pydoc.render_doc(river_amf)
+assert extras.keys().isdisjoint(dict(inspect.getmembers(river_amf)))
+for name in extras:
+    assert not hasattr(river_amf, name)
+    for call in ("river_amf.{}", "from river_amf import {}", "import river_amf.{}"):
+        try:
+            exec(call.format(name))
+        except (AttributeError, ImportError) as error:
+            print(f"{type(error).__name__}: {error}")
+"""
+)
+
+
+def test_submodules_name_the_extra_that_they_lack():
+    run = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True)
+    expected = [
+        rf'{kind}: river_amf\.{name} needs .*: pip install "{re.escape(needed)}"\n'
+        for name, (_, needed) in EXTRAS.items()
+        for kind in ("AttributeError", "ImportError", "ImportError")
+    ]
+    assert re.fullmatch("".join(expected), run.stdout), run.stderr
+
+
 SINGLE_SAMPLES = """
 import sys
 import river_amf

@@ -1,6 +1,4 @@
 import dataclasses
-import subprocess
-import sys
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -240,22 +238,6 @@ def test_weighted_depth_has_a_line_for_each_tree_and_their_mean():
     assert [text.get_text() for text in legend.get_texts()] == ["mean", "each tree"]
     colors = [line.get_color() for line in legend.get_lines()]
     assert colors == [line_of(ax, "mean").get_color(), line_of(ax, "tree 0").get_color()]
-
-
-@pytest.mark.slow
-def test_only_pictures_need_matplotlib():
-    code = """
-import sys
-sys.modules["matplotlib"] = None
-import river_amf, river_amf.cli, river_amf.evaluation
-try:
-    from river_amf import plot
-except ImportError as error:
-    print(error)
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert 'pip install "matplotlib>=3.8"' in run.stdout, run.stderr
-    assert run.returncode == 0
 
 
 # Importances

@@ -39,7 +39,7 @@ from river_amf.state.layout import (
 DECAY = 0.995  # of the errors counted
 HALF = N_ERRORS // 2
 LARGEST_PLACE = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
-FEW_TARGETS = 20  # learned; before that, an interval covers twice their range
+FEW_TARGETS = 20  # learned; before that, quantiles cover twice their range
 LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the recent squared errors
 
 OF_VOTERS, OF_LAST, OF_TRENDS = 0, 1, 2  # the stacks
@@ -114,8 +114,8 @@ FAST_DECAY, SLOW_DECAY = 0.3, 0.8  # of the recent errors that correct the mean 
 
 @part(NO_VALUE, FOREST, VOTES, INTEGER, ROW, task=REGRESSION)
 def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
-    """Write the forest's answer: its prediction, the scale of its error, and an interval."""
-    # The level of the interval is in the place of its lower end, or 0 for none.
+    """Write the forest's answer: its prediction, the scale of its error, and two quantiles."""
+    # The level between these is in the place of the lower one, or 0 for none.
     level = answer[LOWER]
     recent = recent_values(forest)
     location = with_last(forest, combined(forest, votes, i, recent, answer), recent)
@@ -132,7 +132,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
 
 @helper
 def widen_early(forest: Forest, answer: Array) -> None:
-    """Widen an interval if there have been few targets, of which there are too few errors."""
+    """Widen both quantiles if there have been few targets, of which there are too few errors."""
     counters, n = forest.counters[0], forest.stacks[OF_VOTERS]["n_learned"]
     if n < FEW_TARGETS:
         least, largest = counters["early_least"], counters["early_largest"]
