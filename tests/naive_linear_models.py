@@ -32,7 +32,6 @@ FADING = 0.999  # of the sums of squared gradients
 LEAST_SQUARES = 1e-100
 LEAST_GRADIENT = 0.01  # labels with a smaller one take no step
 LINEAR_STEP, COSINE_STEP = 0.3, 0.1
-N_SLOTS = 64  # for the categories of a feature
 
 # vote
 LEAST_LOG_P = -7.0
@@ -118,7 +117,7 @@ class Row:
     """A sample without outliers, as linear experts take it.
 
     `numbers` has all numeric columns known by now, with None where the sample has no value;
-    `categories` has the codes of the categorical columns that are present.
+    `categories` has the places of the categories in the categorical columns that are present.
     """
 
     numbers: Mapping[int, float | None]
@@ -143,7 +142,7 @@ class LinearModel:
 
     def inputs(self, row: Row, z: Mapping[int, float]) -> dict[Hashable, float]:
         """Return the inputs of a sample by name; z holds its standardised numbers by column."""
-        one_hot = {(j, code % N_SLOTS): 1.0 for j, code in row.categories.items()}
+        one_hot = dict.fromkeys(row.categories.items(), 1.0)  # by column and place
         return {"intercept": 1.0, **z, **one_hot}
 
     def log_proba(self, inputs: Mapping[Hashable, float], n_labels: int) -> list[float]:

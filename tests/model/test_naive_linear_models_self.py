@@ -48,7 +48,7 @@ def test_a_step_follows_the_gradient_divided_by_the_root_of_its_squares(weight):
     inputs = linear_model.inputs(row, z)
     before = copy.deepcopy(linear_model)
     linear_model.learn(row, z, 1, weight, 3)
-    assert list(inputs) == ["intercept", 0, 2, (1, 77 - 64)]
+    assert list(inputs) == ["intercept", 0, 2, (1, 77)]
     for c in range(3):
         for i in inputs:
             ends = []

@@ -13,13 +13,16 @@ from river_amf.kernels.features.standardisation import count_cosines, take_cosin
 from river_amf.kernels.numba_tools.arrays import FOREST, NONE, Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
-from river_amf.state.layout import N_CODES, N_COSINES
+from river_amf.state import layout
+from river_amf.state.layout import N_COSINES
 
 LOGISTIC = 0  # the linear model that takes the features
 STEP, COSINE_STEP = 0.3, 0.1
 KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
 LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
+
+place_of = hot(layout.place_of)
 
 
 @hot
@@ -67,8 +70,11 @@ def predict_linear_model(
     n_before = 0  # categorical features before this one
     for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
         if forest.is_categorical[j]:
-            for c in range(0 if math.isnan(x[j]) else n_labels):
-                vote[c] += forest.category_weights[n_before, int(x[j]) % N_CODES, c]
+            if not math.isnan(x[j]):
+                k = place_of(settings["most_places"], x[j])
+                is_learned = k < forest.category_weights.shape[1]
+                for c in range(n_labels if is_learned else 0):
+                    vote[c] += forest.category_weights[n_before, k, c]
             n_before += 1
     log_softmax(vote, n_labels)
 
@@ -127,7 +133,7 @@ def learn_linear_model(
         for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
             if forest.is_categorical[j]:
                 if not math.isnan(x[j]):
-                    k = int(x[j]) % N_CODES
+                    k = place_of(settings["most_places"], x[j])
                     weights = forest.category_weights[n_before, k]
                     squares = forest.category_squares[n_before, k]
                     squares[c] = faded_square(squares[c], error)
