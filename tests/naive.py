@@ -730,7 +730,7 @@ class NaiveForest(GrowingForest):
                 numbers[column.index] = None if is_missing(value) else float(value)
             elif not is_missing(value):
                 categories[column.index] = column.place(value)
-        return Row(numbers, categories)
+        return Row(len(self.columns), numbers, categories)
 
     def _check_label(self, y: Hashable) -> None:
         if is_missing(y):

@@ -18,6 +18,7 @@ from river_amf.state.layout import N_COSINES
 
 LOGISTIC = 0  # the linear model that takes the features
 STEP, COSINE_STEP = 0.3, 0.1
+FEW_FEATURES = 12  # with more of them, the steps of their weights are shorter
 KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
 LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
@@ -29,6 +30,14 @@ place_of = hot(layout.place_of)
 def timescale_of(v: int) -> int:
     """The timescale at which the inputs of a linear model are standardised."""
     return v - 1 if v > 1 else 0
+
+
+@hot
+def step_of(v: int, n_features: int) -> float:
+    """The step h of a linear model (DESIGN.md: linear experts)."""
+    if v > LOGISTIC:
+        return COSINE_STEP
+    return STEP * math.sqrt(FEW_FEATURES / max(n_features, FEW_FEATURES))
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, ROW, MATRIX, ROW, INTEGER, INTEGER, NUMBER)
@@ -115,7 +124,7 @@ def learn_linear_model(
     """Learn a sample in a linear model that has just predicted it."""
     settings, trust = forest.settings[0], weight if weight < 1.0 else 1.0
     n_labels, n_features = settings["n_labels"], settings["n_features"]
-    step, n_inputs = (STEP, 1 + n_features) if v == LOGISTIC else (COSINE_STEP, 1 + N_COSINES)
+    step, n_inputs = step_of(v, n_features), 1 + (n_features if v == LOGISTIC else N_COSINES)
     own = inputs[0]
     for c in range(n_labels):
         error = math.exp(vote[c]) - (c == label)
