@@ -711,8 +711,8 @@ class NaiveForest(GrowingForest):
             if not column.is_categorical:
                 numbers[column.index] = None if is_missing(value) else float(value)
             elif not is_missing(value):
-                categories[column.index] = column.code(value)
-        return Row(numbers, categories)
+                categories[column.index] = column.place(value)
+        return Row(len(self.columns), numbers, categories)
 
     def _check_label(self, y: Hashable) -> None:
         if is_missing(y):

@@ -27,6 +27,9 @@ LARGEST_TRUST = 1e6  # upper bound for a sample in the statistics of relevance
 N_BINS = 16  # for the values of a number
 N_BUCKETS = 64  # for the categories of a feature
 
+# linear models and profiles
+LEAST_PLACES = 64  # for the categories of a feature
+
 # Relevance of a feature: from the buckets of its values, the values (None for categories), the
 # targets and the weights of its samples.
 Measure = Callable[[Sequence[int], Sequence[float] | None, Sequence[Any], Sequence[float]], float]
@@ -247,6 +250,11 @@ class Column:
     def code(self, value: Any) -> int:
         """Return the code of a category, for an unseen one the next that is free."""
         return self.codes[value] if value in self.codes else self.next_code()
+
+    def place(self, value: Any) -> int:
+        """Return the place of a category in linear models and profiles."""
+        code, bound = self.code(value), self.max_categories
+        return code if bound is None else code % max(bound + 1, LEAST_PLACES)
 
     def base_intensity(self, kind: str) -> float:
         """lambda_j before relevance: 1, or one over the range (DESIGN.md: split intensity)."""

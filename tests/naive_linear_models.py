@@ -32,7 +32,7 @@ FADING = 0.999  # of the sums of squared gradients
 LEAST_SQUARES = 1e-100
 LEAST_GRADIENT = 0.01  # labels with a smaller one take no step
 LINEAR_STEP, COSINE_STEP = 0.3, 0.1
-N_SLOTS = 64  # for the categories of a feature
+FEW_INPUTS = 12  # with more features, the steps on them become shorter
 
 # vote
 LEAST_LOG_P = -7.0
@@ -118,9 +118,10 @@ class Row:
     """A sample without outliers, as linear experts take it.
 
     `numbers` has all numeric columns known by now, with None where the sample has no value;
-    `categories` has the codes of the categorical columns that are present.
+    `categories` has the places of the categories in the categorical columns that are present.
     """
 
+    n_columns: int
     numbers: Mapping[int, float | None]
     categories: Mapping[int, int]
 
@@ -135,15 +136,18 @@ def log_softmax(scores: Sequence[float]) -> list[float]:
 class LinearModel:
     """A multinomial logistic regression, learned by AdaGrad whose sums of squares fade."""
 
-    def __init__(self, step: float) -> None:
-        self.step = step
+    def __init__(self) -> None:
         self.vote_weight = FIRST_WEIGHT
         self.weights: dict[tuple[int, Hashable], float] = defaultdict(float)
         self.squares: dict[tuple[int, Hashable], float] = defaultdict(lambda: 1.0)
 
+    def step(self, row: Row) -> float:
+        """Return h."""
+        return LINEAR_STEP * min(1.0, math.sqrt(FEW_INPUTS / max(row.n_columns, 1)))
+
     def inputs(self, row: Row, z: Mapping[int, float]) -> dict[Hashable, float]:
         """Return the inputs of a sample by name; z holds its standardised numbers by column."""
-        one_hot = {(j, code % N_SLOTS): 1.0 for j, code in row.categories.items()}
+        one_hot = dict.fromkeys(row.categories.items(), 1.0)  # by column and place
         return {"intercept": 1.0, **z, **one_hot}
 
     def log_proba(self, inputs: Mapping[Hashable, float], n_labels: int) -> list[float]:
@@ -169,18 +173,22 @@ class LinearModel:
             for i, u in present.items():
                 squares = FADING * self.squares[c, i] + (gradient * u) ** 2
                 self.squares[c, i] = max(squares, LEAST_SQUARES)
-                self.weights[c, i] -= self.step * gradient * u / math.sqrt(self.squares[c, i])
+                self.weights[c, i] -= self.step(row) * gradient * u / math.sqrt(self.squares[c, i])
 
 
 class CosineModel(LinearModel):
     """The same on cosines of the numbers in random directions, which are drawn from its key."""
 
     def __init__(self, key: int) -> None:
-        super().__init__(COSINE_STEP)
+        super().__init__()
         self.key = key
         self.phases = [float(phase) for phase in draw_phases(key, N_COSINES)]
         self.directions: dict[int, list[float]] = {}
         self.standards = [CosineStandard(SLOW) for _ in range(N_COSINES)]
+
+    def step(self, row: Row) -> float:
+        """Return h."""
+        return COSINE_STEP
 
     def cosines(self, z: Mapping[int, float]) -> list[float]:
         """Return h_k = cos(phi_k + t sum_j z_j W_jk)."""
@@ -225,7 +233,7 @@ class LinearModels:
         self.timescales: list[float] = []  # of each linear expert
         self.linear_models: list[LinearModel] = []
         if kind is not None:
-            self.timescales, self.linear_models = [SLOW], [LinearModel(LINEAR_STEP)]
+            self.timescales, self.linear_models = [SLOW], [LinearModel()]
         if kind == "cosines":
             self.timescales += [SLOW, FAST]
             self.linear_models += [CosineModel(key) for key in keys[1:]]

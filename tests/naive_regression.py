@@ -522,7 +522,7 @@ class NaiveRegressor(GrowingForest):
                 if numbers[j] is not None:
                     places[j] = place_in_range(numbers[j], *ranges.get(j, (0.0, 0.0)))
             elif not is_missing(value):
-                categories[j] = column.code(value)
+                categories[j] = column.place(value)
         return TrendRow(len(self.columns), numbers, categories, places)
 
     def _votes(self, x: dict[Hashable, Any]) -> Votes:

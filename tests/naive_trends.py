@@ -84,8 +84,8 @@ class TrendRow:
     """A sample without outliers, as trends take it.
 
     `numbers` has all numeric columns, with None where the sample has no value; `categories` the
-    codes of the categorical columns that are present. `places` has the place in [0, 16] of each
-    number in its range from before the sample, 0 if there is none.
+    places of the categories in the columns that are present. `places` has the place in [0, 16] of
+    each number in its range from before the sample, 0 if there is none.
     """
 
     n_columns: int
@@ -106,13 +106,13 @@ class Profiles:
     """What the target is on average at values like those of a sample, by column."""
 
     def __init__(self) -> None:
-        self.tables: dict[int, np.ndarray] = {}  # of N and M, by slot
+        self.means: dict[tuple[int, int], list[float]] = {}  # N and M, by column and slot
         self.weight = self.mean = self.squares = 0.0
 
     def slots(self, row: TrendRow, column: int) -> dict[int, float]:
         """Return the slots of a sample's value, with their shares."""
         if column in row.categories:
-            return {row.categories[column] % N_SLOTS: 1.0}
+            return {row.categories[column]: 1.0}
         if row.numbers.get(column) is None:
             return {}
         place = row.places[column]
@@ -124,10 +124,9 @@ class Profiles:
         deviation = math.sqrt(self.squares / self.weight) if self.weight > 0 else 0.0
         found = []
         for column in range(row.n_columns):
-            table = self.tables.get(column, np.zeros((2, N_SLOTS)))
             e = 0.0
             for slot, share in self.slots(row, column).items():
-                n, mean = table[:, slot]
+                n, mean = self.means.get((column, slot), (0.0, 0.0))
                 e += share * (n / (n + 1) * (mean - self.mean))
             found.append(clipped(e / deviation, LARGEST_PROFILE) if deviation > 0 else 0.0)
         return found
@@ -135,13 +134,14 @@ class Profiles:
     def learn(self, row: TrendRow, target: float, w: float) -> None:
         """Count a target in the slots of its sample."""
         kept, added = fading(PROFILE_DECAY, w)
+        for own in self.means.values():
+            own[0] *= kept
         for column in range(row.n_columns):
-            table = self.tables.setdefault(column, np.zeros((2, N_SLOTS)))
-            table[0] *= kept
             for slot, share in self.slots(row, column).items():
                 if share > 0:
-                    table[0, slot] += added * share
-                    table[1, slot] += added * share / table[0, slot] * (target - table[1, slot])
+                    own = self.means.setdefault((column, slot), [0.0, 0.0])
+                    own[0] += added * share
+                    own[1] += added * share / own[0] * (target - own[1])
         self.weight = kept * self.weight + added
         off = target - self.mean
         self.mean += added / self.weight * off
@@ -300,7 +300,8 @@ class Trends:
     def forget_feature(self, column: int) -> None:
         """Start afresh with a feature whose outliers were dropped."""
         self.standards[column] = NumberStandard(SLOW)
-        self.profiles.tables[column] = np.zeros((2, N_SLOTS))
+        for place in [place for place in self.profiles.means if place[0] == column]:
+            del self.profiles.means[place]
 
 
 class Votes(NamedTuple):

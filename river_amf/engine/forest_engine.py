@@ -357,7 +357,7 @@ class Engine(SampleEngine):
             self.pending = self.known.cutter()
             for _, name, category in new:
                 features.add_category(name, category)
-            arena = arena.with_slots(features.n_slots)
+            arena = arena.with_codes(features.n_codes)
         if segment.has_late or self.predictions.keys:
             block.contexts[:] = 0.0
             self._note_late_rows(arena, block, start, stop)

@@ -51,10 +51,10 @@ class Known(NamedTuple):
         return cut
 
     def note_sizes(self) -> None:
-        """Tell the kernels how many words and slots of categories there are."""
+        """Write how many words and codes of categories there are into the settings."""
         assert self.arena is not None
         settings, vocabulary = self.arena.settings, self.features.vocabulary
-        settings["n_slots"] = self.features.n_slots
+        settings["n_codes"] = self.features.n_codes
         settings["n_words"] = 0 if vocabulary is None else vocabulary.n_slots
 
 
@@ -79,11 +79,11 @@ def extended(
         labels.add(label)
     if isinstance(features, SparseFeatures):
         features, arena, row = _with_words(features, arena, row, parameters.max_vocabulary)
+    arena = arena.with_codes(features.n_codes)
     if new.categories and bound is not None:
-        arena = arena.with_slots(features.n_slots)
         full, (features, uses) = features, features.without_rarest(new.categories, arena.uses)
         if features is not full:
-            arena = arena.replacing(uses=uses)
+            arena = arena.replacing(uses=uses).with_codes(features.n_codes)
             events.forgot(features, full, (name for name, _ in new.categories))
     if new_labels or features is not known.features or len(features) > arena.settings["n_features"]:
         n_labels = labels.n_classes

@@ -58,7 +58,5 @@ def _settings_of_file(
     settings["has_categories"] = any(features.is_categorical)
     if features.vocabulary is not None:
         settings["n_words"] = features.vocabulary.n_slots
-    if settings["period"][0]:
-        settings["n_counted"] = sum(features.is_categorical)
-        settings["n_slots"] = features.n_slots
+    settings["n_codes"] = features.n_codes
     return settings

@@ -17,7 +17,7 @@ from river_amf import kernels
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.state.arena import Arena
-from river_amf.state.layout import N_CODES
+from river_amf.state.layout import place_of
 
 Array = NDArray[Any]
 
@@ -108,10 +108,11 @@ def sample_inputs(
 
 
 def _of_code(arena: Arena, column: int, code: int) -> Array:
-    """Return the weights of a category, which it may share with others."""
+    """Return the weights of a category, 0 for one that has not been learned."""
+    n_labels, weights = int(arena.settings["n_labels"][0]), arena.category_weights
     row = int(arena.is_categorical[:column].sum())
-    weights: Array = arena.category_weights[row, code % N_CODES]
-    return weights[: int(arena.settings["n_labels"][0])]
+    place = place_of(int(arena.settings["most_places"][0]), code)
+    return weights[row, place, :n_labels] if place < weights.shape[1] else np.zeros(n_labels)
 
 
 def _scaled(word: Any, value: float) -> float:

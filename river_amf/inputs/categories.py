@@ -74,11 +74,9 @@ class Categories:
         return 0 if self.bound is None else self.bound + 1
 
     @property
-    def n_slots(self) -> int:
-        """The number of slots that have been in use, 0 without a bound."""
-        if self.bound is None:
-            return 0
-        return self.period if self.epoch else len(self.codes)
+    def n_codes(self) -> int:
+        """All codes so far are below this number."""
+        return self.period * (self.epoch + 1) if self.epoch else len(self.codes)
 
     @property
     def n_free(self) -> int:

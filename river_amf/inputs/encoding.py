@@ -355,9 +355,9 @@ class Features:
         return [None if categories is None else categories.next_code for categories in known]
 
     @property
-    def n_slots(self) -> int:
-        """The number of slots in which the uses of a feature's categories are counted."""
-        return max((known.n_slots for known in self._categories.values()), default=0)
+    def n_codes(self) -> int:
+        """All codes of categories so far are below this number."""
+        return max((known.n_codes for known in self._categories.values()), default=0)
 
     def encode(self, x: Any) -> EncodedSample:
         """Encode any sample, ignoring unknown features, or raise as `check` does."""

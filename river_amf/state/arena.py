@@ -47,7 +47,9 @@ from river_amf.state.layout import (
     VERSION,
     Array,
     lengths_in_use,
+    lengths_of_categorical,
     lengths_of_classes,
+    lengths_of_codes,
     lengths_of_experts,
     lengths_of_features,
     lengths_of_words,
@@ -156,9 +158,10 @@ class Arena:
     def __init__(self, settings: Array, trees: Array, linear_models: Array, trends: Array) -> None:
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
         capacities = lengths_of_classes(settings, int(settings["n_classes"][0]))
-        capacities |= lengths_of_features(settings, 0, 0) | lengths_of_experts(settings, len(trees))
+        capacities |= lengths_of_features(settings, 0) | lengths_of_experts(settings, len(trees))
+        capacities |= lengths_of_categorical(settings, 0) | lengths_of_codes(settings, 0)
         capacities |= lengths_of_words(settings, int(settings["n_words"][0]))
-        capacities |= {"counted": 0, "slot": 0, "node": capacity, "box": capacity, "row": 0}
+        capacities |= {"node": capacity, "box": capacity, "row": 0}
         counters = np.zeros(1, COUNTERS)
         counters["newest_weight"] = 1.0
         given = {"settings": settings, "counters": counters, "trees": trees}
@@ -295,11 +298,15 @@ class Arena:
         wanted = max(int(factor * self.capacities[axis]), _FIRST_NODES)
         return min(wanted, int(self.settings["max_nodes"][0]))
 
-    def with_slots(self, n_slots: int) -> Arena:
-        """Return an arena with capacity to count categories in a number of slots."""
-        if n_slots <= self.capacities["slot"]:
+    def with_codes(self, n_codes: int) -> Arena:
+        """Return an arena with capacity for categories whose codes are below `n_codes`."""
+        if self._has_capacity(lengths_of_codes(self.settings, n_codes)):
             return self
-        return self.resized(slot=slot_capacity(n_slots, int(self.settings["period"][0])))
+        power_of_two = 1 << (n_codes - 1).bit_length()
+        return self.resized(**lengths_of_codes(self.settings, power_of_two))
+
+    def _has_capacity(self, lengths: dict[str, int]) -> bool:
+        return all(length <= self.capacities[axis] for axis, length in lengths.items())
 
     def with_words(self, n_words: int, most: int) -> Arena:
         """Return an arena with capacity for a number of words, of which there may be `most`."""
@@ -361,9 +368,8 @@ class Arena:
         # other intensities follow from the ranges, which the kernels keep.
         n_features = len(is_categorical)
         settings = self.settings.copy()
-        n_counted = sum(is_categorical) if settings["period"][0] else 0
         n_classes = max(n_labels, int(settings["n_classes"][0]))
-        capacities = self._enough(n_features, sum(is_categorical), n_counted, n_classes)
+        capacities = self._enough(n_features, sum(is_categorical), n_classes)
         arrays = {name: getattr(self, name).copy() for name in ("is_categorical", "intensity")}
         arrays |= self._resized_arrays(capacities) | {"settings": settings}
         if n_labels > settings["n_classes"][0]:
@@ -376,7 +382,6 @@ class Arena:
         settings["n_features"], settings["n_labels"] = n_features, n_labels
         settings["n_numeric"] = n_features - sum(is_categorical)
         settings["has_categories"] = any(is_categorical)
-        settings["n_counted"] = n_counted
         # In place if there is room: nobody reads these rows yet, and they are the same each time.
         directions = arrays.get("directions", self.directions)
         for draw, key in enumerate(_keys_of_draws(self.linear_models, self.trends)):
@@ -386,9 +391,7 @@ class Arena:
         arena.handle["version"] += 1
         return arena
 
-    def _enough(
-        self, n_features: int, n_categorical: int, n_counted: int, n_classes: int
-    ) -> dict[str, int]:
+    def _enough(self, n_features: int, n_categorical: int, n_classes: int) -> dict[str, int]:
         """Return the lengths of axes that have to change for a number of features and classes."""
         # A small forest gets exactly what it needs. A larger one gets half as much again, because
         # otherwise a stream that keeps adding features or labels would take quadratic time.
@@ -398,11 +401,9 @@ class Arena:
         if n_features > self.capacities["feature"]:
             is_exact = is_small or self.settings["n_features"][0] == 0
             capacity = n_features if is_exact else n_features + n_features // 2
-            capacities |= lengths_of_features(self.settings, capacity, self.capacities["onehot"])
-        if n_categorical > self.capacities["onehot"] and self.settings["n_linear_models"][0]:
-            capacities["onehot"] = rounded_up(n_categorical)
-        if n_counted > self.capacities["counted"]:
-            capacities["counted"] = rounded_up(n_counted)
+            capacities |= lengths_of_features(self.settings, capacity)
+        if not self._has_capacity(lengths_of_categorical(self.settings, n_categorical)):
+            capacities |= lengths_of_categorical(self.settings, rounded_up(n_categorical))
         if n_classes > self.capacities["class"]:
             capacity = n_classes if is_small else n_classes + self.capacities["class"] // 2
             capacities |= lengths_of_classes(self.settings, capacity)
@@ -458,11 +459,6 @@ def rounded_up(number: int) -> int:
     """
     unit = 1 << max(number.bit_length() - 4, 0)
     return -(-number // unit) * unit
-
-
-def slot_capacity(n_slots: int, period: int) -> int:
-    """Return the capacity for slots that count categories: a power of two, or all of them."""
-    return min(1 << (n_slots - 1).bit_length(), period) if n_slots else 0
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:

@@ -80,8 +80,8 @@ SETTINGS = np.dtype(
         ("judges_trees", "i8"),  # whether the predictions of single trees are compared with y
         ("has_categories", "i8"),
         ("period", "i8"),  # categories are counted in slot "code modulo period"; 0 for not at all
-        ("n_counted", "i8"),  # features whose categories are counted, and slots in use
-        ("n_slots", "i8"),
+        ("n_codes", "i8"),  # all codes of categories so far are below it
+        ("most_places", "i8"),  # of the categories of a feature in linear models and profiles
         ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
         ("max_columns", "i8"),  # most features if there are words
         ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
@@ -189,8 +189,8 @@ LINEAR_MODEL, _OF_LINEAR_MODEL = _record(
 
 # One record per expert on the labels' own memory.
 N_MEMORIES = 4
-N_CODES = 64  # rows by last label, inputs by category of a feature: "index modulo N_CODES"
-N_LABEL_ROWS = N_MEMORIES - 1 + N_CODES
+N_LAST_LABELS = 64  # rows by last label: "index modulo N_LAST_LABELS"
+N_LABEL_ROWS = N_MEMORIES - 1 + N_LAST_LABELS
 MEMORY, _OF_MEMORY = _record(
     ("vote_weight", "f8", _FACTORS),
     ("squares", "f8", _within(5e-324, 1e300)),  # of the gradients of its weight, as they fade
@@ -245,6 +245,9 @@ OF_VOTER = 3  # numbers in the prediction of a voter
 ANSWER = 9  # numbers in an answer, the last of which are scratch
 
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
+N_BINS = 16  # equal parts of the range of a number, each with a bucket; profiles are for their ends
+LEAST_PLACES = 64  # of the categories of a feature in linear models and profiles, with any bound
+MISSING_CATEGORY = 2.0**32 - 1.0  # the code of a missing value that counts as a category
 
 N_COSINES = 100  # random Fourier features of a linear model
 N_WAVES = 200  # random Fourier features of a trend
@@ -302,21 +305,22 @@ _MOMENTS = ((np.s_[..., -2:-1], -_FARTHEST, _FARTHEST), (np.s_[..., -1:], 0, _LA
 # `moment` is the classes with relevance, otherwise empty; `faded` is the classes plus two with
 # fading, otherwise empty; for real targets, the mean and the sum of squares take the place of
 # classes in both. `counted` is the categorical features with a bound on their categories, otherwise
-# empty. Without linear models all of these are empty: `timescale`, at which features are
-# standardised; `draw` of random Fourier features; `linear_class`, the classes; `input`, an
-# intercept and the features or cosines; `onehot`, the categorical features. `memory` is the experts
-# on the labels' own memory, and `remembered` the labels if there are any. `voter` is trees, linear
-# models, that of the words included, and memories; `sparse_word` is the words if they have a linear
-# model, otherwise empty. Trends have a timescale and a draw, too, and without them these are empty:
-# `fit`, a single one; `term` and `wave`, what each trend takes; `profile` and `residual`, features.
-# `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks of a
-# regression. Trends are voters, and so is their stack.
+# empty; `place` is the places of their categories (`place_of`). Without linear models all of these
+# are empty: `timescale`, at which features are standardised; `draw` of random Fourier features;
+# `linear_class`, the classes; `input`, an intercept and the features or cosines; `onehot`, the
+# categorical features. `memory` is the experts on the labels' own memory, and `remembered` the
+# labels if there are any. `voter` is trees, linear models, that of the words included, and
+# memories; `sparse_word` is the words if they have a linear model, otherwise empty. Trends have a
+# timescale and a draw, too, and without them these are empty: `fit`, a single one; `term` and
+# `wave`, what each trend takes; `profile` and `residual`, features; `category_profile`, categorical
+# features. `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks
+# of a regression. Trends are voters, and so is their stack.
 LINEAR_AXES = ("linear_model", "timescale", "draw", "linear_class", "input", "onehot")
 MEMORY_AXES = ("memory", "remembered")
-AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "residual")
+AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "category_profile", "residual")
 AXES = (
     *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score", "error"),
-    *("context", "counted", "slot"),
+    *("context", "counted", "slot", "place"),
     *LINEAR_AXES,
     *MEMORY_AXES,
     *("cosine", "tree_target", "stack"),
@@ -364,9 +368,9 @@ FIELDS = {
     "linear_squares": Field(
         np.float64, ("linear_model", "linear_class", "input"), 1.0, bounds=_DIVISORS
     ),
-    "category_weights": Field(np.float64, ("onehot", N_CODES, "linear_class"), bounds=_FACTORS),
+    "category_weights": Field(np.float64, ("onehot", "place", "linear_class"), bounds=_FACTORS),
     "category_squares": Field(
-        np.float64, ("onehot", N_CODES, "linear_class"), 1.0, bounds=_DIVISORS
+        np.float64, ("onehot", "place", "linear_class"), 1.0, bounds=_DIVISORS
     ),
     "cosines": Field(
         np.float64, ("draw", 2, "cosine"), bounds=((np.s_[:, 0], -1, 1), (np.s_[:, 1], 0, 1))
@@ -374,7 +378,10 @@ FIELDS = {
     "memories": Field(MEMORY, ("memory",), bounds=_OF_MEMORY),
     "label_counts": Field(np.float64, (N_LABEL_ROWS, "remembered"), bounds=_SUMS),
     "trends": Field(TREND, ("trend",), bounds=_OF_TREND),
-    "profiles": Field(np.float64, ("profile", N_CODES, 2), bounds=_WEIGHTED_MEANS),
+    "profiles": Field(np.float64, ("profile", N_BINS + 1, 2), bounds=_WEIGHTED_MEANS),
+    "category_profiles": Field(
+        np.float64, ("category_profile", "place", 2), bounds=_WEIGHTED_MEANS
+    ),
     "fast_sums": Field(np.float64, ("fit", "term", "term"), bounds=_FACTORS),
     "fast_rests": Field(np.float64, ("fit", "term"), bounds=_FACTORS),
     "fast": Field(np.float64, ("fit", "term"), bounds=_FACTORS),
@@ -530,6 +537,15 @@ def shapes(
     }
 
 
+def place_of(most_places: int, code: float) -> int:
+    """Return the place of a category in linear models and profiles, 0 for a missing value.
+
+    >>> [place_of(64, code) for code in (0.0, 63.0, 64.0, MISSING_CATEGORY)]
+    [1, 64, 1, 0]
+    """
+    return 0 if code == MISSING_CATEGORY else 1 + int(code) % most_places
+
+
 def output_places(lengths: dict[str, int]) -> list[int]:
     """Return where the arrays of `OUTPUT_FIELDS` begin, in numbers, and where the last one ends."""
     sizes = map(math.prod, shapes(lengths, OUTPUT_FIELDS).values())
@@ -553,8 +569,8 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
     }
 
 
-def lengths_of_features(settings: Array, n_features: int, n_categorical: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the features, but for their categories."""
+def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the number of features."""
     n_linear_models = settings["n_linear_models"][0]
     n_inputs = max(n_features, N_COSINES if n_linear_models > 1 else 0)
     has_trends = bool(settings["n_trends"][0])
@@ -563,11 +579,19 @@ def lengths_of_features(settings: Array, n_features: int, n_categorical: int) ->
     return {
         "feature": n_features,
         "input": 1 + n_inputs if n_linear_models else 0,
-        "onehot": n_categorical if n_linear_models else 0,
         "term": 1 + 2 * n_slots if has_trends else 0,
         "wave": 1 + N_WAVES + n_slots if has_trends else 0,
         "profile": n_features if has_trends else 0,
         "residual": n_features if has_residuals else 0,
+    }
+
+
+def lengths_of_categorical(settings: Array, n_categorical: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the number of categorical features."""
+    return {
+        "counted": n_categorical if settings["period"][0] else 0,
+        "onehot": n_categorical if settings["n_linear_models"][0] else 0,
+        "category_profile": n_categorical if settings["n_trends"][0] else 0,
     }
 
 
@@ -600,6 +624,14 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     }
 
 
+def lengths_of_codes(settings: Array, n_codes: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the codes of categories, below `n_codes`."""
+    return {
+        "slot": min(n_codes, int(settings["period"][0])),
+        "place": 1 + min(n_codes, int(settings["most_places"][0])),
+    }
+
+
 def lengths_of_words(settings: Array, n_words: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the number of words."""
     return {"word": n_words, "sparse_word": n_words if settings["has_sparse_expert"][0] else 0}
@@ -611,12 +643,12 @@ def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, 
     n_categorical = n_features - int(settings["n_numeric"][0])
     return (
         lengths_of_classes(settings, int(settings["n_classes"][0]))
-        | lengths_of_features(settings, n_features, n_categorical)
+        | lengths_of_features(settings, n_features)
+        | lengths_of_categorical(settings, n_categorical)
         | lengths_of_experts(settings, len(trees))
         | lengths_of_words(settings, int(settings["n_words"][0]))
+        | lengths_of_codes(settings, int(settings["n_codes"][0]))
         | {
-            "counted": int(settings["n_counted"][0]),
-            "slot": int(settings["n_slots"][0]),
             "node": int(trees["n_nodes"].max()),
             "box": int(trees["n_boxes"].max()),
             "row": int(counters["n_rows"][0]),

@@ -126,7 +126,7 @@ def check_same_linear_models(model, reference):
         )
         for (c, name), square in linear_model.squares.items():
             if isinstance(name, tuple):
-                where = categorical.index(name[0]), name[1], c
+                where = categorical.index(name[0]), 1 + name[1], c
                 weights, squares = arena.category_weights, arena.category_squares
             else:
                 where = v, c, 0 if name == "intercept" else 1 + name

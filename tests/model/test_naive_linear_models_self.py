@@ -35,20 +35,21 @@ def learned(linear_model, n_samples=40, n_labels=3, seed=5):
     for _ in range(n_samples):
         z = {0: rng.gauss(0, 1), 2: rng.gauss(0, 1)}
         linear_model.learn(
-            Row(z, {1: rng.randrange(100)}), z, rng.randrange(n_labels), 1.0, n_labels
+            Row(3, z, {1: rng.randrange(100)}), z, rng.randrange(n_labels), 1.0, n_labels
         )
     return linear_model
 
 
+@pytest.mark.parametrize(("n_columns", "step"), [(3, 0.3), (12, 0.3), (27, 0.2), (48, 0.15)])
 @pytest.mark.parametrize("weight", [1.0, 0.25, 1e-9, 1e6])
-def test_a_step_follows_the_gradient_divided_by_the_root_of_its_squares(weight):
-    linear_model = learned(LinearModel(0.3))
+def test_a_step_follows_the_gradient_divided_by_the_root_of_its_squares(weight, n_columns, step):
+    linear_model = learned(LinearModel())
     z = {0: 0.5, 2: -2.0}
-    row = Row(z, {1: 77})
+    row = Row(n_columns, z, {1: 77})
     inputs = linear_model.inputs(row, z)
     before = copy.deepcopy(linear_model)
     linear_model.learn(row, z, 1, weight, 3)
-    assert list(inputs) == ["intercept", 0, 2, (1, 77 - 64)]
+    assert list(inputs) == ["intercept", 0, 2, (1, 77)]
     for c in range(3):
         for i in inputs:
             ends = []
@@ -59,7 +60,7 @@ def test_a_step_follows_the_gradient_divided_by_the_root_of_its_squares(weight):
             slope = min(weight, 1.0) * (ends[0] - ends[1]) / 2e-6
             squares = 0.999 * before.squares[c, i] + slope**2
             assert linear_model.squares[c, i] == pytest.approx(squares, rel=1e-7)
-            expected = before.weights[c, i] - 0.3 * slope / math.sqrt(squares)
+            expected = before.weights[c, i] - step * slope / math.sqrt(squares)
             assert linear_model.weights[c, i] == pytest.approx(expected, abs=1e-7)
 
 

@@ -198,7 +198,7 @@ def test_restarts_equal_the_reference(parameters):
 
 
 def wide_stream(n_samples, n_columns):
-    """Yield many numbers, some of which come late, and more categories than have slots."""
+    """Yield many numbers, some of which come late, and many categories."""
     for i in range(n_samples):
         n = n_columns if i > n_samples // 2 else n_columns // 2
         x = {f"x{j:03}": (i * (7 + 2 * j)) % (29 + j) for j in range(n)}
@@ -206,10 +206,12 @@ def wide_stream(n_samples, n_columns):
         yield x, x["x000"] - x["x001"] + 3.0 * (x["kind"] > "kind 4"), (1.0, 0.5, 2.0)[i % 3]
 
 
-@pytest.mark.parametrize("n_columns", [14, pytest.param(140, marks=pytest.mark.soak)])
-def test_many_columns_share_the_inputs_of_trends(n_columns):
+@pytest.mark.parametrize(
+    ("n_columns", "bound"), [(14, None), (14, 70), pytest.param(140, None, marks=pytest.mark.soak)]
+)
+def test_many_columns_and_categories_equal_the_reference(n_columns, bound):
     # with 14 the scale of the cosines changes as columns come; 140 are folded twice
-    model, reference = pair(**ADAPTIVE | {"n_estimators": 2})
+    model, reference = pair(**ADAPTIVE | {"n_estimators": 2, "max_categories": bound})
     scale = learn_both(model, reference, list(wide_stream(110, n_columns)))
     for tree in range(2):
         check_same_tree(model, reference, tree, scale)

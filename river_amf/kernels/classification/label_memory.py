@@ -11,7 +11,7 @@ import math
 from river_amf.kernels.numba_tools.arrays import FOREST, NONE, Array, Forest
 from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, VOTES, part
 from river_amf.kernels.tree.estimates import settled
-from river_amf.state.layout import N_CODES, N_MEMORIES
+from river_amf.state.layout import N_LAST_LABELS, N_MEMORIES
 
 FADING_FACTORS = (0.3, 0.8, 0.98, 0.998)  # of each expert's counts; the last one is of transitions
 TRANSITIONS = N_MEMORIES - 1
@@ -39,4 +39,4 @@ def recall_labels(
                 counts[c] = settled(kept * counts[c])
             counts[label] += trust
     if label != NONE:  # row 0 of transitions is of the first sample
-        memories[TRANSITIONS]["row"] = TRANSITIONS + (1 + label) % N_CODES
+        memories[TRANSITIONS]["row"] = TRANSITIONS + (1 + label) % N_LAST_LABELS

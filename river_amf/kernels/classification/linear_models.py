@@ -13,19 +13,31 @@ from river_amf.kernels.features.standardisation import count_cosines, take_cosin
 from river_amf.kernels.numba_tools.arrays import FOREST, NONE, Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
-from river_amf.state.layout import N_CODES, N_COSINES
+from river_amf.state import layout
+from river_amf.state.layout import N_COSINES
 
 LOGISTIC = 0  # the linear model that takes the features
 STEP, COSINE_STEP = 0.3, 0.1
+FEW_FEATURES = 12  # with more of them, the steps of their weights are shorter
 KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
 LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
+
+place_of = hot(layout.place_of)
 
 
 @hot
 def timescale_of(v: int) -> int:
     """The timescale at which the inputs of a linear model are standardised."""
     return v - 1 if v > 1 else 0
+
+
+@hot
+def step_of(v: int, n_features: int) -> float:
+    """The step h of a linear model (DESIGN.md: linear experts)."""
+    if v > LOGISTIC:
+        return COSINE_STEP
+    return STEP * math.sqrt(FEW_FEATURES / max(n_features, FEW_FEATURES))
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, ROW, MATRIX, ROW, INTEGER, INTEGER, NUMBER)
@@ -67,8 +79,11 @@ def predict_linear_model(
     n_before = 0  # categorical features before this one
     for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
         if forest.is_categorical[j]:
-            for c in range(0 if math.isnan(x[j]) else n_labels):
-                vote[c] += forest.category_weights[n_before, int(x[j]) % N_CODES, c]
+            if not math.isnan(x[j]):
+                k = place_of(settings["most_places"], x[j])
+                is_learned = k < forest.category_weights.shape[1]
+                for c in range(n_labels if is_learned else 0):
+                    vote[c] += forest.category_weights[n_before, k, c]
             n_before += 1
     log_softmax(vote, n_labels)
 
@@ -109,7 +124,7 @@ def learn_linear_model(
     """Learn a sample in a linear model that has just predicted it."""
     settings, trust = forest.settings[0], weight if weight < 1.0 else 1.0
     n_labels, n_features = settings["n_labels"], settings["n_features"]
-    step, n_inputs = (STEP, 1 + n_features) if v == LOGISTIC else (COSINE_STEP, 1 + N_COSINES)
+    step, n_inputs = step_of(v, n_features), 1 + (n_features if v == LOGISTIC else N_COSINES)
     own = inputs[0]
     for c in range(n_labels):
         error = math.exp(vote[c]) - (c == label)
@@ -127,7 +142,7 @@ def learn_linear_model(
         for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
             if forest.is_categorical[j]:
                 if not math.isnan(x[j]):
-                    k = int(x[j]) % N_CODES
+                    k = place_of(settings["most_places"], x[j])
                     weights = forest.category_weights[n_before, k]
                     squares = forest.category_squares[n_before, k]
                     squares[c] = faded_square(squares[c], error)

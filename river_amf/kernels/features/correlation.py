@@ -10,7 +10,6 @@ import math
 
 from river_amf.kernels.features.intensity import (
     LARGEST_NEWEST,
-    N_BINS,
     RELEVANCE_MEMORY,
     relevance_scale,
     scaled_down,
@@ -19,7 +18,7 @@ from river_amf.kernels.features.intensity import (
 from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.numba_tools.parts import NO_VALUE, NUMBER, ROW, part
-from river_amf.state.layout import N_BUCKETS, REGRESSION
+from river_amf.state.layout import N_BINS, N_BUCKETS, REGRESSION
 
 # What the moments of a feature hold; and its buckets, of the targets in each.
 MEAN, TOTAL, PRODUCT = (0, 0), (0, 1), (1, 0)  # of the target, and its products with the value

@@ -14,14 +14,13 @@ from river_amf.kernels.features.standardisation import forget_standards
 from river_amf.kernels.numba_tools.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.numba_tools.parts import NO_VALUE, NUMBER, ROW, part
-from river_amf.state.layout import CLASSIFICATION, N_BUCKETS, N_CODES, N_RECENT
+from river_amf.state.layout import CLASSIFICATION, N_BINS, N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
 MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
 CREDIT_NEEDED = 5.0  # the number of values far outside that makes the range wider
 CREDIT_LOST = 0.05  # how much of that credit each value inside the range takes back
 
-N_BINS = 16  # equal parts of the range of a number, each counted in its own bucket
 RELEVANCE_MEMORY = 400.0  # the number of samples that relevance averages over
 RELEVANCE_FLOOR = 0.003
 LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
@@ -143,7 +142,7 @@ def forget_feature(forest: Forest, j: int) -> None:
     if len(forest.residual_features) > 0:
         moments, buckets = forest.residual_moments[j], forest.residual_buckets[j]
         forget_relevance(forest.residual_features[j], moments, buckets)
-    for k in range(N_CODES if len(forest.profiles) > 0 else 0):
+    for k in range(N_BINS + 1 if len(forest.profiles) > 0 else 0):
         forest.profiles[j, k, 0] = forest.profiles[j, k, 1] = 0.0
     forget_standards(forest, j)
 

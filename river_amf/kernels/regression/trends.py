@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.classification.linear_models import dot
-from river_amf.kernels.features.intensity import LARGEST_NEWEST, N_BINS
+from river_amf.kernels.classification.linear_models import dot, place_of
+from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
 from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
@@ -30,7 +30,7 @@ from river_amf.kernels.regression.target_pool import (
     winsorized,
 )
 from river_amf.kernels.tree.estimates import decay_of, settled_sum
-from river_amf.state.layout import LOCATION, MOST_SLOTS, N_CODES, N_TRENDS, N_WAVES, REGRESSION
+from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES, REGRESSION
 
 # The rows of terms of a sample: raw cosines; what the smooth trend takes, which is the constant 1,
 # the cosines standardised and the features standardised; and what the fast one takes, which is the
@@ -103,12 +103,16 @@ def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
     smooth[0] = fast[0] = 1.0
     for q in range(n_slots):
         smooth[1 + N_WAVES + q] = fast[1 + 2 * q] = fast[2 + 2 * q] = 0.0
-    scale = target_scale(forest)
+    scale, n_before = target_scale(forest), 0  # categorical features before this one
     for j in range(forest.settings[0]["n_features"]):
         q, sign = j % MOST_SLOTS, 1.0 if (j // MOST_SLOTS) % 2 == 0 else -1.0
         smooth[1 + N_WAVES + q] += sign * z[j]
         fast[1 + 2 * q] += sign * z[j]
-        fast[2 + 2 * q] += sign * profile_of(forest, j, x[j], scale)
+        means = forest.profiles[j]
+        if forest.is_categorical[j]:
+            means = forest.category_profiles[n_before]
+            n_before += 1
+        fast[2 + 2 * q] += sign * profile_of(forest, means, j, x[j], scale)
 
 
 @hot
@@ -230,7 +234,7 @@ def target_scale(forest: Forest) -> float:
 def profile_place(forest: Forest, j: int, x: float) -> tuple[int, float]:
     """Which place a value is at, and how far on the way to the next one."""
     if forest.is_categorical[j]:
-        return int(x) % N_CODES, 0.0
+        return place_of(forest.settings[0]["most_places"], x), 0.0
     low, high = forest.ranges[0, j], forest.ranges[1, j]
     place, width = 0.0, high - low
     if 0.0 < width < math.inf:
@@ -240,23 +244,24 @@ def profile_place(forest: Forest, j: int, x: float) -> tuple[int, float]:
 
 
 @hot
-def profile_of(forest: Forest, j: int, x: float, scale: float) -> float:
+def profile_of(forest: Forest, means: Array, j: int, x: float, scale: float) -> float:
     """How far the mean target at a value is from that of all, in units of their scale."""
     if math.isnan(x) or not scale > 0.0:
         return 0.0
     k, share = profile_place(forest, j, x)
-    profile = (1.0 - share) * height_at(forest, j, k)
+    if k >= len(means):  # a category that has not been learned
+        return 0.0
+    profile = (1.0 - share) * height_at(forest, means[k])
     if share > 0.0:
-        profile += share * height_at(forest, j, k + 1)
+        profile += share * height_at(forest, means[k + 1])
     profile /= scale
     return min(max(profile, -LARGEST_PROFILE), LARGEST_PROFILE)
 
 
 @hot
-def height_at(forest: Forest, j: int, k: int) -> float:
+def height_at(forest: Forest, place: Array) -> float:
     """How far the mean target at a place is from that of all, drawn towards it."""
-    counters, place = forest.counters[0], forest.profiles[j, k]
-    weight = place[WEIGHT]
+    counters, weight = forest.counters[0], place[WEIGHT]
     return weight / (weight + counters["newest_profile"]) * (place[MEAN] - counters["target_mean"])
 
 
@@ -267,17 +272,20 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
     counters = forest.counters[0]
     kept, gain = decay_of(PROFILE_DECAY, weight)
     newest = counters["newest_profile"] / max(kept, LEAST_DECAY)
-    n_features = forest.settings[0]["n_features"]
-    for j in range(n_features):
+    n_before = 0  # categorical features before this one
+    for j in range(forest.settings[0]["n_features"]):
+        means = forest.profiles[j]
+        if forest.is_categorical[j]:
+            means = forest.category_profiles[n_before]
+            n_before += 1
         if not math.isnan(x[j]):
             k, share = profile_place(forest, j, x[j])
-            count_at(forest.profiles[j, k], target, newest * gain * (1.0 - share))
+            count_at(means[k], target, newest * gain * (1.0 - share))
             if share > 0.0:
-                count_at(forest.profiles[j, k + 1], target, newest * gain * share)
+                count_at(means[k + 1], target, newest * gain * share)
     if newest > LARGEST_NEWEST:
-        for j in range(n_features):
-            for k in range(N_CODES):
-                forest.profiles[j, k, WEIGHT] = settled_sum(forest.profiles[j, k, WEIGHT] / newest)
+        scale_down(forest.profiles, newest)
+        scale_down(forest.category_profiles, newest)
         newest = 1.0
     counters["newest_profile"] = newest
     before = kept * counters["target_weight"]
@@ -289,6 +297,14 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
     squares = kept * counters["target_squares"]
     squares += gain * (before / (before + gain)) * deviation * deviation
     counters["target_squares"] = settled_sum(squares)
+
+
+@helper
+def scale_down(profiles: Array, factor: float) -> None:
+    """Divide all weights of some profiles by a factor."""
+    for j in range(len(profiles)):
+        for k in range(profiles.shape[1]):
+            profiles[j, k, WEIGHT] = settled_sum(profiles[j, k, WEIGHT] / factor)
 
 
 @hot

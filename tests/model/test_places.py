@@ -1,0 +1,103 @@
+"""Where linear models and profiles keep categories, of which there may be more than 64.
+
+`test_linear_models.py` and `test_naive_regression.py` compare them with slow references.
+"""
+
+import copy
+import pickle
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+from forests import pickled
+
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, load
+from river_amf.state.layout import lengths_in_use
+
+KINDS = AdaptiveAMFClassifier, AdaptiveAMFRegressor
+kinds = pytest.mark.parametrize("kind", KINDS)
+bounds = pytest.mark.parametrize("bound", [None, 100])  # of which the second makes it forget
+
+
+def visits(n_samples=500):
+    """Yield shops with means of their own, of which new ones keep coming, and a few colors."""
+    rng = random.Random(3)
+    for i in range(n_samples):
+        shop = rng.randrange(1 + i // 2)
+        x = {"size": rng.random(), "shop": f"shop {shop}", "color": rng.choice("rgb")}
+        if i % 50 == 7:
+            x["shop"] = None
+        yield x, shop * 37 % 11 - 5 + x["size"], rng.choice([1.0, 1.0, 0.0, 2.0])
+
+
+STREAM = list(visits())
+
+
+def made(kind, bound=None, **parameters):
+    return kind(n_estimators=3, seed=1, max_categories=bound, **parameters)
+
+
+def target(kind, y):
+    return y > 0 if kind is AdaptiveAMFClassifier else y
+
+
+def predictions(model, stream):
+    """Return what is predicted for each sample before it is learned."""
+    predicted = []
+    for x, y, w in stream:
+        predicted.append(model.predict_one(x))
+        model.learn_one(x, target(type(model), y), w)
+    return predicted
+
+
+@kinds
+@bounds
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blocks_with_new_categories_equal_rows(kind, bound, n_jobs):
+    rows, blocks = made(kind, bound), made(kind, bound, n_jobs=n_jobs)
+    predictions(rows, STREAM)
+    for start, stop in [(0, 1), (1, 130), (130, 131), (131, 500)]:
+        X, y, w = zip(*STREAM[start:stop], strict=True)
+        blocks.learn_many(pd.DataFrame(list(X)), [target(kind, each) for each in y], list(w))
+    blocks.n_jobs = 1
+    assert pickle.dumps(blocks) == pickled(rows)
+
+
+@kinds
+@bounds
+def test_copies_and_files_with_many_categories_go_on(kind, bound, tmp_path):
+    model, expected = made(kind, bound), predictions(made(kind, bound), STREAM)
+    found = predictions(model, STREAM[:200])
+    model = copy.deepcopy(model)
+    found += predictions(model, STREAM[200:300])
+    model.save(tmp_path / "model.amf")
+    model = load(tmp_path / "model.amf")
+    assert found + predictions(model, STREAM[300:]) == expected
+
+
+@kinds
+@pytest.mark.parametrize(("bound", "most"), [(None, 1000), (100, 101), (5, 64)])
+def test_places_grow_with_the_largest_feature(kind, bound, most):
+    model = made(kind, bound)
+    array = "category_weights" if kind is AdaptiveAMFClassifier else "category_profiles"
+    for x, y, _ in STREAM:
+        model.learn_one(x, target(kind, y))
+        arena, codes = model._arena, model._features.categories("shop").values()
+        n_places = lengths_in_use(arena.settings, arena.counters, arena.trees)["place"]
+        assert 1 + min(max(codes) + 1, most) <= n_places <= 1 + most
+        assert n_places <= arena.capacities["place"] <= 2 * n_places
+        assert arena.used_arrays()[array].shape[:2] == (2, n_places)
+    assert n_places == 1 + (len(codes) if bound is None else most) > 64
+
+
+def test_a_new_category_adds_nothing_to_linear_models():
+    model = made(AdaptiveAMFClassifier, linear="logistic")
+    predictions(model, STREAM)
+    x = {"size": 0.5, "color": "r"}
+    absent, new = (
+        model._engine.expert_outputs(x | {"shop": shop}).votes[-1] for shop in (None, "new")
+    )
+    known = model._engine.expert_outputs(x | {"shop": "shop 0"}).votes[-1]
+    assert np.array_equal(absent, new)
+    assert not np.array_equal(absent, known)
