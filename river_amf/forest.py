@@ -317,7 +317,7 @@ class Forest(Ensemble, Saved, Parameters):
             categories, the same ones as their text: 30 and 30.0 as `"30"`. With `absent="zero"`
             also a sparse matrix of scipy, whose columns are the features 0, 1, ...
         y
-            Labels or targets: a series, array or list of length n_samples.
+            Labels or targets: a series, array or list of length n_samples, matched by position.
         w
             Sample weights: a series, array or list of length n_samples. `None` means 1 for each.
 
@@ -325,7 +325,8 @@ class Forest(Ensemble, Saved, Parameters):
         ------
         TypeError, ValueError
             As in `learn_one`, with the number of the row (from 0) in the message; also if `X` is
-            not a dataframe or the lengths differ.
+            not a dataframe, the lengths differ, or a series of pandas has the index of `X` in
+            another order.
         MemoryError
             If memory runs out. The model has then learned all rows up to one, perhaps none.
 
@@ -367,6 +368,7 @@ class Forest(Ensemble, Saved, Parameters):
         frame = self._frame_of(X)
         weights = frames.read_weights(w, len(frame))
         labels = self._read_labels(y, len(frame))
+        frames.check_order(X, y=y, w=w)
         if self.absent == "zero":
             rest = labels, weights, self, predicts
             return self._engine.learn_rows(sparse_rows.read_rows(X), *rest)

@@ -5,6 +5,7 @@ Pandas takes as long to import as the rest of this package; it waits until the f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -289,11 +290,37 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
             result = _times(name, result)
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         result = list(values)
+    elif nw.dependencies.is_into_dataframe(values):
+        raise TypeError(
+            f"{name} must be a series, an array or a list, got a dataframe; pass a column of it, "
+            f"such as {name}['target']"
+        )
     else:
         result = _series_to_list(name, values)
     if len(result) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but {name} has {len(result)} values")
     return result
+
+
+def check_order(X: Any, **vectors: Any) -> None:
+    """Raise ValueError if a series of pandas has the index of X in another order."""
+    import pandas as pd
+
+    for name, values in vectors.items():
+        are_pandas = isinstance(X, pd.DataFrame) and isinstance(values, pd.Series)
+        if are_pandas and _are_reordered(values.index, X.index):
+            raise ValueError(
+                f"{name} has the index of X in another order, but rows are matched by position; "
+                f"pass {name}.loc[X.index], or {name}.to_numpy() if the positions are right"
+            )
+
+
+def _are_reordered(index: pd.Index[Any], other: pd.Index[Any]) -> bool:
+    """Return whether two indexes have the same entries in different orders."""
+    if index.equals(other):
+        return False
+    entries, others = index.tolist(), other.tolist()
+    return entries != others and Counter(entries) == Counter(others)
 
 
 def _times(name: str, values: NDArray[Any]) -> pd.Series[Any]:

@@ -71,9 +71,11 @@ def size_of(index: dict[Hashable, Any]) -> int:
 def check_sample(x: object) -> None:
     """Raise TypeError unless `x` is a dict or another mapping."""
     if not isinstance(x, Mapping | VectorDict):  # river's class is not registered as a mapping
+        is_row = isinstance(x, getattr(sys.modules.get("pandas"), "Series", ()))
+        got = "a Series; pass x.to_dict()" if is_row else f"{shown(x)} of type {type(x).__name__}"
         raise InvalidType(
-            f"x must be a dict of features, such as {{'length': 2.5}}, or another mapping, "
-            f"got {shown(x)} of type {type(x).__name__}"
+            "x must be a dict of features, such as {'length': 2.5}, or another mapping, "
+            f"got {got}"
         )
 
 

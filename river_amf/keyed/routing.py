@@ -33,6 +33,7 @@ class Block:
         self._y: Any = frames.read_vector("y", y, n_rows) if learned else None
         self.has_weights = w is not None
         self._w = frames.read_weights(w, n_rows)
+        frames.check_order(X, y=y, w=w)
         names = [*map(plain, self.frame.columns)]
         if name not in names:
             what = f"{shown(name)}, which is to hold the keys; it has {shown(names)}"
@@ -80,10 +81,10 @@ class Block:
         return X, self.name, self._targets(rows), self._w[rows] if self.has_weights else None
 
     def _targets(self, rows: NDArray[np.int64]) -> Any:
-        """Return the targets of some rows: a series of pandas, an array or a list."""
+        """Return the targets of some rows, without an index: an array or a list."""
         y = self._y
         if isinstance(y, pd.Series):
-            return y.take(rows)
+            return y.array.take(rows)
         return y[rows] if isinstance(y, np.ndarray) else [y[row] for row in rows.tolist()]
 
     def parts(self) -> Iterator[Part]:
@@ -133,7 +134,7 @@ class Block:
 
     @functools.cached_property
     def y(self) -> Any:
-        """The targets: a series of pandas, an array or a list."""
+        """The targets: an array or a list."""
         return self._targets(self.rows)
 
     @functools.cached_property
@@ -149,8 +150,7 @@ class Block:
     @functools.cached_property
     def series(self) -> pd.Series[Any]:
         """The targets as a series of pandas."""
-        values = self.y.array if isinstance(self.y, pd.Series) else self.y
-        return pd.Series(values, index=self.pandas.index, name="y")
+        return pd.Series(self.y, index=self.pandas.index, name="y")
 
     def scattered(self, parts: Answers) -> list[Any]:
         """Return the answers for all keys in the order of the rows."""

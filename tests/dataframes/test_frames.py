@@ -355,17 +355,21 @@ def test_weights_come_in_a_series_an_array_or_a_list(library, w, values):
 # What predictions look like
 
 
-@pytest.mark.parametrize(
+indexes = pytest.mark.parametrize(
     "index",
     [
         pd.Index(["b", "a", "a"], name="name"),
         pd.Index([2.5, -1.0, 0.0]),
+        pd.Index(["a", 1, None], dtype=object),
         pd.date_range("2020-01-01", periods=3),
         pd.MultiIndex.from_tuples([("a", 1), ("a", 2), ("b", 1)]),
         pd.RangeIndex(9, 0, -3),
     ],
     ids=lambda index: type(index).__name__,
 )
+
+
+@indexes
 def test_the_index_of_pandas_is_kept(index):
     X = pd.DataFrame({"length": [1.0, 2.0, 3.0]}, index=index)
     model = fresh()
@@ -374,13 +378,27 @@ def test_the_index_of_pandas_is_kept(index):
         pd.testing.assert_index_equal(answer.index, index)
 
 
-def test_rows_and_labels_belong_together_by_place_not_by_index():
-    X = pd.DataFrame({"length": [1.0, 2.0, 3.0]}, index=[0, 1, 2])
-    y = pd.Series(["x", "y", "z"], index=[2, 1, 0])
-    w = pd.Series([1.0, 2.0, 3.0], index=[1, 0, 2])
+@indexes
+def test_an_index_in_another_order_is_refused(index):
+    X, y, w = pd.DataFrame({"length": [1.0, 2.0, 3.0]}, index), ["x", "y", "z"], [1.0, 2.0, 3.0]
     model, twin = fresh(), fresh()
-    model.learn_many(X, y, w)
-    learn(twin, Pandas.rows(X), ["x", "y", "z"], [1.0, 2.0, 3.0])
+    for call in (model.learn_many, model.predict_proba_then_learn_many):
+        with pytest.raises(ValueError, match=r"y has the index of X .* pass y\.loc\[X\.index\]"):
+            call(X, pd.Series(y, index[::-1]), w)
+        with pytest.raises(ValueError, match=r"w has the index of X .* or w\.to_numpy\(\)"):
+            call(X, y, pd.Series(w, index[::-1]))
+    assert_twins(model, twin)
+    model.learn_many(X, pd.Series(y, index), pd.Series(w, index))
+    learn(twin, Pandas.rows(X), y, w)
+    assert_twins(model, twin)
+
+
+@pytest.mark.parametrize("index", [[0, 1, 3], [2, 1, 1], ["2", "1", "0"]])
+def test_an_index_with_other_entries_means_nothing(index):
+    X, y, w = pd.DataFrame({"length": [1.0, 2.0, 3.0]}), ["x", "y", "z"], [1.0, 2.0, 3.0]
+    model, twin = fresh(), fresh()
+    model.learn_many(X, pd.Series(y, index), pd.Series(w, index))
+    learn(twin, Pandas.rows(X), y, w)
     assert_twins(model, twin)
 
 

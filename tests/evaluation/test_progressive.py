@@ -504,7 +504,7 @@ FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [True, False]})
         ((FRAME,), ValueError, "got 1 elements"),
         ((FRAME, [1, 2], [1.0, 1.0], 3), ValueError, "got 4 elements"),
         ((FRAME, np.ones((2, 1))), ValueError, r"y must be one-dimensional.* \(2, 1\)"),
-        ((FRAME, FRAME[["b"]]), TypeError, "y must be a series, (?s:.*) of type DataFrame"),
+        ((FRAME, FRAME[["b"]]), TypeError, "y must be a series, .*, got a dataframe"),
         ((FRAME, "xy"), TypeError, "y must be a series, an array or a list, got .xy. of type str"),
         ((FRAME, None), TypeError, "y must be .* of type NoneType"),
         ((FRAME, [1, 2], 2.0), TypeError, "w must be .* of type float"),

@@ -30,6 +30,7 @@ BLOCKS = {
                "row 2: column 'user': a key must be text"),
     "few labels": (FRAME, LABELS[:4], None, ValueError, "X has 5 rows, but y has 4 values"),
     "few weights": (FRAME, LABELS, [1.0], ValueError, "X has 5 rows, but w has 1 values"),
+    "order": (FRAME, pd.Series(LABELS)[::-1], None, ValueError, "y has the index of X in another"),
     "bad weight": (FRAME, LABELS, [1, 1, -1, 1, 1], ValueError, "row 2: w must be a finite number"),
 }  # fmt: skip
 OF_FORESTS = {

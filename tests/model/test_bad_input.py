@@ -192,7 +192,8 @@ def test_a_sample_that_is_no_mapping_is_refused(make_model):
             model.predict_one,
             model.predict_proba_one,
         ):
-            assert repr(x) in refusal(model, TypeError, call, x)
+            advice = "got a Series; pass x.to_dict()" if isinstance(x, pd.Series) else repr(x)
+            assert advice in refusal(model, TypeError, call, x)
 
 
 @pytest.mark.parametrize("make_model", [trained, lambda: trained(AdaptiveAMFClassifier)])
@@ -304,6 +305,10 @@ def in_series(values):
     return pd.Series(values), pl.Series(values), pa.chunked_array([values])
 
 
+def in_frames(values):
+    return [make({"target": values}) for make in (pd.DataFrame, pl.DataFrame, pa.table)]
+
+
 N = 12
 COLUMNS = {"size": [i / 3 for i in range(N)], "color": COLORS * 4}
 LABELS = [0, 1] * 6
@@ -381,7 +386,9 @@ Y = [
     *((BOTH[1:], y, "row 11: y must be a finite") for y in (*MASKED[:2], LONG, FAR)),
     *((BOTH, y, words) for n, words in LENGTHS for y in ([1] * n, np.ones(n), *in_series([1] * n))),
     (BOTH, np.ones((N, 1)), "y must have one dimension"),
-    *((BOTH, y, "y") for y in (None, 5, "ab", {0: 1.0}, iter([1.0]), pd.DataFrame({"y": [1] * N}))),
+    *((BOTH, y, "y") for y in (None, 5, "ab", {0: 1.0}, iter([1.0]))),
+    *((BOTH, y, r"got a dataframe; pass a column .* y\['target'\]") for y in in_frames([1] * N)),
+    (BOTH, pd.Series(LABELS)[::-1], "y has the index of X in another order"),
     (BOTH, PAIRS, "y must .* MultiIndex"),
     (BOTH, np.array([1] * N, "m8"), "y of dtype .* unit"),
     (BOTH[:1], list(np.array([1] * N, "m8")), "row 0: label .* unhashable"),
@@ -395,6 +402,8 @@ W = [
     *((w, "row 11: w must") for w in (LONG, MASKED[0], MASKED[1], pd.Series(but([1.0] * N, -1.0)))),
     *((np.array([1] * N, dtype), "row 0: w must") for dtype in ("c16", "m8[s]", "M8[s]")),
     *((w, "row 0: w must") for w in in_series(["1"] * N)),
+    *((w, "w must be a series, .*, got a dataframe") for w in in_frames([1] * N)),
+    (pd.Series([1.0] * N)[::-1], "w has the index of X in another order"),
     (PAIRS, "w must .* MultiIndex"),
 ]
 SERIES = [(kind, y, None, words) for kinds, y, words in Y for kind in kinds]

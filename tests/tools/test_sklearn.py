@@ -190,6 +190,14 @@ def test_the_order_is_drawn_from_random_state_apart_from_the_forest_s_seed(kind)
     assert (answers(other, X) != answers(estimator, X)).any()
 
 
+@every_forest
+def test_an_index_of_pandas_means_nothing(kind):
+    y, order = targets_of(kind), range(len(X))[::-1]
+    found = small(kind).fit(pd.DataFrame(X), pd.Series(y, order), pd.Series(WEIGHTS, order))
+    expected = small(kind).fit(pd.DataFrame(X), y, WEIGHTS)
+    np.testing.assert_array_equal(answers(found, X), answers(expected, X))
+
+
 @libraries
 def test_dataframes_and_sparse_matrices_are_shuffled_as_arrays_are(frame):
     expected = small(shuffle=True).fit(X, Y).predict_proba(X)
