@@ -46,7 +46,9 @@ def predictions(model, stream):
     """Return what is predicted for each sample before it is learned."""
     predicted = []
     for x, y, w in stream:
-        predicted.append(model.predict_one(x))
+        is_regressor = isinstance(model, AdaptiveAMFRegressor)
+        answer = model.predict_one(x) if is_regressor else model.predict_proba_one(x).get(True, 0.0)
+        predicted.append(answer)
         model.learn_one(x, target(type(model), y), w)
     return predicted
 
@@ -56,10 +58,16 @@ def predictions(model, stream):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_blocks_with_new_categories_equal_rows(kind, bound, n_jobs):
     rows, blocks = made(kind, bound), made(kind, bound, n_jobs=n_jobs)
-    predictions(rows, STREAM)
+    expected, found = predictions(rows, STREAM), []
     for start, stop in [(0, 1), (1, 130), (130, 131), (131, 500)]:
         X, y, w = zip(*STREAM[start:stop], strict=True)
-        blocks.learn_many(pd.DataFrame(list(X)), [target(kind, each) for each in y], list(w))
+        block = pd.DataFrame(list(X)), [target(kind, each) for each in y], list(w)
+        if kind is AdaptiveAMFRegressor:
+            found += blocks.predict_then_learn_many(*block).tolist()
+        else:
+            table = blocks.predict_proba_then_learn_many(*block)
+            found += table.reindex(columns=[True]).fillna(0.0)[True].tolist()
+    assert found == expected
     blocks.n_jobs = 1
     assert pickle.dumps(blocks) == pickled(rows)
 
