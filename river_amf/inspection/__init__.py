@@ -1,4 +1,4 @@
-"""The inside of a forest as tables: nodes, paths, depths, weights, and what features are worth.
+"""The inside of a forest as tables: nodes, paths, weights, and what features are worth.
 
 Every function raises TypeError if the model is neither a forest nor a fitted estimator of
 `river_amf.sklearn` with one.
@@ -16,3 +16,8 @@ __all__ = [
     "path",
     "weighted_depth",
 ]
+
+
+def __dir__() -> list[str]:
+    """List the functions, and not the modules that they are in."""
+    return sorted(__all__)

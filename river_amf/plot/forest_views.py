@@ -12,7 +12,7 @@ from river import base
 
 from river_amf import inspection
 from river_amf.explain.formatting import categories_text, count_text, counts_text, name, number_text
-from river_amf.forest import forest_of
+from river_amf.explain.trees import forest_of
 from river_amf.inputs.kinds import printable
 from river_amf.pages.palette import COLORS
 from river_amf.parameters import integer

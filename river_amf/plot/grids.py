@@ -12,7 +12,8 @@ from river import base
 
 from river_amf.explain import paths
 from river_amf.explain.formatting import name
-from river_amf.forest import Forest, river_model
+from river_amf.explain.trees import river_model
+from river_amf.forest import Forest
 from river_amf.inputs.kinds import Number, as_number, is_missing, shown
 from river_amf.inspection.importance import feature_index
 from river_amf.parameters import flag, integer

@@ -74,7 +74,6 @@ def test_estimators_of_scikit_learn_are_looked_into_as_their_forests():
         inspection.feature_relevance,
         inspection.feature_importance,
         lambda model: inspection.path(model, {0: 1.0}),
-        lambda model: inspection.weighted_depth(model, {0: 1.0}),
     ):
         assert look(estimator).equals(look(estimator.model_))
         with pytest.raises(NotFittedError):
@@ -126,17 +125,16 @@ def test_a_path_agrees_with_the_table_of_nodes(mixed, tree):
     assert (("late", 1), True) in seen
 
 
-@pytest.mark.parametrize("look", [inspection.path, inspection.weighted_depth])
 @pytest.mark.parametrize("has_learnt", [True, False])
-def test_a_bad_sample_raises_as_in_prediction(mixed, look, has_learnt):
+def test_a_bad_sample_raises_as_in_prediction(mixed, has_learnt):
     model = mixed if has_learnt else mixed.clone()
     for x in ({"size": math.inf}, {"size": []}, 5):
         with pytest.raises((TypeError, ValueError)) as expected:
             model.predict_proba_one(x)
         with pytest.raises(expected.type, match=re.escape(str(expected.value))):
-            look(model, x)
+            inspection.path(model, x)
     with pytest.raises(TypeError, match=r"pipeline\['AMFClassifier'\]"):
-        look(preprocessing.StandardScaler() | model, {"size": 1})
+        inspection.path(preprocessing.StandardScaler() | model, {"size": 1})
 
 
 def test_a_value_of_the_wrong_kind_is_looked_at_as_missing():
@@ -148,7 +146,6 @@ def test_a_value_of_the_wrong_kind_is_looked_at_as_missing():
         model.predict_one(dirty)
     assert inspection.path(model, dirty).equals(inspection.path(model, clean))
     assert set(inspection.path(model, dirty)["value"]) == {None}
-    assert inspection.weighted_depth(model, dirty).equals(inspection.weighted_depth(model, clean))
     assert model[0].predict_proba_one(dirty) == model[0].predict_proba_one(clean)
     assert model.debug_one(dirty) == model.debug_one(clean)
     # a feature without a kind has no column yet
@@ -158,7 +155,6 @@ def test_a_value_of_the_wrong_kind_is_looked_at_as_missing():
 def test_paths_change_nothing(mixed):
     before = pickle.dumps(mixed)
     steps = inspection.path(mixed, {"size": 3})
-    inspection.weighted_depth(mixed, {"size": 3})
     for column in ("counts", "proba"):
         steps[column][0]["odd"] = -1.0
     assert pickle.dumps(mixed) == before

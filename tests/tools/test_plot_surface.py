@@ -171,7 +171,8 @@ def test_trees_are_drawn_as_they_walk_one_point_after_the_other(kind, trees, agg
         expected = 0.0
         for tree in chosen:
             steps = paths.walk(model._arena, tree, values)
-            proba = sum(s.mass * s.own.proba for s in steps) if aggregated else steps[-1].own.proba
+            own = paths.own_predictions(model._arena, tree, steps["node"])
+            proba = steps["mass"] @ own if aggregated else own[-1]
             expected += proba[[*model._labels].index(True)] / len(chosen)
         assert pixel == pytest.approx(expected, abs=1e-12)
 
