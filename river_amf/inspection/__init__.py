@@ -6,16 +6,9 @@ Every function raises TypeError if the model is neither a forest nor a fitted es
 
 from river_amf.inspection.importance import feature_importance, feature_relevance
 from river_amf.inspection.linear_weights import linear_weights
-from river_amf.inspection.tables import node_table, path, weighted_depth
+from river_amf.inspection.tables import node_table, path
 
-__all__ = [
-    "feature_importance",
-    "feature_relevance",
-    "linear_weights",
-    "node_table",
-    "path",
-    "weighted_depth",
-]
+__all__ = ["feature_importance", "feature_relevance", "linear_weights", "node_table", "path"]
 
 
 def __dir__() -> list[str]:

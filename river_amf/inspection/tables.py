@@ -196,51 +196,6 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     return _frame(table, columns)
 
 
-def weighted_depth(model: Any, x: dict[Any, Any]) -> pd.Series:
-    """Return for each tree the mean depth of the nodes that predict a sample.
-
-    The nodes on the path are weighted by their mass in the prediction. The result is 0 if the root
-    alone predicts, and the depth of the leaf if the leaf alone does.
-
-    Parameters
-    ----------
-    model, x
-        As in `path`.
-
-    Returns
-    -------
-    Series of length n_estimators
-        The depths, in splits, as floats named `weighted_depth` and indexed by tree. NaN for a tree
-        without nodes, such as before the first sample.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `path`.
-
-    Examples
-    --------
-    >>> from river_amf import AMFClassifier, inspection
-    >>> model = AMFClassifier(n_estimators=2, seed=1)
-    >>> for i in range(100):
-    ...     model.learn_one({"a": i % 10, "b": i % 7}, i % 10 < 5)
-    >>> inspection.weighted_depth(model, {"a": 2, "b": 3}).between(0.5, 10)
-    tree
-    0    True
-    1    True
-    Name: weighted_depth, dtype: bool
-    """
-    forest = forest_of(model)
-    return forest._read(_weighted_depth, forest, x)  # type: ignore[no-any-return]
-
-
-def _weighted_depth(forest: Any, x: dict[Any, Any]) -> pd.Series:
-    steps = (path_of(forest, x, tree) for tree in range(forest.n_estimators))
-    depths = [(table["mass"] * table["depth"]).sum(min_count=1) for table in steps]
-    index = pd.RangeIndex(len(depths), name="tree")
-    return pd.Series(depths, index, name="weighted_depth", dtype=np.float64)
-
-
 def _columns(forest: Any, tree: int, numbers: NDArray[np.int64]) -> dict[str, Any]:
     """Return the columns on splits and samples of some nodes of a tree."""
     arena, features = forest._arena, forest._features
