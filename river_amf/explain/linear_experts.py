@@ -85,11 +85,14 @@ def inputs(
             row += 1
     if WORDS in linear_models:
         assert isinstance(features, SparseFeatures)
-        of_words, rows = arena.word_weights[:, :n_labels], () if outputs is None else outputs.words
-        present = {int(slot): _scaled(arena.words[int(slot)], value) for slot, value in rows}
+        of_words, vocabulary = arena.word_weights[:, :n_labels], features.vocabulary
+        slots, sizes = vocabulary.slots, {}
+        if outputs is not None:  # only its words, of which there are few
+            sizes = {int(slot): _scaled(arena.words[int(slot)], x) for slot, x in outputs.words}
+            slots = dict(zip(vocabulary.words_at(sizes), sizes, strict=True))
         yield Input(WORDS, None, None, of_words[0], 1.0)
-        for word, slot in features.vocabulary.slots.items():
-            yield Input(WORDS, word, None, of_words[slot], present.get(slot, 0.0))
+        for word, slot in slots.items():
+            yield Input(WORDS, word, None, of_words[slot], sizes.get(slot, math.nan))
 
 
 def _scaled(word: Any, value: float) -> float:

@@ -76,8 +76,7 @@ def own_predictions(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float
 
 def estimates(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
     """Return the targets, less the origin, that nodes on a path predict by themselves."""
-    estimate = math.nan
-    found = np.empty(len(numbers))
+    estimate, out = math.nan, np.empty(len(numbers))
     for k, node in enumerate(numbers):
         n, (mean, _) = arena.nodes["n_samples"][tree, node], arena.targets[tree, node]
         above = estimate if k else mean  # the root's is that of all targets
@@ -85,8 +84,8 @@ def estimates(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
         if len(row := arena.faded[tree, node]):
             faded = _location(row[layout.FADED_SUM], row[_FADED_MEAN], above)
             estimate += row[layout.FADED_SHARE] * (faded - estimate)
-        found[k] = estimate
-    return found
+        out[k] = estimate
+    return out
 
 
 def _location(n: float, mean: float, above: float) -> float:

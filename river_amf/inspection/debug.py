@@ -11,7 +11,7 @@ import pandas as pd
 from river_amf.explain import linear_experts, trend_experts
 from river_amf.explain.formatting import categories_text, count_text, counts_text, name, short
 from river_amf.explain.linear_experts import ExpertOutputs
-from river_amf.explain.paths import check_tree
+from river_amf.explain.paths import check_tree, walk
 from river_amf.inspection.linear_weights import weights_of
 from river_amf.inspection.tables import path_of
 from river_amf.kernels import LINEAR_FLOOR, VOTE_FLOOR
@@ -53,9 +53,10 @@ def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
     outputs = forest._settled.expert_outputs(x)
     if outputs is None:
         return {}
-    n_trees = forest.n_estimators
-    steps = {f"tree {t}": path_of(forest, x, t) for t in range(n_trees)}
-    depths = pd.Series({t: (s["mass"] * s["depth"]).sum(min_count=1) for t, s in steps.items()})
+    arena, n_trees = forest._arena, forest.n_estimators
+    masses = (pd.Series(walk(arena, t, outputs.values)["mass"]) for t in range(n_trees))
+    depths = pd.Series([(mass * mass.index).sum(min_count=1) for mass in masses])
+    depths.index = [f"tree {t}" for t in range(n_trees)]
     if forest.task == REGRESSION:
         interval = forest._settled.reader().interval(x, _LEVEL)
         tables = _of_target(forest, outputs, depths, interval)
@@ -63,10 +64,10 @@ def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
         tables = _of_labels(forest, outputs, depths)
     first = range(n_trees if n_trees <= _FEW_TREES else 1)
     for t in first if tree is None else [tree]:
-        title = f"Path in tree {t}, of {forest._arena.trees['n_nodes'][t]} nodes"
-        if trend_experts.learns_residual(forest._arena, t):
+        title = f"Path in tree {t}, of {arena.trees['n_nodes'][t]} nodes"
+        if trend_experts.learns_residual(arena, t):
             title += ", which learns the residual of the trend"
-        path = _path(forest, outputs, steps[f"tree {t}"])
+        path = _path(forest, outputs, path_of(forest, x, t))
         tables[title if len(path) else f"{title}, as it has just restarted"] = path
     return tables
 

@@ -168,8 +168,8 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
 def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     """Do the work of `path` for a forest that this thread has to itself."""
     is_regressor = forest.task == layout.REGRESSION
-    own = "estimate" if is_regressor else "proba"
-    columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], own]
+    prediction = "estimate" if is_regressor else "proba"
+    columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
     values = forest._encode(x)
     if values is None:
         return pd.DataFrame({name: [] for name in columns})
@@ -190,9 +190,9 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
         "mass": steps["mass"],
     }
     if is_regressor:
-        table[own] = paths.estimates(arena, tree, numbers) + _origin(forest, tree)
+        table[prediction] = paths.estimates(arena, tree, numbers) + _origin(forest, tree)
     else:
-        table[own] = _by_label(forest, paths.own_predictions(arena, tree, numbers))
+        table[prediction] = _by_label(forest, paths.own_predictions(arena, tree, numbers))
     return _frame(table, columns)
 
 

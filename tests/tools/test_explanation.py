@@ -75,7 +75,7 @@ def test_experts_give_the_prediction(kind, parameters, x):
 
 @pytest.mark.parametrize("x", SAMPLES)
 @pytest.mark.parametrize("absent", ["missing", "zero"])
-def test_inputs_give_the_predictions_of_linear_models(absent, x):
+def test_inputs_add_up_to_linear_models(absent, x):
     model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1, absent=absent))
     tables, weights = explained(model, x), inspection.linear_weights(model)
     inputs, (first, second, *_) = tables["Inputs of linear models"], tables["Prediction"].index
@@ -114,7 +114,7 @@ def stacked(table):
 
 @pytest.mark.parametrize("x", SAMPLES)
 @pytest.mark.parametrize(("kind", "parameters"), REGRESSORS.values(), ids=REGRESSORS)
-def test_voters_give_the_prediction_of_a_regressor(kind, parameters, x):
+def test_voters_give_the_prediction(kind, parameters, x):
     model = make(kind(**({"n_estimators": 4, "seed": 1} | parameters)))
     tables, interval = explained(model, x), model.predict_interval_one(x)
     p = model.predict_one(x)
@@ -178,7 +178,7 @@ def test_many_labels_are_cut():
 
 
 @pytest.mark.parametrize("n", [0, 50])
-def test_a_bad_sample_raises_as_in_prediction(n):
+def test_debug_one_of_a_bad_sample_raises_as_prediction(n):
     model = make(AMFClassifier(seed=1), n)
     for x in ({"size": math.inf}, {"color": []}, None):
         with pytest.raises((TypeError, ValueError)) as expected:
@@ -188,7 +188,7 @@ def test_a_bad_sample_raises_as_in_prediction(n):
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, AdaptiveAMFRegressor])
-def test_explaining_changes_nothing(kind):
+def test_debug_one_changes_nothing(kind):
     model = make(kind(n_estimators=4, seed=1))
     before = pickle.dumps(model)
     for x in ({}, *SAMPLES):
@@ -197,14 +197,14 @@ def test_explaining_changes_nothing(kind):
     assert kind().debug_one(X).startswith("No sample has been learned yet")
 
 
-def test_a_restarted_tree_has_no_path():
+def test_restarted_trees_have_no_path():
     model = make(AMFClassifier(n_estimators=2, seed=1))
     model._arena.trees["root"][1] = -1
     model._arena.trees["n_nodes"][1] = 0
     assert model.debug_one(X).endswith("\nPath in tree 1, of 0 nodes, as it has just restarted")
 
 
-def test_a_pipeline_explains_the_prediction_of_its_forest():
+def test_pipelines_explain_their_forest():
     scaler = compose.SelectType(float) | preprocessing.StandardScaler()
     scaler += compose.Select("color")
     model = make(scaler | AMFClassifier(n_estimators=2, seed=1))

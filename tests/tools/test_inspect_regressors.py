@@ -42,7 +42,7 @@ def trained(kind=AMFRegressor, **parameters):
 
 
 @settings
-def test_means_and_deviations_of_nodes_are_those_of_the_samples_in_their_cells(parameters):
+def test_nodes_have_the_moments_of_their_samples(parameters):
     model = AMFRegressor(3, seed=5, **parameters)
     samples = [(x, y, w) for x, y, w in stream() if "size" in x]  # so that cells never change
     for x, y, w in samples:
@@ -65,7 +65,7 @@ def test_means_and_deviations_of_nodes_are_those_of_the_samples_in_their_cells(p
 
 
 @settings
-def test_the_nodes_on_the_paths_mix_to_the_predictions_of_trees_and_forest(parameters):
+def test_paths_add_up_to_predictions(parameters):
     model = trained(vote="mean", **parameters)
     for x in QUESTIONS:
         of_trees = []
@@ -78,7 +78,7 @@ def test_the_nodes_on_the_paths_mix_to_the_predictions_of_trees_and_forest(param
 
 
 @pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
-def test_before_the_first_sample_tables_are_empty_and_trees_predict_0(kind):
+def test_tables_before_the_first_sample_are_empty(kind):
     model = kind(2)
     assert inspection.node_table(model).columns[10:12].tolist() == ["mean", "std"]
     assert inspection.path(model, {}).columns[-3:].tolist() == ["mean", "std", "estimate"]
@@ -87,12 +87,12 @@ def test_before_the_first_sample_tables_are_empty_and_trees_predict_0(kind):
     assert [tree.predict_one({"a": 1.0}) for tree in model] == [0.0, 0.0]
 
 
-def test_a_tree_of_a_regressor_has_no_probabilities():
+def test_trees_of_regressors_have_no_probabilities():
     with pytest.raises(AttributeError, match="a tree of AMFRegressor predicts a number, not"):
         trained()[0].predict_proba_one({})
 
 
-def test_linear_weights_of_a_regressor_are_those_of_its_trends():
+def test_linear_weights_of_trends():
     model = AdaptiveAMFRegressor(2, seed=1)
     rng = random.Random(1)
     for _ in range(600):
@@ -113,14 +113,14 @@ def test_linear_weights_of_a_regressor_are_those_of_its_trends():
     assert weights["fast", "color", "profile"] > 1.0
 
 
-def test_without_a_trend_there_are_no_linear_weights():
+def test_linear_weights_need_a_trend():
     for model in (AMFRegressor(), AdaptiveAMFRegressor(trend=None)):
         with pytest.raises(ValueError, match="trend=None, but only a regressor with a trend, such"):
             inspection.linear_weights(model)
     assert inspection.linear_weights(AdaptiveAMFRegressor()).empty
 
 
-def test_inputs_add_up_where_features_share_terms():
+def test_inputs_of_features_that_share_terms_add_up():
     model, rng = AdaptiveAMFRegressor(2, seed=1), random.Random(1)
     rows = [
         {j: rng.gauss(0, 1) if j % 3 else rng.choice("ab") for j in range(70)} for _ in range(9)
