@@ -51,9 +51,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         figures of the paper. By default, such a cell is split only when another label arrives. The
         distribution of the trees is the same, but they need far fewer nodes.
     max_nodes
-        Maximum number of nodes per tree. Once a tree has reached it, no cell is split any more, but
-        the existing nodes keep learning. A node takes 64 bytes, 8 for each label, 16 for each
-        feature, and with fading 16 and another 8 for each label. `None` means no limit.
+        Maximum number of nodes per tree. Once a tree has reached it, the least useful of its splits
+        make room for new ones, and its average over prunings is no longer exact. A node takes 64
+        bytes, 8 for each label, 16 for each feature, and with fading 16 and another 8 for each
+        label. `None` means no limit.
     seed
         Seed of the random numbers, for reproducible results.
     n_classes

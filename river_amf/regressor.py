@@ -86,9 +86,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     use_aggregation
         Whether a tree predicts with all its prunings (`True`) or with its leaf alone (`False`).
     max_nodes
-        Maximum number of nodes per tree. Once a tree has reached it, no cell is split any more, but
-        the existing nodes keep learning. `None` means no limit: each tree then gets up to two nodes
-        per sample.
+        Maximum number of nodes per tree. Once a tree has reached it, the least useful of its splits
+        make room for new ones, and its average over prunings is no longer exact. `None` means no
+        limit: each tree then gets up to two nodes per sample.
     seed
         Seed of the random numbers, for reproducible results.
     split_prior

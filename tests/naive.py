@@ -22,7 +22,16 @@ from typing import Any
 
 import numpy as np
 from naive_features import is_missing
-from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample, add_up
+from naive_growth import (
+    GrowingForest,
+    GrowingNode,
+    GrowingTree,
+    Sample,
+    add_up,
+    log_add,
+    sigma,
+    softplus,
+)
 from naive_label_memory import LabelMemory
 from naive_linear_models import LEAST_LOG_P, LINEAR_RATE, LinearModels, Row
 from naive_pending import DELAY_SCALE, Pending, row_of
@@ -57,27 +66,14 @@ BIAS_RATE = 0.02  # RATE_B
 class Cell:
     """A node as the aggregation sees it: one count per class, and two children or none.
 
-    Cells are compared by identity. The number of classes C is the length of `counts`.
+    Cells are compared by identity. The number of classes C is the length of `counts`. A factor of
+    exp(`log_evidence`) is what splits that were undone leave to wbar (DESIGN.md: budget).
     """
 
     counts: tuple[float, ...]
     left: "Cell | None" = None
     right: "Cell | None" = None
-
-
-def log_add(a: float, b: float) -> float:
-    """Compute log(exp(a) + exp(b)) without overflow."""
-    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
-
-
-def softplus(x: float) -> float:
-    """Compute log(1 + exp(x)) without overflow."""
-    return log_add(0.0, x)
-
-
-def sigma(x: float) -> float:
-    """Compute 1 / (1 + exp(-x)) without overflow."""
-    return math.exp(-softplus(-x))
+    log_evidence: float = 0.0
 
 
 def node_prediction(counts: Sequence[float], dirichlet: float) -> list[float]:
@@ -101,16 +97,18 @@ def log_w(cell: Cell, *, step: float, dirichlet: float) -> float:
 def log_wbar(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -> float:
     """Log-weight of all prunings of the subtree.
 
-    wbar_v = w_v at a leaf, (1-b) w_v + b wbar_left wbar_right elsewhere (DESIGN.md: aggregation).
+    wbar_v = w_v at a leaf, (1-b) w_v + b wbar_left wbar_right elsewhere (DESIGN.md: aggregation),
+    times the evidence of splits that were undone.
     """
     own = log_w(cell, step=step, dirichlet=dirichlet)
     if cell.left is None:
-        return own
+        return cell.log_evidence + own
     below = add_up(
         log_wbar(child, split_prior=split_prior, step=step, dirichlet=dirichlet)
         for child in (cell.left, cell.right)
     )
-    return log_add(math.log1p(-split_prior) + own, math.log(split_prior) + below)
+    total = log_add(math.log1p(-split_prior) + own, math.log(split_prior) + below)
+    return cell.log_evidence + total
 
 
 def closed_form_log_odds(cell: Cell, *, split_prior: float, step: float, dirichlet: float) -> float:
@@ -133,15 +131,16 @@ def prunings(cell: Cell, *, split_prior: float) -> Iterator[tuple[list[Cell], fl
     """Enumerate all prunings T of a small tree as (leaves of T, log pi(T)).
 
     pi(T) = b^(internal nodes of T) (1-b)^(leaves of T that are not leaves of the full tree)
-    (DESIGN.md: aggregation); it sums to one.
+    (DESIGN.md: aggregation); it sums to one, but for the evidence of splits that were undone.
     """
+    evidence = cell.log_evidence
     if cell.left is None:
-        yield [cell], 0.0
+        yield [cell], evidence
         return
-    yield [cell], math.log1p(-split_prior)
+    yield [cell], evidence + math.log1p(-split_prior)
     for left_leaves, left_log_pi in prunings(cell.left, split_prior=split_prior):
         for right_leaves, right_log_pi in prunings(cell.right, split_prior=split_prior):
-            log_pi = math.log(split_prior) + left_log_pi + right_log_pi
+            log_pi = evidence + math.log(split_prior) + left_log_pi + right_log_pi
             yield left_leaves + right_leaves, log_pi
 
 
@@ -181,11 +180,12 @@ def aggregated_prediction(
         own = log_w(cell, step=step, dirichlet=dirichlet)
         log_p = [math.log(p) for p in node_prediction(cell.counts, dirichlet)]
         if below is None:
-            log_q = [own + p for p in log_p]
+            log_q = [cell.log_evidence + own + p for p in log_p]
         else:
             sibling = cell.right if below is cell.left else cell.left
             beside = log_wbar(sibling, split_prior=split_prior, step=step, dirichlet=dirichlet)
             keep, split = math.log1p(-split_prior) + own, math.log(split_prior) + beside
+            keep, split = keep + cell.log_evidence, split + cell.log_evidence
             log_q = [log_add(keep + p, split + q) for p, q in zip(log_p, log_q, strict=True)]
         below = cell
     total = log_wbar(path[0], split_prior=split_prior, step=step, dirichlet=dirichlet)
@@ -327,9 +327,8 @@ class Node(GrowingNode):
 
     def cell(self) -> Cell:
         """Copy the subtree for the functions on cells."""
-        if self.is_leaf():
-            return Cell(self.counts())
-        return Cell(self.counts(), self.left.cell(), self.right.cell())
+        children = () if self.is_leaf() else (self.left.cell(), self.right.cell())
+        return Cell(self.counts(), *children, log_evidence=self.log_evidence)
 
     def loss(self) -> float:
         """Cumulative loss L_v."""
@@ -341,6 +340,8 @@ class Node(GrowingNode):
 
     def log_odds(self) -> float:
         """Log-odds r_v, from the counts if they do not fade; infinite at a leaf."""
+        if self.is_leaf():
+            return math.inf
         if self.forest.fading_factor is not None:
             return self.odds
         return closed_form_log_odds(self.cell(), **self.forest.aggregation())
@@ -400,7 +401,7 @@ class NaiveTree(GrowingTree):
     def learn(self, sample: Sample, split_intensity: Sequence[float]) -> None:
         """Grow the tree where the sample requires it, then count the sample along its path."""
         if self.root is None:
-            self.root = self._new_leaf(0.0)
+            self.start()
         # log of the factor by which the change of structure multiplies a node's wbar
         self.log_growth = {}
         path = self.grow(sample, split_intensity)
@@ -408,6 +409,10 @@ class NaiveTree(GrowingTree):
             self._learn_fading(path, sample)
         for node in path:
             node.samples.append(sample)
+
+    def log_odds_of(self, node: Node) -> float:
+        """Log-odds r_v of an internal node."""
+        return node.log_odds()
 
     def judge(self, loss: float, weight: float) -> None:
         """Restart if the losses are far higher than usual."""
@@ -428,11 +433,11 @@ class NaiveTree(GrowingTree):
         prediction = [0.0] * self.forest.n_classes()
         remaining = 1.0
         for node in path:
-            own = sigma(node.odds)
+            own = sigma(node.log_odds())
             of_node = node.mixture().predict()
             mass = remaining * own
             prediction = [p + mass * n for p, n in zip(prediction, of_node, strict=True)]
-            remaining *= sigma(-node.odds)  # zero at the leaf, whose odds are infinite
+            remaining *= sigma(-node.log_odds())  # zero at the leaf, whose odds are infinite
         return prediction
 
     def _learn_fading(self, path: Sequence[Node], sample: Sample) -> float:
@@ -592,6 +597,9 @@ class NaiveForest(GrowingForest):
         if y not in self.labels:
             self.labels.append(y)
             self.biases.append(0.0)
+            if self.given_n_classes is None:  # odds without fading follow from the counts alone
+                for node in (node for tree in self.trees for node in tree.nodes()):
+                    node.log_evidence = 0.0
         label = self.labels.index(y)
         of_trees = []
         if self.vote == "learned":

@@ -13,6 +13,9 @@ from typing import Any
 
 from naive_features import MASK32, Columns
 
+N_IN_A_ROW = 48  # nodes among which a full tree looks for a split to undo
+MORE = 1.0 + 1e-9  # a split is less useful than another if it is so by this factor
+
 
 def add_up(values: Iterable[float]) -> float:
     """Sum from left to right, rounding each time as compiled code does (`sum` may compensate)."""
@@ -63,6 +66,21 @@ def cumulative_rates(lengths: Sequence[float], split_intensity: Sequence[float])
     return list(accumulate(terms, initial=0.0))[1:] or [0.0]
 
 
+def log_add(a: float, b: float) -> float:
+    """Compute log(exp(a) + exp(b)) without overflow."""
+    return max(a, b) + math.log1p(math.exp(-abs(a - b)))
+
+
+def softplus(x: float) -> float:
+    """Compute log(1 + exp(x)) without overflow."""
+    return log_add(0.0, x)
+
+
+def sigma(x: float) -> float:
+    """Compute 1 / (1 + exp(-x)) without overflow."""
+    return math.exp(-softplus(-x))
+
+
 @dataclass(eq=False)
 class Sample:
     """A sample as a tree sees it: `values` maps each column that is present to a number."""
@@ -80,7 +98,8 @@ class GrowingNode:
 
     `feature` is a column index; None at a leaf, like `threshold`, `left` and `right`. `is_open`
     means that a leaf splits by extension, as internal nodes do; a leaf that is not open is paused
-    (DESIGN.md: late splitting).
+    (DESIGN.md: late splitting). `log_evidence` is the log of the factor by which splits that were
+    undone multiply wbar (DESIGN.md: budget).
     """
 
     forest: Any = field(repr=False)
@@ -91,6 +110,7 @@ class GrowingNode:
     threshold: float | None = None
     left: Any = None
     right: Any = None
+    log_evidence: float = 0.0
 
     def is_leaf(self) -> bool:
         """Whether the node has no children."""
@@ -143,6 +163,12 @@ class GrowingTree:
         self.random = RandomStream(random_state)
         self.tree_key = tree_key
         self.root: Any = None
+        self.places: list[Any] = []  # the nodes, in the order of the compiled arrays
+
+    def start(self) -> None:
+        """Make the root, which has no samples yet."""
+        self.root = self._new_leaf(0.0)
+        self.places = [self.root]
 
     def nodes(self) -> list[GrowingNode]:
         """List all nodes, parents first and left before right."""
@@ -166,6 +192,10 @@ class GrowingTree:
             node = nodes[-1]
             nodes.append(node.left if node.goes_left(values) else node.right)
         return nodes
+
+    def log_odds_of(self, node: Any) -> float:
+        """Log-odds r_v of an internal node for itself against its children."""
+        raise NotImplementedError
 
     def after_insertion(self, parent: Any, below: Any) -> None:
         """Set what a new parent takes over from the node below it."""
@@ -213,11 +243,15 @@ class GrowingTree:
         box = node.box()
         extension = self._range_extension(box, sample.values)
         rate = cumulative_rates(extension, split_intensity)[-1]
-        if self.budget_spent() or not rate > 0:
+        if not rate > 0:
             return []
         split_time = node.time + self.random.exponential(rate)
         if not split_time < node.children_time():
             return []
+        undone = self._least_useful_split(node, above) if self.budget_spent() else None
+        if self.budget_spent() and undone is None:
+            return []
+        places = self._undo_split(undone) if undone else self._new_places()
         feature = self.random.column(extension, split_intensity)
         value, (range_min, range_max) = sample.values[feature], box[feature]
         parent = self.node_kind(self.forest, node.time, samples=list(node.samples))
@@ -228,8 +262,49 @@ class GrowingTree:
         else:
             parent.split(feature, self.random.threshold(value, range_min), leaf, node)
         self._replace(above, node, parent)
+        for place, new in zip(places, (parent, leaf), strict=True):
+            self.places[place] = new
         self.after_insertion(parent, node)
+        parent.log_evidence, node.log_evidence = node.log_evidence, 0.0
         return [parent, leaf]
+
+    def _new_places(self) -> list[int]:
+        """Return the places of two new nodes."""
+        self.places += [None, None]
+        return [len(self.places) - 2, len(self.places) - 1]
+
+    def _least_useful_split(
+        self, node: GrowingNode, above: GrowingNode | None
+    ) -> GrowingNode | None:
+        """Return that of some splits into leaves which the tree can best do without, if any.
+
+        `node` is to get a parent, below `above` (DESIGN.md: budget).
+        """
+        n_nodes = len(self.places)
+        place = int(self.random.uniform() * n_nodes)
+        found, largest = None, 0.0
+        for k in range(1, N_IN_A_ROW + 1):
+            other = self.places[(place + k) % n_nodes]
+            if other in (node, above) or other.is_leaf():
+                continue
+            if other.left.is_leaf() and other.right.is_leaf():
+                smaller = min(other.left.n_samples(), other.right.n_samples())
+                uselessness = sigma(self.log_odds_of(other)) / (1 + smaller)
+                if uselessness > largest * MORE:
+                    found, largest = other, uselessness
+        return found
+
+    def _undo_split(self, node: GrowingNode) -> list[int]:
+        """Make a node a leaf again, and return the places of its leaves.
+
+        To the nodes above it, wbar = (1-b) w (1 + exp(-r)) stays as it is.
+        """
+        b = self.forest.split_prior
+        places = [self.places.index(child) for child in (node.left, node.right)]
+        node.log_evidence += math.log1p(-b) + softplus(-self.log_odds_of(node))
+        node.feature = node.threshold = node.left = node.right = None
+        node.is_open = True
+        return places
 
     def _range_extension(
         self, box: dict[int, tuple[float, float]], values: dict[int, float]
@@ -277,6 +352,7 @@ class GrowingTree:
             left = self._new_leaf(split_time, [s for s, is_left in stored if is_left])
             right = self._new_leaf(split_time, [s for s, is_left in stored if not is_left])
             node.split(feature, threshold, left, right)
+            self.places += [left, right]
             path.append(left if on_left[-1] else right)
         return path
 

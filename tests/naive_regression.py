@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-from naive import log_add, sigma
 from naive_features import is_missing, is_number
-from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample
+from naive_growth import GrowingForest, GrowingNode, GrowingTree, Sample, log_add, sigma
 from naive_pending import Pending, row_of
 from naive_trends import TrendRow, Trends, Vote, Votes, place_in_range
 
@@ -208,24 +207,28 @@ class RegressionNode(GrowingNode):
         own = self.log_w()
         if self.is_leaf():
             log_odds[self] = math.inf
-            return own
+            return self.log_evidence + own
         b = self.forest.split_prior
         below = self.left.weigh(log_odds) + self.right.weigh(log_odds)
         log_odds[self] = math.log1p(-b) - math.log(b) + own - below
-        return log_add(math.log1p(-b) + own, math.log(b) + below)
+        return self.log_evidence + log_add(math.log1p(-b) + own, math.log(b) + below)
 
     def log_wbar(self) -> float:
         """Log-weight of all prunings of the subtree."""
         return self.weigh({})
 
     def prunings(self) -> list[tuple[list["RegressionNode"], float]]:
-        """List the prunings T of the subtree: leaves of T, and log pi(T) + sum of their log w."""
+        """List the prunings T of the subtree: leaves of T, and log pi(T) + sum of their log w.
+
+        To that is added the evidence of splits that were undone.
+        """
+        own = self.log_evidence + self.log_w()
         if self.is_leaf():
-            return [([self], self.log_w())]
+            return [([self], own)]
         b = self.forest.split_prior
-        cut = ([self], math.log1p(-b) + self.log_w())
+        cut = ([self], math.log1p(-b) + own)
         return [cut] + [
-            (left + right, math.log(b) + log_left + log_right)
+            (left + right, self.log_evidence + math.log(b) + log_left + log_right)
             for left, log_left in self.left.prunings()
             for right, log_right in self.right.prunings()
         ]
@@ -282,6 +285,10 @@ class RegressionTree(GrowingTree):
         self.root.weigh(found)
         return found
 
+    def log_odds_of(self, node: RegressionNode) -> float:
+        """Log-odds r_v of an internal node."""
+        return self.log_odds()[node]
+
     def estimates(self, path: Sequence[RegressionNode]) -> list[float]:
         """Estimate the target by each node of a path, root first."""
         found = [self.targets().mean]
@@ -322,7 +329,7 @@ class RegressionTree(GrowingTree):
         is to be judged by that.
         """
         if self.root is None:
-            self.root = self._new_leaf(0.0)
+            self.start()
         noise = self.noise()
         before = self.log_odds()
         path = self.grow(sample, split_intensity)

@@ -1,4 +1,4 @@
-"""Log messages for those who run a forest: trees that start afresh, and limits that are reached.
+"""Log messages for those who run a forest: trees that restart, and what is forgotten.
 
 The logger is `river_amf.events`. Messages come where an exception from a signal handler leaves
 nothing half done. Single samples come here only if something is forgotten: which trees start afresh
@@ -40,19 +40,6 @@ def forgot_words(n_forgotten: int, n_kept: int) -> None:
     if n_forgotten:
         _logger.info(
             "the %d rarest words are forgotten, %d are kept (max_vocabulary)", n_forgotten, n_kept
-        )
-
-
-def released(arena: Arena) -> None:
-    """Log trees that have used up their nodes."""
-    most = int(arena.settings["max_nodes"][0])
-    n_full = int((arena.trees["n_nodes"] + 2 > most).sum())
-    if n_full:
-        _logger.info(
-            "%d of %d trees have used up their %d nodes and split no further",
-            n_full,
-            len(arena.trees),
-            most,
         )
 
 

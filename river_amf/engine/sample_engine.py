@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.engine import events
 from river_amf.engine.known import Known, extended, weight_learned, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import exclusive
@@ -259,7 +258,6 @@ class SampleEngine(LateLabels):
         """Free the memory of samples that no tree keeps any more."""
         kernels.compact_rows(self.arena.address)
         self.known = self.known._replace(arena=self.arena.drop_rows())
-        events.released(self.arena)
 
     # Predicting. Those without "predict" in their names are for whoever holds the lock.
 

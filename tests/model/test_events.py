@@ -74,19 +74,6 @@ def test_forgotten_categories(told):
     ]
 
 
-def test_trees_at_their_limit(told):
-    model = AMFClassifier(n_estimators=2, max_nodes=9, seed=1)
-    learn(model, rows(100))
-    lines = told()
-    assert (
-        lines[-1]
-        == "river_amf.events: 2 of 2 trees have used up their 9 nodes and split no further"
-    )
-    assert len(lines) <= 2
-    learn(model, rows(100))
-    assert told() == []
-
-
 def test_restarts_in_blocks(told):
     stream = [({"a": float(i % 7)}, (i % 7 < 3) == (i < 1000)) for i in range(1600)]
     xs, ys = zip(*stream, strict=True)

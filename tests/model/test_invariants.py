@@ -1,4 +1,8 @@
-"""The invariants (a) to (e) (DESIGN.md: invariants), after each sample of generated streams."""
+"""The invariants (a) to (e) (DESIGN.md: invariants), after each sample of generated streams.
+
+All but (d) hold until a tree is full; `test_naive.py` compares full trees with the reference, whose
+prunings carry the evidence of splits that were undone.
+"""
 
 import math
 
@@ -30,6 +34,8 @@ def test_a_prediction_is_the_brute_force_average_over_all_prunings(stream, param
     # the table shows only categories learned so far, so query samples learned so far
     for n_learnt, model in enumerate(learnt(stream, n_estimators=1, **parameters), start=1):
         table = inspection.node_table(model)
+        if tables.is_full(model, table):
+            break
         cells = tables.cells(model, table)
         for x, _, _ in stream[:n_learnt]:
             nodes = tables.path(table, x)
@@ -57,6 +63,8 @@ def test_c_the_forest_does_no_worse_than_the_best_pruning(stream, parameters):
     parameters["step"] = 1.0
     for model in learnt(stream, n_estimators=1, **parameters):
         table = inspection.node_table(model)
+        if tables.is_full(model, table):
+            break
         root = tables.cells(model, table)[tables.root(table)]
         best = tables.best_pruning(root, model.split_prior, tables.dirichlet(model))
         assert -tables.log_wbar_root(model, table) <= best + 1e-9
@@ -65,19 +73,17 @@ def test_c_the_forest_does_no_worse_than_the_best_pruning(stream, parameters):
 @pytest.mark.parametrize("split_prior", [0.5, 0.8])
 def test_c_on_a_frozen_structure_the_log_loss_obeys_the_bound(split_prior):
     samples = [({"a": i * 7 % 11, "b": i * 5 % 13}, "xy"[i * i % 3 > 0]) for i in range(60)]
-    model = AMFClassifier(
-        n_estimators=1, n_classes=2, max_nodes=21, split_prior=split_prior, seed=1
-    )
+    model = AMFClassifier(n_estimators=1, n_classes=2, split_prior=split_prior, seed=1)
     for x, y in samples:
         model.learn_one(x, y)
-    table = inspection.node_table(model)
-    assert len(table) == 21
-    before = tables.log_wbar_root(model, table)
+    frozen = inspection.node_table(model)
+    before = tables.log_wbar_root(model, frozen)
     loss = 0.0
     for x, y in samples:  # the boxes contain all of them
         loss -= math.log(model.predict_proba_one(x)[y])
         model.learn_one(x, y)
     table = inspection.node_table(model)
+    assert table["threshold"].equals(frozen["threshold"])
     root = tables.cells(model, table)[tables.root(table)]
     best = tables.best_pruning(root, split_prior, tables.dirichlet(model))
     assert loss == pytest.approx(before - tables.log_wbar_root(model, table), abs=1e-9)
@@ -128,6 +134,8 @@ def test_e_a_new_class_midway_equals_knowing_it_from_the_start(stream, parameter
     (*_, surprised) = learnt(stream, n_estimators=2, **(parameters | {"n_classes": None}))
     for tree in range(2):
         one, other = (inspection.node_table(model, tree) for model in (knowing, surprised))
+        if tables.is_full(knowing, one):
+            continue
         for column in ("feature", "threshold", "time", "parent", "counts", "range_min"):
             assert one[column].equals(other[column])
         assert one["log_odds"].to_numpy() == pytest.approx(

@@ -54,7 +54,7 @@ def test_a_node_weighs_every_way_of_switching_between_its_two_estimators():
 
 def log_weights_by_prunings(node, share_and_log_w, split_prior):
     """List log pi(T) + sum over its leaves of log w_v, with the leaves, for all prunings T."""
-    own = share_and_log_w[node][1]
+    own = node.log_evidence + share_and_log_w[node][1]
     if node.is_leaf():
         return [([node], own)]
     found = [([node], math.log1p(-split_prior) + own)]
@@ -63,7 +63,8 @@ def log_weights_by_prunings(node, share_and_log_w, split_prior):
         log_weights_by_prunings(node.right, share_and_log_w, split_prior),
     ):
         (left, log_left), (right, log_right) = side
-        found.append((left + right, math.log(split_prior) + log_left + log_right))
+        log_weight = node.log_evidence + math.log(split_prior) + log_left + log_right
+        found.append((left + right, log_weight))
     return found
 
 

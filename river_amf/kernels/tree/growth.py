@@ -12,14 +12,23 @@ from river_amf.kernels.tree.estimates import (
     log_odds_of,
     log_own_surplus,
     set_log_odds,
+    shares,
     softplus,
 )
-from river_amf.kernels.tree.random_numbers import draw_feature, draw_split_time, draw_threshold
+from river_amf.kernels.tree.random_numbers import (
+    draw_feature,
+    draw_split_time,
+    draw_threshold,
+    draw_uniform,
+)
 from river_amf.kernels.tree.sample_store import list_row
 from river_amf.kernels.tree.structure import (
     add_box,
     add_node,
     box_of,
+    clear_box,
+    clear_node,
+    clear_split,
     count_missing,
     extend_box,
     extension_rate,
@@ -34,6 +43,9 @@ from river_amf.kernels.tree.structure import (
     splits_late,
 )
 
+N_IN_A_ROW = 48  # nodes among which a full tree looks for a split to undo
+MORE = 1.0 + 1e-9  # by this factor, so that rounding does not matter
+
 
 @hot
 def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
@@ -44,37 +56,40 @@ def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
     if state["root"] == NONE:
         state["root"] = add_leaf(tree, NONE, x, row)
         return state["root"], NONE, 0.0
-    index, split_time = descend(tree, x)
+    index, split_time, undone = descend(tree, x)
     if split_time < NEVER:
-        return insert_parent(tree, index, split_time, x, row)
+        return insert_parent(tree, index, split_time, undone, x, row)
     return index, NONE, 0.0
 
 
 @hot
-def descend(tree: Tree, x: Array) -> tuple[int, float]:
+def descend(tree: Tree, x: Array) -> tuple[int, float, int]:
     """Walk x down to a leaf, or to where the process splits, extending the boxes on the way."""
     # Returns the node and the time at which it gets a new parent, or NEVER if it is a leaf that
-    # takes x without a split [MF, algorithm 4; AMF, algorithm 3].
+    # takes x without a split [MF, algorithm 4; AMF, algorithm 3]; and if the tree is full, the node
+    # whose split makes room, without which the node is not split either.
     n_features = tree.settings["n_features"]
-    may_split = not is_spent(tree.settings, tree.state)
+    is_full = is_spent(tree.settings, tree.state)
     n_missing = count_missing(x, n_features)
     index = tree.state["root"]
     time = 0.0
     while True:
         node = tree.nodes[unsigned(index)]
         if keeps_samples(node):
-            return index, NEVER
+            return index, NEVER, NONE
         box = box_of(tree, node)
         children_time = node["split_time"]
         if not is_inside(box, x, n_features, n_missing):
-            rate = extension_rate(box, x, tree.intensity, n_features) if may_split else 0.0
+            rate = extension_rate(box, x, tree.intensity, n_features)
             if rate > 0.0:
                 time = draw_split_time(tree.state, time, rate, children_time)
                 if time < children_time:
-                    return index, time
+                    undone = least_useful_split(tree, index) if is_full else NONE
+                    if undone != NONE or not is_full:
+                        return index, time, undone
             extend_box(box, x, n_features)
         if is_leaf(node):
-            return index, NEVER
+            return index, NEVER, NONE
         time = children_time
         index = next_node(tree.nodes, node, x)
 
@@ -92,18 +107,62 @@ def add_leaf(tree: Tree, parent: int, x: Array, row: int) -> int:
 
 
 @helper
+def least_useful_split(tree: Tree, index: int) -> int:
+    """The node whose split a full tree can best do without, or NONE (DESIGN.md: budget)."""
+    # Of some nodes in a row, it is that with the largest sigma(r_v) / (1 + n), where n are the
+    # samples of the smaller child; of equals, up to rounding, the first. Its children are leaves,
+    # and it is neither the node that gets a parent nor the parent of that.
+    nodes, n_nodes = tree.nodes, tree.state["n_nodes"]
+    above = nodes[unsigned(index)]["parent"]
+    candidate = int(draw_uniform(tree.state) * n_nodes)
+    found, largest = NONE, 0.0
+    for _ in range(N_IN_A_ROW):
+        candidate = candidate + 1 if candidate + 1 < n_nodes else 0
+        node = nodes[unsigned(candidate)]
+        if candidate == index or is_leaf(node):
+            continue
+        left, right = nodes[unsigned(node["left"])], nodes[unsigned(node["right"])]
+        if candidate != above and is_leaf(left) and is_leaf(right):
+            divisor = 1.0 + min(left["n_samples"], right["n_samples"])
+            if largest * divisor < 1.0:  # else it can not be larger, as no share exceeds 1
+                uselessness = shares(node)[0] / divisor
+                if uselessness > largest * MORE:
+                    found, largest = candidate, uselessness
+    return found
+
+
+@helper
+def undo_split(tree: Tree, index: int) -> tuple[int, int]:
+    """Make a node with two leaves a leaf again; return these, which are no longer in the tree."""
+    # It has counted their samples, and its box holds theirs. The odds of the nodes above stay.
+    node = tree.nodes[index]
+    left, right = node["left"], node["right"]
+    clear_split(node)
+    return left, right
+
+
+@helper
 def insert_parent(
-    tree: Tree, index: int, split_time: float, x: Array, row: int
+    tree: Tree, index: int, split_time: float, undone: int, x: Array, row: int
 ) -> tuple[int, int, float]:
     """Insert a parent above a node, and a leaf with x as the node's sibling."""
     # Returns the leaf, the parent, and the growth of log wbar that is passed on to the ancestors,
     # log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below
-    # (DESIGN.md: structural changes).
+    # (DESIGN.md: structural changes). In a full tree they take the places of the leaves of the node
+    # whose split is undone.
     n_features = tree.settings["n_features"]
-    parent = add_node(tree, tree.nodes[index]["parent"])
+    if undone == NONE:
+        parent = add_node(tree, tree.nodes[index]["parent"])
+        add_box(tree, parent)
+        leaf = add_leaf(tree, parent, x, row)
+    else:
+        parent, leaf = undo_split(tree, undone)
+        clear_node(tree, parent, tree.nodes[index]["parent"])
+        clear_node(tree, leaf, parent)
+        clear_box(tree, leaf)
+        extend_box(box_of(tree, tree.nodes[leaf]), x, n_features)
     node, above = tree.nodes[index], tree.nodes[parent]
     box = box_of(tree, node)
-    add_box(tree, parent)
     parent_box = box_of(tree, above)
     lengths = parent_box[0]  # borrowed until the box is written there
     for j in range(n_features):
@@ -116,7 +175,6 @@ def insert_parent(
     else:
         threshold = draw_threshold(tree.state, box[1, feature], x[feature])
 
-    leaf = add_leaf(tree, parent, x, row)
     if newcomer_left:
         set_split(tree, parent, split_time, feature, threshold, leaf, index)
     else:

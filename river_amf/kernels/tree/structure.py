@@ -145,33 +145,52 @@ def add_node(tree: Tree, parent: int) -> int:
     """Add a leaf without samples, box or counts; the caller has checked the capacity."""
     index = tree.state["n_nodes"]
     tree.state["n_nodes"] = index + 1
+    tree.nodes[index]["slot"] = NONE
+    tree.nodes[index]["n_rows"] = 0
+    clear_node(tree, index, parent)
+    return index
+
+
+@helper
+def clear_node(tree: Tree, index: int, parent: int) -> None:
+    """Make a node a leaf without samples or counts; its box, if it has one, stays as it is."""
     node = tree.nodes[index]
-    node["threshold"] = 0.0
-    node["odds"] = 0.0
-    node["odds_scale"] = 0.0
-    node["split_time"] = NEVER
     node["n_samples"] = 0.0
     node["parent"] = parent
-    node["feature"] = NONE
-    node["left"] = NONE
-    node["right"] = NONE
-    node["slot"] = NONE
-    node["n_rows"] = 0
+    clear_split(node)
     for c in range(tree.counts.shape[1]):
         tree.counts[index, c] = 0.0
     for c in range(tree.targets.shape[1]):
         tree.targets[index, c] = 0.0
     for c in range(tree.faded.shape[1]):
         tree.faded[index, c] = 0.5 if c == FADED_SHARE else 0.0
-    return index
+
+
+@hot
+def clear_split(node: Record) -> None:
+    """Make a node a leaf."""
+    node["split_time"] = NEVER
+    node["feature"] = NONE
+    node["threshold"] = 0.0
+    node["odds"] = 0.0
+    node["odds_scale"] = 0.0
+    node["left"] = NONE
+    node["right"] = NONE
 
 
 @helper
 def add_box(tree: Tree, index: int) -> None:
-    """Give a node an empty box, filled with NaN."""
+    """Give a node an empty box."""
     box = tree.state["n_boxes"]
     tree.state["n_boxes"] = box + 1
     tree.nodes[index]["slot"] = box
+    clear_box(tree, index)
+
+
+@helper
+def clear_box(tree: Tree, index: int) -> None:
+    """Make the box of a node empty, filled with NaN."""
+    box = tree.nodes[index]["slot"]
     for j in range(tree.boxes.shape[2]):
         tree.boxes[box, 0, j] = math.nan
         tree.boxes[box, 1, j] = math.nan

@@ -1,0 +1,138 @@
+"""Full trees: streams whose range or law moves once `max_nodes` is reached. Prints Markdown.
+
+    python tests/benchmarks/full.py
+
+Ten trees, seed 1, default parameters but for `max_nodes`. Of regressors the mean absolute error of
+each quarter of a stream, of classifiers the accuracy of each fifth, with a limit and without. The
+noise of targets has a standard deviation of 1, so no model has an error below 0.80 for long; one
+label in ten is drawn at random. Every sample is predicted before it is learned. Then microseconds
+for a sample, once trees are full.
+"""
+
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+
+Stream = Iterator[tuple[dict[str, Any], Any]]
+LIMIT = 5_000  # nodes
+
+
+def moved_range(draw: random.Random) -> Stream:
+    """Yield a feature whose range moves from [0, 1] to [1, 2] halfway."""
+    for i in range(8_000):
+        u = draw.random() + (i >= 4_000)
+        yield {"a": u}, 10.0 * math.sin(3.0 * u) + draw.gauss(0.0, 1.0)
+
+
+def regimes(draw: random.Random) -> Stream:
+    """Yield ten regimes, each with ranges and a level of its own, beside a feature at random."""
+    for i in range(12_000):
+        regime = i // 1_200
+        x = {"a": regime + draw.random(), "b": draw.random()}
+        yield x, 10.0 * (regime * 7 % 10) + draw.gauss(0.0, 1.0)
+
+
+def growing_trend(draw: random.Random) -> Stream:
+    """Yield a clock that never stands still, and a season."""
+    for i in range(12_000):
+        yield {"clock": i / 100.0, "hour": i % 24}, i / 100.0 + (i % 24) + draw.gauss(0.0, 1.0)
+
+
+def new_shops(draw: random.Random) -> Stream:
+    """Yield categories of which the older ones go and new ones come."""
+    means: dict[int, float] = {}
+    for i in range(12_000):
+        shop = i // 150 + draw.randrange(20)
+        mean = means.setdefault(shop, draw.gauss(0.0, 5.0))
+        yield {"shop": f"shop {shop}", "b": draw.random()}, mean + draw.gauss(0.0, 1.0)
+
+
+def wandering_price(draw: random.Random) -> Stream:
+    """Yield a price that wanders, and whether it is above a slower average of itself."""
+    price = slow = 100.0
+    for _ in range(25_000):
+        price += draw.gauss(0.0, 1.0)
+        slow += 0.02 * (price - slow)
+        label = price > slow if draw.random() > 0.1 else draw.random() > 0.5
+        yield {"price": price, "slow": slow, "noise": draw.random()}, label
+
+
+def moving_blobs(draw: random.Random) -> Stream:
+    """Yield three classes around centers that move on, side by side."""
+    for i in range(25_000):
+        label = draw.randrange(3)
+        x = {"a": i / 1_000.0 + draw.gauss(0.0, 1.0), "b": 3.0 * label + draw.gauss(0.0, 1.0)}
+        x["b"] += 4.0 * math.sin(i / 2_000.0)
+        yield x, label if draw.random() > 0.1 else draw.randrange(3)
+
+
+def new_customers(draw: random.Random) -> Stream:
+    """Yield a number that grows with each customer, and a rule that holds for a hundred."""
+    for i in range(25_000):
+        customer = i // 10
+        x = {"customer": customer, "amount": draw.random()}
+        label = (x["amount"] > 0.5) ^ (customer // 100 % 2 == 1)
+        yield x, label if draw.random() > 0.1 else draw.random() > 0.5
+
+
+REGRESSORS = (AMFRegressor, AdaptiveAMFRegressor)
+CLASSIFIERS = (AMFClassifier, AdaptiveAMFClassifier)
+STREAMS = {
+    moved_range: REGRESSORS,
+    regimes: REGRESSORS,
+    growing_trend: REGRESSORS,
+    new_shops: REGRESSORS,
+    wandering_price: CLASSIFIERS,
+    moving_blobs: CLASSIFIERS,
+    new_customers: CLASSIFIERS,
+}
+
+
+def scores(model: Any, stream: Stream, is_regression: bool) -> list[float]:
+    """Return the mean error of each quarter, or the accuracy of each fifth."""
+    found = []
+    for x, y in stream:
+        answer = model.predict_one(x)
+        found.append(abs(y - answer) if is_regression else answer == y)
+        model.learn_one(x, y)
+    return [float(part.mean()) for part in np.array_split(found, 4 if is_regression else 5)]
+
+
+def microseconds(make: Callable[..., Any], stream: list[Any], limit: int | None) -> float:
+    """Return the time to predict and learn a sample of the second half of a stream."""
+    model, half = make(seed=1, max_nodes=limit), len(stream) // 2
+    for x, y in stream[:half]:
+        model.learn_one(x, y)
+    began = time.process_time()
+    for x, y in stream[half:]:
+        model.predict_one(x)
+        model.learn_one(x, y)
+    return 1e6 * (time.process_time() - began) / half
+
+
+def main() -> None:
+    """Print both tables."""
+    print("| stream | model | max_nodes | error or accuracy of each part |\n|---|---|---|---|")
+    for stream, kinds in STREAMS.items():
+        for kind in kinds:
+            for limit in (LIMIT, None):
+                parts = scores(
+                    kind(seed=1, max_nodes=limit), stream(random.Random(1)), kinds is REGRESSORS
+                )
+                numbers = " ".join(f"{part:.3f}" for part in parts)
+                print(f"| {stream.__name__} | {kind.__name__} | {limit} | {numbers} |", flush=True)
+    print("\n| stream | model | microseconds with a limit |\n|---|---|---|")
+    for stream, kind in ((regimes, AdaptiveAMFRegressor), (wandering_price, AMFClassifier)):
+        samples = list(stream(random.Random(1)))
+        times = [microseconds(kind, samples, LIMIT) for _ in range(5)]
+        print(f"| {stream.__name__} | {kind.__name__} | {np.median(times):.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

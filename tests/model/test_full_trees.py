@@ -1,0 +1,82 @@
+"""Trees that have reached `max_nodes`: they go on learning (DESIGN.md: budget).
+
+`test_naive.py` and `test_naive_regression.py` compare full trees with the references.
+"""
+
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    inspection,
+)
+
+LIMIT = 101
+KINDS = (AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor)
+kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+
+
+def moved_range(kind, n_samples=3000):
+    """Yield a feature whose range moves halfway, and labels or targets that follow it."""
+    draw = random.Random(1)
+    for i in range(n_samples):
+        u = draw.random() + (2 * i >= n_samples)
+        y = 4.0 * (u % 0.5) + draw.gauss(0.0, 0.3)
+        yield {"a": u}, y if issubclass(kind, AMFRegressor) else y > 1.0
+
+
+def n_nodes(model):
+    return [tree.n_nodes for tree in model]
+
+
+@kinds
+def test_full_tree_follows_a_range_that_moves(kind):
+    limited, free = kind(seed=1, max_nodes=LIMIT), kind(seed=1, max_nodes=None)
+    errors = []
+    for x, y in moved_range(kind):
+        errors.append([abs(float(model.predict_one(x) or 0) - y) for model in (limited, free)])
+        for model in (limited, free):
+            model.learn_one(x, y)
+    error, without_limit = np.mean(errors[2250:], axis=0)
+    assert error < 1.2 * without_limit
+
+
+@kinds
+def test_full_tree_stays_within_its_limit(kind):
+    model, structures = kind(n_estimators=2, seed=1, max_nodes=LIMIT), set()
+    if "restart_threshold" in model._parameters:
+        model.restart_threshold = None
+    for x, y in moved_range(kind):
+        model.learn_one(x, y)
+        assert max(n_nodes(model)) <= LIMIT
+        if n_nodes(model) == [LIMIT, LIMIT]:
+            structures.add(inspection.node_table(model)["threshold"].sum())
+    assert len(structures) > 10
+
+
+@kinds
+def test_limit_changes_nothing_until_a_tree_is_full(kind):
+    limited, free = (kind(seed=1, max_nodes=limit) for limit in (LIMIT, None))
+    for x, y in moved_range(kind):
+        for model in (limited, free):
+            model.learn_one(x, y)
+        if max(n_nodes(free)) + 2 > LIMIT:
+            break
+        assert limited.predict_one(x) == free.predict_one(x)
+    states = [pickle.dumps([*model._arena.trees["random_state"]]) for model in (limited, free)]
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+@kinds
+def test_tree_without_room_for_another_split_keeps_its_nodes(kind, limit):
+    model = kind(n_estimators=2, seed=1, max_nodes=limit)
+    for x, y in moved_range(kind, 300):
+        model.learn_one(x, y)
+    assert n_nodes(model) == [1 + 2 * (limit > 2)] * 2
