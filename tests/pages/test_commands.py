@@ -101,7 +101,6 @@ def test_a_run_that_is_interrupted_is_shown_as_far_as_it_went(run, tmp_path, mon
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "--track", "bundled", "--html", "page.html"], "cannot be combined with"),
         (["evaluate", "--html", "no/such/folder/page.html"], "cannot write the page to no/such"),
         (["compare", "--html", "no/such/folder/page.html"], "cannot write the page to no/such"),
         (["evaluate", "--html", "a", "--predictions", "a"], "would both write to a"),
