@@ -10,12 +10,9 @@ from numpy.typing import NDArray
 from river import base
 
 from river_amf.engine.forest_engine import BlockAnswers, Engine
-from river_amf.explain import label_text
-from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.parameters import adaptive
-from river_amf.state.arena import Arena
 from river_amf.state.layout import CLASSIFICATION
 
 
@@ -294,11 +291,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         {'short': 1.0}
         """
         return self._engine.predict(x, self)  # type: ignore[no-any-return]
-
-    def _explanation(
-        self, known: Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None
-    ) -> str:
-        return label_text.explain(known, self._features, self._labels, outputs, tree)
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row of a dataframe.

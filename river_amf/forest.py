@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import abc
 import copy
 import math
 import sys
@@ -14,8 +13,6 @@ from numpy.typing import NDArray
 
 from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine
 from river_amf.engine.settings import bound_of, check_together, has_words, most_columns
-from river_amf.explain import paths
-from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
 from river_amf.inputs.categories import Vocabulary
@@ -72,16 +69,6 @@ class Forest(Ensemble, Saved, Parameters):
     def _read(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function that reads the forest, while no other thread changes it."""
         return self._engine.run(call, *arguments)
-
-    def _without_trace(self, method: str, *arguments: Any) -> Any:
-        """Call a method that predicts, without leaving predictions that wait for their labels."""
-
-        def call() -> Any:
-            reader = object.__new__(type(self))
-            reader.__dict__.update(self.__dict__, _engine=self._engine.reader())
-            return getattr(reader, method)(*arguments)
-
-        return self._read(call)
 
     @property
     def fading_share(self) -> float:
@@ -238,14 +225,14 @@ class Forest(Ensemble, Saved, Parameters):
     def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
         """Explain the prediction for one sample as text.
 
-        The text shows what the forest and each tree predict, and the path of the sample down a
-        tree: for each node the share that it takes of the remaining mass, the resulting mass in the
-        tree's prediction, its own probability of the predicted label, its samples and label counts,
-        and the condition at its split that the sample meets. Linear models and the labels' own
-        memory are listed with what they predict, and with the inputs that tell the two most
-        probable labels apart. A regressor shows intervals, scales of errors, and means and
-        deviations of targets instead; with a learned vote and a trend, also how voters meet, and
-        which inputs tell the trend most. `inspection.path` returns the path as a table.
+        The text shows the predictions of the forest, its trees and its linear models, with their
+        weights, and the path of the sample down a tree: at each node the condition that the sample
+        meets, the share that the node takes of the remaining mass, the resulting mass in the tree's
+        prediction, its own probability of the predicted label, and its samples and label counts
+        (`inspection.path` returns the path as a table). Of linear models it lists the inputs that
+        separate the two most probable labels most. A regressor shows an interval, scales of errors,
+        and means and deviations of targets instead; with a learned vote and a trend, also how
+        voters are combined, and which inputs add most to the trend.
 
         Parameters
         ----------
@@ -263,36 +250,25 @@ class Forest(Ensemble, Saved, Parameters):
         ...     model.learn_one({"length": length}, label)
         >>> print(model.debug_one({"length": 1.2}, tree=0))
         Prediction: 'short'
-          'short'  0.7857
-          'long'   0.2143
+                 probability
+        'short'       0.7857
+        'long'        0.2143
         <BLANKLINE>
         Trees (the forest predicts their mean)
-          tree  'short'  'long'  depth
-             0   0.7857  0.2143   0.86
-             1   0.7857  0.2143   0.86
+                'short'  'long'  depth
+        tree 0   0.7857  0.2143 0.8571
+        tree 1   0.7857  0.2143 0.8571
         <BLANKLINE>
         Path in tree 0, of 3 nodes
-          node   share    mass  p('short')  samples  counts               split
-             0  0.1429  0.1429      0.5000        4  'short' 2, 'long' 2  length <= 3.52
-             1  1.0000  0.8571      0.8333        2  'short' 2            leaf
+                                     node  share   mass  p('short')               counts samples
+        length <= 3.515103401935961     0 0.1429 0.1429      0.5000  'short' 2, 'long' 2       4
+        leaf                            1 1.0000 0.8571      0.8333            'short' 2       2
         <BLANKLINE>
-        For the path in another tree: debug_one(x, tree=...), with tree from 0 to 1
+        debug_one(x, tree=...) shows the path in any tree from 0 to 1
         """
-        return self._read(self._explain, x, tree)
+        from river_amf.inspection.debug import explain  # pandas takes half a second to load
 
-    def _explain(self, x: dict[Any, Any], tree: int | None) -> str:
-        if tree is not None:
-            tree = paths.check_tree(self.n_estimators, tree)
-        outputs = self._settled.expert_outputs(x)
-        if self._arena is None or outputs is None:
-            return "No sample has been learned yet, so there is no prediction to explain."
-        return self._explanation(self._arena, x, outputs, tree)
-
-    @abc.abstractmethod
-    def _explanation(
-        self, known: arena.Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None
-    ) -> str:
-        """Return the text about a prediction, of which the experts' part is given."""
+        return self._read(explain, self, x, tree)
 
     def _encode(self, x: dict[Any, Any]) -> NDArray[np.float64] | None:
         """Return a sample as a row, or None before the first sample; raise if it is not valid."""
@@ -392,21 +368,3 @@ class Forest(Ensemble, Saved, Parameters):
     ) -> None:
         """Raise the error that learning a block would raise, and learn nothing."""
         self._engine.check_block(table, labels, weights, self)
-
-
-def river_model(model: Any) -> Any:
-    """Return the river model in a fitted estimator of `river_amf.sklearn`; any other as it is."""
-    fitted = getattr(type(model), "_fitted_model", None)
-    return model if fitted is None else fitted(model)
-
-
-def forest_of(model: Any) -> Forest:
-    """Return a forest, or that of a fitted estimator of `river_amf.sklearn`; raise TypeError."""
-    forest = river_model(model)
-    # Not isinstance, which is also true of a river pipeline that ends in a forest.
-    if not issubclass(type(forest), Forest):
-        raise TypeError(
-            f"model must be a forest, got {type(forest).__name__}; "
-            "for a pipeline, pass its last step, such as pipeline['AMFClassifier']"
-        )
-    return forest  # type: ignore[no-any-return]

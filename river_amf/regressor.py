@@ -12,8 +12,6 @@ from river import base
 from river.conf import Interval
 
 from river_amf.engine.forest_engine import Answers, Engine
-from river_amf.explain import target_text
-from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.inputs.kinds import is_real, shown
@@ -21,7 +19,6 @@ from river_amf.inputs.targets import Targets
 from river_amf.parameters import adaptive, positive
 from river_amf.persistence import values
 from river_amf.persistence.container import take
-from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
 LEVEL = 0.9  # of an interval, unless another one is asked for
@@ -341,13 +338,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             for level, is_upper in map(_as_end, np.ravel(q))
         ]
         return found if np.ndim(q) else found[0]
-
-    def _explanation(
-        self, known: Arena, x: dict[Any, Any], outputs: ExpertOutputs, tree: int | None
-    ) -> str:
-        found = self._settled.quantiles(x, LEVEL)
-        ends, origin = (min(found), max(found)), self._labels.origin
-        return target_text.explain(known, self._features, origin, outputs, ends, tree)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row of a dataframe, which is as in `learn_many`.

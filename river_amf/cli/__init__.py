@@ -12,14 +12,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from river import datasets
 from tqdm import tqdm
 
 import river_amf
-from river_amf import evaluation
-from river_amf.cli import compare, evaluate, inspect, playground_command, predict
+from river_amf.cli import compare, evaluate, inspect, predict
 from river_amf.cli.options import print_line, report_interrupt
-from river_amf.evaluation import DriftStream, EvaluationError
+from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.usage_errors import error_line, error_text
 from river_amf.inputs.kinds import printable
 from river_amf.kernels.numba_tools.compilation import CACHE_FOLDERS
@@ -137,11 +135,6 @@ def _make_parser() -> _Parser:
         ),
         ("predict", predict, "predict the rows of a file with a saved model"),
         ("inspect", inspect, "show what is in a saved model"),
-        (
-            "playground",
-            playground_command,
-            "write a page on which a forest learns two features, step by step",
-        ),
     ):
         subcommand = commands.add_parser(
             name,
@@ -160,15 +153,6 @@ def _make_parser() -> _Parser:
             " is built. NUMBA_CACHE_DIR says where they are kept."
         ),
     ).set_defaults(run=_warm_up)
-    tracks = commands.add_parser(
-        "tracks",
-        help="list the tracks, their streams and where the streams drift",
-        description=(
-            "List the tracks, their streams and where the streams drift. Positions and widths of"
-            " drifts are numbers of samples."
-        ),
-    )
-    tracks.set_defaults(run=_list_tracks)
     return parser
 
 
@@ -179,30 +163,3 @@ def _warm_up(arguments: argparse.Namespace) -> int:
     where = f"in {CACHE_FOLDERS[-1]}" if CACHE_FOLDERS else "nowhere, as no folder can be written"
     print(f"all kernels are compiled, after {time.perf_counter() - start:.1f} s; kept {where}")
     return 0
-
-
-def _list_tracks(arguments: argparse.Namespace) -> int:
-    """Print the tracks and their streams, and return the exit status."""
-    above: tuple[str, ...] = ()
-    width = max(map(len, (*evaluation.STREAMS, *evaluation.BUNDLED)))
-    for track, names in evaluation.TRACKS.items():
-        print(track)
-        if names == above:
-            print("  all of the above")
-            continue
-        above += names
-        for name, dataset in zip(names, evaluation.load_track(track), strict=True):
-            size = f"{dataset.n_samples:>6} samples  {dataset.n_features:>2} features"
-            print(f"  {name:<{width}}  {size}  {_describe_drift(dataset)}".rstrip())
-    return 0
-
-
-def _describe_drift(dataset: datasets.base.Dataset) -> str:
-    if not isinstance(dataset, DriftStream):
-        return ""
-    if not dataset.drifts:
-        return "drifts continuously" if dataset.is_moving else "does not drift"
-    places = ", ".join(map(str, dataset.drifts))
-    if dataset.width:
-        return f"drifts around {places}, each over {dataset.width}"
-    return f"drifts after {places}"

@@ -1,4 +1,4 @@
-"""The subcommand `river-amf evaluate`: one model on a stream or a track, with its metrics."""
+"""The subcommand `river-amf evaluate`: one model on a stream, with its metrics."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import csv
 import inspect
 import itertools
 import signal
-import statistics
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 from river import base, compose
 from tqdm import tqdm
 
-from river_amf import evaluation, persistence
+from river_amf import persistence
 from river_amf.baselines.river_models import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
@@ -61,16 +60,14 @@ from river_amf.evaluation.tasks import CLASSIFICATION, TASKS, Task
 from river_amf.explain import text_tables
 from river_amf.regressor import AMFRegressor
 
-Row = Mapping[str, float]
-
 _DESCRIPTIONS = {name: text for task in TASKS.values() for name, text in task.descriptions.items()}
 _N_MOMENTS = 100  # about as often the metric beside the progress bar changes
 _MIN_WIDTH = 10  # characters; sizes below one gibibyte are no longer than "976.56 KiB"
 
 
 DESCRIPTION = (
-    "Run one model over a stream or a track of streams: it predicts each sample and then learns it"
-    " (test-then-train). Metrics, time and memory are printed along the way."
+    "Run one model over a stream: it predicts each sample and then learns it (test-then-train)."
+    " Metrics, time and memory are printed along the way."
 )
 
 
@@ -78,11 +75,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     add_stream_arguments(parser)
     add = parser.add_argument
-    add(
-        "--track",
-        metavar="NAME",
-        help=f"run all streams of a track: {', '.join(evaluation.TRACKS)}",
-    )
     add(
         "--model",
         type=_model,
@@ -127,17 +119,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     check_metrics(arguments)
     _check_outputs(arguments)
-    streams = _load_streams(arguments)
+    stream = load_chosen(arguments)
     if arguments.html is not None:
-        streams = [stream.kept() for stream in streams]
-    task = _task_of(streams)
+        stream = stream.kept()
+    task = TASKS[stream.task]
     arguments.model = arguments.model or task.default
     metrics = name_metrics(task.windowed, chosen_metrics(arguments, task), task.name)
-    positives = [
-        check_positive(stream.samples, metrics.values(), stream.name, arguments.positive)
-        for stream in streams
-    ]
-    model = _make_model(arguments, task, streams[0])
+    positive = check_positive(stream.samples, metrics.values(), stream.name, arguments.positive)
+    model = _make_model(arguments, task, stream)
     if arguments.save is not None and not isinstance(model, persistence.Saved):
         raise EvaluationError(
             f"model {arguments.model!r} cannot be saved: files hold our own models, such as amf and"
@@ -145,39 +134,31 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
-    results = []
-    with _prediction_file(arguments, model) as writer, _until_interrupt() as guard:
+    with _prediction_file(arguments, model) as write, _until_interrupt() as guard:
         until_interrupt, interrupts = guard
-        for stream, positive in zip(streams, positives, strict=True):
-            described = _describe_run(stream, model, task, arguments.model)
-            print(*task_lines(stream, arguments), described, sep="\n")
-            clone = model.clone()
-            scores = Scores(metrics, positive=positive)
-            recorder = None
-            if arguments.html is not None:
-                recorder = Recorder(clone, Steps(stream.n_samples))
-            watching = _watching(writer(stream), recorder)
-            loop = TestThenTrain(clone, scores, *watching, delay=arguments.delay)
-            last = _print_table(stream, until_interrupt, model, metrics, loop)
-            if arguments.save is not None:
-                persistence.save_with_notes(clone, arguments.save, _notes(arguments, stream))
-                say_written("the model", arguments.save)
-            if recorder is not None and loop.n_samples:
-                ran = arguments.model, clone, loop, recorder, arguments.delay
-                with _interruptible():
-                    _report_beside_floors(*ran, stream, metrics, positive).save(arguments.html)
-                say_written("the page", arguments.html)
-            elif recorder is not None:
-                path = arguments.html
-                print_line(f"no page, {path} was not written: no sample was learned")
-            if interrupts and (stream.later is not None or loop.n_samples < stream.n_samples):
-                of = f" of {stream.name}" if arguments.track else ""
-                return report_interrupt(f"interrupted after {loop.n_samples} samples{of}")
-            results.append(last)
-            if arguments.track:
-                print()
-    if arguments.track:
-        _print_summary([stream.name for stream in streams], results)
+        described = _describe_run(stream, model, task, arguments.model)
+        print(*task_lines(stream, arguments), described, sep="\n")
+        clone = model.clone()
+        recorder = None
+        if arguments.html is not None:
+            recorder = Recorder(clone, Steps(stream.n_samples))
+        learned = None if recorder is None else recorder.learned
+        scores = Scores(metrics, positive=positive)
+        loop = TestThenTrain(clone, scores, write, learned, arguments.delay)
+        _print_table(stream, until_interrupt, model, metrics, loop)
+        if arguments.save is not None:
+            persistence.save_with_notes(clone, arguments.save, _notes(arguments, stream))
+            say_written("the model", arguments.save)
+        if recorder is not None and loop.n_samples:
+            ran = arguments.model, clone, loop, recorder, arguments.delay
+            with _interruptible():
+                _report_beside_floors(*ran, stream, metrics, positive).save(arguments.html)
+            say_written("the page", arguments.html)
+        elif recorder is not None:
+            path = arguments.html
+            print_line(f"no page, {path} was not written: no sample was learned")
+        if interrupts and (stream.later is not None or loop.n_samples < stream.n_samples):
+            return report_interrupt(f"interrupted after {loop.n_samples} samples")
     return 0
 
 
@@ -188,10 +169,6 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
         path = getattr(arguments, option)
         if path is None:
             continue
-        if arguments.track:
-            raise EvaluationError(
-                f"--{option} is for one stream; it cannot be combined with --track"
-            )
         check_output(path, chosen_stream(arguments), what)
         for other, its in written.items():
             if its and Path(its).resolve() == Path(path).resolve():
@@ -209,54 +186,6 @@ def _notes(arguments: argparse.Namespace, stream: Stream) -> dict[str, Any]:
         for option, its in kinds.items()
     }
     return {"reading": file_options(arguments) | {"target": stream.target or "target"} | columns}
-
-
-def _watching(
-    write: OnPrediction | None, recorder: Recorder | None
-) -> tuple[OnPrediction | None, OnPrediction | None]:
-    """Return what the loop calls before and after a sample is learned."""
-    if recorder is None:
-        return write, None
-    if write is None:
-        return recorder.predicted, recorder.learned
-
-    def both(n: int, x: Features, y: Target, answer: Answer) -> None:
-        write(n, x, y, answer)
-        recorder.predicted(n, x, y, answer)
-
-    return both, recorder.learned
-
-
-def _load_streams(arguments: argparse.Namespace) -> list[Stream]:
-    """Return the streams of the track, or the single stream."""
-    if arguments.track is None:
-        return [load_chosen(arguments)]
-    track = evaluation.load_track(arguments.track)
-    for option, name in [
-        (arguments.stream, f"STREAM {arguments.stream!r}"),
-        (arguments.target, "--target"),
-        (arguments.categorical, "--categorical"),
-        *((True, f"--{name.replace('_', '-')}") for name in file_options(arguments)),
-    ]:
-        if option or option == "":
-            raise EvaluationError(
-                f"--track chooses its own streams; it cannot be combined with {name}"
-            )
-    names = evaluation.TRACKS[track.name]
-    task, limit = arguments.task, arguments.limit
-    return [evaluation.load_stream(name, limit=limit, task=task) for name in names]
-
-
-def _task_of(streams: Sequence[Stream]) -> Task:
-    """Return the task of all streams, or raise."""
-    first, *rest = streams
-    for stream in rest:
-        if stream.task != first.task:
-            raise EvaluationError(
-                f"{first.name} is for {first.task} and {stream.name} for {stream.task}: no model"
-                " takes both"
-            )
-    return TASKS[first.task]
 
 
 def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> base.Estimator:
@@ -281,29 +210,23 @@ def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> ba
 @contextmanager
 def _prediction_file(
     arguments: argparse.Namespace, model: base.Estimator
-) -> Iterator[Callable[[Stream], OnPrediction | None]]:
-    """Open the file of predictions; yield a function that makes the writer for a stream."""
-    path, source = arguments.predictions, chosen_stream(arguments)
+) -> Iterator[OnPrediction | None]:
+    """Open the file of predictions; yield a function that writes one."""
+    path = arguments.predictions
     if path is None:
-        yield lambda stream: None
+        yield None
         return
-    check_output(path, source, "the predictions")
+    check_output(path, chosen_stream(arguments), "the predictions")
     with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         ends = ["lower", "upper"] * has_intervals(model)
         beside = ends if isinstance(model, base.Regressor) else ["probability"]
-        columns = ["sample", "target", "prediction", *beside]
-        writer.writerow(["stream", *columns] if arguments.track else columns)
+        writer.writerow(["sample", "target", "prediction", *beside])
 
-        def make_writer(stream: Stream) -> OnPrediction:
-            start = [stream.name] if arguments.track else []
+        def write(n: int, x: Features, y: Target, answer: Answer) -> None:
+            writer.writerow([n, y, answer.prediction, *answer.cells()[: len(beside)]])
 
-            def write(n: int, x: Features, y: Target, answer: Answer) -> None:
-                writer.writerow([*start, n, y, answer.prediction, *answer.cells()[: len(beside)]])
-
-            return write
-
-        yield make_writer
+        yield write
     say_written("the predictions", path)
 
 
@@ -313,11 +236,10 @@ def _print_table(
     model: base.Estimator,
     metrics: Metrics,
     loop: TestThenTrain,
-) -> Row:
-    """Run, print a row for each checkpoint, and return the last row, or an empty one."""
+) -> None:
+    """Run, and print a row for each checkpoint."""
     titles = column_titles(["n_samples", *metrics, "us_per_sample", "memory"])
     widths = [max(len(title), _MIN_WIDTH) for title in titles]
-    rows: list[Row] = []
     print(text_tables.line(titles, widths, left=()), flush=True)
     shown = is_terminal()
     total = None if stream.later is not None else stream.n_samples
@@ -328,10 +250,10 @@ def _print_table(
         bar.reset()  # start its clock after the warm-up
         samples = _with_metric(bar, loop, even_checkpoints(stream.n_samples, _N_MOMENTS))
         for n_samples in loop.run(samples, checkpoints):
-            rows.append({"n_samples": n_samples, **loop.figures()})
-            tqdm.write(text_tables.line(_cells(rows[-1]), widths, left=()), file=sys.stdout)
+            row = {"n_samples": n_samples, **loop.figures()}
+            cells = [cell_text(column, value) for column, value in row.items()]
+            tqdm.write(text_tables.line(cells, widths, left=()), file=sys.stdout)
             sys.stdout.flush()
-    return rows[-1] if rows else {}
 
 
 def _with_metric(bar: tqdm[Any], loop: TestThenTrain, moments: Container[int]) -> Iterator[Sample]:
@@ -341,18 +263,6 @@ def _with_metric(bar: tqdm[Any], loop: TestThenTrain, moments: Container[int]) -
             name, value = next(iter(loop.scores.total().items()))
             bar.set_postfix_str(f"{name} {cell_text(name, value)}", refresh=False)
         yield sample
-
-
-def _print_summary(names: Sequence[str], rows: Sequence[Row]) -> None:
-    """Print the last row of each stream, and the mean of each column."""
-    mean = {column: statistics.fmean(row[column] for row in rows) for column in rows[0]}
-    cells = [column_titles(mean), *map(_cells, [*rows, mean])]
-    table = [[name, *row] for name, row in zip(["stream", *names, "mean"], cells, strict=True)]
-    print(text_tables.align(table, left=(0,), least=_MIN_WIDTH))
-
-
-def _cells(row: Row) -> list[str]:
-    return [cell_text(column, value) for column, value in row.items()]
 
 
 @contextmanager

@@ -41,8 +41,8 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         metavar="STREAM",
         help="a CSV file, or .parquet or .jsonl, gzipped if its name ends in .gz; - for standard"
-        f" input; a dataset that comes with river: {', '.join(evaluation.BUNDLED)}; or a stream"
-        f" listed by `river-amf tracks` (default: {_DEFAULT_STREAM})",
+        f" input; a dataset that comes with river: {', '.join(evaluation.BUNDLED)}; or a generated"
+        f" stream that drifts: {', '.join(evaluation.STREAMS)} (default: {_DEFAULT_STREAM})",
     )
     add(
         "--target",

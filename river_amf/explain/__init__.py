@@ -1,1 +1,1 @@
-"""Paths, trees and single predictions, as objects and as text."""
+"""Paths, votes of experts and the trees of a forest, as arrays and objects."""

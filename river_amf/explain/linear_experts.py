@@ -1,8 +1,4 @@
-"""Linear models of a forest, for tables and texts: inputs, votes (DESIGN.md: linear experts).
-
-Names and weights include those of the labels' memory. Inputs of a model have a feature and a
-category as names: both None for the constant 1, and no category for a number.
-"""
+"""The linear models and memories of a classifier: votes and inputs (DESIGN.md: linear experts)."""
 
 from __future__ import annotations
 
@@ -31,88 +27,74 @@ class ExpertOutputs(NamedTuple):
 
     values: Array  # the encoded sample, of shape (n_features,)
     words: Array  # rows of slot and value, of shape (n_words, 2)
-    votes: Array  # of shape (n_voters, n_classes); the last ones, of linear models, are log p
+    votes: Array  # of shape (n_voters, n_classes); for a learned vote logarithms
     standardised: Array  # the numbers as linear models take them, (n_timescales, n_features)
     terms: Array  # rows of what trends take instead, see `kernels.regression.trends`
     answer: Any  # the prediction of the forest
 
 
 class Input(NamedTuple):
-    """An input of a linear model, and its weights by label."""
+    """An input of a linear model or trend: its weight, and its value in a sample."""
 
     linear_model: str
-    feature: Hashable | None
-    category: Hashable | None
-    weights: Array
+    feature: Hashable | None  # None for the constant 1
+    part: Hashable | None  # a category; of a trend the kind of input
+    weight: Any  # of a classifier an array, by label
+    value: float  # NaN without a sample
 
 
-def names(arena: Arena) -> list[str]:
-    """Return the names of linear models and memories, in the order of their votes."""
-    has_sparse_expert = bool(arena.settings["has_sparse_expert"][0])
-    memories = _MEMORIES[: len(arena.memories)]
-    return [*_NAMES[: len(arena.linear_models)], *memories, *[WORDS] * has_sparse_expert]
+def vote_weights(arena: Arena) -> dict[str, float]:
+    """Return the weights of linear models and memories in the vote, in the order of votes."""
+    weights = dict(zip(_NAMES, arena.linear_models["vote_weight"].tolist(), strict=False))
+    weights |= zip(_MEMORIES, arena.memories["vote_weight"].tolist(), strict=False)
+    if arena.settings["has_sparse_expert"][0]:
+        weights[WORDS] = float(arena.counters["sparse_weight"][0])
+    return weights
 
 
-def vote_weights(arena: Arena) -> list[float]:
-    """Return the weight of each linear model and memory in the vote."""
-    has_sparse_expert = bool(arena.settings["has_sparse_expert"][0])
-    of_words = float(arena.counters["sparse_weight"][0])
-    weights = [*arena.linear_models["vote_weight"], *arena.memories["vote_weight"]]
-    return [*map(float, weights), *[of_words] * has_sparse_expert]
+def predictions(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:
+    """Return the probabilities by trees, linear models and memories, a row for each of them."""
+    votes = outputs.votes[:, : int(arena.settings["n_labels"][0])]
+    if arena.settings["learns_vote"][0]:
+        votes = np.exp(votes)
+        votes[: len(arena.trees)] -= kernels.VOTE_FLOOR
+    return votes
 
 
-def inputs(arena: Arena, features: Features) -> Iterator[Input]:
-    """Yield the inputs of the linear models that take features: all inputs that are known."""
-    linear_models, n_labels = names(arena), int(arena.settings["n_labels"][0])
+def inputs(
+    arena: Arena, features: Features, outputs: ExpertOutputs | None = None
+) -> Iterator[Input]:
+    """Yield the inputs of the linear models that take features, with their values in a sample."""
+    linear_models, n_labels = vote_weights(arena), int(arena.settings["n_labels"][0])
     if LOGISTIC in linear_models:
+        values = numbers = np.full(len(features), math.nan)
+        if outputs is not None:
+            values, numbers = outputs.values, outputs.standardised[0]
         weights = arena.linear_coefficients[0, :n_labels]
-        yield Input(LOGISTIC, None, None, weights[:, 0])
+        yield Input(LOGISTIC, None, None, weights[:, 0], 1.0)
+        row = 0
         for column, name in enumerate(features):
-            if not features.is_categorical[column]:
-                yield Input(LOGISTIC, name, None, weights[:, 1 + column])
-            for category, code in (features.categories(name) or {}).items():
-                yield Input(LOGISTIC, name, category, _of_code(arena, column, code))
+            codes = features.categories(name)
+            if codes is None:
+                yield Input(LOGISTIC, name, None, weights[:, 1 + column], float(numbers[column]))
+                continue
+            of_codes = arena.category_weights[row, :, :n_labels]
+            for category, code in codes.items():
+                is_own = float(values[column] == code)
+                place = place_of(int(arena.settings["most_places"][0]), code)
+                weights_of_code = of_codes[place] if place < len(of_codes) else np.zeros(n_labels)
+                yield Input(LOGISTIC, name, category, weights_of_code, is_own)
+            row += 1
     if WORDS in linear_models:
         assert isinstance(features, SparseFeatures)
-        of_words = arena.word_weights[:, :n_labels]
-        yield Input(WORDS, None, None, of_words[0])
-        for word, slot in features.vocabulary.slots.items():
-            yield Input(WORDS, word, None, of_words[slot])
-
-
-def sample_inputs(
-    arena: Arena, features: Features, outputs: ExpertOutputs
-) -> Iterator[tuple[Input, float]]:
-    """Yield the inputs that a sample has, with their values; a category that is new is None."""
-    linear_models, n_labels = names(arena), int(arena.settings["n_labels"][0])
-    if LOGISTIC in linear_models:
-        weights = arena.linear_coefficients[0, :n_labels]
-        yield Input(LOGISTIC, None, None, weights[:, 0]), 1.0
-        for column, name in enumerate(features):
-            value, z = outputs.values[column], outputs.standardised[0, column]
-            if not features.is_categorical[column]:
-                if z != 0.0:
-                    yield Input(LOGISTIC, name, None, weights[:, 1 + column]), float(z)
-            elif not math.isnan(value):
-                known = features.categories(name) or {}
-                category = next((c for c, code in known.items() if code == value), None)
-                yield Input(LOGISTIC, name, category, _of_code(arena, column, int(value))), 1.0
-    if WORDS in linear_models:
-        assert isinstance(features, SparseFeatures)
-        of_words = arena.word_weights[:, :n_labels]
-        yield Input(WORDS, None, None, of_words[0]), 1.0
-        slots = outputs.words[:, 0].astype(np.int64)
-        words = features.vocabulary.words_at(slots.tolist())
-        for word, slot, value in zip(words, slots, outputs.words[:, 1], strict=True):
-            yield Input(WORDS, word, None, of_words[slot]), _scaled(arena.words[slot], value)
-
-
-def _of_code(arena: Arena, column: int, code: int) -> Array:
-    """Return the weights of a category, 0 for one that has not been learned."""
-    n_labels, weights = int(arena.settings["n_labels"][0]), arena.category_weights
-    row = int(arena.is_categorical[:column].sum())
-    place = place_of(int(arena.settings["most_places"][0]), code)
-    return weights[row, place, :n_labels] if place < weights.shape[1] else np.zeros(n_labels)
+        of_words, vocabulary = arena.word_weights[:, :n_labels], features.vocabulary
+        slots, sizes = vocabulary.slots, {}
+        if outputs is not None:  # only its words, of which there are few
+            sizes = {int(slot): _scaled(arena.words[int(slot)], x) for slot, x in outputs.words}
+            slots = dict(zip(vocabulary.words_at(sizes), sizes, strict=True))
+        yield Input(WORDS, None, None, of_words[0], 1.0)
+        for word, slot in slots.items():
+            yield Input(WORDS, word, None, of_words[slot], sizes.get(slot, math.nan))
 
 
 def _scaled(word: Any, value: float) -> float:

@@ -1,8 +1,7 @@
-"""The path of a sample down a tree, and how the nodes on it make up the prediction.
+"""The path of a sample down a tree, and what the nodes on it predict by themselves.
 
 A kernel records the path (`kernels.learning`): at each node the share sigma(r_v) that the node
-takes of the mass that remains (DESIGN.md: prediction). This module adds what the node keeps of
-labels or targets, and its own prediction.
+takes of the mass that remains (DESIGN.md: prediction).
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,46 +26,17 @@ Array = NDArray[Any]
 _FADED_MEAN = layout.FADED_COUNTS + layout.MEAN
 
 
-class Counts(NamedTuple):
-    """Statistics and prediction of a node of a classifier."""
-
-    counts: Array  # by class
-    proba: Array  # what the node itself predicts
-
-
-class Moments(NamedTuple):
-    """Statistics and prediction of a node of a regressor; the first target is subtracted."""
-
-    mean: float  # of the targets in its cell
-    std: float  # their standard deviation
-    estimate: float  # what the node itself predicts
-
-
-class Step(NamedTuple):
-    """A node on the path of a sample down a tree; the root is step 0."""
-
-    node: int
-    feature: int  # the column of the split, NONE at a leaf
-    value: float  # as the tree sees it; NaN where it is missing, and at a leaf
-    threshold: float
-    goes: str | None  # "left" or "right", None at a leaf
-    share: float
-    mass: float
-    n_samples: float
-    own: Any  # `Counts` or `Moments`
-
-
-def check_tree(n_trees: int, tree: Any) -> int:
+def check_tree(n_trees: int, tree: Any, least: int = 0) -> int:
     """Return the index of a tree as an int, or raise TypeError or IndexError."""
     try:
         index = operator.index(tree)
     except TypeError:
         raise TypeError(
-            f"tree must be an integer between 0 and {n_trees - 1}, got {shown(tree)} "
+            f"tree must be an integer between {least} and {n_trees - 1}, got {shown(tree)} "
             f"of type {type(tree).__name__}"
         ) from None
-    if not 0 <= index < n_trees:
-        raise IndexError(f"tree must be between 0 and {n_trees - 1}, got {index}")
+    if not least <= index < n_trees:
+        raise IndexError(f"tree must be between {least} and {n_trees - 1}, got {index}")
     return index
 
 
@@ -79,76 +49,8 @@ def levels(nodes: Array, root: int) -> list[NDArray[np.intp]]:
     return below[:-1]
 
 
-def walk(arena: Arena, tree: int, values: Array) -> list[Step]:
-    """Return the path of an encoded sample (n_features,) down a tree, from the root to the leaf."""
-    trace = _trace(arena, tree, values)
-    nodes = arena.nodes[tree, trace["node"]]
-    own = _of_labels if arena.task == layout.CLASSIFICATION else _of_targets
-    cells = own(arena, tree, trace["node"])
-    steps = []
-    for k, (node, step) in enumerate(zip(nodes, trace, strict=True)):
-        is_leaf = node["left"] == kernels.NONE
-        goes = None if is_leaf else "left" if trace["node"][k + 1] == node["left"] else "right"
-        steps.append(
-            Step(
-                node=int(step["node"]),
-                feature=int(node["feature"]),
-                value=float(step["value"]),
-                threshold=math.nan if is_leaf else float(node["threshold"]),
-                goes=goes,
-                share=float(step["share"]),
-                mass=float(step["mass"]),
-                n_samples=float(node["n_samples"]),
-                own=cells[k],
-            )
-        )
-    return steps
-
-
-def predict(arena: Arena, tree: int, values: Array) -> NDArray[np.float64]:
-    """Return a tree's class probabilities for an encoded sample, including unseen classes."""
-    n_classes = int(arena.settings["n_classes"][0])
-    trace = _trace(arena, tree, values)
-    if not len(trace):
-        return np.full(n_classes, 1.0 / n_classes)
-    proba: NDArray[np.float64] = trace["mass"] @ own_predictions(arena, tree, trace["node"])
-    return proba
-
-
-def _of_labels(arena: Arena, tree: int, numbers: Array) -> list[Counts]:
-    """Return what nodes of a classifier keep and predict."""
-    counts = arena.counts[tree, numbers, : int(arena.settings["n_classes"][0])]
-    return [*map(Counts, counts, own_predictions(arena, tree, numbers))]
-
-
-def _of_targets(arena: Arena, tree: int, numbers: Array) -> list[Moments]:
-    """Return what the nodes on a path down a tree of a regressor keep and predict."""
-    n_samples = arena.nodes["n_samples"][tree, numbers].tolist()
-    targets, faded = arena.targets[tree, numbers].tolist(), arena.faded[tree, numbers].tolist()
-    cells: list[Moments] = []
-    for n, (mean, squares), row in zip(n_samples, targets, faded, strict=True):
-        above = cells[-1].estimate if cells else mean  # the root's is that of all targets
-        estimate = _location(n, mean, above)
-        if row:
-            of_faded = _location(row[layout.FADED_SUM], row[_FADED_MEAN], above)
-            estimate += row[layout.FADED_SHARE] * (of_faded - estimate)
-        cells.append(Moments(mean, math.sqrt(squares / n), estimate))
-    return cells
-
-
-def _location(n: float, mean: float, above: float) -> float:
-    """Return the location of a law (`kernels.regression.densities`)."""
-    return mean + PRIOR_WEIGHT * (above - mean) / (PRIOR_WEIGHT + n)
-
-
-def weighted_depths(arena: Arena, values: Array) -> NDArray[np.float64]:
-    """Return per tree the mean depth of the nodes on a path, weighted by mass (NaN if empty)."""
-    masses = [_trace(arena, tree, values)["mass"] for tree in range(len(arena.trees))]
-    return np.array([mass @ np.arange(len(mass)) if len(mass) else math.nan for mass in masses])
-
-
-def _trace(arena: Arena, tree: int, values: Array) -> Array:
-    """Return the path of an encoded sample down a tree as records of dtype `kernels.VISIT`."""
+def walk(arena: Arena, tree: int, values: Array) -> Array:
+    """Return the path of an encoded sample (n_features,), the root first, of `kernels.VISIT`."""
     sample = np.empty((3, len(values)))
     sample[0] = values
     steps = np.empty(int(arena.trees["n_nodes"][tree]), kernels.VISIT)
@@ -157,7 +59,7 @@ def _trace(arena: Arena, tree: int, values: Array) -> Array:
 
 
 def own_predictions(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
-    """Return the predictions of the nodes themselves, of shape (n_nodes, n_classes)."""
+    """Return the probabilities that nodes predict by themselves, of shape (n_nodes, n_classes)."""
     settings = arena.settings[0]
     n_classes = int(settings["n_classes"])
     a, total = settings["dirichlet"], settings["total_dirichlet"]
@@ -172,26 +74,36 @@ def own_predictions(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float
     return proba
 
 
+def estimates(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
+    """Return the targets, less the origin, that nodes on a path predict by themselves."""
+    estimate, out = math.nan, np.empty(len(numbers))
+    for k, node in enumerate(numbers):
+        n, (mean, _) = arena.nodes["n_samples"][tree, node], arena.targets[tree, node]
+        above = estimate if k else mean  # the root's is that of all targets
+        estimate = _location(n, mean, above)
+        if len(row := arena.faded[tree, node]):
+            faded = _location(row[layout.FADED_SUM], row[_FADED_MEAN], above)
+            estimate += row[layout.FADED_SHARE] * (faded - estimate)
+        out[k] = estimate
+    return out
+
+
+def _location(n: float, mean: float, above: float) -> float:
+    """Return the location of a law (`kernels.regression.densities`)."""
+    return mean + PRIOR_WEIGHT * (above - mean) / (PRIOR_WEIGHT + n)
+
+
 def log_odds(nodes: Array) -> NDArray[np.float64]:
     """Return the log-odds r_v of nodes, NaN for leaves."""
     odds = np.where(nodes["left"] == kernels.NONE, math.nan, nodes["odds"])
     return np.log(odds) + nodes["odds_scale"] * kernels.LOG_SCALE
 
 
-def category_number(key: np.uint64, column: int, code: float) -> float:
-    """Return the number that a tree gives to a category."""
-    return kernels.category_number(int(key), column, code)
-
-
-def categories_left(
-    features: Features, name: Hashable, column: int, key: np.uint64, threshold: float
-) -> set[Hashable] | None:
-    """Return the known categories that go left at a split, or None if the feature is numeric."""
-    codes = features.categories(name)
-    if codes is None:
+def categories_left(arena: Arena, features: Features, tree: int, node: Any) -> set[Hashable] | None:
+    """Return the known categories that go left at a node, or None if its split is not of them."""
+    column = int(node["feature"])
+    if node["left"] == kernels.NONE or not features.is_categorical[column]:
         return None
-    return {
-        category
-        for category, code in codes.items()
-        if category_number(key, column, float(code)) <= threshold
-    }
+    key, codes = int(arena.trees["key"][tree]), features.categories([*features][column]) or {}
+    numbers = ((c, kernels.category_number(key, column, float(codes[c]))) for c in codes)
+    return {category for category, number in numbers if number <= node["threshold"]}

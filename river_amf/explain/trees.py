@@ -6,7 +6,6 @@ holds nothing but the forest and its index, so that it always shows the tree as 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, overload
@@ -15,11 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.explain import paths, trend_experts
-from river_amf.inputs.kinds import shown
+from river_amf.explain import linear_experts, paths, trend_experts
 from river_amf.state import layout
-
-__all__ = ["Ensemble", "Tree"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,8 +37,10 @@ class Tree:
     ...     model.learn_one({"length": length}, label)
     >>> model[0]
     Tree 0 of AMFClassifier: 3 nodes, height 2, 4 samples
-    >>> model[0].n_leaves
-    2
+    >>> model[0].summary
+    {'n_nodes': 3, 'n_branches': 1, 'n_leaves': 2, 'height': 2, 'n_samples': 4.0, 'is_full': False}
+    >>> model[0].predict_one({"length": 2.0})
+    'short'
     """
 
     forest: Any
@@ -51,7 +49,7 @@ class Tree:
     @property
     def n_nodes(self) -> int:
         """Number of nodes; 0 before the first sample, and in a classifier right after a restart."""
-        return int(self.forest._read(_numbers_of_nodes, self.forest)[self.index])
+        return int(self.forest._read(_counters, self.forest, "n_nodes")[self.index])
 
     @property
     def n_branches(self) -> int:
@@ -66,55 +64,28 @@ class Tree:
     @property
     def height(self) -> int:
         """Number of nodes on the longest path: 1 for a root alone, 0 without nodes, as in river."""
-        height: int = self.forest._read(_height, self.forest, self.index)
-        return height
+        return int(self.summary["height"])
 
     @property
     def n_samples(self) -> float:
         """Sum of the weights of the samples learned, since the last restart if there was one."""
-        weight: float = self.forest._read(_weight, self.forest, self.index)
-        return weight
+        return float(self.forest._read(_weight, self.forest, self.index))
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has reached `max_nodes`, so that a new split takes the place of another."""
+        return bool(self.summary["is_full"])
 
     @property
     def summary(self) -> dict[str, float]:
-        """All of these figures, by name.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> model = AMFClassifier(seed=1)
-        >>> model.learn_one({"length": 2.5}, "short")
-        >>> model[0].summary
-        {'n_nodes': 1, 'n_branches': 0, 'n_leaves': 1, 'height': 1, 'n_samples': 1.0}
-        """
-        summary: dict[str, float] = self.forest._read(self._summary)
+        """All of these figures, by name."""
+        summary: dict[str, float] = self.forest._read(_summary, self.forest, self.index)
         return summary
-
-    def _summary(self) -> dict[str, float]:
-        n_nodes = int(_numbers_of_nodes(self.forest)[self.index])
-        return {
-            "n_nodes": n_nodes,
-            "n_branches": n_nodes // 2,
-            "n_leaves": (n_nodes + 1) // 2,
-            "height": _height(self.forest, self.index),
-            "n_samples": _weight(self.forest, self.index),
-        }
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[Hashable, float]:
         """Predict probabilities of labels by this tree alone, as `AMFClassifier` does.
 
         Without nodes, all labels are equally probable. A tree of a regressor raises AttributeError.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> model = AMFClassifier(n_estimators=2, seed=1)
-        >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long")]:
-        ...     model.learn_one({"length": length}, label)
-        >>> x = {"length": 1.2}
-        >>> mean = sum(tree.predict_proba_one(x)["short"] for tree in model) / len(model)
-        >>> abs(mean - model.predict_proba_one(x)["short"]) < 1e-12
-        True
         """
         if self.forest.task == layout.REGRESSION:
             raise AttributeError(
@@ -129,14 +100,6 @@ class Tree:
 
         In a regressor with a trend, trees with odd indices learn the residual of the target, and
         their predictions include the trend.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> model = AMFClassifier(seed=1)
-        >>> model.learn_one({"length": 2.5}, "short")
-        >>> model[-1].predict_one({"length": 2.0})
-        'short'
         """
         if self.forest.task == layout.REGRESSION:
             number: float = self.forest._read(_predict, self.forest, self.index, x)
@@ -145,16 +108,7 @@ class Tree:
         return max(proba, key=lambda label: proba[label], default=None)
 
     def debug_one(self, x: dict[Any, Any]) -> str:
-        """Explain the forest's prediction with the path down this tree.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> model = AMFClassifier(seed=1)
-        >>> model.learn_one({"length": 2.5}, "short")
-        >>> model[3].debug_one({"length": 2.0}) == model.debug_one({"length": 2.0}, tree=3)
-        True
-        """
+        """Explain the forest's prediction with the path down this tree."""
         text: str = self.forest.debug_one(x, tree=self.index)
         return text
 
@@ -189,18 +143,7 @@ class Ensemble:
         if isinstance(index, slice):
             return self.models[index]
         n_trees = len(self)
-        try:
-            place = operator.index(index)
-        except TypeError:
-            raise TypeError(
-                f"the index of a tree must be an integer or a slice, got {shown(index)} of type "
-                f"{type(index).__name__}"
-            ) from None
-        if not -n_trees <= place < n_trees:
-            raise IndexError(
-                f"the index of a tree must be between {-n_trees} and {n_trees - 1}, got {place}"
-            )
-        return Tree(self, place % n_trees)
+        return Tree(self, paths.check_tree(n_trees, index, least=-n_trees) % n_trees)
 
     @property
     def models(self) -> list[Tree]:
@@ -210,60 +153,45 @@ class Ensemble:
         --------
         >>> from river_amf import AMFClassifier
         >>> model = AMFClassifier(n_estimators=3, seed=1)
+        >>> for length, label in [(1.0, "short"), (4.0, "long")]:
+        ...     model.learn_one({"length": length}, label)
         >>> [tree.n_nodes for tree in model], model.models == list(model)
-        ([0, 0, 0], True)
+        ([3, 3, 3], True)
+        >>> model.n_nodes, model.n_branches, model.n_leaves, model.n_samples
+        (9, 3, 6, 2.0)
         """
         return [Tree(self, index) for index in range(len(self))]
 
     @property
     def n_nodes(self: Any) -> int:
-        """Number of nodes of all trees.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> model = AMFClassifier(n_estimators=3, seed=1)
-        >>> for length, label in [(1.0, "short"), (4.0, "long")]:
-        ...     model.learn_one({"length": length}, label)
-        >>> model.n_nodes, model.n_branches, model.n_leaves, model.n_samples
-        (9, 3, 6, 2.0)
-        """
-        return int(self._read(_numbers_of_nodes, self).sum())
+        """Number of nodes of all trees."""
+        return int(self._read(_counters, self, "n_nodes").sum())
 
     @property
     def n_branches(self: Any) -> int:
         """Number of nodes of all trees that are split."""
-        return int((self._read(_numbers_of_nodes, self) // 2).sum())
+        return int((self._read(_counters, self, "n_nodes") // 2).sum())
 
     @property
     def n_leaves(self: Any) -> int:
         """Number of nodes of all trees that are not split."""
-        return int(((self._read(_numbers_of_nodes, self) + 1) // 2).sum())
+        return int(((self._read(_counters, self, "n_nodes") + 1) // 2).sum())
 
     @property
-    def n_samples(self: Any) -> float:
+    def n_samples(self) -> float:
         """Sum of the weights of the samples learned, by default their number."""
-        return float(self._read(_weight, self, 0))  # the first tree never restarts
+        return self[0].n_samples  # the first tree never restarts
 
     def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
-        """Return how often trees have restarted, as river's `ARFClassifier` has it.
+        """Return the number of restarts of a tree, or of all, as river's `ARFClassifier` has it.
 
-        Only every second tree can, and only with a `restart_threshold`.
+        Only every second tree can restart, and only with a `restart_threshold`.
 
         Parameters
         ----------
         tree_id
-            Index of a tree, from 0. With `None`, the restarts of all trees are counted.
-
-        Returns
-        -------
-        int
-            The number of restarts.
-
-        Raises
-        ------
-        TypeError, IndexError
-            If `tree_id` is not an integer, or there is no such tree.
+            Index of a tree, from 0, else TypeError or IndexError. With `None`, the restarts of all
+            trees are counted.
 
         Examples
         --------
@@ -274,24 +202,36 @@ class Ensemble:
         >>> model.n_drifts_detected(), model.n_drifts_detected(tree_id=0)
         (2, 0)
         """
-        trees = slice(None)
-        if tree_id is not None:
-            tree = paths.check_tree(len(self), tree_id)
-            trees = slice(tree, tree + 1)
-        return int(self._read(_restarts, self, trees))
+        restarts = self._read(_counters, self, "n_restarts")
+        return int(
+            restarts.sum() if tree_id is None else restarts[paths.check_tree(len(self), tree_id)]
+        )
 
 
-def _restarts(forest: Any, trees: slice) -> int:
-    """Return the number of restarts of some trees."""
-    return 0 if forest._arena is None else int(forest._arena.trees["n_restarts"][trees].sum())
+def river_model(model: Any) -> Any:
+    """Return the river model in a fitted estimator of `river_amf.sklearn`; any other as it is."""
+    fitted = getattr(type(model), "_fitted_model", None)
+    return model if fitted is None else fitted(model)
 
 
-def _numbers_of_nodes(forest: Any) -> NDArray[np.int64]:
-    """Return the number of nodes of each tree."""
+def forest_of(model: Any) -> Any:
+    """Return a forest, or that of a fitted estimator of `river_amf.sklearn`; raise TypeError."""
+    forest = river_model(model)
+    # Not isinstance, which is also true of a river pipeline that ends in a forest.
+    if not issubclass(type(forest), Ensemble):
+        raise TypeError(
+            f"model must be a forest, got {type(forest).__name__}; "
+            "for a pipeline, pass its last step, such as pipeline['AMFClassifier']"
+        )
+    return forest
+
+
+def _counters(forest: Any, name: str) -> NDArray[np.int64]:
+    """Return a counter of each tree."""
     if forest._arena is None:
         return np.zeros(forest.n_estimators, np.int64)
-    numbers: NDArray[np.int64] = forest._arena.trees["n_nodes"].astype(np.int64)
-    return numbers
+    counters: NDArray[np.int64] = forest._arena.trees[name].astype(np.int64)
+    return counters
 
 
 def _weight(forest: Any, index: int) -> float:
@@ -301,12 +241,18 @@ def _weight(forest: Any, index: int) -> float:
     return 0.0 if root == kernels.NONE else float(arena.nodes["n_samples"][index, root])
 
 
-def _height(forest: Any, index: int) -> int:
-    """Return the number of nodes on the longest path down a tree."""
-    arena = forest._arena
-    if arena is None:
-        return 0
-    return len(paths.levels(arena.nodes[index], int(arena.trees["root"][index])))
+def _summary(forest: Any, index: int) -> dict[str, float]:
+    """Return the figures of a tree by name."""
+    arena, n_nodes = forest._arena, int(_counters(forest, "n_nodes")[index])
+    height = len(paths.levels(arena.nodes[index], arena.trees["root"][index])) if n_nodes else 0
+    return {
+        "n_nodes": n_nodes,
+        "n_branches": n_nodes // 2,
+        "n_leaves": (n_nodes + 1) // 2,
+        "height": height,
+        "n_samples": _weight(forest, index),
+        "is_full": forest.max_nodes is not None and n_nodes + 2 > forest.max_nodes,
+    }
 
 
 def _predict(forest: Any, index: int, x: dict[Any, Any]) -> float:
@@ -319,9 +265,8 @@ def _predict(forest: Any, index: int, x: dict[Any, Any]) -> float:
 
 def _predict_proba(forest: Any, index: int, x: dict[Any, Any]) -> dict[Hashable, float]:
     """Return the probabilities of the labels by a tree alone."""
-    values = forest._encode(x)
-    if values is None:
+    outputs = forest._engine.expert_outputs(x)
+    if outputs is None:
         return {}
-    labels = list(forest._labels)
-    proba = paths.predict(forest._arena, index, values)[: len(labels)]
-    return dict(zip(labels, (proba / proba.sum()).tolist(), strict=True))
+    proba = linear_experts.predictions(forest._arena, outputs)[index]
+    return dict(zip(forest._labels, (proba / proba.sum()).tolist(), strict=True))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.explain import paths
-from river_amf.forest import Forest, forest_of
+from river_amf.explain.trees import forest_of
 from river_amf.state import layout
 from river_amf.state.arena import Arena
 
@@ -75,10 +75,10 @@ def feature_relevance(model: Any) -> pd.Series:
             f"model has split_intensity={forest.split_intensity!r}, but only a forest with "
             f"'relevance', such as {adaptive}, keeps the relevance of its features"
         )
-    return forest._read(_feature_relevance, forest)
+    return forest._read(_feature_relevance, forest)  # type: ignore[no-any-return]
 
 
-def _feature_relevance(forest: Forest) -> pd.Series:
+def _feature_relevance(forest: Any) -> pd.Series:
     arena, names = forest._arena, list(forest._features)
     values = [] if arena is None else arena.features["relevance"][: len(names)].tolist()
     return pd.Series(values, index=feature_index(names), name="relevance", dtype=np.float64)
@@ -128,10 +128,10 @@ def feature_importance(model: Any) -> pd.DataFrame:
     True
     """
     forest = forest_of(model)
-    return forest._read(_feature_importance, forest)
+    return forest._read(_feature_importance, forest)  # type: ignore[no-any-return]
 
 
-def _feature_importance(forest: Forest) -> pd.DataFrame:
+def _feature_importance(forest: Any) -> pd.DataFrame:
     arena, names = forest._arena, list(forest._features)
     shares = np.zeros((3, len(names)))
     if arena is not None:

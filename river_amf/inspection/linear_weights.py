@@ -9,8 +9,9 @@ import pandas as pd
 
 from river_amf.engine.settings import n_linear_models_of
 from river_amf.explain import linear_experts, trend_experts
-from river_amf.forest import Forest, forest_of
-from river_amf.state.layout import REGRESSION
+from river_amf.explain.linear_experts import ExpertOutputs
+from river_amf.explain.trees import forest_of
+from river_amf.state.layout import CLASSIFICATION, REGRESSION
 
 
 def linear_weights(model: Any) -> pd.DataFrame:
@@ -85,43 +86,34 @@ def linear_weights(model: Any) -> pd.DataFrame:
     True
     """
     forest = forest_of(model)
-    if forest.task == REGRESSION:
-        if forest.trend is None:
-            raise ValueError(
-                "model has trend=None, but only a regressor with a trend, such as "
-                "AdaptiveAMFRegressor, has weights of its linear models"
-            )
-        return forest._read(_weights_of_trends, forest)
-    if n_linear_models_of(forest) == 0:
+    if forest.task == REGRESSION and forest.trend is None:
+        raise ValueError(
+            "model has trend=None, but only a regressor with a trend, such as "
+            "AdaptiveAMFRegressor, has weights of its linear models"
+        )
+    if forest.task == CLASSIFICATION and n_linear_models_of(forest) == 0:
         raise ValueError(
             f"model has linear={forest.linear!r} and vote={forest.vote!r}, but only a forest with "
             "linear models in a learned vote, such as AdaptiveAMFClassifier, has their weights"
         )
-    return forest._read(_linear_weights, forest)
+    table: pd.DataFrame = forest._read(weights_of, forest)
+    return table.drop(columns="value")
 
 
-def _weights_of_trends(forest: Forest) -> pd.DataFrame:
-    arena = forest._arena
-    inputs = () if arena is None else trend_experts.inputs(arena, forest._features)
-    rows = []
-    for each in inputs:
-        origin = forest._labels.origin if each.feature is None else 0.0
-        rows.append((each.trend, each.feature, each.kind, each.weight + origin))
-    return _table(rows, "input")
-
-
-def _linear_weights(forest: Forest) -> pd.DataFrame:
-    arena = forest._arena
-    inputs = () if arena is None else linear_experts.inputs(arena, forest._features)
-    rows = [
-        (each.linear_model, each.feature, each.category, label, weight)
-        for each in inputs
-        for label, weight in zip(forest._labels, each.weights, strict=False)
-    ]
-    return _table(rows, "category", "label")
-
-
-def _table(rows: list[tuple[Any, ...]], *columns: str) -> pd.DataFrame:
-    """Return rows of linear model, feature, the columns and weight as a table."""
-    names = ["linear_model", "feature", *columns, "weight"]
-    return pd.DataFrame(rows, columns=names, dtype=object).astype({"weight": np.float64})
+def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
+    """Return the table of `linear_weights`, with the values of the inputs in a sample beside."""
+    arena, labels, is_regressor = forest._arena, forest._labels, forest.task == REGRESSION
+    inputs = trend_experts.inputs if is_regressor else linear_experts.inputs
+    rows: list[tuple[Any, ...]] = []
+    for each in [] if arena is None else inputs(arena, forest._features, outputs):
+        if not is_regressor:
+            pairs = zip(labels, each.weight, strict=False)
+            rows += [(*each[:3], label, weight, each.value) for label, weight in pairs]
+        elif each.feature is None and each.part is None:
+            rows.append((*each[:3], each.weight + labels.origin, each.value))
+        else:
+            rows.append(each)
+    parts = ["input"] if is_regressor else ["category", "label"]
+    columns = ["linear_model", "feature", *parts, "weight", "value"]
+    numbers = {"weight": np.float64, "value": np.float64}
+    return pd.DataFrame(rows, columns=columns, dtype=object).astype(numbers)

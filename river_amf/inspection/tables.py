@@ -1,4 +1,4 @@
-"""Tables of nodes, paths and depths."""
+"""Tables of nodes and paths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.explain import paths, trend_experts
-from river_amf.forest import Forest, forest_of
+from river_amf.explain.trees import forest_of
 from river_amf.state import layout
 from river_amf.state.arena import Arena
 
@@ -20,6 +20,40 @@ _OF_NODES = ("node", "parent", "left", "right", "depth", "feature", "threshold",
 _OF_BOXES = ("range_min", "range_max", "categories_left")
 _KEPT = {layout.CLASSIFICATION: ("counts",), layout.REGRESSION: ("mean", "std")}
 _OF_STEPS = ("node", "depth", "feature", "threshold", "categories_left", "value", "goes")
+
+
+def tree_table(model: Any) -> pd.DataFrame:
+    """Return the trees of a forest as a table.
+
+    Parameters
+    ----------
+    model
+        The forest, or a fitted estimator of `river_amf.sklearn` with one.
+
+    Returns
+    -------
+    DataFrame of shape (n_estimators, n_columns)
+        One row per tree, with the figures of `model[tree].summary` (`is_full`: whether it has
+        reached `max_nodes`) and `n_restarts`.
+
+    Raises
+    ------
+    TypeError
+        If the model is not a forest.
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier, inspection
+    >>> model = AMFClassifier(n_estimators=2, max_nodes=1, seed=1)
+    >>> model.learn_one({"length": 2.5}, "short")
+    >>> inspection.tree_table(model)[["n_nodes", "is_full", "n_restarts"]]
+       n_nodes  is_full  n_restarts
+    0        1     True           0
+    1        1     True           0
+    """
+    forest = forest_of(model)
+    restarts = [forest.n_drifts_detected(tree) for tree in range(len(forest))]
+    return pd.DataFrame([tree.summary for tree in forest]).assign(n_restarts=restarts)
 
 
 def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
@@ -77,19 +111,19 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
     {'short': 1.0, 'long': 0.0}
     """
     forest = forest_of(model)
-    return forest._read(_node_table, forest, paths.check_tree(forest.n_estimators, tree))
+    tree = paths.check_tree(forest.n_estimators, tree)
+    return forest._read(_node_table, forest, tree)  # type: ignore[no-any-return]
 
 
-def _node_table(model: Forest, tree: int) -> pd.DataFrame:
-    columns = [*_OF_NODES, "n_samples", "log_odds", *_KEPT[model.task], *_OF_BOXES]
-    arena = model._arena
+def _node_table(forest: Any, tree: int) -> pd.DataFrame:
+    columns = [*_OF_NODES, "n_samples", "log_odds", *_KEPT[forest.task], *_OF_BOXES]
+    arena = forest._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
-    if arena is None or n_nodes == 0:
+    if n_nodes == 0:
         return pd.DataFrame({name: [] for name in columns})
     numbers = np.arange(n_nodes)
     nodes = arena.nodes[tree, :n_nodes]
-    is_leaf = nodes["left"] == kernels.NONE
-    names = list(model._features)
+    names = list(forest._features)
     boxes = [_box(arena, tree, node) for node in nodes]
     depths = np.zeros(n_nodes, np.int64)
     for depth, level in enumerate(paths.levels(nodes, int(arena.trees["root"][tree]))):
@@ -98,19 +132,13 @@ def _node_table(model: Forest, tree: int) -> pd.DataFrame:
         "node": numbers,
         **{name: nodes[name].astype(np.int64) for name in ("parent", "left", "right")},
         "depth": depths,
-        "feature": [
-            None if node["left"] == kernels.NONE else names[node["feature"]] for node in nodes
-        ],
-        "threshold": np.where(is_leaf, math.nan, nodes["threshold"]),
         "time": np.where(nodes["parent"] < 0, 0.0, nodes["split_time"][nodes["parent"]]),
-        "n_samples": nodes["n_samples"].copy(),
         "log_odds": paths.log_odds(nodes),
-        **_kept_by_nodes(model, arena, tree, numbers),
+        **_columns(forest, tree, numbers),
         "range_min": [_by_name(names, box[0]) for box in boxes],
         "range_max": [_by_name(names, box[1]) for box in boxes],
-        "categories_left": [_categories_left(model, arena, tree, node) for node in nodes],
     }
-    return pd.DataFrame({name: _column(table[name]) for name in columns})
+    return _frame(table, columns)
 
 
 def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
@@ -167,112 +195,74 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     1     1      1    None  None        2.0  {'short': 2.0, 'long': 0.0}
     """
     forest = forest_of(model)
-    return forest._read(_path, forest, x, paths.check_tree(forest.n_estimators, tree))
+    tree = paths.check_tree(forest.n_estimators, tree)
+    return forest._read(path_of, forest, x, tree)  # type: ignore[no-any-return]
 
 
-def _path(model: Forest, x: dict[Any, Any], tree: int) -> pd.DataFrame:
-    own = "estimate" if model.task == layout.REGRESSION else "proba"
-    columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[model.task], own]
-    values = model._encode(x)
+def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
+    """Do the work of `path` for a forest that this thread has to itself."""
+    is_regressor = forest.task == layout.REGRESSION
+    prediction = "estimate" if is_regressor else "proba"
+    columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
+    values = forest._encode(x)
     if values is None:
         return pd.DataFrame({name: [] for name in columns})
-    arena: Arena = model._arena  # type: ignore[assignment]
-    names = list(model._features)
+    arena = forest._arena
     steps = paths.walk(arena, tree, values)
-    numbers = np.array([step.node for step in steps], np.int64)
-    nodes = arena.nodes[tree, numbers]
-    splits = [names[step.feature] if step.goes else None for step in steps]
-    table = {
+    numbers = steps["node"]
+    table = _columns(forest, tree, numbers)
+    below, left = numbers[1:], arena.nodes["left"][tree, numbers[:-1]]
+    table |= {
         "node": numbers,
         "depth": np.arange(len(steps)),
-        "feature": splits,
-        "threshold": np.array([step.threshold for step in steps]),
-        "categories_left": [_categories_left(model, arena, tree, node) for node in nodes],
         "value": [
-            None if math.isnan(step.value) else x.get(name, 0.0)
-            for step, name in zip(steps, splits, strict=True)
+            None if math.isnan(value) else x.get(name, 0.0)
+            for value, name in zip(steps["value"], table["feature"], strict=True)
         ],
-        "goes": [step.goes for step in steps],
-        "share": np.array([step.share for step in steps]),
-        "mass": np.array([step.mass for step in steps]),
-        "n_samples": nodes["n_samples"],
-        **_kept_by_nodes(model, arena, tree, numbers),
+        "goes": [*np.where(below == left, "left", "right").tolist(), None][: len(steps)],
+        "share": steps["share"],
+        "mass": steps["mass"],
     }
-    if model.task == layout.REGRESSION:
-        estimates = np.array([step.own.estimate for step in steps])
-        table["estimate"] = estimates + _origin(model, arena, tree)
+    if is_regressor:
+        table[prediction] = paths.estimates(arena, tree, numbers) + _origin(forest, tree)
     else:
-        rows = [step.own.proba.tolist() for step in steps]
-        table["proba"] = [dict(zip(model._labels, row, strict=False)) for row in rows]
-    return pd.DataFrame({name: _column(table[name]) for name in columns})
+        table[prediction] = _by_label(forest, paths.own_predictions(arena, tree, numbers))
+    return _frame(table, columns)
 
 
-def weighted_depth(model: Any, x: dict[Any, Any]) -> pd.Series:
-    """Return for each tree the mean depth of the nodes that predict a sample.
-
-    The nodes on the path are weighted by their mass in the prediction. The result is 0 if the root
-    alone predicts, and the depth of the leaf if the leaf alone does.
-
-    Parameters
-    ----------
-    model, x
-        As in `path`.
-
-    Returns
-    -------
-    Series of length n_estimators
-        The depths, in splits, as floats named `weighted_depth` and indexed by tree. NaN for a tree
-        without nodes, such as before the first sample.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As in `path`.
-
-    Examples
-    --------
-    >>> from river_amf import AMFClassifier, inspection
-    >>> model = AMFClassifier(n_estimators=2, seed=1)
-    >>> for i in range(100):
-    ...     model.learn_one({"a": i % 10, "b": i % 7}, i % 10 < 5)
-    >>> inspection.weighted_depth(model, {"a": 2, "b": 3}).between(0.5, 10)
-    tree
-    0    True
-    1    True
-    Name: weighted_depth, dtype: bool
-    """
-    forest = forest_of(model)
-    return forest._read(_weighted_depth, forest, x)
+def _columns(forest: Any, tree: int, numbers: NDArray[np.int64]) -> dict[str, Any]:
+    """Return the columns on splits and samples of some nodes of a tree."""
+    arena, features = forest._arena, forest._features
+    nodes, names = arena.nodes[tree, numbers], [*features, None]
+    is_leaf = nodes["left"] == kernels.NONE
+    table = {
+        "feature": [names[j] for j in np.where(is_leaf, len(features), nodes["feature"])],
+        "threshold": np.where(is_leaf, math.nan, nodes["threshold"]),
+        "categories_left": [paths.categories_left(arena, features, tree, n) for n in nodes],
+        "n_samples": nodes["n_samples"],
+    }
+    if forest.task == layout.CLASSIFICATION:
+        return table | {"counts": _by_label(forest, arena.counts[tree, numbers])}
+    mean, squares = arena.targets[tree, numbers].T
+    std = np.sqrt(squares / nodes["n_samples"])
+    return table | {"mean": mean + _origin(forest, tree), "std": std}
 
 
-def _weighted_depth(model: Forest, x: dict[Any, Any]) -> pd.Series:
-    values = model._encode(x)
-    depths = np.full(model.n_estimators, math.nan)
-    if values is not None:
-        depths = paths.weighted_depths(model._arena, values)  # type: ignore[arg-type]
-    return pd.Series(depths, pd.RangeIndex(len(depths), name="tree"), name="weighted_depth")
+def _origin(forest: Any, tree: int) -> float:
+    """Return the number that is subtracted from the targets of a tree; residuals have none."""
+    is_residual = trend_experts.learns_residual(forest._arena, tree)
+    return 0.0 if is_residual else forest._labels.origin
 
 
-def _kept_by_nodes(
-    model: Forest, arena: Arena, tree: int, numbers: NDArray[np.int64]
-) -> dict[str, NDArray[Any] | list[Any]]:
-    """Return the columns for what nodes of a tree keep of labels or targets."""
-    if model.task == layout.REGRESSION:
-        mean, squares = arena.targets[tree, numbers].T
-        std = np.sqrt(squares / arena.nodes["n_samples"][tree, numbers])
-        return {"mean": mean + _origin(model, arena, tree), "std": std}
-    counts = arena.counts[tree, numbers].tolist()
-    return {"counts": [dict(zip(model._labels, row, strict=False)) for row in counts]}
+def _by_label(forest: Any, rows: NDArray[np.float64]) -> list[dict[Hashable, float]]:
+    """Return rows with a number for each class as dicts, without the classes not seen yet."""
+    return [dict(zip(forest._labels, row, strict=False)) for row in rows.tolist()]
 
 
-def _origin(model: Forest, arena: Arena, tree: int) -> float:
-    """Return what the targets of a tree are less of: that of the forest, or nothing for rests."""
-    return 0.0 if trend_experts.learns_rest(arena, tree) else model._labels.origin
-
-
-def _column(values: Any) -> pd.Series:
-    """Return values as a series that keeps dicts, sets, names of any type and None as they are."""
-    return pd.Series(values, dtype=object if isinstance(values, list) else None)
+def _frame(table: dict[str, Any], columns: list[str]) -> pd.DataFrame:
+    """Return columns as a frame that keeps dicts, sets, names of any type and None as they are."""
+    dtypes = {name: object if isinstance(table[name], list) else None for name in columns}
+    return pd.DataFrame({name: pd.Series(table[name], dtype=dtypes[name]) for name in columns})
 
 
 def _box(arena: Arena, tree: int, node: Any) -> NDArray[np.float64]:
@@ -289,11 +279,3 @@ def _by_name(names: list[Hashable], values: NDArray[np.float64]) -> dict[Hashabl
     """Return the values by feature name, without the missing ones."""
     pairs = zip(names, values.tolist(), strict=True)
     return {name: value for name, value in pairs if not math.isnan(value)}
-
-
-def _categories_left(model: Forest, arena: Arena, tree: int, node: Any) -> set[Hashable] | None:
-    """Return the categories that go left at a categorical split; None for any other node."""
-    if node["left"] == kernels.NONE:
-        return None
-    features, column, key = model._features, int(node["feature"]), arena.trees["key"][tree]
-    return paths.categories_left(features, list(features)[column], column, key, node["threshold"])

@@ -12,7 +12,8 @@ import numpy as np
 from river_amf import persistence
 from river_amf.classifier import AMFClassifier
 from river_amf.engine.forest_engine import Engine
-from river_amf.forest import Forest, forest_of
+from river_amf.explain.trees import forest_of
+from river_amf.forest import Forest
 from river_amf.parameters import Check, integer
 from river_amf.ray.remote_engine import DistributedEngine, Options
 from river_amf.ray.team import CHECKS
@@ -132,7 +133,7 @@ class DistributedForest(Forest):
             self._own_checks[name](name, value)
             setattr(self, name, value)
         forest = forest_of(model)
-        self.model = forest.clone()  # type: ignore[attr-defined]
+        self.model = forest.clone()
         for name in self._checks:
             setattr(self, name, getattr(forest, name))
         sent = self.model.clone()

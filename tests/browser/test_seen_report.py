@@ -23,7 +23,7 @@ def labels(tmp_path_factory):
 def numbers(tmp_path_factory):
     """Return the page of regressors."""
     path = tmp_path_factory.mktemp("pages") / "numbers.html"
-    report = evaluation.report("friedman_abrupt", ["adaptive", "linear"], limit=1500, seed=1)
+    report = evaluation.report("TrumpApproval", ["adaptive", "linear"], seed=1)
     report.save(path)
     return path, report
 

@@ -10,7 +10,6 @@ import pytest
 from river import evaluate, metrics
 from river.datasets import AirlinePassengers, WaterFlow, base, synth
 
-from river_amf import evaluation
 from river_amf.evaluation import BUNDLED, STREAMS, TRACKS, EvaluationError, load_stream, load_track
 from river_amf.evaluation.tracks import DriftStream
 
@@ -54,12 +53,8 @@ def test_streams_keep_what_they_report(name):
     assert stream.name == name
     assert stream.n_samples == len(samples) in (15_000, 20_000)
     assert {len(x) for x, _ in samples} == {stream.n_features}
-    if name in TRACKS["regression"]:
-        assert (stream.task, stream.n_classes) == (base.REG, None)
-        assert all(type(y) is float and math.isfinite(y) for _, y in samples)
-    else:
-        assert len({y for _, y in samples}) == stream.n_classes
-        assert stream.task == (base.MULTI_CLF if stream.n_classes > 2 else base.BINARY_CLF)
+    assert len({y for _, y in samples}) == stream.n_classes
+    assert stream.task == (base.MULTI_CLF if stream.n_classes > 2 else base.BINARY_CLF)
     assert stream.is_moving == name.endswith("_moving")
     assert list(stream.take(100)) == samples[:100]
     assert all(drift % 1000 == 0 for drift in stream.drifts)
@@ -120,16 +115,6 @@ def test_a_gradual_drift_follows_the_sigmoid(name):
             assert share == pytest.approx(expected / 250, abs=0.1)
 
 
-# Friedman's function, and what it turns into
-
-
-def noise(samples, function):
-    """Return the root mean square of what a function of the first five features leaves over."""
-    return math.sqrt(
-        sum((y - function(*(x[i] for i in range(5)))) ** 2 for x, y in samples) / len(samples)
-    )
-
-
 def test_a_width_for_which_river_would_overflow_is_refused():
     concepts = [synth.SEA(seed=1), synth.SEA(seed=2)]
     for width in (39, -1):
@@ -144,7 +129,7 @@ def test_a_width_for_which_river_would_overflow_is_refused():
 @pytest.mark.parametrize("name", BUNDLED)
 def test_a_bundled_dataset_reports_what_it_is_for_and_has_features_for_any_model(name):
     stream = load_stream(name.lower())
-    is_regression = name in TRACKS["regression_bundled"]
+    is_regression = BUNDLED.index(name) > 3
     assert stream.name == name
     assert stream.task == ("regression" if is_regression else "classification")
     samples = list(stream)
@@ -169,32 +154,19 @@ def test_a_bundled_dataset_reports_what_it_is_for_and_has_features_for_any_model
 def test_times_become_numbers(dataset, parts):
     expected = [(parts(*x.values()), y) for x, y in dataset]
     assert list(load_stream(type(dataset).__name__)) == expected
-    (timed,) = (d for d in load_track("regression_bundled") if d.desc == dataset.desc)
-    assert list(timed) == expected
-    assert f"Name  {type(dataset).__name__}" in repr(timed)
 
 
 # The tracks
 
 
-def test_a_track_has_its_streams():
-    of_classes = ["abrupt", "gradual", "moving", "recurring", "drift", "bundled"]
-    assert list(TRACKS) == [*of_classes, "regression", "regression_bundled"]
+def test_track_has_its_streams():
+    assert list(TRACKS) == ["abrupt", "gradual", "moving", "recurring"]
+    assert sum(TRACKS.values(), ()) == tuple(STREAMS)
     for name, streams in TRACKS.items():
         track = load_track(name.upper())
         assert isinstance(track, evaluate.Track)
-        assert track.name == name
-        names = [getattr(dataset, "name", type(dataset).__name__) for dataset in track]
-        assert names == list(streams)
-        tasks = {dataset.task for dataset in track}
-        if name in of_classes:
-            assert isinstance(track.metric, metrics.Accuracy)
-            assert tasks <= {base.BINARY_CLF, base.MULTI_CLF}
-        else:
-            assert [type(m).__name__ for m in track.metric] == ["MAE", "RMSE", "R2"]
-            assert tasks == {base.REG}
-    assert TRACKS["drift"] + TRACKS["regression"] == tuple(STREAMS)
-    assert TRACKS["bundled"] + TRACKS["regression_bundled"] == evaluation.BUNDLED
+        assert track.name == name and isinstance(track.metric, metrics.Accuracy)
+        assert [dataset.name for dataset in track] == list(streams)
 
 
 def test_an_unknown_track_is_reported():

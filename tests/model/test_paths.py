@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_naive import pair
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 from river_amf.explain import linear_experts, paths
 from river_amf.state import arena as state
 
 LINEAR_FLOOR = -7.0  # least of what it takes for the log-probabilities of linear models
 VOTE_FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
 EXACT = 1e-12
+OF_POOL = ("learns_vote", "n_linear_models", "has_sparse_expert", "has_memory")  # settings
 
 PARAMETERS = {
     "as it is": {},
@@ -70,11 +71,17 @@ def encode(model, x):
     return model._features.encode(x).values[0].copy()
 
 
-def mixed(steps, n_classes):
+def own_of(model, tree, steps):
+    """Return the probabilities that the nodes on a path predict by themselves."""
+    return paths.own_predictions(model._arena, tree, steps["node"])
+
+
+def mixed(model, tree, steps):
     """Return what a tree predicts: the mix of its nodes, or just the prior."""
-    if not steps:
+    n_classes = tables.n_classes(model)
+    if not len(steps):
         return np.full(n_classes, 1 / n_classes)
-    return sum(step.mass * step.own.proba for step in steps)
+    return steps["mass"] @ own_of(model, tree, steps)
 
 
 def combined(model, of_trees, x=None):
@@ -89,63 +96,65 @@ def combined(model, of_trees, x=None):
     else:
         arena = model._arena
         log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + VOTE_FLOOR)
-        if weights := linear_experts.vote_weights(arena):
+        if weights := [*linear_experts.vote_weights(arena).values()]:
             of_others = model._engine.expert_outputs(x).votes[len(of_trees) :, :n_labels]
             log_p += weights @ np.maximum(of_others, LINEAR_FLOOR)
         proba = np.exp(log_p - log_p.max())
     return proba / proba.sum()
 
 
-def predicted(model, trees, values, aggregated):
-    """Let some trees, or all if None, predict encoded samples; return the block."""
-    engine = model._engine.restricted_to(trees, aggregated=aggregated)
-    n = len(values)
+def predicted(model, values, aggregated, without=()):
+    """Let a forest predict encoded samples; return the votes of its trees, and the answers.
+
+    `without` names settings, such as that of the learned vote, that are switched off.
+    """
+    engine, n = model._engine.reader(), len(values)
+    engine.arena.settings["use_aggregation"] = aggregated
+    for name in without:
+        engine.arena.settings[name] = 0
     answers = np.zeros((n, len(model._labels)))
     block = state.Block(np.array(values), np.zeros(n), np.zeros(n), answers)
     engine._predict_range(block, range(n), 1)
-    assert block.votes.shape == (
-        len(engine.arena.trees),
-        n,
-        tables.n_classes(model),
-    )  # in one chunk
-    return block
+    assert block.votes.shape[1:] == (n, tables.n_classes(model))  # in one chunk
+    return block.votes[: model.n_estimators], block.answers
 
 
 def assert_walks_explain(model, questions):
     arena, trees = model._arena, range(model.n_estimators)
-    n_classes = tables.n_classes(model)
     values = [encode(model, x) for x in questions]
-    together = predicted(model, [*trees], values, model.use_aggregation).votes.swapaxes(0, 1)
-    for x, alone, as_forest in zip(questions, values, together, strict=True):
+    votes, _ = predicted(model, values, model.use_aggregation, OF_POOL)
+    for x, alone, as_forest in zip(questions, values, votes.swapaxes(0, 1), strict=True):
         walks = [paths.walk(arena, tree, alone) for tree in trees]
-        of_trees = [mixed(steps, n_classes) for steps in walks]
+        of_trees = [mixed(model, tree, walks[tree]) for tree in trees]
         proba = combined(model, of_trees, x)
         np.testing.assert_allclose(
             proba, [*model.predict_proba_one(x).values()], rtol=0, atol=EXACT
         )
-        for tree in trees:
-            explained = paths.predict(arena, tree, alone)
-            np.testing.assert_allclose(explained, of_trees[tree], rtol=0, atol=EXACT)
         np.testing.assert_allclose(as_forest, of_trees, rtol=0, atol=EXACT)
-        for steps in filter(None, walks):
-            assert sum(step.mass for step in steps) == pytest.approx(1.0, abs=EXACT)
+        for steps in filter(len, walks):
+            assert steps["mass"].sum() == pytest.approx(1.0, abs=EXACT)
 
 
 def assert_is_step(step, node, values, shares):
-    """Compare a step with a node of the reference, whose share and mass are given."""
-    forest, value = node.forest, values.get(node.feature, math.nan)
+    """Compare a row of `inspection.path` with a node of the reference of given share and mass."""
+    forest = node.forest
     assert (step.share, step.mass) == pytest.approx(shares, rel=1e-9, abs=EXACT)
-    assert step.value == pytest.approx(value, abs=0, nan_ok=True)
-    assert (step.n_samples, *step.own.counts) == (node.n_samples(), *node.counts())
+    assert step.n_samples == node.n_samples()
+    assert [*step.counts.values()] == [*node.counts()][: len(step.counts)]
     proba = naive.node_prediction(node.counts(), forest.current_dirichlet())
     if forest.fading_factor is not None:
         proba = node.mixture().predict()
-    np.testing.assert_allclose(step.own.proba, proba, rtol=0, atol=EXACT)
+    own = [*step.proba.values()]
+    np.testing.assert_allclose(own, proba[: len(own)], rtol=0, atol=EXACT)
     if node.is_leaf():
-        assert (step.feature, step.goes) == (-1, None)
+        assert (step.feature, step.goes) == (None, None)
         assert math.isnan(step.threshold)
     else:
-        assert (step.feature, step.threshold) == (node.feature, pytest.approx(node.threshold))
+        names = {column.index: name for name, column in forest.columns.items()}
+        assert (step.feature, step.threshold) == (
+            names[node.feature],
+            pytest.approx(node.threshold),
+        )
         assert step.goes == ("left" if node.goes_left(values) else "right")
 
 
@@ -159,11 +168,16 @@ def test_the_steps_are_those_of_the_reference(parameters):
         encoded = encode(model, x)
         for t, tree in enumerate(reference.trees):
             values = reference.encode(x, tree.tree_key)
-            proba = paths.predict(model._arena, t, encoded)
-            np.testing.assert_allclose(proba, tree.predict(values), rtol=0, atol=EXACT)
+            walk = paths.walk(model._arena, t, encoded)
+            np.testing.assert_allclose(
+                mixed(model, t, walk), tree.predict(values), rtol=0, atol=EXACT
+            )
             remaining = 1.0
             nodes = tree.path(values)
-            for step, node in zip(paths.walk(model._arena, t, encoded), nodes, strict=True):
+            seen = [values.get(node.feature, math.nan) for node in nodes]
+            np.testing.assert_array_equal(walk["value"], seen)
+            steps = inspection.path(model, x, t).itertuples()
+            for step, node in zip(steps, nodes, strict=True):
                 odds = math.inf if node.is_leaf() else node.log_odds()
                 if not model.use_aggregation and not node.is_leaf():
                     odds = -math.inf
@@ -191,10 +205,7 @@ def test_a_tree_that_has_started_afresh_knows_nothing():
     model._arena.trees["root"][1] = -1
     model._arena.trees["n_nodes"][1] = 0
     assert_walks_explain(model, QUESTIONS[:5])
-    values = encode(model, {})
-    assert paths.walk(model._arena, 1, values) == []
-    depths = paths.weighted_depths(model._arena, values)
-    assert depths[0] >= 0.0 and math.isnan(depths[1])
+    assert inspection.path(model, {}, 1).empty
 
 
 @settings(max_examples=40)
@@ -218,8 +229,9 @@ def test_outliers_go_where_the_ends_of_the_range_do():
                 paths.walk(model._arena, tree, encode(model, {"size": size, "color": "r"}))
                 for size in (value, float(end))
             )
-            assert [step.node for step in far] == [step.node for step in near]
-            is_size = {step.feature: step.value for step in far}
+            assert far["node"].tolist() == near["node"].tolist()
+            features = model._arena.nodes["feature"][tree, far["node"]]
+            is_size = dict(zip(features, far["value"], strict=True))
             assert is_size[model._features.column("size")] == end
 
 
@@ -230,29 +242,17 @@ def test_trees_predict_by_all_prunings_or_by_leaves_alone_whatever_the_forest_do
     before = pickled(model)
     values = [encode(model, x) for x in QUESTIONS]
     for aggregated in (True, False):
-        votes = predicted(model, [2, 0], values, aggregated).votes
-        forest = predicted(model, None, values, aggregated).answers
+        votes, _ = predicted(model, values, aggregated, OF_POOL)
+        _, forest = predicted(model, values, aggregated)
         for i, alone in enumerate(values):
             walks = [paths.walk(model._arena, tree, alone) for tree in range(3)]
-            expected = [mixed(steps, 3) if aggregated else steps[-1].own.proba for steps in walks]
-            for of_tree, tree in zip(votes[:, i], (2, 0), strict=True):
-                np.testing.assert_allclose(of_tree, expected[tree], rtol=0, atol=EXACT)
+            expected = [
+                mixed(model, tree, steps) if aggregated else own_of(model, tree, steps)[-1]
+                for tree, steps in enumerate(walks)
+            ]
+            np.testing.assert_allclose(votes[:, i], expected, rtol=0, atol=EXACT)
             np.testing.assert_allclose(forest[i], combined(model, expected), rtol=0, atol=EXACT)
     assert pickled(model) == before
-
-
-@pytest.mark.parametrize("use_aggregation", [True, False])
-def test_the_weighted_depth_is_that_of_the_steps(use_aggregation):
-    model = AMFClassifier(n_estimators=3, seed=1, use_aggregation=use_aggregation)
-    learn(model, stream(300))
-    for x in QUESTIONS:
-        depths = paths.weighted_depths(model._arena, encode(model, x))
-        for tree in range(3):
-            steps = paths.walk(model._arena, tree, encode(model, x))
-            expected = sum(depth * step.mass for depth, step in enumerate(steps))
-            assert depths[tree] == pytest.approx(expected, abs=1e-9)
-            if not use_aggregation:
-                assert depths[tree] == len(steps) - 1
 
 
 @pytest.fixture
@@ -274,6 +274,6 @@ def test_shares_are_those_of_the_log_odds(one_split, odds):
         log_odds = math.log(odds) + scale * 512 * math.log(2)
         assert paths.log_odds(root)[0] == pytest.approx(log_odds, rel=1e-14), scale
         first, second = walk()
-        for part, sign in ((first.share, 1), (first.mass, 1), (second.mass, -1)):
+        for part, sign in ((first["share"], 1), (first["mass"], 1), (second["mass"], -1)):
             expected = math.exp(min(sign * log_odds, 0.0)) / (1.0 + math.exp(-abs(log_odds)))
             assert part == pytest.approx(expected, rel=1e-11, abs=1e-300), scale

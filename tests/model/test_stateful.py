@@ -187,8 +187,6 @@ class Forest(RuleBasedStateMachine):
         assert len(table) <= (self.model.max_nodes or math.inf)
         path = inspection.path(self.model, x, tree)
         assert len(path) == 0 or path["mass"].sum() == pytest.approx(1.0)
-        depths = inspection.weighted_depth(self.model, x)
-        assert depths.between(0, math.inf).all() or not self.labels or has_restarted(self.model)
         if self.model.split_intensity == "relevance":
             assert inspection.feature_relevance(self.model).between(0, 1).all()
         share = self.model.fading_share
@@ -300,11 +298,6 @@ def check_proba(proba, labels):
 
 def is_missing(value):
     return value is None or value != value
-
-
-def has_restarted(model):
-    """Whether some tree may have no nodes for now."""
-    return model.restart_threshold is not None
 
 
 def frame_of(xs):

@@ -101,7 +101,6 @@ def test_a_run_that_is_interrupted_is_shown_as_far_as_it_went(run, tmp_path, mon
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "--track", "bundled", "--html", "page.html"], "cannot be combined with"),
         (["evaluate", "--html", "no/such/folder/page.html"], "cannot write the page to no/such"),
         (["compare", "--html", "no/such/folder/page.html"], "cannot write the page to no/such"),
         (["evaluate", "--html", "a", "--predictions", "a"], "would both write to a"),
@@ -114,7 +113,7 @@ def test_pages_that_cannot_be_written_are_reported_before_the_run(run, arguments
     assert message in line
 
 
-@pytest.mark.parametrize("command", ["evaluate", "compare", "playground"])
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
 def test_without_plotly_the_command_reports_what_to_install(run, command, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "plotly", None)
     path = tmp_path / "page.html"

@@ -118,52 +118,6 @@ def test_models_go_by_name(arguments, described, capsys):
     assert rows[-1]["samples"] == "30"
 
 
-def test_a_track_is_run_stream_by_stream_and_summed_up(tmp_path, capsys):
-    predictions = tmp_path / "predictions.csv"
-    arguments = ["--n-estimators", "3", "--seed", "7", "--metrics", "MacroF1"]
-    arguments += ["--track", "Recurring", "--limit", "300", "--predictions", str(predictions)]
-    assert cli.main(["evaluate", *arguments]) == 0
-    *tables, summary = capsys.readouterr().out.split("\n\n")
-    names = list(evaluation.TRACKS["recurring"])
-    header, *lines = (line.split(maxsplit=1) for line in summary.splitlines())
-    assert header[0] == "stream"
-    assert [name for name, _ in lines] == [*names, "mean"]
-    for name, table, (_, line) in zip(names, tables, lines, strict=False):
-        title, columns, rows = table_of(table)
-        assert title.startswith(f"{name}: 300 samples; features: 3 numeric; AdaptiveAMFClas")
-        assert columns == header[1].split()
-        assert table.splitlines()[-1].split() == line.split()
-        # each stream has its own model and metrics
-        model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
-        stream = evaluation.load_stream(name, limit=300)
-        expected = evaluate.progressive_val_score(stream, model, metrics.Accuracy()).get()
-        assert rows[-1]["accuracy"] == f"{expected:.4f}"
-    accuracies = [float(line.split()[1]) for _, line in lines]
-    assert accuracies[-1] == pytest.approx(sum(accuracies[:-1]) / 2, abs=1e-4)
-    with open(predictions, newline="", encoding="utf-8") as file:
-        written = list(csv.reader(file))
-    assert written[0] == ["stream", "sample", "target", "prediction", "probability"]
-    assert [row[:2] for row in written[1:]] == [
-        [name, str(n + 1)] for name in names for n in range(300)
-    ]
-
-
-def test_tracks_are_listed(capsys):
-    assert cli.main(["tracks"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line for line in lines if not line.startswith(" ")] == list(evaluation.TRACKS)
-    assert lines[lines.index("drift") + 1] == "  all of the above"
-    cells = {line.split()[0]: line.split(maxsplit=5) for line in lines if " samples " in line}
-    assert sorted(cells) == sorted([*evaluation.STREAMS, *evaluation.BUNDLED])
-    assert cells["stagger_abrupt"][1:5] == ["15000", "samples", "3", "features"]
-    assert cells["stagger_abrupt"][5] == "drifts after 5000, 10000"
-    assert cells["led_gradual"][5] == "drifts around 5000, 10000, 15000, each over 1000"
-    assert cells["rbf_moving"][5] == "drifts continuously"
-    assert cells["friedman_gradual"][5] == "drifts around 5000, 10000, each over 1000"
-    assert cells["planes"][5] == "does not drift"
-    assert cells["Bananas"] == ["Bananas", "5300", "samples", "2", "features"]
-
-
 def test_help_and_version(capsys):
     assert cli.main([]) == 2
     assert "usage: river-amf" in capsys.readouterr().out
@@ -209,13 +163,6 @@ FAILURES = [
     (["--model", "dummy", "--n-estimators", "1"], "does not take --n-estimators"),
     (["--model", "majority", "--seed", "1"], "model 'majority' does not take --seed"),
     (["--model", "bagging", "--n-estimators", "1"], "'bagging' does not take --n-estimators"),
-    (["--track", "abrubt"], "unknown track 'abrubt' (did you mean 'abrupt'?"),
-    (["Bananas", "--track", "drift"], "cannot be combined with STREAM 'Bananas'"),
-    (["--track", "drift", "--target", "a"], "cannot be combined with --target"),
-    (["--track", "drift", "--categorical", "a"], "cannot be combined with --categorical"),
-    (["--track", "drift", "--no-header"], "cannot be combined with --no-header"),
-    (["--track", "drift", "--missing", "?"], "cannot be combined with --missing"),
-    (["--track", "drift", "--metrics", "F1"], "0/1, but led_gradual has the label 4"),
 ]
 
 

@@ -179,8 +179,6 @@ def test_a_file_that_is_no_table_is_one_line(name, tmp_path, capsys):
     [
         (["evaluate", ""], "the stream is ''"),
         (["compare", ""], "the stream is ''"),
-        (["evaluate", "--track", ""], "unknown track ''"),
-        (["evaluate", "", "--track", "drift"], "cannot be combined with STREAM ''"),
         (["evaluate", "--predictions", ""], "cannot write the predictions to ''"),
         (["compare", "--csv", ""], "cannot write the table to ''"),
         (["evaluate", "--model", "mlp", "--seed", str(10**30)], "model 'mlp' cannot be created"),

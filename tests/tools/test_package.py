@@ -39,9 +39,10 @@ LAYERS = [
     {"plot", "ray", "sklearn"},
     {"evaluation"},
     {"pages"},
-    {"baselines", "inspection", "keyed"},
+    {"baselines", "keyed"},
     {"classifier", "dummy", "regressor"},
     {"forest"},
+    {"inspection"},
     {"engine"},
     {"explain", "persistence"},
     {"kernels", "parameters"},
@@ -241,6 +242,7 @@ def test_the_package_and_its_submodules_list_what_is_public_and_nothing_else():
         listed = {each for each in dir(module) if not each.startswith("_")}
         own_modules = {m.rpartition(".")[2] for m in MODULES if m.startswith(f"{name}.")}
         assert listed - own_modules == {*module.__all__} - own_modules
+    assert dir(river_amf.inspection) == sorted(river_amf.inspection.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         river_amf.nothing  # noqa: B018
 

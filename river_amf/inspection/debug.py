@@ -1,0 +1,187 @@
+"""The text of `debug_one`: the tables of `inspection` for one sample, and the votes of experts."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from river_amf.explain import linear_experts, trend_experts
+from river_amf.explain.formatting import categories_text, count_text, counts_text, name, short
+from river_amf.explain.linear_experts import ExpertOutputs
+from river_amf.explain.paths import check_tree, walk
+from river_amf.inspection.linear_weights import weights_of
+from river_amf.inspection.tables import path_of
+from river_amf.kernels import LINEAR_FLOOR, VOTE_FLOOR
+from river_amf.state.layout import REGRESSION, SPREAD
+
+_FEW_TREES = 3  # up to this many trees, all paths are shown
+_MOST_LABELS = 5
+_MOST_INPUTS = 8  # of linear models
+_LEVEL = 0.9  # of the interval
+_STACK = "base + sum of weight x (voter - base)"
+
+Tables = dict[str, pd.DataFrame]  # by title
+
+
+def explain(forest: Any, x: dict[Any, Any], tree: int | None) -> str:
+    """Return the text of `debug_one` for a forest that this thread has to itself."""
+    if tree is not None:
+        tree = check_tree(forest.n_estimators, tree)
+    tables, decimals = tables_of(forest, x, tree), 4
+    if not tables:
+        return "No sample has been learned yet, so there is no prediction to explain."
+    if forest.task == REGRESSION:
+        _, lower, upper = next(iter(tables.values())).iloc[0]
+        if 0.0 < upper - lower < math.inf:  # three digits of its width
+            decimals = min(max(2 - math.floor(math.log10(upper - lower)), decimals), 15)
+    written = f"{{:z.{decimals}f}}".format
+    parts = [
+        f"{title}\n{table.to_string(float_format=written, na_rep='')}" if len(table) else title
+        for title, table in tables.items()
+    ]
+    if forest.n_estimators > sum(title.startswith("Path") for title in tables):
+        last = forest.n_estimators - 1
+        parts.append(f"debug_one(x, tree=...) shows the path in any tree from 0 to {last}")
+    return "\n\n".join(parts)
+
+
+def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
+    """Return the tables that explain a prediction; none before the first sample."""
+    outputs = forest._settled.expert_outputs(x)
+    if outputs is None:
+        return {}
+    arena, n_trees = forest._arena, forest.n_estimators
+    masses = (pd.Series(walk(arena, t, outputs.values)["mass"]) for t in range(n_trees))
+    depths = pd.Series([(mass * mass.index).sum(min_count=1) for mass in masses])
+    depths.index = [f"tree {t}" for t in range(n_trees)]
+    if forest.task == REGRESSION:
+        found = forest._settled.reader().quantiles(x, _LEVEL)
+        tables = _of_target(forest, outputs, depths, (min(found), max(found)))
+    else:
+        tables = _of_labels(forest, outputs, depths)
+    first = range(n_trees if n_trees <= _FEW_TREES else 1)
+    for t in first if tree is None else [tree]:
+        title = f"Path in tree {t}, of {arena.trees['n_nodes'][t]} nodes"
+        if trend_experts.learns_residual(arena, t):
+            title += ", which learns the residual of the trend"
+        path = _path(forest, outputs, path_of(forest, x, t))
+        tables[title if len(path) else f"{title}, as it has just restarted"] = path
+    return tables
+
+
+def _of_labels(forest: Any, outputs: ExpertOutputs, depths: pd.Series) -> Tables:
+    """Return the tables about the prediction of a classifier and its experts."""
+    arena, labels = forest._arena, [*outputs.answer]
+    proba = np.array([*outputs.answer.values()])
+    best = np.argsort(-proba, kind="stable")[:_MOST_LABELS]
+    titles, n_others = [short(labels[k]) for k in best], len(labels) - len(best)
+    index = [*titles, *[f"{n_others} others"] * (n_others > 0)]
+    shown = [*proba[best], 1.0 - proba[best].sum()][: len(index)]
+    tables = {f"Prediction: {titles[0]}": pd.DataFrame({"probability": shown}, index)}
+
+    votes, index = linear_experts.predictions(arena, outputs)[:, best], [*depths.index]
+    title, learns_vote = "Trees (the forest predicts their mean)", arena.settings["learns_vote"][0]
+    if learns_vote:
+        title = (
+            "Experts (log P(label) = bias + sum of weight x log p + constant; "
+            f"log(p + {VOTE_FLOOR}) of trees, log p >= {LINEAR_FLOOR:g} of others)"
+        )
+        votes, others = np.vstack([votes, arena.bias[best]]), linear_experts.vote_weights(arena)
+        weights = [*arena.trees["vote_weight"], *others.values(), math.nan]
+        index += [*others, "bias"]
+    if arena.settings["n_labels"][0] < arena.settings["n_classes"][0]:
+        title += "; classes not seen yet share the rest"
+    tables[title] = experts = pd.DataFrame(votes, index, titles)
+    if learns_vote:
+        experts.insert(0, "weight", weights)
+    experts["depth"] = depths  # NaN for all but trees
+
+    inputs = weights_of(forest, outputs)
+    if len(inputs) and len(best) > 1:
+        title = "Inputs of linear models (weights of {} less those of {})".format(*titles)
+        by_label = inputs["weight"].to_numpy().reshape(-1, len(labels))
+        difference = by_label[:, best[0]] - by_label[:, best[1]]
+        tables[title] = _strongest(inputs[:: len(labels)].assign(weight=difference), " = ")
+    return tables
+
+
+def _of_target(
+    forest: Any, outputs: ExpertOutputs, depths: pd.Series, interval: tuple[float, float]
+) -> Tables:
+    """Return the tables about the prediction of a regressor and its voters."""
+    arena, origin = forest._arena, forest._labels.origin
+    ends = dict(zip(("prediction", "lower", "upper"), (outputs.answer, *interval), strict=True))
+    tables = {f"Prediction, with an interval of {_LEVEL:.0%}": pd.DataFrame(ends, [""])}
+    voters = trend_experts.stack_of_voters(arena, outputs)
+    last = trend_experts.stack_of_last(arena, voters) if voters else None
+    trend = trend_experts.stack_of_trends(arena, outputs)
+    stacks = {
+        f"Voters ({'together they predict' if last else 'the forest predicts'} {_STACK})": voters,
+        f"Last target, the base (the forest predicts {_STACK})": last,
+        f"Trend ({_STACK}; added to the trees with odd indices)": trend,
+    }
+    for title, stack in stacks.items():
+        if stack is not None:
+            weights = [math.nan, *stack.weights[: len(stack.voters)]]
+            predictions = origin + np.array([stack.base, *stack.voters.values()])
+            columns = {"weight": weights, "prediction": predictions}
+            tables[title] = pd.DataFrame(columns, ["base", *stack.voters])
+    columns = {
+        "prediction": origin + trend_experts.of_trees(arena, outputs),
+        "scale": np.sqrt(outputs.votes[: len(depths), SPREAD]),
+        "depth": depths,
+    }
+    title = "Trees" if voters else "Trees (the forest predicts their mean)"
+    tables[title] = pd.DataFrame(columns, depths.index)
+    if trend is not None:
+        title = "Inputs of the trends (products of a trend add up to its prediction)"
+        tables[title] = _strongest(weights_of(forest, outputs), ", ")
+    return tables
+
+
+def _strongest(inputs: pd.DataFrame, link: str) -> pd.DataFrame:
+    """Return the inputs of linear models with the largest products of value and weight."""
+    pairs = zip(inputs["feature"], inputs.iloc[:, 2], strict=True)  # its category, or kind of input
+    parts = ([name(part) for part in pair if part is not None] for pair in pairs)
+    table = inputs[["linear_model", "value", "weight"]]
+    table = table.set_axis([link.join(part) or "(constant)" for part in parts])
+    table = table.assign(product=table["value"] * table["weight"])
+    table = table[table["product"] != 0.0].sort_values("product", key=lambda p: -p.abs())
+    others = table["product"][_MOST_INPUTS:]
+    rest = {"linear_model": "", "product": others.sum()}
+    rows = pd.DataFrame(rest, [f"{len(others)} others"] * (len(others) > 0))
+    return pd.concat([table[:_MOST_INPUTS], rows])
+
+
+def _path(forest: Any, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFrame:
+    """Return the path down a tree, with the conditions that the sample meets as index."""
+    table = steps[["node", "share", "mass"]].copy()
+    if forest.task == REGRESSION:
+        table[["estimate", "mean", "std"]] = steps[["estimate", "mean", "std"]]
+    else:
+        best = max(outputs.answer, key=lambda label: outputs.answer[label])
+        table[f"p({short(best)})"] = [proba[best] for proba in steps["proba"]]
+        table["counts"] = steps["counts"].map(counts_text)
+    table["samples"] = steps["n_samples"].map(count_text)
+    features, values = forest._features, outputs.values
+    return table.set_axis([_condition(features, values, step) for step in steps.itertuples()])
+
+
+def _condition(features: Any, values: Any, step: Any) -> str:
+    """Return the condition at a split that a sample with these encoded values meets."""
+    if step.goes is None:
+        return "leaf"
+    feature, is_left = name(step.feature), step.goes == "left"
+    if step.value is None:
+        return f"{feature} missing: {step.goes}, the heavier side"
+    if step.categories_left is None:
+        return f"{feature} {'<=' if is_left else '>'} {step.threshold}"
+    codes, code = features.categories(step.feature), values[features.column(step.feature)]
+    own = [category for category in codes if codes[category] == code]
+    if not own:
+        return f"{feature} has a new category: {step.goes}, by chance"
+    text = categories_text(step.categories_left, first=own)
+    return f"{feature} {'in' if is_left else 'not in'} {text}"
