@@ -86,6 +86,15 @@ def counts_text(
     return ", ".join(texts + [f"+{len(present) - most}"] * (len(present) > most))
 
 
+def category_text(category: Hashable, widest: int = _WIDEST) -> str:
+    """Return the text of a category, or of a missing value.
+
+    >>> category_text("red"), category_text(paths.MISSING)
+    ("'red'", '(missing)')
+    """
+    return paths.MISSING if category is paths.MISSING else short(category, widest)
+
+
 def categories_text(
     categories: Iterable[Hashable],
     first: Sequence[Hashable] = (),
@@ -98,7 +107,7 @@ def categories_text(
     ("{'a'}", "{'e', 'a', 'b', +2}")
     """
     ordered = sorted(categories, key=lambda category: (category not in first, repr(category)))
-    texts = [short(category, widest) for category in ordered[:most]]
+    texts = [category_text(category, widest) for category in ordered[:most]]
     texts += [f"+{len(ordered) - most}"] * (len(ordered) > most)
     return f"{{{', '.join(texts)}}}"
 
@@ -136,21 +145,23 @@ def rule_text(
     feature = list(features)[step.feature]
     if math.isnan(step.value):
         return f"{name(feature)} missing: {step.goes}, the heavier side"
-    key = arena.trees["key"][tree]
-    left = paths.categories_left(features, feature, step.feature, key, step.threshold)
+    value = float(values[step.feature])
+    is_missing = math.isnan(value)
+    left = paths.categories_left(arena, features, tree, step.feature, step.threshold)
     if left is None:
         box = arena.boxes[tree, arena.nodes[tree, step.node]["slot"], :, step.feature]
         tolerance = 0.01 * float(box[1] - box[0])
         text = number_text(step.threshold, tolerance, step.value)
         text = f"{name(feature)} {'<=' if step.goes == 'left' else '>'} {text}"
-        value = float(values[step.feature])
+        taken = number_text(step.value, tolerance)
+        if is_missing:
+            return f"{text} (missing counts as {taken})"
         is_outlier = value != step.value
-        taken = (
-            f" ({number_text(value, tolerance)} is clipped to {number_text(step.value, tolerance)})"
-        )
-        return text + taken * is_outlier
-    code = values[step.feature]
-    own = [known for known, its in (features.categories(feature) or {}).items() if its == code]
+        return text + f" ({number_text(value, tolerance)} is clipped to {taken})" * is_outlier
+    own = [known for known, its in (features.categories(feature) or {}).items() if its == value]
+    if is_missing:
+        own = [paths.MISSING]
+        left |= {paths.MISSING} if step.goes == "left" else set()
     if not own:
         return f"{name(feature)} has a new category: {step.goes}, by chance"
     relation = "in" if step.goes == "left" else "not in"

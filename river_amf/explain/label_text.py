@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.explain import linear_experts, paths
-from river_amf.explain.formatting import count_text, counts_text, name, rule_text, short, table
+from river_amf.explain.formatting import (
+    category_text,
+    count_text,
+    counts_text,
+    name,
+    rule_text,
+    short,
+    table,
+)
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.labels import Labels
 from river_amf.state.arena import Arena
@@ -159,7 +167,7 @@ def _input_name(features: Features, source: linear_experts.Input) -> str:
         return "(constant)"
     if features.categories(source.feature) is None:
         return name(source.feature)
-    category = "a new category" if source.category is None else short(source.category)
+    category = "a new category" if source.category is None else category_text(source.category)
     return f"{name(source.feature)} = {category}"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.explain import paths
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.state.arena import Arena
@@ -70,7 +71,7 @@ def inputs(arena: Arena, features: Features) -> Iterator[Input]:
         for column, name in enumerate(features):
             if not features.is_categorical[column]:
                 yield Input(LOGISTIC, name, None, weights[:, 1 + column])
-            for category, code in (features.categories(name) or {}).items():
+            for category, code in paths.coded_categories(arena, features, column) or ():
                 yield Input(LOGISTIC, name, category, _of_code(arena, column, code))
     if WORDS in linear_models:
         assert isinstance(features, SparseFeatures)
@@ -97,6 +98,8 @@ def sample_inputs(
                 known = features.categories(name) or {}
                 category = next((c for c, code in known.items() if code == value), None)
                 yield Input(LOGISTIC, name, category, _of_code(arena, column, int(value))), 1.0
+            elif not math.isnan(code := arena.stand_ins[column]):
+                yield Input(LOGISTIC, name, paths.MISSING, _of_code(arena, column, int(code))), 1.0
     if WORDS in linear_models:
         assert isinstance(features, SparseFeatures)
         of_words = arena.word_weights[:, :n_labels]

@@ -24,6 +24,8 @@ from river_amf.state.arena import Arena
 
 Array = NDArray[Any]
 
+MISSING = "(missing)"  # in place of a category
+
 _FADED_MEAN = layout.FADED_COUNTS + layout.MEAN
 
 
@@ -47,7 +49,7 @@ class Step(NamedTuple):
 
     node: int
     feature: int  # the column of the split, NONE at a leaf
-    value: float  # as the tree sees it; NaN where it is missing, and at a leaf
+    value: float  # as the tree sees it; NaN where it stays missing, and at a leaf
     threshold: float
     goes: str | None  # "left" or "right", None at a leaf
     share: float
@@ -178,20 +180,29 @@ def log_odds(nodes: Array) -> NDArray[np.float64]:
     return np.log(odds) + nodes["odds_scale"] * kernels.LOG_SCALE
 
 
-def category_number(key: np.uint64, column: int, code: float) -> float:
-    """Return the number that a tree gives to a category."""
-    return kernels.category_number(int(key), column, code)
+def coded_categories(
+    arena: Arena, features: Features, column: int
+) -> list[tuple[Hashable, int]] | None:
+    """Return the learned categories of a feature with their codes, None if it is numeric.
+
+    `MISSING` is one of them if the feature has been missing.
+    """
+    codes = features.categories(list(features)[column])
+    if codes is None:
+        return None
+    has_missing = arena.features["n_missing"][column] and not math.isnan(arena.stand_ins[column])
+    return [*codes.items(), *[(MISSING, layout.MISSING_CODE)] * bool(has_missing)]
 
 
 def categories_left(
-    features: Features, name: Hashable, column: int, key: np.uint64, threshold: float
+    arena: Arena, features: Features, tree: int, column: int, threshold: float
 ) -> set[Hashable] | None:
-    """Return the known categories that go left at a split, or None if the feature is numeric."""
-    codes = features.categories(name)
+    """Return the learned categories that go left at a split, or None if the feature is numeric."""
+    codes, key = coded_categories(arena, features, column), int(arena.trees["key"][tree])
     if codes is None:
         return None
     return {
         category
-        for category, code in codes.items()
-        if category_number(key, column, float(code)) <= threshold
+        for category, code in codes
+        if kernels.category_number(key, column, float(code)) <= threshold
     }

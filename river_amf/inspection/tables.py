@@ -52,7 +52,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
         - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
           samples. Features without any value in the cell are absent.
         - `categories_left`: for a categorical split, the set of the categories seen so far that go
-          left; otherwise None.
+          left, with `"(missing)"` for a missing value; otherwise None.
 
     Raises
     ------
@@ -133,9 +133,9 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
         - `depth`: number of splits above it.
         - `feature`, `threshold`, `categories_left`: its split, as in `node_table`.
         - `value`: the value of that feature in `x`; None if it is missing, and at the leaf.
-        - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. If the value
-          is missing, it is the side with more samples; a value far outside the range goes where
-          the nearest end of the range goes.
+        - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. A missing
+          number goes to the side with more samples, or as if it were just below the only value so
+          far; a value far outside the range goes where the nearest end of the range goes.
         - `share`: share that the node takes of the mass left by the nodes above it; 1 at the leaf.
           Without aggregation, it is 0 above the leaf.
         - `mass`: mass that the node takes of the total of 1. The tree predicts the sum over the
@@ -189,7 +189,7 @@ def _path(model: Forest, x: dict[Any, Any], tree: int) -> pd.DataFrame:
         "threshold": np.array([step.threshold for step in steps]),
         "categories_left": [_categories_left(model, arena, tree, node) for node in nodes],
         "value": [
-            None if math.isnan(step.value) else x.get(name, 0.0)
+            None if step.goes is None or math.isnan(values[step.feature]) else x.get(name, 0.0)
             for step, name in zip(steps, splits, strict=True)
         ],
         "goes": [step.goes for step in steps],
@@ -295,5 +295,6 @@ def _categories_left(model: Forest, arena: Arena, tree: int, node: Any) -> set[H
     """Return the categories that go left at a categorical split; None for any other node."""
     if node["left"] == kernels.NONE:
         return None
-    features, column, key = model._features, int(node["feature"]), arena.trees["key"][tree]
-    return paths.categories_left(features, list(features)[column], column, key, node["threshold"])
+    return paths.categories_left(
+        arena, model._features, tree, int(node["feature"]), node["threshold"]
+    )

@@ -30,6 +30,8 @@ _COUNTS, _SHARES = _within(0, 2**62), _within(0, 1)
 _NEWEST = 2e60  # weight of the newest sample; from 1e60 on, kernels scale all weights down
 
 N_RECENT = 64  # number of values that a feature's range is judged by
+MISSING_CODE = 2**32 - 1  # of the category that a missing value is
+FIRST_CHECK = 64  # learned samples after which presence is first checked, then at each doubling
 
 
 def _record(*rows: tuple[Any, ...]) -> tuple[np.dtype[Any], Bounds]:
@@ -110,6 +112,7 @@ COUNTERS, _OF_COUNTERS = _record(
     ("slow_weight", "f8", _SUMS),
     ("last_target", "f8", _TARGETS),
     ("n_learned", "i8", _COUNTS),  # samples
+    ("n_present", "i8", _COUNTS),  # values in the samples since presence was last checked
     ("early_least", "f8", _within(-_FARTHEST, 0)),  # of the first few targets, less the very first
     ("early_largest", "f8", _within(0, _FARTHEST)),
 )
@@ -154,6 +157,7 @@ NODE, _OF_NODE = _record(
 # samples count less.
 FEATURE, _OF_FEATURE = _record(
     ("n_recent", "i8", _within(0, N_RECENT)),  # number of values kept to judge the range by
+    ("n_missing", "i8", _COUNTS),  # samples without a value, since the first one
     ("credit", "f8", _FINITE),  # how frequent values far outside the range have recently been
     ("weight", "f8", _FINITE),  # sum of the samples' weights
     ("squares", "f8", _FINITE),  # sum of the squares of these weights
@@ -336,6 +340,8 @@ FIELDS = {
     "limits": Field(np.float64, (2, "feature"), np.nan),
     "intensity": Field(np.float64, ("tree_target", "feature"), bounds=_WEIGHTS),
     "is_categorical": Field(np.uint8, ("feature",)),
+    # in place of missing values, NaN if they stay missing
+    "stand_ins": Field(np.float64, ("feature",), np.nan),
     "features": Field(FEATURE, ("feature",), bounds=_OF_FEATURE),
     "recent": Field(np.float64, ("feature", N_RECENT), np.nan),
     "moments": Field(np.float64, ("feature", "moment", 2), bounds=_FINITE),
@@ -598,6 +604,16 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "fit": has_trends,
         "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,
     }
+
+
+def node_bytes(settings: Array, n_features: int, n_classes: int) -> int:
+    """Return the bytes that a node with its box takes, given the number of features and classes."""
+    lengths = lengths_of_classes(settings, n_classes) | {"feature": n_features}
+    return sum(
+        field.itemsize * math.prod(a if isinstance(a, int) else lengths[a] for a in field.axes[2:])
+        for field in FIELDS.values()
+        if field.axes[1:2] in (("node",), ("box",))
+    )
 
 
 def lengths_of_words(settings: Array, n_words: int) -> dict[str, int]:
