@@ -62,7 +62,7 @@ class Cautions:
             self._give(
                 LARGE_NODES,
                 f"there are {n_features} features, so a node takes {size:,} bytes, and the forest "
-                f"takes {arena.nbytes:,} so far, which max_nodes limits; features named by a value, "
+                f"takes {arena.nbytes:,} so far (max_nodes limits it); features named by a value, "
                 "such as {'session_17': 1}, should be one with that value: {'session': '17'}",
             )
 

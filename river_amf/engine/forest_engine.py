@@ -292,7 +292,7 @@ class Engine(SampleEngine):
         return BlockAnswers(answers[:n_rows, :width], n_known, list(self.labels))
 
     def _check_rows_to_learn(self, known: Known, encoded: EncodedBlock, weights: Weights) -> None:
-        """Warn of few features and large nodes as for single rows, before any of them is learned."""
+        """Warn of few features and large nodes as for single rows, before any row is learned."""
         features, labels, arena = known
         assert arena is not None
         learned = np.flatnonzero(weights > 0.0)

@@ -58,7 +58,7 @@ def test_few_of_many_features(kind):
         assert part in text
 
 
-def test_the_samples_since_the_last_check_count():
+def test_samples_since_the_last_check_count():
     rows = tags(200, 20, 20) + tags(400)
     ((row, text),) = at_rows(AMFClassifier(n_estimators=1), rows)
     assert row == 512 and "last 256 samples had 2 on" in text
@@ -81,7 +81,7 @@ def test_a_quarter_of_sixteen_features_is_few(n_features, n_present, is_few):
     ],
     ids=lambda before: type(before).__name__,
 )
-def test_words_hashes_and_one_hot_codes_have_few_features(before):
+def test_words_hashes_and_one_hot_codes_are_few(before):
     rng, model = random.Random(2), before | AMFClassifier(n_estimators=1)
     found = []
     for i in range(150):
@@ -97,7 +97,7 @@ def test_words_hashes_and_one_hot_codes_have_few_features(before):
 
 @kinds
 @pytest.mark.parametrize("missing", [0.0, 1 / 3])
-def test_complete_samples_and_those_with_gaps_are_fine(kind, missing):
+def test_complete_samples_and_gaps_give_no_warning(kind, missing):
     rng, model = random.Random(3), kind(n_estimators=2, seed=1)
     rows = [{k: rng.random() for k in range(30) if rng.random() >= missing} for _ in range(300)]
     assert at_rows(model, rows) == []
@@ -105,7 +105,7 @@ def test_complete_samples_and_those_with_gaps_are_fine(kind, missing):
     assert model._engine.cautions.given == set()
 
 
-def test_words_are_fine_where_absence_means_zero():
+def test_absent_zero_gives_no_warning():
     model = AMFClassifier(absent="zero", n_estimators=2)
     assert at_rows(model, tags(200, 900)) == []
 
@@ -152,7 +152,7 @@ def test_blocks_warn_as_their_rows_do(kind, sizes):
     assert pickle.dumps(one) == pickle.dumps(many)
 
 
-def test_rows_without_weight_and_new_features_count_in_blocks_as_alone():
+def test_blocks_with_weights_and_new_features_warn():
     rows, weights = tags(500), [0.0 if i % 3 == 1 else 1.0 for i in range(500)]
     rows = [x | {"new": 1.0} if i > 150 else x for i, x in enumerate(rows)]
     rows[1:90] = tags(90, 20, 12)[1:]
@@ -177,7 +177,7 @@ def test_blocks_warn_of_large_nodes(kind):
 
 
 @kinds
-def test_a_warning_raised_as_an_error_leaves_the_model_unchanged(kind):
+def test_errors_leave_the_model_unchanged(kind):
     rows = tags(66)
     model = kind(n_estimators=2, seed=1)
     for i, x in enumerate(rows[:64]):
@@ -196,7 +196,7 @@ def test_a_warning_raised_as_an_error_leaves_the_model_unchanged(kind):
 
 
 @kinds
-def test_a_first_row_that_is_too_wide_is_learned_at_the_second_attempt(kind):
+def test_first_wide_rows_are_learned_when_repeated(kind):
     model, wide = kind(n_estimators=1, seed=1), dict.fromkeys(range(700), 1.0)
     with pytest.raises(RuntimeWarning, match="700 features"):
         model.learn_one(wide, 1)
@@ -207,7 +207,7 @@ def test_a_first_row_that_is_too_wide_is_learned_at_the_second_attempt(kind):
 
 @kinds
 @pytest.mark.parametrize("n_learned", [30, 200])
-def test_copies_and_files_go_on_as_the_model_does(kind, n_learned):
+def test_copies_and_files_warn_as_the_model_does(kind, n_learned):
     rows = tags(300)
     model = kind(n_estimators=2, seed=1)
     before = at_rows(model, rows[:n_learned])

@@ -70,7 +70,7 @@ NUMBERS = [
 
 @CLASSIFIERS
 @pytest.mark.parametrize("feature", ["promo", "error"])
-def test_labels_that_follow_from_presence_are_learned(kind, feature):
+def test_presence_predicts_labels(kind, feature):
     model, n_right = kind(seed=1), 0
     for i, (x, *labels) in enumerate(visits(1500)):
         label = labels[feature == "error"]
@@ -80,7 +80,7 @@ def test_labels_that_follow_from_presence_are_learned(kind, feature):
 
 
 @pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
-def test_targets_that_follow_from_presence_are_learned(kind):
+def test_presence_predicts_targets(kind):
     model, error = kind(seed=1), 0.0
     for i, (x, has_promo, has_error) in enumerate(visits(1500)):
         target = 3.0 * has_promo + 5.0 * has_error
@@ -125,14 +125,14 @@ def test_absence_is_missing_from_the_second_value_on(second):
     assert model._arena.ranges[:, 0].tolist() == sorted([1.0, second])
 
 
-def test_columns_without_gaps_have_the_range_of_their_values():
+def test_complete_columns_have_the_range_of_values():
     model = AMFClassifier(seed=1)
     for i in range(200):
         model.learn_one({"a": 5.0, "b": i % 7}, i % 2)
     assert model._arena.ranges[:, 0].tolist() == [5.0, 5.0]
 
 
-def test_absent_words_are_zero_and_absent_categories_are_missing():
+def test_words_and_their_categories_have_no_stand_in():
     model = AdaptiveAMFClassifier(absent="zero", seed=1)
     for i in range(100):
         model.learn_one({"good": 1, "color": "red"} if i % 2 else {"bad": 1}, i % 2)
@@ -143,7 +143,7 @@ def test_absent_words_are_zero_and_absent_categories_are_missing():
 
 
 @CLASSIFIERS
-def test_a_missing_category_is_no_use_and_counts_towards_no_limit(kind):
+def test_missing_categories_count_towards_no_limit(kind):
     model = kind(max_categories=2, seed=1)
     for i in range(90):
         model.learn_one({"color": [None, "red", "tan"][i % 3]}, i % 3)
@@ -152,7 +152,7 @@ def test_a_missing_category_is_no_use_and_counts_towards_no_limit(kind):
     assert [model.predict_one({"color": color}) for color in (None, "red", "tan")] == [0, 1, 2]
 
 
-def test_values_of_the_wrong_kind_are_that_category():
+def test_mismatches_are_missing_categories():
     model = AMFClassifier(on_mismatch="missing", seed=1)
     for i in range(80):
         model.learn_one({"color": [None, "red", "tan"][i % 3]}, i % 3)
@@ -161,7 +161,7 @@ def test_values_of_the_wrong_kind_are_that_category():
 
 
 @given(st.integers(1, 60))
-def test_the_code_of_missing_values_is_given_to_no_category(bound):
+def test_no_category_gets_the_code_of_missing_values(bound):
     period = bound + 1
     epoch = MISSING_CODE // period - 1
     full = Categories(bound, {f"{i}": epoch * period + i for i in range(period)}, epoch)
@@ -174,7 +174,7 @@ def test_the_code_of_missing_values_is_given_to_no_category(bound):
 
 
 @pytest.mark.parametrize("x", [{"a": None, "color": "red"}, {"a": 1.0}])
-def test_a_prediction_is_found_once_values_have_become_missing(x):
+def test_late_labels_find_rows_with_stand_ins(x):
     model = AdaptiveAMFClassifier(seed=1)
     for i in range(20):
         model.learn_one({"a": 1.0, "color": "red"} if i % 2 else {"color": "tan"}, i % 2)
@@ -220,7 +220,7 @@ def test_regressors_equal_the_reference(parameters):
     ],
 )
 @pytest.mark.parametrize("parameters", [{}, {"max_categories": 2}])
-def test_blocks_copies_and_files_are_like_single_rows(kind, stream, parameters):
+def test_blocks_copies_and_files_equal_single_rows(kind, stream, parameters):
     rows, block, moved = (kind(n_estimators=3, seed=1, **parameters) for _ in range(3))
     for i, (x, y, w) in enumerate(stream):
         rows.learn_one(x, y, w)
@@ -252,7 +252,7 @@ def test_explanations_show_missing_values(kind):
     assert steps.drop(["price", None], errors="ignore").isna().all()
 
 
-def test_explanations_of_linear_weights_show_missing_values():
+def test_linear_weights_show_missing_categories():
     model = AdaptiveAMFClassifier(seed=1)
     for x, _, has_error in visits(300):
         model.learn_one(x, has_error)
@@ -261,7 +261,7 @@ def test_explanations_of_linear_weights_show_missing_values():
     assert table[table.feature == "error"].category.unique().tolist() == ["timeout", "(missing)"]
 
 
-def test_categories_that_were_never_missing_are_listed_alone():
+def test_complete_categories_are_listed_alone():
     model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
     for i in range(90):
         model.learn_one({"color": ["red", "tan"][i % 2]}, i % 2)
