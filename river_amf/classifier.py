@@ -69,12 +69,16 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         as before. A forgotten category that returns counts as new. `None` means no limit.
     absent
         What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
-        as bags of words. With `"zero"`, an absent number is 0, and a 0 is the same as an absent
-        one; None and NaN are missing; an absent category is missing too. A sample takes time by the
-        features that it has. Each numeric feature is a word in a vocabulary. The trees see it once
-        it tells of the label, or is in half of the samples: it gets a permanent column while there
-        are fewer than `max_columns`. With `linear`, a logistic regression uses all words.
-        Blocks are learned and predicted row by row, without threads.
+        as bags of words. With `"missing"`, a missing category is one more category, and a missing
+        number goes to the larger side of a split; but as long as a number has had one value v, as
+        in `{"promo": True}` or no key, its absence counts as v - |v| / 1024 (-1 / 1024 for 0), so
+        that presence is learned. A RuntimeWarning is given if most of many features are absent, or
+        if nodes become large. With `"zero"`, an absent number is 0, and a 0 is the same as an
+        absent one; None and NaN are missing; an absent category is missing too. A sample takes time
+        by the features that it has. Each numeric feature is a word in a vocabulary. The trees see
+        it once it tells of the label, or is in half of the samples: it gets a permanent column
+        while there are fewer than `max_columns`. With `linear`, a logistic regression uses all
+        words. Blocks are learned and predicted row by row, without threads.
     max_columns
         Maximum number of features that the trees see with `absent="zero"`; time and memory grow
         with it. A word gets a column after a sample with which it has been in at least 5, and

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf.engine.cautions import FEW_FEATURES, LARGE_NODES, Cautions
 from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine
 from river_amf.engine.settings import bound_of, check_together, has_words, most_columns
 from river_amf.explain.trees import Ensemble
@@ -147,6 +148,8 @@ class Forest(Ensemble, Saved, Parameters):
             **self._labels_to_json(),
             "features": values.features_to_json(self._features),
         }
+        if self._engine.cautions.given:
+            header["cautions"] = sorted(self._engine.cautions.given)
         if self._features.all_undecided:
             header["undecided"] = values.undecided_to_json(self._features)
         if self._features.vocabulary is not None:
@@ -178,8 +181,14 @@ class Forest(Ensemble, Saved, Parameters):
         if has_words(model) and is_trained:
             vocabulary = Vocabulary(values.distinct_from_json(take(header, "words", []), "feature"))
             features = SparseFeatures.of_file(features, vocabulary, most_columns(model))
+        given = take(header, "cautions", [])
+        are_known = type(given) is list and all(
+            caution in (FEW_FEATURES, LARGE_NODES) for caution in given
+        )
+        validation.require(are_known, "warnings given")
         validation.require(not header, f"entries {shown([*header])}")
         model._engine = Engine.of(model, features, labels, arrays)
+        model._engine.cautions = Cautions(given)
         return model
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = _ONE) -> None:

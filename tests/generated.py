@@ -22,6 +22,7 @@ def _samples(labels: str, weights: st.SearchStrategy[float]) -> st.SearchStrateg
             "b": NUMBERS,
             7: st.one_of(NUMBERS, MISSING),
             "color": st.one_of(CATEGORIES, CATEGORIES, MISSING),
+            "once": st.one_of(st.just(2.5), st.just(2.5), MISSING),
         },
     )
     # occasionally a sample without any features
@@ -31,7 +32,10 @@ def _samples(labels: str, weights: st.SearchStrategy[float]) -> st.SearchStrateg
 
 @st.composite
 def streams(draw: st.DrawFn, max_size: int = 30, weighted: bool = True) -> list[Sample]:
-    """Draw a stream in two parts; in the second, labels and features may appear or disappear."""
+    """Draw a stream in two parts; in the second, labels and features may appear or disappear.
+
+    The feature "once" has one value, perhaps but for some in the second part.
+    """
     weights = st.sampled_from([1.0, 1.0, 1.0, 0.5, 2.0]) if weighted else st.just(1.0)
     first = draw(st.lists(_samples("xy", weights), min_size=1, max_size=max_size // 2))
     second = draw(st.lists(_samples("xyz", weights), max_size=max_size // 2))
@@ -39,6 +43,9 @@ def streams(draw: st.DrawFn, max_size: int = 30, weighted: bool = True) -> list[
     late = draw(st.sampled_from(["b", 7, "color", None]))
     first = [({k: v for k, v in x.items() if k != late}, y, w) for x, y, w in first]
     second = [({k: v for k, v in x.items() if k != gone}, y, w) for x, y, w in second]
+    for x, _, _ in second:
+        if "once" in x and draw(st.booleans()):
+            x["once"] = draw(NUMBERS)
     return first + second
 
 

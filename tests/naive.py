@@ -576,7 +576,7 @@ class NaiveForest(GrowingForest):
         of_trees = []
         if self.vote == "learned":
             of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        tame = self.winsorize(x)
+        filled, tame = self.filled(x), self.winsorize(x)
         dropped = self.add_values(x)
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
         judges = late is None or late.n_learned > 0  # an early one was made by nobody
@@ -611,7 +611,7 @@ class NaiveForest(GrowingForest):
                 tree.count_loss(1.0 - proba[label], float(w))
                 if tree.is_outdated():
                     tree.restart(self.n_learnt + 1)
-        self.observe(x, (y,), float(w))
+        self.observe(filled, (y,), float(w))
 
     def measure(
         self,

@@ -34,6 +34,11 @@ LEAST_PLACES = 64  # for the categories of a feature
 # targets and the weights of its samples.
 Measure = Callable[[Sequence[int], Sequence[float] | None, Sequence[Any], Sequence[float]], float]
 
+# missing values
+MISSING = object()  # the category that a missing value is
+MISSING_CODE = 2**32 - 1
+ABSENCE_STEP = 1 / 1024  # of the only value, by which the absence of a number is below it
+
 MASK32 = 0xFFFFFFFF
 
 
@@ -115,14 +120,15 @@ class ObservedRange:
 
     def _judge(self) -> bool:
         """Drop the outliers among the recent values; return whether there were any."""
+        core = sorted(self.recent)[MAX_DROPPED:-MAX_DROPPED]
+        self.is_settled = core[0] < core[-1]
+        if not self.is_settled:
+            self.recent = [min(self.recent), max(self.recent)]
+            return False
         kept = without_outliers(self.recent)
         dropped = kept[0] > self.low or kept[-1] < self.high
         if dropped:
             self.low, self.high = kept[0], kept[-1]
-        core = sorted(self.recent)[MAX_DROPPED:-MAX_DROPPED]
-        self.is_settled = core[0] < core[-1]
-        if not self.is_settled:
-            self.recent = [self.low, self.high]
         return dropped
 
 
@@ -130,8 +136,6 @@ def without_outliers(values: Iterable[float]) -> list[float]:
     """Sort the values, and drop the few at each end that lie far from all others."""
     values = sorted(values)
     width = values[-1 - MAX_DROPPED] - values[MAX_DROPPED]
-    if width == 0:
-        return values
     n_low = max(
         (k for k in range(1, MAX_DROPPED + 1) if values[k] - values[k - 1] > FAR * width), default=0
     )
@@ -188,15 +192,40 @@ class Column:
             raise ValueError(f"feature {self.name!r} is numeric, got {value!r}: give a number")
 
     def add(self, value: Any) -> bool:
-        """Add a value that the trees are about to learn; return whether outliers were dropped."""
+        """Add a value that the trees are about to learn; return whether earlier ones are forgotten.
+
+        Outliers are, and a step between the only value so far and its absence, once there is
+        another value.
+        """
+        had_one = self.stand_in() is not None
         self.values.append(value)
         if self.is_categorical:
             self._add_category(value)
             return False
+        forgets = had_one and self.stand_in() is None and self.range.width() > 0
+        if forgets:
+            self.range.low = self.range.high
         self.is_suspect, dropped = self.range.add(float(value))
-        if dropped:
+        if dropped or forgets:
             self.observations = []
-        return dropped
+        return dropped or forgets
+
+    def add_absence(self) -> None:
+        """Note a missing value that the trees are about to learn."""
+        if not self.is_categorical and self.stand_in() is not None:
+            self.range.extend(self.stand_in())
+            self.is_suspect = False
+
+    def stand_in(self) -> Any:
+        """Return what a missing value counts as, None if it stays missing."""
+        if self.is_categorical:
+            return MISSING
+        distinct = set(map(float, self.values))
+        if len(distinct) != 1:
+            return None
+        (only,) = distinct
+        step = ABSENCE_STEP * abs(only) if only else ABSENCE_STEP
+        return max(only - step, -sys.float_info.max)
 
     def observe(self, number: int, value: Any, target: tuple[Any, ...], weight: float) -> None:
         """Add the latest value to the statistics of relevance once its sample has been learned."""
@@ -249,10 +278,14 @@ class Column:
 
     def code(self, value: Any) -> int:
         """Return the code of a category, for an unseen one the next that is free."""
+        if value is MISSING:
+            return MISSING_CODE
         return self.codes[value] if value in self.codes else self.next_code()
 
     def place(self, value: Any) -> int:
-        """Return the place of a category in linear models and profiles."""
+        """Return the place of a category in linear models and profiles, less one."""
+        if value is MISSING:
+            return -1
         code, bound = self.code(value), self.max_categories
         return code if bound is None else code % max(bound + 1, LEAST_PLACES)
 
@@ -280,7 +313,7 @@ class Column:
     def bucket(self, value: Any) -> int:
         """Return the bucket of a category (by its code) or a number (by its place in the range)."""
         if self.is_categorical:
-            return self.codes[value] % N_BUCKETS
+            return self.code(value) % N_BUCKETS
         if self.range.width() == 0:
             return 0
         place = (value - self.range.low) * self.base_intensity("range") * N_BINS
@@ -342,7 +375,7 @@ class Columns:
         return self.encode_known(self.winsorize(x), tree_key)
 
     def encode_known(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
-        """Map the columns of a sample that has no outliers and no values of the wrong kind."""
+        """Map the columns of a sample that is winsorized and has no values of the wrong kind."""
         return {
             column.index: column.encode(x[name], tree_key)
             for name, column in self.columns.items()
@@ -350,13 +383,22 @@ class Columns:
         }
 
     def winsorize(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
-        """Move the outliers of a sample to the ends of the ranges."""
+        """Move the outliers of a sample to the ends of the ranges, and fill missing values."""
         return {
             name: self.columns[name].winsorize(value, self.split_intensity)
             if name in self.columns and not is_missing(value)
             else value
-            for name, value in x.items()
+            for name, value in self.filled(x).items()
         }
+
+    def filled(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
+        """Fill in what missing values count as (DESIGN.md: missing values)."""
+        stand_ins = {
+            name: column.stand_in()
+            for name, column in self.columns.items()
+            if is_missing(x.get(name))
+        }
+        return x | stand_ins
 
     def without_mismatches(self, x: dict[Hashable, Any], *, learns: bool) -> dict[Hashable, Any]:
         """Leave out values of the wrong kind, if they count as missing (DESIGN.md: kinds)."""
@@ -384,7 +426,7 @@ class Columns:
                 self.columns[name].check(value)
 
     def add_values(self, x: dict[Hashable, Any]) -> list[int]:
-        """Add the values of x; return the columns whose first outliers were dropped.
+        """Add the values of x; return the columns whose earlier ones are forgotten.
 
         The order of new columns does not depend on that of the dict.
         """
@@ -397,6 +439,9 @@ class Columns:
                 )
             if self.columns[name].add(present[name]):
                 dropped.append(self.columns[name].index)
+        for name, column in self.columns.items():
+            if name not in present:
+                column.add_absence()
         return dropped
 
     def observe(self, x: dict[Hashable, Any], y: tuple[Any, ...], w: float) -> None:

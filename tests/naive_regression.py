@@ -552,7 +552,7 @@ class NaiveRegressor(GrowingForest):
         if is_first:
             self.first_target = float(y)
         target, weight = float(y) - self.first_target, float(w)
-        tame, ranges = self.winsorize(x), self.ranges()
+        filled, tame, ranges = self.filled(x), self.winsorize(x), self.ranges()
         dropped = self.add_values(x)
         # a new feature is used at once, but all is judged by what was before the sample
         row = self._row(tame, ranges)
@@ -584,7 +584,7 @@ class NaiveRegressor(GrowingForest):
             values = self.encode_known(tame, tree.tree_key)
             sample = Sample(dict(x), parts[t % 2], weight, values, delay)
             tree.learn(sample, intensities[t % 2], prediction, self.n_learnt - delay)
-        self.observe(x, parts, weight)
+        self.observe(filled, parts, weight)
 
     def _check_target(self, y: Any) -> None:
         if not is_number(y):

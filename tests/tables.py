@@ -8,7 +8,7 @@ import naive
 import pandas as pd
 import pytest
 
-from river_amf import AMFClassifier, inspection
+from river_amf import AMFClassifier, inspection, kernels
 
 
 def n_classes(model: AMFClassifier) -> int:
@@ -51,18 +51,29 @@ def root(table: pd.DataFrame) -> int:
     return int(node)
 
 
-def path(table: pd.DataFrame, x: dict[Any, Any]) -> list[int]:
-    """Walk from the root to the leaf of x, using only what the table shows."""
+def path(table: pd.DataFrame, x: dict[Any, Any], model: AMFClassifier, tree: int = 0) -> list[int]:
+    """Walk from the root to the leaf of x, by what the table of a tree shows.
+
+    The table leaves out what missing values count as.
+    """
     # arrays, because looking up rows of a dataframe would take most of a test's time
     columns = {name: table[name].to_numpy() for name in table.columns}
+    stand_ins = dict(zip(model._features, model._arena.stand_ins.tolist(), strict=False))
+    key = int(model._arena.trees["key"][tree])
     nodes = [root(table)]
     while columns["left"][nodes[-1]] >= 0:
         row = {name: values[nodes[-1]] for name, values in columns.items()}
-        value = x.get(row["feature"])
-        if value is None or value != value:
+        value, is_category = x.get(row["feature"]), row["categories_left"] is not None
+        is_missing = value is None or value != value
+        if is_missing:
+            value = stand_ins[row["feature"]]
+        if value != value:
             left, right = (columns["n_samples"][row[side]] for side in ("left", "right"))
             goes_left = left >= right
-        elif row["categories_left"] is not None:
+        elif is_category and is_missing:
+            column = model._features.column(row["feature"])
+            goes_left = kernels.category_number(key, column, value) <= row["threshold"]
+        elif is_category:
             goes_left = value in row["categories_left"]
         else:
             goes_left = value <= row["threshold"]

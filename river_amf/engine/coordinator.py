@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf.engine.cautions import Cautions
 from river_amf.engine.forest_engine import BlockAnswers, Engine, LabeledRows, joined_answers
 from river_amf.engine.known import Known
 from river_amf.engine.settings import Parameters, least_classes, settings_of
@@ -42,6 +43,7 @@ class Coordinator(Engine):
         coordinator = cls(parameters, engine.total_weight)
         arena = None if engine.arena is None else coordinator_of(engine.arena)
         coordinator.known = engine.known._replace(arena=arena)
+        coordinator.cautions = Cautions(engine.cautions.given)
         coordinator.predictions = engine.pending_predictions()
         return coordinator
 
@@ -157,4 +159,5 @@ class Coordinator(Engine):
             arena = whole_of(arena, [shard.arena for shard in shards], settings)
         whole.known = Known(features.copy(), labels.copy(), arena)
         whole.predictions = self.pending_predictions()
+        whole.cautions = Cautions(self.cautions.given)
         return whole

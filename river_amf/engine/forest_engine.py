@@ -241,8 +241,9 @@ class Engine(SampleEngine):
         encoded = self._encoded(rows, parameters, first)
         first.features.warn(encoded.mismatches)
         warn_of_numbers(first.features, ((new.feature, new.category) for new in encoded.categories))
-        self._hold()
         n_rows, n_jobs = min(len(rows.weights), encoded.full_at + 1), parameters.n_jobs
+        self._check_rows_to_learn(first, encoded, rows.weights[:n_rows])
+        self._hold()
         n_new = sum(len(change.label) for change in encoded.schema_changes)
         answers = self.labels.blank_answers(len(rows.weights), n_new, level)
         block = Block(encoded.values, encoded.targets, rows.weights, answers)
@@ -269,6 +270,21 @@ class Engine(SampleEngine):
         learn(range(start, n_rows))
         width = self.labels.width  # less than was allocated, if this is but a part
         return BlockAnswers(answers[:n_rows, :width], n_known, list(self.labels))
+
+    def _check_rows_to_learn(self, known: Known, encoded: EncodedBlock, weights: Weights) -> None:
+        """Warn of few features and large nodes as for single rows, before any row is learned."""
+        features, labels, arena = known
+        assert arena is not None
+        learned = np.flatnonzero(weights > 0.0)
+        n_features = np.full(len(weights) + 1, len(features))
+        n_labels = labels.n_classes
+        for row, label, new in encoded.schema_changes:
+            if row < len(weights):
+                n_labels += len(label)
+                n_features[row + 1 :] += len(new.numeric) + len(new.categorical)
+                self.cautions.check_nodes(arena, int(n_features[row + 1]), n_labels)
+        n_values = np.count_nonzero(~np.isnan(encoded.values), axis=1)
+        self.cautions.check_presence(arena, n_features[learned], n_values[learned])
 
     def _predict_range(
         self, block: Block, rows: range, n_jobs: int, *, keeps: bool = False

@@ -19,12 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.engine.cautions import Cautions
 from river_amf.engine.known import Known, extended, weight_learned, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import exclusive
 from river_amf.engine.settings import Parameters, begin, has_words, most_columns
 from river_amf.explain.linear_experts import ExpertOutputs
-from river_amf.inputs.encoding import EncodedSample, Features, Reading
+from river_amf.inputs.encoding import EncodedSample, Features, NewFeatures, Reading
 from river_amf.inputs.invalid import comes_again
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels
@@ -50,6 +51,7 @@ class SampleEngine(LateLabels):
 
     def __init__(self, labels: Labels | Targets | None = None) -> None:
         super().__init__(Known(Features(), Labels() if labels is None else labels, None))
+        self.cautions = Cautions()
 
     @property
     def features(self) -> Features:
@@ -105,6 +107,9 @@ class SampleEngine(LateLabels):
             if sample is None or label is None:
                 return
         assert arena is not None
+        n_learned = arena.n_learned[0]
+        if not n_learned & (n_learned - 1):  # a power of two
+            self._check_presence(self.known)
         if sample.fits is not arena.capacities:
             self._fit_prediction(arena, sample)
         if not arena.can_learn:
@@ -153,6 +158,19 @@ class SampleEngine(LateLabels):
         self._learn_new(x, known, reading, y, label, weight, parameters)
         return None, None
 
+    def _check_presence(self, known: Known) -> None:
+        """Warn if samples have few features, before the next one is learned."""
+        features, _, arena = known
+        if features.vocabulary is None and arena is not None:
+            self.cautions.check_presence(arena, np.array([len(features)]), np.zeros(1, np.int64))
+
+    def _check_nodes(self, known: Known, new: NewFeatures, n_new_labels: int) -> None:
+        """Warn of large nodes, before new features and labels are learned."""
+        features, labels, arena = known
+        n_new = len(new.numeric) + len(new.categorical)
+        if features.vocabulary is None and arena is not None and n_new + n_new_labels:
+            self.cautions.check_nodes(arena, len(features) + n_new, labels.n_classes + n_new_labels)
+
     def _has_chosen(self) -> bool:
         """Whether some words are to have a column from the next sample on."""
         arena = self.known.arena
@@ -171,10 +189,12 @@ class SampleEngine(LateLabels):
         """Learn a checked sample that brings a new label, features or categories."""
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
             check_totals(self.total_weight, [weight], parameters.task)
+        new_labels = [y] if label is None else []
+        self._check_presence(known)
+        self._check_nodes(known, reading.new, len(new_labels))
         is_at_once = self._take_back(reading.row)
         self._hold()
         self.pending = self.known.cutter()
-        new_labels = [y] if label is None else []
         known, row = extended(known, reading.new, new_labels, reading.row, parameters)
         sample, arena = known.features.place(row), known.arena
         assert arena is not None
@@ -370,7 +390,12 @@ class SampleEngine(LateLabels):
         self.close_gaps()
         features, labels, arena = self.known
         arrays = None if arena is None else arena.__getstate__()
-        state = {"features": features.copy(), "labels": labels.copy(), "arena": arrays}
+        state: dict[str, Any] = {
+            "features": features.copy(),
+            "labels": labels.copy(),
+            "arena": arrays,
+        }
+        state["cautions"] = sorted(self.cautions.given)
         return state | ({"predictions": self.predictions.copy()} if self.predictions.keys else {})
 
     def __getstate__(self) -> dict[str, Any]:
@@ -384,6 +409,7 @@ class SampleEngine(LateLabels):
             arena.__setstate__(state["arena"])
         self.known = Known(state["features"], state["labels"], arena)
         self.predictions = state.get("predictions", self.predictions)
+        self.cautions = Cautions(state["cautions"])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         twin = type(self).__new__(type(self))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from river_amf.engine.cautions import FEW_FEATURES, LARGE_NODES, Cautions
 from river_amf.engine.forest_engine import Engine, LabeledRows
 from river_amf.engine.known import Known
 from river_amf.engine.settings import Parameters
@@ -23,6 +24,7 @@ class Shard(Engine):
 
     def __init__(self, parameters: Parameters, first: int, end: int) -> None:
         super().__init__()
+        self.cautions = Cautions((FEW_FEATURES, LARGE_NODES))  # which the coordinator gives
         self.parameters, self.first, self.end = parameters, first, end
         self._segments: list[ShardSegment] = []
         self._message: Message  # the block at hand,

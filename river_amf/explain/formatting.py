@@ -6,18 +6,20 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from river_amf.inputs.kinds import shown
 
+MISSING = "(missing)"  # in place of a category
+
 _MOST_COUNTS = 4  # maximum numbers of labels in a text of counts,
 _MOST_CATEGORIES = 3  # and of categories in a condition
 _WIDEST = 24  # maximum number of characters of a name, a label or a category
 
 
 def short(value: object, widest: int = _WIDEST) -> str:
-    """Return the repr of a value, truncated if it is long.
+    """Return the repr of a value, truncated if it is long, and `MISSING` as it is.
 
-    >>> short("red"), short("a" * 40, 8)
-    ("'red'", "'aaaaaa…")
+    >>> short("red"), short("a" * 40, 8), short(MISSING)
+    ("'red'", "'aaaaaa…", '(missing)')
     """
-    text = shown(value)
+    text = MISSING if value is MISSING else shown(value)
     return text if len(text) <= widest else f"{text[: widest - 1]}…"
 
 

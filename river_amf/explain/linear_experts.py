@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.explain import paths
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.state.arena import Arena
@@ -69,12 +70,13 @@ def inputs(
     if LOGISTIC in linear_models:
         values = numbers = np.full(len(features), math.nan)
         if outputs is not None:
-            values, numbers = outputs.values, outputs.standardised[0]
+            stand_ins, numbers = arena.stand_ins[: len(features)], outputs.standardised[0]
+            values = np.where(np.isnan(outputs.values), stand_ins, outputs.values)
         weights = arena.linear_coefficients[0, :n_labels]
         yield Input(LOGISTIC, None, None, weights[:, 0], 1.0)
         row = 0
         for column, name in enumerate(features):
-            codes = features.categories(name)
+            codes = paths.codes_of(arena, features, column)
             if codes is None:
                 yield Input(LOGISTIC, name, None, weights[:, 1 + column], float(numbers[column]))
                 continue

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.explain.formatting import MISSING
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import shown
 from river_amf.kernels.regression.densities import PRIOR_WEIGHT
@@ -99,11 +100,21 @@ def log_odds(nodes: Array) -> NDArray[np.float64]:
     return np.log(odds) + nodes["odds_scale"] * kernels.LOG_SCALE
 
 
+def codes_of(arena: Arena, features: Features, column: int) -> dict[Hashable, int] | None:
+    """Return the codes of the learned categories of a feature, or None if it is numeric.
+
+    `MISSING` is one of them if the feature has been missing.
+    """
+    codes = features.categories([*features][column])
+    is_one_more = not math.isnan(arena.stand_ins[column]) and arena.features["n_missing"][column]
+    return {**codes, MISSING: layout.MISSING_CODE} if codes and is_one_more else codes
+
+
 def categories_left(arena: Arena, features: Features, tree: int, node: Any) -> set[Hashable] | None:
-    """Return the known categories that go left at a node, or None if its split is not of them."""
+    """Return the learned categories that go left at a node, or None if its split is not of them."""
     column = int(node["feature"])
     if node["left"] == kernels.NONE or not features.is_categorical[column]:
         return None
-    key, codes = int(arena.trees["key"][tree]), features.categories([*features][column]) or {}
+    key, codes = int(arena.trees["key"][tree]), codes_of(arena, features, column) or {}
     numbers = ((c, kernels.category_number(key, column, float(codes[c]))) for c in codes)
     return {category for category, number in numbers if number <= node["threshold"]}

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.kinds import size_of
+from river_amf.state.layout import MISSING_CODE
 
 
 class Categories:
@@ -26,7 +27,8 @@ class Categories:
     # The kernels count the uses of a category in the slot "code modulo period". There is one slot
     # more than the bound, so the code of a category that exceeds it is known before it arrives;
     # then the rarest are forgotten. No code is ever given twice, as each time opens a new epoch of
-    # codes: those of an epoch are the slots that were free when it began, plus epoch * period.
+    # codes: those of an epoch are the slots that were free when it began, plus epoch * period. The
+    # epoch with the code of missing values is left out.
 
     def __init__(
         self,
@@ -114,7 +116,8 @@ class Categories:
         halves = uses[slots[staying]] // 2
         uses[:] = 0
         uses[slots[staying]] = halves
-        return Categories(self.bound, codes, self.epoch + 1)
+        has_missing = MISSING_CODE // self.period == self.epoch + 1
+        return Categories(self.bound, codes, self.epoch + 1 + has_missing)
 
 
 class Vocabulary:

@@ -94,7 +94,7 @@ class Mismatches:
                 continue
             text = f"{mismatch.message}; such values count as missing"
             try:
-                warnings.warn(text, MismatchWarning, stacklevel=_levels_outside())
+                warnings.warn(text, MismatchWarning, stacklevel=levels_outside())
             except BaseException:
                 self._warned.pop(mismatch.feature, None)
                 raise
@@ -114,7 +114,7 @@ def warn_of_numbers(features: Any, new: Iterable[tuple[Hashable, Hashable]]) -> 
                     f"feature {shown(name)} holds categories, but its first {_MANY} are all"
                     f" numbers, such as {shown(first[-1])}: pass float(value) if they are numbers"
                     f" (river.stream.iter_csv: converters={{{shown(name)}: float}})",
-                    stacklevel=_levels_outside(),
+                    stacklevel=levels_outside(),
                 )
 
 
@@ -133,7 +133,7 @@ class Silence(Mismatches):
         """Do nothing."""
 
 
-def _levels_outside() -> int:
+def levels_outside() -> int:
     """Return the `stacklevel`, for the caller, of the first frame outside of here and river."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_INSIDE):

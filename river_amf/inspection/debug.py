@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 
 from river_amf.explain import linear_experts, trend_experts
-from river_amf.explain.formatting import categories_text, count_text, counts_text, name, short
+from river_amf.explain.formatting import (
+    MISSING,
+    categories_text,
+    count_text,
+    counts_text,
+    name,
+    short,
+)
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.explain.paths import check_tree, walk
 from river_amf.inspection.linear_weights import weights_of
@@ -166,22 +173,28 @@ def _path(forest: Any, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFr
         table[f"p({short(best)})"] = [proba[best] for proba in steps["proba"]]
         table["counts"] = steps["counts"].map(counts_text)
     table["samples"] = steps["n_samples"].map(count_text)
-    features, values = forest._features, outputs.values
-    return table.set_axis([_condition(features, values, step) for step in steps.itertuples()])
+    return table.set_axis([_condition(forest, outputs.values, step) for step in steps.itertuples()])
 
 
-def _condition(features: Any, values: Any, step: Any) -> str:
+def _condition(forest: Any, values: Any, step: Any) -> str:
     """Return the condition at a split that a sample with these encoded values meets."""
     if step.goes is None:
         return "leaf"
     feature, is_left = name(step.feature), step.goes == "left"
+    arena, column, is_missing = forest._arena, forest._features.column(step.feature), False
+    value = values[column]
     if step.value is None:
+        value, is_missing = arena.stand_ins[column], True
+    if math.isnan(value):
         return f"{feature} missing: {step.goes}, the heavier side"
     if step.categories_left is None:
-        return f"{feature} {'<=' if is_left else '>'} {step.threshold}"
-    codes, code = features.categories(step.feature), values[features.column(step.feature)]
-    own = [category for category in codes if codes[category] == code]
+        text = f"{feature} {'<=' if is_left else '>'} {step.threshold}"
+        return f"{text} (missing counts as {value})" if is_missing else text
+    codes, left = forest._features.categories(step.feature), step.categories_left
+    own = [category for category in codes if codes[category] == value]
+    if is_missing:
+        own, left = [MISSING], left | {MISSING} if is_left else left
     if not own:
         return f"{feature} has a new category: {step.goes}, by chance"
-    text = categories_text(step.categories_left, first=own)
+    text = categories_text(left, first=own)
     return f"{feature} {'in' if is_left else 'not in'} {text}"

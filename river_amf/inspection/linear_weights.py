@@ -38,8 +38,8 @@ def linear_weights(model: Any) -> pd.DataFrame:
 
         - `linear_model`: the model, `"logistic"`, or `"words"` with `absent="zero"`.
         - `feature`: name of the feature; None for the constant input 1, which comes first.
-        - `category`: the category whose input is 1 if the sample has it, else 0; None for a
-          number.
+        - `category`: the category whose input is 1 if the sample has it, else 0, `"(missing)"`
+          where it has none; None for a number.
         - `label`: one of the labels seen so far.
         - `weight`: what one unit of the input adds to the label's score. The unit of a number is
           its standard deviation over about 1000 samples (`"logistic"`, where it is counted from the

@@ -86,7 +86,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
         - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
           samples. Features without any value in the cell are absent.
         - `categories_left`: for a categorical split, the set of the categories seen so far that go
-          left; otherwise None.
+          left, with `"(missing)"` for a missing value; otherwise None.
 
     Raises
     ------
@@ -161,9 +161,9 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
         - `depth`: number of splits above it.
         - `feature`, `threshold`, `categories_left`: its split, as in `node_table`.
         - `value`: the value of that feature in `x`; None if it is missing, and at the leaf.
-        - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. If the value
-          is missing, it is the side with more samples; a value far outside the range goes where
-          the nearest end of the range goes.
+        - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. A missing
+          number goes to the side with more samples, or as if it were just below the only value so
+          far; a value far outside the range goes where the nearest end of the range goes.
         - `share`: share that the node takes of the mass left by the nodes above it; 1 at the leaf.
           Without aggregation, it is 0 above the leaf.
         - `mass`: mass that the node takes of the total of 1. The tree predicts the sum over the
@@ -212,12 +212,14 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     numbers = steps["node"]
     table = _columns(forest, tree, numbers)
     below, left = numbers[1:], arena.nodes["left"][tree, numbers[:-1]]
+    columns_split = arena.nodes["feature"][tree, numbers]  # NONE at the leaf
+    are_absent = np.isnan(np.append(values, math.nan)[columns_split])
     table |= {
         "node": numbers,
         "depth": np.arange(len(steps)),
         "value": [
-            None if math.isnan(value) else x.get(name, 0.0)
-            for value, name in zip(steps["value"], table["feature"], strict=True)
+            None if is_absent else x.get(name, 0.0)
+            for is_absent, name in zip(are_absent, table["feature"], strict=True)
         ],
         "goes": [*np.where(below == left, "left", "right").tolist(), None][: len(steps)],
         "share": steps["share"],

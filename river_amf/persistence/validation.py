@@ -140,6 +140,9 @@ def _check_features(arrays: dict[str, Array]) -> None:
     require(_lies(arrays["recent"][is_kept], -_ANY, _ANY), "recent values")
     require(_are_ranges(arrays["ranges"], _ANY), "ranges")
     require(_are_ranges(arrays["limits"], np.inf), "limits of outliers")
+    is_category, stand_ins = arrays["is_categorical"].astype(bool), arrays["stand_ins"]
+    is_sound = np.where(is_category, stand_ins == layout.MISSING_CODE, np.abs(stand_ins) <= _ANY)
+    require((is_sound | np.isnan(stand_ins)).all(), "stand-ins for missing values")
     for trend, name in zip(arrays["trends"], ("fast", "smooth"), strict=False):
         require(trend["next_term"] < arrays[name].shape[1], "next terms of trends")
     for name in ("fast_sums", "smooth_sums", "stack_sums"):
@@ -170,6 +173,7 @@ def _check_rows(arrays: dict[str, Array], next_codes: list[int | None]) -> None:
         if next_code is None:
             require(_lies(values, -_ANY, _ANY), "values of samples")
         else:
+            values = values[values != layout.MISSING_CODE]
             are_codes = (values == np.floor(values)).all() and _lies(values, 0, next_code - 1)
             require(are_codes, "categories of samples")
 

@@ -25,6 +25,7 @@ from river_amf.inputs.labels import Labels
 from river_amf.inputs.mismatch import Mismatches
 from river_amf.inputs.targets import Targets
 from river_amf.persistence.validation import FileError, require
+from river_amf.state.layout import MISSING_CODE
 
 _DEEPEST = 50  # how deep tuples may be nested
 _MOST_OF_A_HASH = 100  # how many values may share a hash; -1 and -2 do
@@ -220,6 +221,7 @@ def _categories_from_json(items: Any, codes_and_epoch: list[Any], bound: int | N
         require(is_bounded and len(codes) == len(known), "codes of categories")
         n_slots = (bound or 0) + 1
         is_within = min(codes) >= 0 and max(codes) < (epoch + 1) * n_slots <= 2**53 and epoch > 0
+        is_within &= MISSING_CODE not in codes and MISSING_CODE // n_slots != epoch
         n_taken = len({code % n_slots for code in codes})
         require(is_within and n_taken == len(codes), "codes of categories")
     return Categories(bound, dict(zip(known, codes, strict=True)), epoch)

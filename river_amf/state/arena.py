@@ -31,6 +31,7 @@ from river_amf.state.layout import (
     LAYOUT,
     LOCATION,
     LOCATION_THEN,
+    MISSING_CODE,
     N_COSINES,
     N_KNOWN,
     N_LEARNED,
@@ -192,6 +193,7 @@ class Arena:
         self.capacities = capacities
         self.handle = handle
         self.address: int = handle.ctypes.data
+        self.n_learned = self.counters["n_learned"].data  # as reading a field takes long
         self.can_learn = self.can_predict = False  # until `kernels.compile_for` has been called
         handle["parts"] = PART_ADDRESSES[self.task].ctypes.data
         for name, array in arrays.items():
@@ -361,7 +363,8 @@ class Arena:
         settings = self.settings.copy()
         n_classes = max(n_labels, int(settings["n_classes"][0]))
         capacities = self._enough(n_features, sum(is_categorical), n_classes)
-        arrays = {name: getattr(self, name).copy() for name in ("is_categorical", "intensity")}
+        changed = ("is_categorical", "intensity", "stand_ins")
+        arrays = {name: getattr(self, name).copy() for name in changed}
         arrays |= self._resized_arrays(capacities) | {"settings": settings}
         if n_labels > settings["n_classes"][0]:
             set_prior(settings, n_labels, dirichlet)
@@ -370,6 +373,9 @@ class Arena:
         arrays["is_categorical"][:n_features] = is_categorical
         by_range = ~arrays["is_categorical"][new].astype(bool) & bool(settings["range_intensity"])
         arrays["intensity"][:, new] = np.where(by_range, 0.0, 1.0)
+        if not settings["n_words"][0]:
+            categorical = arrays["is_categorical"][new].astype(bool)
+            arrays["stand_ins"][new] = np.where(categorical, MISSING_CODE, np.nan)
         settings["n_features"], settings["n_labels"] = n_features, n_labels
         settings["n_numeric"] = n_features - sum(is_categorical)
         settings["has_categories"] = any(is_categorical)

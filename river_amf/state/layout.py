@@ -30,6 +30,8 @@ _COUNTS, _SHARES = _within(0, 2**62), _within(0, 1)
 _NEWEST = 2e60  # weight of the newest sample; from 1e60 on, kernels scale all weights down
 
 N_RECENT = 64  # number of values that a feature's range is judged by
+MISSING_CODE = 2**32 - 1  # of the category that a missing value is
+FIRST_CHECK = 64  # learned samples after which presence is first checked, then at each doubling
 
 
 def _record(*rows: tuple[Any, ...]) -> tuple[np.dtype[Any], Bounds]:
@@ -110,6 +112,7 @@ COUNTERS, _OF_COUNTERS = _record(
     ("slow_weight", "f8", _SUMS),
     ("last_target", "f8", _TARGETS),
     ("n_learned", "i8", _COUNTS),  # samples
+    ("n_present", "i8", _COUNTS),  # values in the samples since presence was last checked
     ("early_least", "f8", _within(-_FARTHEST, 0)),  # of the first few targets, less the very first
     ("early_largest", "f8", _within(0, _FARTHEST)),
 )
@@ -154,6 +157,7 @@ NODE, _OF_NODE = _record(
 # samples count less.
 FEATURE, _OF_FEATURE = _record(
     ("n_recent", "i8", _within(0, N_RECENT)),  # number of values kept to judge the range by
+    ("n_missing", "i8", _COUNTS),  # samples without a value, since the first one
     ("credit", "f8", _FINITE),  # how frequent values far outside the range have recently been
     ("weight", "f8", _FINITE),  # sum of the samples' weights
     ("squares", "f8", _FINITE),  # sum of the squares of these weights
@@ -247,7 +251,6 @@ ANSWER = 9  # numbers in an answer, the last of which are scratch
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 N_BINS = 16  # equal parts of the range of a number, each with a bucket; profiles are for their ends
 LEAST_PLACES = 64  # of the categories of a feature in linear models and profiles, with any bound
-MISSING_CATEGORY = 2.0**32 - 1.0  # the code of a missing value that counts as a category
 
 N_COSINES = 100  # random Fourier features of a linear model
 N_WAVES = 200  # random Fourier features of a trend
@@ -340,6 +343,8 @@ FIELDS = {
     "limits": Field(np.float64, (2, "feature"), np.nan),
     "intensity": Field(np.float64, ("tree_target", "feature"), bounds=_WEIGHTS),
     "is_categorical": Field(np.uint8, ("feature",)),
+    # in place of missing values, NaN if they stay missing
+    "stand_ins": Field(np.float64, ("feature",), np.nan),
     "features": Field(FEATURE, ("feature",), bounds=_OF_FEATURE),
     "recent": Field(np.float64, ("feature", N_RECENT), np.nan),
     "moments": Field(np.float64, ("feature", "moment", 2), bounds=_FINITE),
@@ -540,10 +545,10 @@ def shapes(
 def place_of(most_places: int, code: float) -> int:
     """Return the place of a category in linear models and profiles, 0 for a missing value.
 
-    >>> [place_of(64, code) for code in (0.0, 63.0, 64.0, MISSING_CATEGORY)]
+    >>> [place_of(64, code) for code in (0.0, 63.0, 64.0, MISSING_CODE)]
     [1, 64, 1, 0]
     """
-    return 0 if code == MISSING_CATEGORY else 1 + int(code) % most_places
+    return 0 if code == MISSING_CODE else 1 + int(code) % most_places
 
 
 def output_places(lengths: dict[str, int]) -> list[int]:
@@ -630,6 +635,16 @@ def lengths_of_codes(settings: Array, n_codes: int) -> dict[str, int]:
         "slot": min(n_codes, int(settings["period"][0])),
         "place": 1 + min(n_codes, int(settings["most_places"][0])),
     }
+
+
+def node_bytes(settings: Array, n_features: int, n_classes: int) -> int:
+    """Return the bytes that a node with its box takes, given the number of features and classes."""
+    lengths = lengths_of_classes(settings, n_classes) | {"feature": n_features}
+    return sum(
+        field.itemsize * math.prod(a if isinstance(a, int) else lengths[a] for a in field.axes[2:])
+        for field in FIELDS.values()
+        if field.axes[1:2] in (("node",), ("box",))
+    )
 
 
 def lengths_of_words(settings: Array, n_words: int) -> dict[str, int]:

@@ -51,6 +51,8 @@ CASES = [
 ]
 
 
+# in check_radically_disappearing_features one of 18 is left
+@pytest.mark.filterwarnings("ignore:there are 18 features:RuntimeWarning")
 @pytest.mark.parametrize(("model", "check"), CASES)
 def test_river_check(model, check):
     check(model.clone())

@@ -52,7 +52,7 @@ def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):
         table = inspection.node_table(model, tree)
         samples = {node: [] for node in table["node"]}
         for sample in stream:
-            for node in tables.path(table, sample[0]):
+            for node in tables.path(table, sample[0], model, tree):
                 samples[node].append(sample)
         rows = {row.node: row for row in table.itertuples()}
         check_subtree(model, tree, rows, samples, tables.root(table))
@@ -160,7 +160,7 @@ def test_a_new_label_leaves_odds_and_shares_alone(label):
         other = copy.deepcopy(model)
         table = inspection.node_table(other, tree).set_index("node")
         faded = other._arena.faded[tree, : len(table)].copy()
-        on_path = set(tables.path(table.reset_index(), x))
+        on_path = set(tables.path(table.reset_index(), x, other, tree))
         other.learn_one(x, label)
         after = inspection.node_table(other, tree).set_index("node")
         beside = [node for node in table.index if node not in on_path]

@@ -38,7 +38,7 @@ def test_a_prediction_is_the_brute_force_average_over_all_prunings(stream, param
             break
         cells = tables.cells(model, table)
         for x, _, _ in stream[:n_learnt]:
-            nodes = tables.path(table, x)
+            nodes = tables.path(table, x, model)
             expected = naive.brute_force_prediction(
                 cells[nodes[0]], [cells[node] for node in nodes], **tables.aggregation(model)
             )[: len(model._labels)]

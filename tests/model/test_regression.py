@@ -94,7 +94,7 @@ def what_is_not_finite(model):
     n_nodes = arrays["trees"]["n_nodes"].tolist()
     for name in ("nodes", "targets", "faded"):  # the rest is room
         arrays[name] = np.concatenate([arrays[name][t, :n] for t, n in enumerate(n_nodes)])
-    unbounded = {"ranges", "limits", "recent", "boxes", "rows"}  # of features
+    unbounded = {"ranges", "limits", "recent", "stand_ins", "boxes", "rows"}  # of features
     found = set()
     for name in arrays.keys() - unbounded:
         fields = arrays[name].dtype.names or ()

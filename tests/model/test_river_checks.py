@@ -86,6 +86,8 @@ ALL_CHECKS = [
 ]
 
 
+# in check_radically_disappearing_features one of 18 is left
+@pytest.mark.filterwarnings("ignore:there are 18 features:RuntimeWarning")
 @pytest.mark.parametrize(("model", "check"), ALL_CHECKS)
 def test_river_check(model, check):
     check(model.clone())

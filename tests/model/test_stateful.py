@@ -58,6 +58,7 @@ FEATURES = st.fixed_dictionaries(
         "c": st.one_of(CATEGORIES, CATEGORIES, MISSING),
         "d": CATEGORIES,
         "e": st.one_of(st.sampled_from([-999.0, 1e9, 1e300]), NUMBERS),
+        "f": st.one_of(st.sampled_from([1.5, 1.5, 1.5, 2.0]), MISSING),
     },
 )
 SAMPLES = st.tuples(

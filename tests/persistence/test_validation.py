@@ -37,6 +37,8 @@ from river_amf.state.layout import FIELDS
         (lambda p, a: a["links"].__setitem__((0, 0), 0), "lists of samples"),
         (lambda p, a: a["rows"].__setitem__((0, 2), 2.0), "categories of samples"),
         (lambda p, a: a["rows"].__setitem__((0, 1), np.inf), "values of samples"),
+        (lambda p, a: a["stand_ins"].__setitem__(2, 1.0), "stand-ins for missing values"),
+        (lambda p, a: a["stand_ins"].__setitem__(1, np.inf), "stand-ins for missing values"),
         (lambda p, a: a.pop("links"), "lists of samples"),
         (
             lambda p, a: a.update(bias=a["bias"][:-1]),
@@ -52,6 +54,8 @@ from river_amf.state.layout import FIELDS
         (lambda p, a: a.update(trees=a["trees"][0].reshape(())), "the array trees must be"),
         (lambda p, a: a.update(samples=a["samples"].reshape(-1, 1)), "array samples must be"),
         (lambda p, a: p.update(more=1), "more"),
+        (lambda p, a: p.update(cautions=["more"]), "warnings given"),
+        (lambda p, a: p.update(cautions="large"), "warnings given"),
         (lambda p, a: p["parameters"].update(step=-1.0), "step must be"),
         (lambda p, a: p["parameters"].update(n_estimators=10**6), "n_estimators must be"),
         (lambda p, a: p["parameters"].update(n_estimators=3), "number of trees"),

@@ -102,7 +102,7 @@ def test_path_agrees_with_node_table(mixed, tree):
     for i in range(80):
         x = {"size": i * 7 % 31, "color": "rgby"[i * 3 % 4], ("late", 1): i if i % 3 else None}
         steps = inspection.path(mixed, x, tree)
-        assert steps["node"].tolist() == tables.path(table, x)
+        assert steps["node"].tolist() == tables.path(table, x, mixed, tree)
         rows = table.loc[steps["node"]]
         for column in ("depth", "feature", "n_samples", "counts", "categories_left"):
             assert [*steps[column]] == [*rows[column]]

@@ -11,6 +11,7 @@ import math
 from river_amf.kernels.features.intensity import (
     LARGEST_NEWEST,
     RELEVANCE_MEMORY,
+    filled,
     relevance_scale,
     scaled_down,
     weigh_feature,
@@ -63,7 +64,7 @@ def weigh_for(
     for j in range(forest.settings[0]["n_features"]):
         feature = features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
-        value = x[j]
+        value = filled(forest, j, x[j])
         base = weigh_feature(forest, tree_target, j, scale * (FLOOR + feature["relevance"]))
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue

@@ -14,7 +14,7 @@ from river_amf.kernels.features.standardisation import forget_standards
 from river_amf.kernels.numba_tools.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.numba_tools.parts import NO_VALUE, NUMBER, ROW, part
-from river_amf.state.layout import CLASSIFICATION, N_BINS, N_BUCKETS, N_RECENT
+from river_amf.state.layout import CLASSIFICATION, FIRST_CHECK, N_BINS, N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
 MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
@@ -27,44 +27,77 @@ LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
 LARGEST_NEWEST = 1e60  # the weight of the newest sample at which all weights are scaled down
 LEAST_PAST = 1e-150  # sums of weights below it become 0 then: a square must not be below 2.2e-308
 LARGEST_SPREAD = 1e100  # the squares of larger deviations would be useless
+ABSENCE_STEP = 1.0 / 1024.0  # of the only value of a number so far, by which its absence is less
+
+
+@hot
+def filled(forest: Forest, j: int, value: float) -> float:
+    """Return a value of feature j, or its stand-in if it is missing (NaN if there is none)."""
+    return forest.stand_ins[j] if math.isnan(value) else value
 
 
 @hot
 def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) -> None:
-    """Copy a sample, with values far outside the range clipped to its ends (winsorized)."""
+    """Copy a sample, fill in missing values, and clip outliers to the ends of the range."""
     # Otherwise, a tree would split an outlier off near its root, into a cell with hardly any
     # samples.
     for j in range(n_features):
-        value = values[j]
+        value = filled(forest, j, values[j])
         value = forest.ranges[0, j] if value < forest.limits[0, j] else value
         out[j] = forest.ranges[1, j] if value > forest.limits[1, j] else value
 
 
 @part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER)
 def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> None:
-    """Update the split intensities for a sample to be learned, and count its categories."""
+    """Update the split intensities for a sample to be learned, and count its values."""
     # (DESIGN.md: split intensity, bounded categories.) Intensities follow from the ranges including
     # the sample, and from the relevance before it.
-    settings = forest.settings[0]
+    settings, counters = forest.settings[0], forest.counters[0]
     n_features, period = settings["n_features"], settings["period"]
     n_before = 0  # categorical features before this one
+    n_present = 0
     for j in range(n_features):
-        value = x[j]
+        value, feature = x[j], forest.features[j]
+        is_missing = math.isnan(value)
+        feature["n_missing"] += is_missing
+        n_present += not is_missing
         if forest.is_categorical[j]:
-            if period > 0 and not math.isnan(value):
+            if period > 0 and not is_missing:
                 forest.uses[n_before, int(value) % period] += 1
             n_before += 1
-            continue
-        if math.isnan(value):
-            continue
-        feature = forest.features[j]
-        is_inside_range = forest.ranges[0, j] <= value <= forest.ranges[1, j]
-        if feature["n_recent"] < N_RECENT or not is_inside_range:
-            take_range(forest, j, value)
-        elif feature["credit"] > 0.0:
-            feature["credit"] = max(0.0, feature["credit"] - CREDIT_LOST)
+        elif is_missing:
+            if forest.stand_ins[j] < forest.ranges[0, j]:
+                set_range(forest, j, forest.stand_ins[j], forest.ranges[1, j])
+        else:
+            update_stand_in(forest, j, value)
+            is_inside_range = forest.ranges[0, j] <= value <= forest.ranges[1, j]
+            if feature["n_recent"] < N_RECENT or not is_inside_range:
+                take_range(forest, j, value)
+            elif feature["credit"] > 0.0:
+                feature["credit"] = max(0.0, feature["credit"] - CREDIT_LOST)
+    n_learned = counters["n_learned"]
+    if n_learned >= FIRST_CHECK and n_learned & (n_learned - 1) == 0:
+        counters["n_present"] = 0
+    counters["n_present"] += n_present
     if settings["relevance"]:
         weigh_features(forest, x, target, max(min(weight, LARGEST_TRUST), LEAST_TRUST))
+
+
+@hot
+def update_stand_in(forest: Forest, j: int, value: float) -> None:
+    """Update the stand-in of a number by a value, before its range is extended to that."""
+    # (DESIGN.md: missing values.) It is just below the only value. With a second one there is none,
+    # and statistics that include it are of no use any more.
+    low, high = forest.ranges[0, j], forest.ranges[1, j]
+    if forest.features[j]["n_recent"] == 0:
+        if forest.settings[0]["n_words"] == 0:
+            step = ABSENCE_STEP * abs(value) if value != 0.0 else ABSENCE_STEP
+            forest.stand_ins[j] = max(value - step, -LARGEST_FLOAT)
+    elif not math.isnan(forest.stand_ins[j]) and value != high:
+        forest.stand_ins[j] = math.nan
+        if low < high:
+            forest.ranges[0, j] = high
+            forget_feature(forest, j)
 
 
 @helper
@@ -83,21 +116,28 @@ def take_range(forest: Forest, j: int, value: float) -> None:
     high = max(high, value) if low <= high else value
     n_recent = feature["n_recent"]
     if n_recent < N_RECENT:
-        forest.recent[j, n_recent] = value
+        recent = forest.recent[j]
+        recent[n_recent] = value
         feature["n_recent"] = n_recent + 1
         if n_recent + 1 == N_RECENT:
-            least, largest = inner_range(forest.recent[j])
-            if least > low or largest < high:
+            least, largest = inner_range(recent)
+            if is_nearly_constant(recent):
+                recent[1] = recent[N_RECENT - 1]  # the ends of what is now sorted
+                feature["n_recent"] = 2
+            elif least > low or largest < high:
                 low, high = least, largest
                 forget_feature(forest, j)
-            if is_nearly_constant(forest.recent[j]):
-                forest.recent[j, 0], forest.recent[j, 1] = low, high
-                feature["n_recent"] = 2
+    set_range(forest, j, low, high)
+
+
+@helper
+def set_range(forest: Forest, j: int, low: float, high: float) -> None:
+    """Set the range of a feature, and its split intensity and limits by range."""
     forest.ranges[0, j], forest.ranges[1, j] = low, high
     if forest.settings[0]["range_intensity"]:
         for tree_target in range(len(forest.intensity)):
             forest.intensity[tree_target, j] = range_intensity(low, high)
-        if feature["n_recent"] == N_RECENT and high > low:
+        if forest.features[j]["n_recent"] == N_RECENT and high > low:
             reach = FAR * min(high - low, LARGEST_FLOAT)
             forest.limits[0, j], forest.limits[1, j] = low - reach, high + reach
 
@@ -176,7 +216,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
-        value = x[j]
+        value = filled(forest, j, x[j])
         base = weigh_feature(forest, 0, j, scale * (RELEVANCE_FLOOR + feature["relevance"]))
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue

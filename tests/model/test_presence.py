@@ -1,0 +1,272 @@
+"""Features that are there or not: what a missing value counts as (DESIGN.md: missing values)."""
+
+import copy
+import io
+import math
+import pickle
+import random
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import test_naive
+import test_naive_regression
+from hypothesis import given
+from hypothesis import strategies as st
+
+import river_amf
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    inspection,
+)
+from river_amf.inputs.categories import Categories
+from river_amf.inputs.encoding import UNKNOWN
+from river_amf.state.layout import MISSING_CODE
+
+CLASSIFIERS = pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+
+
+def visits(n, seed=1):
+    """Yield samples with two features that are there or not, and whether each is."""
+    rng = random.Random(seed)
+    for _ in range(n):
+        has_promo, has_error = rng.random() < 0.5, rng.random() < 0.5
+        x = {"price": rng.random()}
+        x |= {"promo": True} if has_promo else rng.choice([{}, {"promo": None}])
+        x |= {"error": "timeout"} if has_error else rng.choice([{}, {"error": math.nan}])
+        yield x, has_promo, has_error
+
+
+def changing(n, seed=2):
+    """Yield samples and weights; numbers with one value, some of which get a second one."""
+    rng = random.Random(seed)
+    for i in range(n):
+        x = {"size": rng.random(), "constant": 7, "always": -3.0, "zero": 0, "late": 2.5}
+        x["color"] = rng.choice(["red", "tan", "sky", None])
+        x["late"] = rng.choice([2.0, 2.5, 3.0]) if i > 0.6 * n else 2.5
+        x["always"] = math.nan if rng.random() < 0.3 else -3.0
+        if i < n // 10:
+            del x["zero"], x["color"]
+        present = {
+            name: value
+            for name, value in x.items()
+            if name in ("size", "constant") or rng.random() < 0.6
+        }
+        yield present, rng.choice([1.0, 1.0, 2.0, 0.0])
+
+
+CHANGING = [(x, f"{x.get('color') is None}{'late' in x}", w) for x, w in changing(260)]
+NUMBERS = [
+    (x, 2.0 * (x.get("color") is None) - ("late" in x) + x["size"], w) for x, w in changing(160)
+]
+
+
+# Presence is learned
+
+
+@CLASSIFIERS
+@pytest.mark.parametrize("feature", ["promo", "error"])
+def test_presence_predicts_labels(kind, feature):
+    model, n_right = kind(seed=1), 0
+    for i, (x, *labels) in enumerate(visits(1500)):
+        label = labels[feature == "error"]
+        n_right += i >= 500 and model.predict_one(x) == label
+        model.learn_one(x, label)
+    assert n_right > 990
+
+
+@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
+def test_presence_predicts_targets(kind):
+    model, error = kind(seed=1), 0.0
+    for i, (x, has_promo, has_error) in enumerate(visits(1500)):
+        target = 3.0 * has_promo + 5.0 * has_error
+        error += abs(target - model.predict_one(x)) * (i >= 500)
+        model.learn_one(x, target)
+    assert error / 1000 < 0.2
+
+
+# Numbers with one value
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        (1024, 1023.0),
+        (True, 1 - 2.0**-10),
+        (-0.5, -0.5 - 2.0**-11),
+        (0, -(2.0**-10)),
+        (5e-324, 5e-324),
+        (-sys.float_info.max, -sys.float_info.max),
+    ],
+)
+def test_absence_is_just_below_the_only_value(value, expected):
+    model = AMFClassifier(seed=1)
+    for i in range(70):
+        model.learn_one({"a": value, "b": i} if i % 2 == 0 else {"b": i}, i % 2)
+    assert model._arena.stand_ins[0] == expected
+    assert model._arena.ranges[:, 0].tolist() == [expected, float(value)]
+    absent = [model.predict_proba_one({"b": 3} | x) for x in ({}, {"a": None}, {"a": math.nan})]
+    assert absent == [model.predict_proba_one({"b": 3, "a": expected})] * 3
+
+
+@pytest.mark.parametrize("second", [2.0, 1.0 - 2.0**-10])
+def test_absence_is_missing_from_the_second_value_on(second):
+    model = AMFClassifier(seed=1)
+    for i in range(70):
+        model.learn_one({"a": 1.0} if i % 2 == 0 else {}, i % 2)
+    model.learn_one({"a": second}, 0, w=0.0)
+    assert model._arena.stand_ins.tolist() == [1.0 - 2.0**-10]
+    model.learn_one({"a": second}, 0)
+    assert np.isnan(model._arena.stand_ins).all()
+    assert model._arena.ranges[:, 0].tolist() == sorted([1.0, second])
+
+
+def test_complete_columns_have_the_range_of_values():
+    model = AMFClassifier(seed=1)
+    for i in range(200):
+        model.learn_one({"a": 5.0, "b": i % 7}, i % 2)
+    assert model._arena.ranges[:, 0].tolist() == [5.0, 5.0]
+
+
+def test_words_and_their_categories_have_no_stand_in():
+    model = AdaptiveAMFClassifier(absent="zero", seed=1)
+    for i in range(100):
+        model.learn_one({"good": 1, "color": "red"} if i % 2 else {"bad": 1}, i % 2)
+    assert np.isnan(model._arena.stand_ins).all()
+
+
+# One more category
+
+
+@CLASSIFIERS
+def test_missing_categories_count_towards_no_limit(kind):
+    model = kind(max_categories=2, seed=1)
+    for i in range(90):
+        model.learn_one({"color": [None, "red", "tan"][i % 3]}, i % 3)
+    assert model._features.categories("color") == {"red": 0, "tan": 1}
+    assert model._arena.uses[0, :2].tolist() == [30, 30]
+    assert [model.predict_one({"color": color}) for color in (None, "red", "tan")] == [0, 1, 2]
+
+
+def test_mismatches_are_missing_categories():
+    model = AMFClassifier(on_mismatch="missing", seed=1)
+    for i in range(80):
+        model.learn_one({"color": [None, "red", "tan"][i % 3]}, i % 3)
+    with pytest.warns(river_amf.MismatchWarning, match="got the number 7"):
+        assert model.predict_proba_one({"color": 7}) == model.predict_proba_one({})
+
+
+@given(st.integers(1, 60))
+def test_no_category_gets_the_code_of_missing_values(bound):
+    period = bound + 1
+    epoch = MISSING_CODE // period - 1
+    full = Categories(bound, {f"{i}": epoch * period + i for i in range(period)}, epoch)
+    fewer = full.without_rarest(np.arange(period))
+    assert fewer.next_code > MISSING_CODE
+    assert fewer.next_code % period not in {code % period for code in fewer.codes.values()}
+
+
+# Late labels
+
+
+@pytest.mark.parametrize("x", [{"a": None, "color": "red"}, {"a": 1.0}])
+def test_late_labels_find_rows_with_stand_ins(x):
+    model = AdaptiveAMFClassifier(seed=1)
+    for i in range(20):
+        model.learn_one({"a": 1.0, "color": "red"} if i % 2 else {"color": "tan"}, i % 2)
+    model.predict_proba_one(x)
+    model.learn_one({"a": 3.0, "color": "red"}, 1)
+    assert len(model._engine.pending_predictions().keys) == 1
+    model.learn_one(x, 0)
+    assert len(model._engine.pending_predictions().keys) == 0
+    assert UNKNOWN not in model._engine.encode(x)
+
+
+# The reference; blocks, copies and files
+
+
+@pytest.mark.parametrize("name", ["plain", "fading, relevance", "logistic", "unit", "adaptive"])
+def test_classifiers_equal_the_reference(name):
+    model, reference = test_naive.pair(**test_naive.LONGER[name])
+    for x, y, w in CHANGING:
+        expected = reference.predict_proba_one(x)
+        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-11)
+        model.learn_one(x, y, w)
+        reference.learn_one(x, y, w)
+    test_naive.check_same_state(model, reference)
+
+
+@pytest.mark.parametrize("parameters", [{}, test_naive_regression.ADAPTIVE], ids=["", "adaptive"])
+def test_regressors_equal_the_reference(parameters):
+    model, reference = test_naive_regression.pair(**{"n_estimators": 2} | parameters)
+    for x, y, w in NUMBERS:
+        assert model.predict_one(x) == pytest.approx(reference.predict_one(x), abs=1e-9)
+        model.learn_one(x, y, w)
+        reference.learn_one(x, y, w)
+    test_naive_regression.check_same_state(model, reference)
+
+
+@pytest.mark.parametrize(
+    "kind, stream",
+    [
+        (AMFClassifier, CHANGING),
+        (AdaptiveAMFClassifier, CHANGING),
+        (AMFRegressor, NUMBERS),
+        (AdaptiveAMFRegressor, NUMBERS),
+    ],
+)
+@pytest.mark.parametrize("parameters", [{}, {"max_categories": 2}])
+def test_blocks_copies_and_files_equal_single_rows(kind, stream, parameters):
+    rows, block, moved = (kind(n_estimators=3, seed=1, **parameters) for _ in range(3))
+    for i, (x, y, w) in enumerate(stream):
+        rows.learn_one(x, y, w)
+        moved.learn_one(x, y, w)
+        if i % 60 == 20:
+            file = io.BytesIO()
+            moved.save(file)
+            file.seek(0)
+            moved = copy.deepcopy(pickle.loads(pickle.dumps(river_amf.load(file))))
+    X, y, w = zip(*stream, strict=True)
+    block.learn_many(pd.DataFrame(list(X)), list(y), list(w))
+    assert pickle.dumps(block) == pickle.dumps(moved) == pickle.dumps(rows)
+
+
+# Explanations
+
+
+@CLASSIFIERS
+def test_explanations_show_missing_values(kind):
+    model = kind(n_estimators=1, seed=1)
+    for x, has_promo, has_error in visits(300):
+        model.learn_one(x, has_promo and has_error)
+    text = model.debug_one({"price": 0.5})
+    assert "(missing counts as 0.9990234375)" in text or "error in {(missing)}" in text
+    assert "error not in {(missing)}" in model.debug_one({"promo": 1, "error": "timeout"})
+    splits = inspection.node_table(model)["categories_left"].dropna()
+    assert any("(missing)" in left for left in splits)
+    steps = inspection.path(model, {"price": 0.5}).set_index("feature")["value"]
+    assert steps.drop(["price", None], errors="ignore").isna().all()
+
+
+def test_linear_weights_show_missing_categories():
+    model = AdaptiveAMFClassifier(seed=1)
+    for x, _, has_error in visits(300):
+        model.learn_one(x, has_error)
+    assert "error = (missing)" in model.debug_one({"price": 0.5})
+    table = inspection.linear_weights(model)
+    assert table[table.feature == "error"].category.unique().tolist() == ["timeout", "(missing)"]
+
+
+def test_complete_categories_are_listed_alone():
+    model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+    for i in range(90):
+        model.learn_one({"color": ["red", "tan"][i % 2]}, i % 2)
+    for tree in range(2):
+        splits = inspection.node_table(model, tree)["categories_left"].dropna()
+        assert {*splits.map(len)} == {1} and "(missing)" not in set().union(*splits)
+    assert "(missing)" not in {*inspection.linear_weights(model).category}
+    assert "(missing)" in model.debug_one({})
