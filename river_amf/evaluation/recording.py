@@ -235,7 +235,7 @@ class _Labels:
                 counts[places.get(y, -1), places.get(label, -1)] += int(n)
         names = feature_index([*kept, _OTHERS])
         table = pd.DataFrame(counts, names.rename("label"), names.rename("prediction"))
-        return table if len(kept) == _MOST_CONFUSED else table.iloc[:-1, :-1]
+        return table if len(kept) < len(self._matrix.classes) else table.iloc[:-1, :-1]
 
 
 class _Numbers:

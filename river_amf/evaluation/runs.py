@@ -104,7 +104,8 @@ class Run:
         try:
             self._warm_up(make, _Watched(samples, time_limit))
             model = self._made(make)
-            self.described = describe(model)
+            with ignored_errors():  # models of river are as they are
+                self.described = describe(model)
             learned = None
             if self._steps is not None:
                 self.recorder = Recorder(model, self._steps)
@@ -186,17 +187,12 @@ def describe(model: Any) -> str:
         return f"({' + '.join(map(describe, model.transformers.values()))})"
     if not isinstance(model, base.Base):
         return str(getattr(model, "__name__", shown(model)))
-    kind, default = type(model), None
+    kind = type(model)
+    defaults = {name: each.default for name, each in inspect.signature(kind).parameters.items()}
     with suppress(Exception):  # of a class that needs arguments
-        default = kind()
-    texts = {
-        name: describe(getattr(model, name, None)) for name in inspect.signature(kind).parameters
-    }
-    given = [
-        f"{name}={text}"
-        for name, text in texts.items()
-        if default is None or text != describe(getattr(default, name, None))
-    ]
+        defaults = {name: getattr(kind(), name, None) for name in defaults}
+    values = {name: describe(getattr(model, name, None)) for name in defaults}
+    given = [f"{n}={text}" for n, text in values.items() if text != describe(defaults[n])]
     return f"{kind.__name__}({', '.join(given)})"
 
 
@@ -279,7 +275,8 @@ def run_models(
     if given is None:
         task_models = source.task.descriptions if is_all else source.task.usual
         given = {name: name for name in task_models}
-    floors = tuple(n for n in source.task.floors if str(given.get(n)).lower() == n)
+    by_name = {name: model.lower() for name, model in given.items() if isinstance(model, str)}
+    floors = tuple(name for name in source.task.floors if by_name.get(name) == name)
     makers = _makers(given, source, seed, seeds)
     named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
     label = check_positive(source.samples, named.values(), source.name, positive)
