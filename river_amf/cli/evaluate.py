@@ -150,7 +150,7 @@ def run(arguments: argparse.Namespace) -> int:
             persistence.save_with_notes(clone, arguments.save, _notes(arguments, stream))
             say_written("the model", arguments.save)
         if recorder is not None and loop.n_samples:
-            ran = arguments.model, clone, loop, recorder, arguments.delay
+            ran = arguments.model, clone, loop, recorder, arguments.delay, arguments.seed
             with _interruptible():
                 _report_beside_floors(*ran, stream, metrics, positive).save(arguments.html)
             say_written("the page", arguments.html)
@@ -312,6 +312,7 @@ def _report_beside_floors(
     loop: TestThenTrain,
     recorder: Recorder,
     delay: int,
+    seed: int | None,
     stream: Stream,
     metrics: Metrics,
     positive: Label | None,
@@ -328,4 +329,4 @@ def _report_beside_floors(
             run.status = OK if is_complete else f"{INTERRUPTED} after {n_samples} samples"
         else:
             run.go(task.maker(each, None), samples)
-    return report_of(Ran(source, runs, task.floors, recorder.steps))
+    return report_of(Ran(source, runs, task.floors, recorder.steps, seed, delay))

@@ -62,6 +62,7 @@ class Run:
     # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
     #     and all NaN if the model failed.
     # rows: for each window, the number of samples at its end, and its metrics.
+    # described: the model as code, empty if it could not be made.
     # recorder: what is recorded in these steps, None without, and before there is a model.
     def __init__(
         self,
@@ -80,7 +81,7 @@ class Run:
         self.recorder: Recorder | None = None
         self._loop: TestThenTrain | None = None
         self.rows: list[tuple[float, ...]] = []
-        self.status = NOT_RUN
+        self.status, self.described = NOT_RUN, ""
         names = (*metrics, "us_per_sample", "memory")
         self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
 
@@ -103,6 +104,8 @@ class Run:
         try:
             self._warm_up(make, _Watched(samples, time_limit))
             model = self._made(make)
+            with ignored_errors():  # models of river are as they are
+                self.described = describe(model)
             learned = None
             if self._steps is not None:
                 self.recorder = Recorder(model, self._steps)
@@ -135,7 +138,7 @@ class Run:
 
     def take_over(self, model: base.Estimator, loop: TestThenTrain, recorder: Recorder) -> None:
         """Take the results of a loop that has run, and what was recorded on the way."""
-        self._loop, self.recorder = loop, recorder
+        self._loop, self.recorder, self.described = loop, recorder, describe(model)
         self._keep_figures()
         recorder.close()
 
@@ -169,6 +172,28 @@ class Run:
 def has_failed(status: str) -> bool:
     """Whether a status is that of a model that failed."""
     return status not in (OK, NOT_RUN) and not status.startswith((OUT_OF_TIME, INTERRUPTED))
+
+
+def describe(model: Any) -> str:
+    """Return a model as code, with the parameters that differ from their defaults.
+
+    >>> from river import linear_model, preprocessing
+    >>> describe(preprocessing.StandardScaler() | linear_model.LogisticRegression(l2=0.1))
+    'StandardScaler() | LogisticRegression(l2=0.1)'
+    """
+    if isinstance(model, compose.Pipeline):
+        return " | ".join(map(describe, model.steps.values()))
+    if isinstance(model, compose.TransformerUnion):
+        return f"({' + '.join(map(describe, model.transformers.values()))})"
+    if not isinstance(model, base.Base):
+        return str(getattr(model, "__name__", shown(model)))
+    kind = type(model)
+    defaults = {name: each.default for name, each in inspect.signature(kind).parameters.items()}
+    with suppress(Exception):  # of a class that needs arguments
+        defaults = {name: getattr(kind(), name, None) for name in defaults}
+    values = {name: describe(getattr(model, name, None)) for name in defaults}
+    given = [f"{n}={text}" for n, text in values.items() if text != describe(defaults[n])]
+    return f"{kind.__name__}({', '.join(given)})"
 
 
 class _Watched:
@@ -211,6 +236,8 @@ class Ran(NamedTuple):
     runs: dict[str, Run]
     floors: tuple[str, ...]  # the names of those that look at no features
     steps: Steps | None  # when they are recorded, for a report
+    seed: int | None = None
+    delay: int = 0
     repeats: dict[str, list[Run]] | None = None  # the runs with different seeds
 
 
@@ -248,7 +275,8 @@ def run_models(
     if given is None:
         task_models = source.task.descriptions if is_all else source.task.usual
         given = {name: name for name in task_models}
-    floors = tuple(n for n in source.task.floors if str(given.get(n)).lower() == n)
+    by_name = {name: model.lower() for name, model in given.items() if isinstance(model, str)}
+    floors = tuple(name for name in source.task.floors if by_name.get(name) == name)
     makers = _makers(given, source, seed, seeds)
     named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
     label = check_positive(source.samples, named.values(), source.name, positive)
@@ -270,7 +298,7 @@ def run_models(
             run.go(make, source.samples, time_limit, bar)
             bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
     runs = {name: its[0] for name, its in repeats.items()}
-    return Ran(source, runs, floors, steps, None if seeds is None else repeats)
+    return Ran(source, runs, floors, steps, seed, delay, None if seeds is None else repeats)
 
 
 def _given(models: Any) -> dict[str, Any]:

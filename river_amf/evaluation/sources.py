@@ -43,6 +43,7 @@ class Source(NamedTuple):
     reason: str  # for this task, after a comma
     drifts: tuple[int, ...]  # where it is known to drift
     has_words: bool = False  # of a text, so that what is absent counts as 0
+    target: str | None = None  # the name of its column, if it is known
 
 
 def read_source(
@@ -78,7 +79,8 @@ def read_source(
     drifts = known.drifts if isinstance(known, DriftStream) else ()
     drifts = tuple(place for place in drifts if place < n_samples)
     has_words = isinstance(dataset, Stream) and dataset.text is not None
-    return Source(name, n_samples, samples, chosen, reason, drifts, has_words)
+    target = dataset.target if isinstance(dataset, Stream) else None
+    return Source(name, n_samples, samples, chosen, reason, drifts, has_words, target)
 
 
 def load_for(source: str | Path, model: base.Estimator | None) -> Stream:
