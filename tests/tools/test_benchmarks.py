@@ -18,6 +18,7 @@ TINY = {
     "cluster --help": {},
     "drift --table": {},
     "drift --picture drift.png": {},
+    "full --streams regimes new_customers": {"ROWS": 60},
     "late --models AdaptiveAMF leaves --delays 0 10 --streams elec2 fried": {"ROWS": 100},
     "lock": {"SECONDS": 0.1},
     "origins": {},
