@@ -142,7 +142,7 @@ def test_the_commands_take_what_comes(feed, tmp_path, capsys):
     assert title.startswith("standard input: 980 samples and those to come (20 rows without a")
     assert (first.split()[0], last.split()[0]) == ("1000", "1470")
     feed(LINES)
-    assert cli.main(["compare", *options, "--models", "dummy"]) == 0
+    assert cli.main(["compare", *options, "--models", "majority"]) == 0
     assert (
         "standard input: 1470 samples (30 rows without a label skipped)" in capsys.readouterr().out
     )

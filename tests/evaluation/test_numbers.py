@@ -70,7 +70,7 @@ def test_figures_are_those_of_river():
         "mean": dummy.StatisticRegressor(stats.Mean()),
         "tree": baselines.regressors(1)["hoeffding"](),
         "forest": AMFRegressor(3, seed=1),
-        "river": baselines.regressors(1)["river-amf"](),
+        "river": baselines.regressors(1)["amf-of-river"](),
     }
     table = compare(SAMPLES[:150], models).table
     assert list(table.columns) == [*COLUMNS, "status"]

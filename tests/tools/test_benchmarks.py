@@ -30,7 +30,7 @@ TINY = {
     "speed --streams elec2": {"REPEATS": 1, "OTHERS": 1, "CALLS": 100},
     "whole_streams --streams electricity,bike --seeds 1 --trees 2": {"BLOCK": 100},
     "shuffle --streams elec2 --seeds 1": {},
-    "words --streams tweets --models river:logistic,dummy --samples 50 --seeds 1": {},
+    "words --streams tweets --models river:logistic,majority --samples 50 --seeds 1": {},
 }
 
 

@@ -15,11 +15,11 @@ import pandas as pd
 import pytest
 from losses import log_loss
 from river import evaluate, metrics
+from river.dummy import PriorClassifier
 
 import river_amf
 from river_amf import baselines, cli, evaluation
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
-from river_amf.dummy import OnlineDummyClassifier
 from river_amf.evaluation.prequential import WARM_UP
 from river_amf.evaluation.runs import Run
 
@@ -105,9 +105,8 @@ def test_categories_and_missing_values(mixed, tmp_path, capsys):
         (["--seed", "7"], "AdaptiveAMFClassifier(n_estimators=10, seed=7)"),
         (["--model", "amf", "--n-estimators", "2"], "AMFClassifier(n_estimators=2, seed=None)"),
         (["--model", "adaptive", "--seed", "7"], "AdaptiveAMFClassifier(n_estimators=10, seed=7)"),
-        (["--model", "dummy"], "OnlineDummyClassifier()"),
         (["--model", "majority"], "PriorClassifier()"),
-        (["--model", "perceptron"], "perceptron, one for each label"),
+        (["--model", "perceptron"], "perceptron, one per label"),
         (["--model", "bagging", "--seed", "7"], "bagging of ten Hoeffding trees"),
     ],
 )
@@ -205,8 +204,7 @@ FAILURES = [
     (["TABLE", "--predictions", "TABLE"], "it is the input stream"),
     (["--colour"], "--colour"),
     (["--model", "forest"], "--model: invalid choice: 'forest'"),
-    (["--model", "dummy", "--seed", "1"], "model 'dummy' does not take --seed"),
-    (["--model", "dummy", "--n-estimators", "1"], "does not take --n-estimators"),
+    (["--model", "majority", "--n-estimators", "1"], "does not take --n-estimators"),
     (["--model", "majority", "--seed", "1"], "model 'majority' does not take --seed"),
     (["--model", "bagging", "--n-estimators", "1"], "'bagging' does not take --n-estimators"),
     (["--track", "abrubt"], "unknown track 'abrubt' (did you mean 'abrupt'?"),
@@ -384,26 +382,26 @@ def test_compare_prints_the_figures_of_a_comparison(capsys):
 
 def test_compare_writes_files(mixed, tmp_path, capsys):
     paths = {name: tmp_path / name for name in ("csv", "curves", "markdown", "png")}
-    arguments = ["--models", "AMF,dummy,amf", "--window", "11", "--seed", "1"]
+    arguments = ["--models", "AMF,majority,amf", "--window", "11", "--seed", "1"]
     for name, path in paths.items():
         arguments += [f"--{name}", str(path)]
     assert cli.main(["compare", mixed, "--categorical", "code", *arguments]) == 0
     title, rows = rows_of(capsys.readouterr().out)
     assert title == "mixed.csv.gz: 44 samples"
     table = pd.read_csv(paths["csv"], index_col="model")
-    assert table.index.tolist() == list(rows) == ["amf", "dummy"]
+    assert table.index.tolist() == list(rows) == ["amf", "majority"]
     assert [f"{value:.4f}" for value in table["accuracy"]] == [
         row["accuracy"] for row in rows.values()
     ]
     curves = pd.read_csv(paths["curves"])
-    assert curves["model"].tolist() == ["amf"] * 4 + ["dummy"] * 4
+    assert curves["model"].tolist() == ["amf"] * 4 + ["majority"] * 4
     assert curves["n_samples"].tolist() == [11, 22, 33, 44] * 2
     stream = evaluation.load_stream(mixed, categorical=["code"])
     makers = {name: baselines.classifiers(seed=1)[name] for name in rows}
     expected = evaluation.compare(stream, makers, window=11)
     pd.testing.assert_frame_equal(curves, expected.curves, check_dtype=False)
     lines = paths["markdown"].read_text().splitlines()
-    assert [line.split()[1] for line in lines[2:]] == ["amf", "dummy"]
+    assert [line.split()[1] for line in lines[2:]] == ["amf", "majority"]
     assert paths["png"].read_bytes().startswith(b"\x89PNG\r\n")
 
 
@@ -460,11 +458,11 @@ def fail(self, x, y, w=1.0):
 def test_a_model_that_fails_is_a_row_and_all_that_fail_are_status_1(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(AMFClassifier, "learn_one", fail)
     arguments = ["compare", "--limit", "20", "--models"]
-    assert cli.main([*arguments, "amf,dummy"]) == 0
+    assert cli.main([*arguments, "amf,majority"]) == 0
     _, rows = rows_of(capsys.readouterr().out)
     assert rows["amf"]["status"] == "sample 1: ValueError: no such value"
     assert rows["amf"]["accuracy"] == "-"
-    assert rows["dummy"]["status"] == "ok"
+    assert rows["majority"]["status"] == "ok"
     path = tmp_path / "picture.png"
     assert cli.main([*arguments, "amf,adaptive", "--png", str(path)]) == 1
     output, error = capsys.readouterr()
@@ -489,12 +487,12 @@ def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
     paths = {name: tmp_path / name for name in ("csv", "curves", "png", "markdown")}
     arguments = [part for name, path in paths.items() for part in (f"--{name}", str(path))]
     with pytest.raises(SystemExit) as exit_:
-        cli.main(["compare", "--limit", "60", "--models", "dummy", *arguments])
+        cli.main(["compare", "--limit", "60", "--models", "majority", *arguments])
     assert exit_.value.code == 2
     (line,) = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
     for name, what in [("csv", "table"), ("curves", "curves"), ("png", "plot")]:
         assert f"cannot write the {what} to {paths[name]}: No space left on device" in line
-    assert "dummy" in paths["markdown"].read_text()
+    assert "majority" in paths["markdown"].read_text()
     assert not plt.get_fignums()
 
 
@@ -506,9 +504,9 @@ def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_pat
         if len(calls) == 20 + 7:  # the first 20 are the warm-up
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(OnlineDummyClassifier, "learn_one", interrupt)
+    monkeypatch.setattr(PriorClassifier, "learn_one", interrupt)
     path = tmp_path / "table.csv"
-    arguments = ["--limit", "20", "--models", "majority,dummy,last-class", "--csv", str(path)]
+    arguments = ["--limit", "20", "--models", "last-class,majority,perceptron", "--csv", str(path)]
     assert cli.main(["compare", *arguments]) == 130
     output, error = capsys.readouterr()
     _, rows = rows_of(output)

@@ -7,8 +7,8 @@ import pytest
 from river_amf import cli
 
 RUNS = {
-    "evaluate": ["evaluate", "--model", "dummy"],
-    "compare": ["compare", "--models", "dummy"],
+    "evaluate": ["evaluate", "--model", "majority"],
+    "compare": ["compare", "--models", "majority"],
 }
 ROWS = [[i, f"{i % 5}.5", "NA" if i % 9 else "red", "yes" if i % 3 else "no"] for i in range(40)]
 TEXT = "a;b;c;target\n" + "".join(";".join(map(str, row)) + "\n" for row in ROWS)
@@ -95,7 +95,7 @@ def test_a_quantity_is_for_regressors(run, write):
     status, output, lines = run(path)
     assert (status, output) == (2, "")
     (line,) = lines
-    assert line.startswith("river-amf: error: model 'dummy' is a classifier, but the task is regr")
+    assert line.startswith("river-amf: error: model 'majority' is a classifier, but the task")
     assert "regression, as 'price' holds numbers such as 0, which needs a regressor" in line
     assert "--task" in line
     assert "--target" in line

@@ -139,7 +139,7 @@ def test_a_damaged_header_is_named(tmp_path, write, capsys):
 
 def test_bars_are_for_terminals(monkeypatch, capsys):
     arguments = ["--limit", "60", "--seed", "1"]
-    for command in (["evaluate"], ["compare", "--models", "dummy"]):
+    for command in (["evaluate"], ["compare", "--models", "majority"]):
         assert run(capsys, *command, *arguments)[2] == []
         with monkeypatch.context() as patch:
             patch.setattr(sys.stderr, "isatty", lambda: True)
@@ -148,7 +148,7 @@ def test_bars_are_for_terminals(monkeypatch, capsys):
 
 def test_what_is_written_is_said(tmp_path, capsys):
     files = [part for name in ("csv", "curves") for part in (f"--{name}", str(tmp_path / name))]
-    lines = run(capsys, "compare", "--limit", "40", "--models", "dummy", *files)[2]
+    lines = run(capsys, "compare", "--limit", "40", "--models", "majority", *files)[2]
     assert lines == [f"wrote the table to {files[1]}", f"wrote the curves to {files[3]}"]
     predictions = tmp_path / "p"
     lines = run(capsys, "evaluate", "--limit", "40", "--predictions", predictions)[2]
@@ -170,7 +170,7 @@ def test_terminal_escapes_are_shown_as_text(tmp_path, capsys):
         ["evaluate", HOSTILE],
         ["evaluate", "--model", HOSTILE],
         ["evaluate", path, "--metrics", "F1", "--positive", HOSTILE],
-        ["compare", path, "--models", "dummy,last-class", "--csv", tmp_path / f"c{HOSTILE}"],
+        ["compare", path, "--models", "majority,last-class", "--csv", tmp_path / f"c{HOSTILE}"],
         ["compare", path, "--models", HOSTILE],
         ["inspect", model],
         ["inspect", HOSTILE],

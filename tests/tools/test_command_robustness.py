@@ -14,7 +14,7 @@ from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import files
 
 COMMAND = [sys.executable, "-m", "river_amf"]
-DUMMY = ["evaluate", "--model", "dummy", "--limit", "50"]
+DUMMY = ["evaluate", "--model", "majority", "--limit", "50"]
 
 unix = pytest.mark.skipif(os.name != "posix", reason="a shell and signals of Unix")
 
@@ -79,7 +79,7 @@ def test_names_that_the_terminal_cannot_print_are_escaped(tmp_path):
     (tmp_path / "größe.csv").write_text("β,größe\n" + "1,jä\n2,né\n" * 9, encoding="utf-8")
     environment = os.environ | {"PYTHONIOENCODING": "ascii"}
     for target, status, expected in [("größe", 0, r"gr\xf6\xdfe.csv: 18"), ("γ", 2, r"'\u03b2'")]:
-        arguments = ["evaluate", "größe.csv", "--target", target, "--model", "dummy"]
+        arguments = ["evaluate", "größe.csv", "--target", target, "--model", "majority"]
         done = subprocess.run(
             [*COMMAND, *arguments], cwd=tmp_path, env=environment, capture_output=True, timeout=300
         )
@@ -95,7 +95,7 @@ def test_files_are_written_even_if_nobody_reads_the_table(monkeypatch, tmp_path,
 
     path = tmp_path / "table.csv"
     monkeypatch.setattr(sys, "stdout", Left())
-    assert cli.main(["compare", "--models", "dummy", "--limit", "9", "--csv", str(path)]) == 141
+    assert cli.main(["compare", "--models", "majority", "--limit", "9", "--csv", str(path)]) == 141
     assert "dummy,9," in path.read_text()
 
 
@@ -119,7 +119,7 @@ def test_a_stream_too_large_for_the_memory_is_one_line(monkeypatch, tmp_path, ca
     path = tmp_path / "large.csv"
     path.write_text("a,b\n1,2\n")
     monkeypatch.setattr(files.pd, "read_csv", parse)
-    status, line = end(["compare", str(path), "--models", "dummy"], capsys)
+    status, line = end(["compare", str(path), "--models", "majority"], capsys)
     assert f"out of memory: cannot read {path}; --limit" in line
 
 
