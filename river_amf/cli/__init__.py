@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 import river_amf
 from river_amf import evaluation
-from river_amf.cli import compare, evaluate, inspect, playground_command, predict
+from river_amf.cli import compare, evaluate, inspect, predict
 from river_amf.cli.options import print_line, report_interrupt
 from river_amf.evaluation import DriftStream, EvaluationError
 from river_amf.evaluation.usage_errors import error_line, error_text
@@ -137,11 +137,6 @@ def _make_parser() -> _Parser:
         ),
         ("predict", predict, "predict the rows of a file with a saved model"),
         ("inspect", inspect, "show what is in a saved model"),
-        (
-            "playground",
-            playground_command,
-            "write a page on which a forest learns two features, step by step",
-        ),
     ):
         subcommand = commands.add_parser(
             name,

@@ -210,9 +210,9 @@ def _picture_writer() -> Writer:
     from matplotlib import pyplot
 
     def draw(ran: Ran, path: str) -> bool:
-        figure = None
+        figure = pyplot.figure(figsize=(8.0, 4.0), layout="constrained")
         try:
-            figure = plot.comparison(comparison_of(ran))[0].figure
+            plot.comparison(comparison_of(ran), ax=figure.add_subplot())
             figure.savefig(path, format="png", dpi=150)
             return True
         except ValueError as error:  # for example, because all models failed
@@ -220,7 +220,6 @@ def _picture_writer() -> Writer:
             print_line(f"no plot, {path} was {state}: {error}")
             return False
         finally:
-            if figure is not None:
-                pyplot.close(figure)
+            pyplot.close(figure)
 
     return draw

@@ -156,8 +156,8 @@ def run(arguments: argparse.Namespace) -> int:
             recorder = None
             if arguments.html is not None:
                 recorder = Recorder(clone, Steps(stream.n_samples))
-            watching = _watching(writer(stream), recorder)
-            loop = TestThenTrain(clone, scores, *watching, delay=arguments.delay)
+            learned = None if recorder is None else recorder.learned
+            loop = TestThenTrain(clone, scores, writer(stream), learned, arguments.delay)
             last = _print_table(stream, until_interrupt, model, metrics, loop)
             if arguments.save is not None:
                 persistence.save_with_notes(clone, arguments.save, _notes(arguments, stream))
@@ -209,22 +209,6 @@ def _notes(arguments: argparse.Namespace, stream: Stream) -> dict[str, Any]:
         for option, its in kinds.items()
     }
     return {"reading": file_options(arguments) | {"target": stream.target or "target"} | columns}
-
-
-def _watching(
-    write: OnPrediction | None, recorder: Recorder | None
-) -> tuple[OnPrediction | None, OnPrediction | None]:
-    """Return what the loop calls before and after a sample is learned."""
-    if recorder is None:
-        return write, None
-    if write is None:
-        return recorder.predicted, recorder.learned
-
-    def both(n: int, x: Features, y: Target, answer: Answer) -> None:
-        write(n, x, y, answer)
-        recorder.predicted(n, x, y, answer)
-
-    return both, recorder.learned
 
 
 def _load_streams(arguments: argparse.Namespace) -> list[Stream]:

@@ -1,12 +1,6 @@
 """Test-then-train evaluation: streams, tracks, the evaluation loop and model comparison."""
 
 from river_amf.evaluation.comparison import Comparison, compare
-from river_amf.evaluation.history import (
-    DriftHistory,
-    depth_history,
-    drift_history,
-    interval_history,
-)
 from river_amf.evaluation.loading import load_stream
 from river_amf.evaluation.metrics import NMPIW, Coverage, IntervalScore, Width
 from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
@@ -22,7 +16,6 @@ __all__ = [
     "TRACKS",
     "Comparison",
     "Coverage",
-    "DriftHistory",
     "DriftStream",
     "EvaluationError",
     "IntervalScore",
@@ -30,9 +23,6 @@ __all__ = [
     "Stream",
     "Width",
     "compare",
-    "depth_history",
-    "drift_history",
-    "interval_history",
     "iter_progressive_val_score",
     "load_stream",
     "load_track",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +50,8 @@ class Comparison:
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
         and metrics over its samples, NaN if there was nothing to score. The last window of a run
         may be shorter; the one in which a model fails is left out.
-    roles
-        What each model is to plots, by name: `"amf"` or `"adaptive"` for our forests, also at the
-        end of a pipeline, `"last"` for the last label or value, `"other"` for all else.
+    floors
+        Names of the models that look at no features, such as `"majority"`.
 
     Examples
     --------
@@ -68,7 +67,7 @@ class Comparison:
     name: str
     table: pd.DataFrame
     curves: pd.DataFrame
-    roles: Mapping[str, str] = field(default_factory=dict)
+    floors: Sequence[str] = ()
 
     @property
     def interrupted(self) -> bool:
@@ -228,12 +227,7 @@ def comparison_of(ran: Ran) -> Comparison:
     table, curves = table_of(ran.runs), _curves(ran.runs, ran.source.task)
     if ran.repeats:
         table, curves = _means(ran.repeats), _mean_curves(ran.repeats, ran.source.task)
-    return Comparison(ran.source.name, table, curves, roles_of(ran.runs))
-
-
-def roles_of(runs: Mapping[str, Run]) -> dict[str, str]:
-    """Return what each model is, by name."""
-    return {name: run.role for name, run in runs.items()}
+    return Comparison(ran.source.name, table, curves, ran.floors)
 
 
 def table_of(runs: Mapping[str, Run]) -> pd.DataFrame:

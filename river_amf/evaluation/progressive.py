@@ -18,8 +18,8 @@ from river import base, evaluate, metrics
 from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
-from river_amf.evaluation.history import intervals_of
 from river_amf.evaluation.metrics import inner, is_of_intervals, needs_positive, parts_of
+from river_amf.evaluation.prequential import has_intervals
 from river_amf.evaluation.sources import Table, iter_samples, load_for, read_table
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.invalid import INVALID
@@ -182,7 +182,11 @@ def _loop_arguments(
     is_of_numbers = isinstance(model, base.Regressor)
     seen = model
     if _needs_intervals(metric):
-        intervals_of(model, None)  # or raise
+        if not has_intervals(model):
+            raise TypeError(
+                "model must give intervals, as a forest for regression or river's"
+                f" conf.RegressionJackknife around a regressor, got {shown(model)}"
+            )
         seen = _WithIntervals(model)
     if isinstance(dataset, str | Path):
         dataset = load_for(dataset, model)

@@ -20,11 +20,10 @@ from river import base, drift
 from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
-from river_amf.evaluation.history import as_seen, relevance_table
 from river_amf.evaluation.prequential import Answer, last_step
 from river_amf.evaluation.usage_errors import ignored_errors
 from river_amf.inputs.encoding import ascending
-from river_amf.inspection import feature_relevance, weighted_depth
+from river_amf.inspection import feature_relevance
 from river_amf.inspection.importance import feature_index
 from river_amf.pages.records import OTHERS
 from river_amf.regressor import AMFRegressor
@@ -33,7 +32,6 @@ N_STEPS = 300
 _WINDOW = 500  # samples: the accuracy of fewer is mostly noise
 _MOST_STEPS = 10  # in a window of a shorter stream,
 _LEAST_WINDOW = 50  # unless that is fewer samples than these
-_N_DEPTHS = 4  # samples of each step whose depth is measured
 _N_SIZES = 12  # times that the size of a model of river, which takes long, is measured
 
 _N_BINS = 20  # of confidence, from 0 to 1
@@ -71,7 +69,7 @@ class Steps:
 class Recorder:
     """Records a model while it runs along a stream: its predictions, and what becomes of it.
 
-    `predicted` and `learned` are what `TestThenTrain` calls before and after a sample is learned.
+    `learned` is what `TestThenTrain` calls after a sample is learned.
     """
 
     def __init__(self, model: base.Estimator, steps: Steps) -> None:
@@ -82,7 +80,6 @@ class Recorder:
         self._last = last_step(model)
         self._is_forest = isinstance(self._last, AMFClassifier | AMFRegressor)
         self._predictions = _Numbers() if isinstance(model, base.Regressor) else _Labels()
-        self._depth = math.nan  # at which the trees of a forest answer the sample
         self._measured: list[tuple[float, ...]] = []  # in the step, of each sample
         self._window: deque[NDArray[np.float64]] = deque(maxlen=steps.n_in_window)  # of steps
         self._so_far: Any = 0.0  # sums of what was measured, and how often it was
@@ -91,18 +88,11 @@ class Recorder:
         self._n_drifts = 0
         self._n_restarts = 0.0
 
-    def predicted(self, n: int, x: Any, y: Any, answer: Answer) -> None:
-        """Take note of a sample before it is learned: how deep the trees of a forest answer."""
-        if self._is_forest and -n % self.steps.length < _N_DEPTHS:
-            with ignored_errors():  # of a sample that the model is about to refuse
-                self._depth = weighted_depth(self._last, as_seen(self._model, x)).mean()
-
     def learned(self, n: int, x: Any, y: Any, answer: Answer) -> None:
         """Take note of a sample that has been learned, and of the answer from before."""
         self.n_samples = n
         error, *measured = self._predictions.measure(n, y, answer)
-        self._measured.append((*measured, self._depth))
-        self._depth = math.nan
+        self._measured.append(tuple(measured))
         if not math.isnan(error):
             before = self._detector.estimation
             self._detector.update(error)
@@ -118,8 +108,12 @@ class Recorder:
     @property
     def relevance(self) -> pd.DataFrame:
         """The relevance of each feature after each step, without columns if there is none."""
+        names = self._relevance[-1].index if self._relevance else pd.Index([], dtype=object)
+        table = np.full((len(self.rows), len(names)), math.nan)
+        for row, known in zip(table, self._relevance, strict=False):
+            row[: len(known)] = known  # new features are appended
         index = pd.Index([int(row["n_samples"]) for row in self.rows], name="n_samples")
-        return relevance_table(index, self._relevance)
+        return pd.DataFrame(table, index, names)
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of a classifier, or of a regressor, that a report has, by name."""
@@ -140,8 +134,6 @@ class Recorder:
             means = np.divide(sums, counts, out=np.full(len(sums), math.nan), where=counts > 0)
             for name, mean in zip(self._predictions.measures, means, strict=False):
                 row[prefix + name] = math.sqrt(mean) if name == "RMSE" else mean
-            if self._is_forest and not prefix:
-                row["depth"] = means[-1]
         self.rows.append({**row, **self._predictions.quantiles(recent), **self._state()})
         self._n_drifts = 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from river_amf.evaluation.comparison import displayed_rows, roles_of, table_of
+from river_amf.evaluation.comparison import displayed_rows, table_of
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.runs import Model, Ran, run_models
 from river_amf.evaluation.streams import Label
@@ -44,8 +44,7 @@ class Report(Records):
         where nothing was scored; for regressors the quantiles of the residuals in the window, such
         as `residual 0.5`. `drifts`, how often ADWIN found in the step that errors had grown;
         `restarts`, how many trees started afresh; `n_nodes` and `memory` (bytes) of the model, and
-        of forests `fading_share` and `depth`, the mean weighted depth (`inspection.weighted_depth`)
-        of a few predictions. NaN where a model has no such thing.
+        of forests `fading_share`. NaN where a model has no such thing.
     relevance : dict of DataFrame
         By name of the model, `inspection.feature_relevance` at the end of each step, for forests.
     reliability : dict of DataFrame
@@ -59,8 +58,8 @@ class Report(Records):
         By name of the model, for regressors: 600 samples drawn at random, and the last 200. Columns
         `sample`, its number from 1, `target`, `prediction`, and the ends of the interval, `lower`
         and `upper`.
-    roles, floors
-        What models are to the page: for its colors.
+    floors
+        Names of the models that look at no features.
 
     Examples
     --------
@@ -154,7 +153,6 @@ def report_of(ran: Ran) -> Report:
         task=source.task.name,
         drifts=source.drifts,
         table=table_of(runs),
-        roles=roles_of(runs),
         floors=floors,
         window=steps.window,
         curves=table[[*_KEYS, *table.columns.difference(_KEYS, sort=False)]],

@@ -40,7 +40,6 @@ from river_amf.evaluation.usage_errors import (
     is_of_handler,
 )
 from river_amf.inputs.kinds import printable, shown
-from river_amf.pages.palette import OTHER, role_of
 from river_amf.parameters import flag, integer
 from river_amf.parameters import positive as positive_number
 
@@ -60,7 +59,6 @@ class Run:
     """The run of one model over a stream, and its results."""
 
     # status: "ok", or why the run is incomplete.
-    # role: what the model is to a comparison.
     # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
     #     and all NaN if the model failed.
     # rows: for each window, the number of samples at its end, and its metrics.
@@ -83,7 +81,6 @@ class Run:
         self._loop: TestThenTrain | None = None
         self.rows: list[tuple[float, ...]] = []
         self.status = NOT_RUN
-        self.role = OTHER
         names = (*metrics, "us_per_sample", "memory")
         self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
 
@@ -106,12 +103,11 @@ class Run:
         try:
             self._warm_up(make, _Watched(samples, time_limit))
             model = self._made(make)
-            self.role = role_of(model)
-            before = after = None
+            learned = None
             if self._steps is not None:
                 self.recorder = Recorder(model, self._steps)
-                before, after = self.recorder.predicted, self.recorder.learned
-            self._loop = TestThenTrain(model, self._scores, before, after, self._delay)
+                learned = self.recorder.learned
+            self._loop = TestThenTrain(model, self._scores, None, learned, self._delay)
             for _ in self._loop.run(watched, every(self._window)):
                 self._close_window()
             self._keep_figures()
@@ -139,7 +135,7 @@ class Run:
 
     def take_over(self, model: base.Estimator, loop: TestThenTrain, recorder: Recorder) -> None:
         """Take the results of a loop that has run, and what was recorded on the way."""
-        self.role, self._loop, self.recorder = role_of(model), loop, recorder
+        self._loop, self.recorder = loop, recorder
         self._keep_figures()
         recorder.close()
 
@@ -213,7 +209,7 @@ class Ran(NamedTuple):
 
     source: Source
     runs: dict[str, Run]
-    floors: tuple[str, ...]  # the names of those that look at no features, for a report
+    floors: tuple[str, ...]  # the names of those that look at no features
     steps: Steps | None  # when they are recorded, for a report
     repeats: dict[str, list[Run]] | None = None  # the runs with different seeds
 
@@ -246,14 +242,13 @@ def run_models(
     given = None if models is None or is_all else _given(models)
     of_models = None if given is None else tasks.of_models(given.values())
     source = read_source(dataset, limit, chosen, of_models)
-    floors: tuple[str, ...] = ()
     if is_report:  # by default our forests, and what any model should beat
         given = {name: name for name in tasks.FORESTS} if given is None else given
         given |= {name: name for name in source.task.floors if name not in given}
-        floors = tuple(name for name in source.task.floors if str(given[name]).lower() == name)
     if given is None:
         task_models = source.task.descriptions if is_all else source.task.usual
         given = {name: name for name in task_models}
+    floors = tuple(n for n in source.task.floors if str(given.get(n)).lower() == n)
     makers = _makers(given, source, seed, seeds)
     named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
     label = check_positive(source.samples, named.values(), source.name, positive)

@@ -20,7 +20,7 @@ from river import base, datasets
 from river_amf.evaluation import tasks
 from river_amf.evaluation.column_types import ROWS, Texts, is_quantity, task_of_values
 from river_amf.evaluation.loading import load_stream, task_of_dataset
-from river_amf.evaluation.streams import Sample, Stream, check_pairs, read_pairs
+from river_amf.evaluation.streams import Sample, Stream, read_pairs
 from river_amf.evaluation.tasks import CLASSIFICATION, REGRESSION, Task
 from river_amf.evaluation.tracks import STREAMS, DriftStream
 from river_amf.evaluation.usage_errors import EvaluationError
@@ -79,15 +79,6 @@ def read_source(
     drifts = tuple(place for place in drifts if place < n_samples)
     has_words = isinstance(dataset, Stream) and dataset.text is not None
     return Source(name, n_samples, samples, chosen, reason, drifts, has_words)
-
-
-def iter_source(dataset: Any, model: base.Estimator | None = None) -> Iterator[Sample]:
-    """Return the samples of anything that is accepted as a dataset, to be read once, or raise."""
-    of_models = tasks.of_model(model)
-    if isinstance(dataset, str | Path):
-        dataset = load_for(dataset, model)
-    advice = "take as many samples as you need, as in take(1000)"
-    return check_pairs(_samples_of(dataset, advice, needs_labels=of_models is not REGRESSION))
 
 
 def load_for(source: str | Path, model: base.Estimator | None) -> Stream:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,32 +22,14 @@ HEAT: dict[str, Any] = {  # the style of a heat map
 THIN = {"color": "var(--soft)", "width": 1}  # the style of lines to compare with
 
 _DIGITS = 4
-_VARIABLES = {"#000000": "var(--ink)", palette.GREY: "var(--faint)"}  # seen on light and dark
-_DASHES = ("dash", "dot")  # of the floors
-
 
 Styles = Mapping[str, palette.Look]  # by model
 
 
 def styles_of(records: Records) -> dict[str, palette.Look]:
-    """Return the style of each model, those behind first, in colors of the page.
-
-    The last label and its like, which need no features, are in ink, dashed and dotted.
-    """
-    scores = {name: n for name, n in records.scores.items() if name not in records.floors}
-    looks = palette.looks(scores, records.roles, smaller_is_better=records.is_of_numbers)
-    styles = {
-        name: replace(
-            look,
-            color=_VARIABLES.get(look.color, look.color),
-            width=2.0 if look.is_named else 1.0,
-        )
-        for name, look in looks.items()
-    }
-    for name, dash in zip(records.floors, _DASHES, strict=False):
-        if name in records.models:
-            styles[name] = palette.Look("var(--ink)", 1.5, dash)
-    return dict(sorted(styles.items(), key=lambda item: item[1].is_named))
+    """Return the style of each model, those behind first."""
+    floors = [name for name in records.floors if name in records.models]
+    return palette.looks(records.scores, floors, smaller_is_better=records.is_of_numbers)
 
 
 def in_order(records: Records, styles: Styles) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -36,7 +36,6 @@ class Records:
     confusion: Tables
     points: Tables
     latest: Tables
-    roles: Mapping[str, str] = field(default_factory=dict)
     floors: Sequence[str] = ()
 
     @property

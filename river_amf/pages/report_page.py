@@ -182,12 +182,10 @@ def _regressor_parts(records: Records, styles: Styles) -> list[Section]:
 
 def _size(records: Records, styles: Styles) -> Section:
     draw = functools.partial(along.curves, records, styles, rangemode="tozero")
-    text = "The mean depth of the nodes that predict, weighted by their share of the prediction."
     return _section_with(
         "Size",
         [
             draw("n_nodes", "Nodes of all trees", y="nodes", digits=","),
-            draw("depth", "Depth at which trees answer", text, digits=".2f"),
             draw("memory", "Memory", y="MB", digits=".3~f", unit=along.MEGABYTE),
         ],
     )

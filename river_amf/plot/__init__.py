@@ -1,29 +1,10 @@
-"""Plots with matplotlib 3.8 or later, and a page.
+"""Plots with matplotlib 3.8 or later.
 
-Every function draws on the axes it is given, or on those of a new figure, and returns the axes; but
-`playground` returns a page with a slider, which takes plotly. An argument of another type than the
-function says raises TypeError, and there is a ValueError if there is nothing to draw, or a number
-or the number of axes does not fit.
+Every function draws on the axes it is given, or on those of a new figure, and returns the axes.
 """
 
-from river_amf.evaluation.playground_samples import playground
 from river_amf.plot.forest_views import importance, tree
-from river_amf.plot.histories import drift, fading_share, intervals, relevance, weighted_depth
-from river_amf.plot.model_views import accuracy_and_time, comparison, learning_curves
-from river_amf.plot.surfaces import decision_surface, regression_surface
+from river_amf.plot.model_views import comparison
+from river_amf.plot.surfaces import decision_surface
 
-__all__ = [
-    "accuracy_and_time",
-    "comparison",
-    "decision_surface",
-    "drift",
-    "fading_share",
-    "importance",
-    "intervals",
-    "learning_curves",
-    "playground",
-    "regression_surface",
-    "relevance",
-    "tree",
-    "weighted_depth",
-]
+__all__ = ["comparison", "decision_surface", "importance", "tree"]

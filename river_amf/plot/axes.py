@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-
 from river_amf.explain.formatting import name
 from river_amf.inputs.encoding import ascending
 from river_amf.pages.palette import COLORS
@@ -16,7 +12,7 @@ from river_amf.pages.palette import COLORS
 try:
     import matplotlib.pyplot as plt
     from matplotlib.axes import Axes
-    from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
+    from matplotlib.colors import to_hex, to_rgb
     from matplotlib.patches import Patch, Rectangle
 except ImportError as error:
     raise ImportError(
@@ -24,49 +20,16 @@ except ImportError as error:
     ) from error
 
 # what other modules take from matplotlib through this one, beside the functions
-__all__ = ["Axes", "LinearSegmentedColormap", "Rectangle", "plt", "to_rgb"]
+__all__ = ["Axes", "Rectangle", "plt", "to_rgb"]
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:
     """Return the given axes, or those of a new figure, whose size is in inches."""
     if ax is None:
         return plt.subplots(figsize=size, layout="constrained")[1]
-    _check_axes(ax)
-    return ax
-
-
-def _check_axes(ax: object) -> None:
-    """Raise TypeError unless ax is a matplotlib Axes."""
     if not isinstance(ax, Axes):
         raise TypeError(f"ax must be a matplotlib Axes, got {type(ax).__name__}")
-
-
-def check_source(name: str, value: object, kind: type, source: str) -> None:
-    """Raise TypeError unless a value is of the type that `evaluation` makes, or ValueError."""
-    wanted = f"{name} must come from evaluation.{source}"
-    if not isinstance(value, kind):
-        raise TypeError(f"{wanted}, got {type(value).__name__}")
-    if isinstance(value, pd.DataFrame) and value.empty:
-        raise ValueError(f"{wanted} for a stream with samples, got an empty DataFrame")
-
-
-def panels(
-    ax: object, n_axes: int, what: str, height: float = 1.8, *, sharex: bool = True
-) -> NDArray[Any]:
-    """Return the given axes, which must be as many, or those of a new figure, in a column."""
-    if ax is None:
-        size = (8.0, 0.6 + height * n_axes)
-        figure, column = plt.subplots(
-            n_axes, sharex=sharex, squeeze=False, figsize=size, layout="constrained"
-        )
-        figure.align_ylabels()
-        return column[:, 0]
-    axes = np.ravel(np.asarray(ax, dtype=object))
-    if len(axes) != n_axes:
-        raise ValueError(f"ax must hold {n_axes} axes, {what}; got {len(axes)}")
-    for panel in axes:
-        _check_axes(panel)
-    return axes
+    return ax
 
 
 def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:

@@ -258,15 +258,15 @@ def _fitting(texts: Iterable[str]) -> str:
     return next((text for text in texts if len(text) <= _LONGEST), texts[-1])
 
 
-def importance(importance: pd.Series | Any, ax: Axes | None = None, n_features: int = 20) -> Axes:
+def importance(importance: Any, ax: Axes | None = None, n_features: int = 20) -> Axes:
     """Draw the importance of each feature as a bar, the most important one on top.
 
     Parameters
     ----------
     importance
-        Importances by feature: a column of `inspection.feature_importance`, or the result of
-        `inspection.feature_relevance`. Features whose importance is NaN are left out. Of a forest,
-        or an estimator of `river_amf.sklearn`, the column `impurity` is drawn.
+        The result of `inspection.feature_importance`, of which the column `impurity` is drawn, or
+        any column of it; the result of `inspection.feature_relevance`; or a forest, or an estimator
+        of `river_amf.sklearn` with one. Features whose importance is NaN are left out.
     ax
         Axes to draw on; by default those of a new figure.
     n_features
@@ -284,14 +284,15 @@ def importance(importance: pd.Series | Any, ax: Axes | None = None, n_features: 
     ('noise', 'share of the decrease in impurity')
     """
     integer(1)("n_features", n_features)
+    given = type(importance).__name__
     if hasattr(importance, "get_params") or isinstance(importance, base.Base):
-        importance = inspection.feature_importance(importance)["impurity"]
+        importance = inspection.feature_importance(importance)
+    if isinstance(importance, pd.DataFrame):
+        importance = importance.get("impurity")
     if not isinstance(importance, pd.Series):
-        is_table = isinstance(importance, pd.DataFrame)
-        hint = "; choose a column, such as table['impurity']" if is_table else ""
         raise TypeError(
-            "importance must be a pandas Series from the inspection module, or a forest, got "
-            f"{type(importance).__name__}{hint}"
+            "importance must come from inspection.feature_importance or feature_relevance, or be a"
+            f" forest, got {given}"
         )
     known = importance.dropna()
     if known.empty:

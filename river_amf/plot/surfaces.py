@@ -1,67 +1,53 @@
-"""Surfaces of a model over two features: what it predicts, or how sure it is."""
+"""The surface of a model over two features: the prediction at each point of a grid."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+import copy
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from river import base
 
-from river_amf.evaluation.history import intervals_of
-from river_amf.explain import trend_experts
-from river_amf.inputs import frames
-from river_amf.inputs.kinds import Number, shown
-from river_amf.parameters import flag
-from river_amf.plot.axes import (
-    Axes,
-    LinearSegmentedColormap,
-    add_legend,
-    label_colors,
-    new_axes,
-    to_rgb,
-)
-from river_amf.plot.grids import NOTHING, Grid, Sample, as_forest, make_grid
+from river_amf.explain.formatting import name
+from river_amf.forest import Forest, river_model
+from river_amf.inputs.kinds import as_number, is_missing, shown
+from river_amf.parameters import integer
+from river_amf.plot.axes import Axes, add_legend, label_colors, new_axes, to_rgb
 
+Sample = tuple[dict[Any, Any], Any]
+
+_MARGIN = 0.05  # around the values, as a fraction of their range
+_NOTHING = "model has not learned any samples yet, so there is nothing to draw"
 _STRONGEST = 0.7  # strength of the surface's colors, so that samples of the same color stand out
-_PREDICTIONS, _WIDTHS = "viridis", "Blues"  # color maps that grow steadily darker or lighter
 
 
 def decision_surface(
     model: Any,
-    features: Sequence[Hashable] | None = None,
+    features: Iterable[Hashable] | None = None,
     samples: Iterable[Sample] = (),
     *,
-    trees: int | Iterable[int] | None = None,
-    aggregated: bool | None = None,
-    fixed: dict[Hashable, Any] | None = None,
     resolution: int = 100,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw what a classifier predicts over two numeric features.
+    """Draw what a classifier or a regressor predicts over two numeric features.
 
-    Each point has the color of its most probable label, and is paler the less probable that label
-    is.
+    For a classifier, each point has the color of its most probable label, and is paler the less
+    probable that label is. For a regressor, a color bar shows the scale of the predictions. The
+    model itself is left as it is: a copy predicts.
 
     Parameters
     ----------
     model
-        A forest, any other river classifier, including a pipeline, or a fitted estimator of
-        `river_amf.sklearn`, whose features are the names of its columns or 0, 1, ...
+        A forest, any other river classifier or regressor, including a pipeline, or a fitted
+        estimator of `river_amf.sklearn`, whose features are the names of its columns or 0, 1, ...
     features
         The two features for the horizontal and the vertical axis. By default the features of the
-        forest or of the samples, of which there must be exactly two.
+        forest or of the samples, of which there must be exactly two. Other features are missing.
     samples
-        Pairs (features, label) to draw as points. The surface covers their range; without samples
-        it covers the range that the forest has seen.
-    trees
-        Index of one tree of the forest, or several indices, to draw the mean prediction of these
-        trees. `None` draws the prediction of the whole forest, with its learned vote if it has one.
-    aggregated
-        Whether the trees predict with all their prunings (`True`) or only with their leaves
-        (`False`). `None` does what the model does.
-    fixed
-        Dict with values for other features. Features without a value are missing.
+        Pairs (features, label or target) to draw as points. The surface covers their range; without
+        samples it covers the range that the forest has seen.
     resolution
         Number of points along each axis.
     ax
@@ -70,9 +56,15 @@ def decision_surface(
     Returns
     -------
     matplotlib.axes.Axes
-        The axes that were drawn on. `ax.images[0]` is the surface: with two labels, an image of
-        shape (resolution, resolution) with the probability of the second label in the legend, fit
-        for `ax.figure.colorbar`; otherwise an RGB image of shape (resolution, resolution, 3).
+        The axes that were drawn on. `ax.collections[0]` is the surface: an array of shape
+        (resolution, resolution) with the predictions of a regressor, or of shape (resolution,
+        resolution, 3) with the colors of a classifier.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the model is of another kind or has not learned anything, or if the features are not two
+        numeric ones with known values.
 
     Examples
     --------
@@ -83,160 +75,94 @@ def decision_surface(
     >>> for x, y in samples:
     ...     model.learn_one(x, y)
     >>> ax = plot.decision_surface(model, samples=samples, resolution=50, ax=Figure().subplots())
-    >>> ax.images[0].get_array().shape
-    (50, 50)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['False', 'True']
     """
-    grid = make_grid("classifier", model, features, samples, trees, aggregated, fixed, resolution)
-    labels, proba = _predict_probabilities(grid)
-    if not labels:
-        raise ValueError(NOTHING)
-    ax = new_axes(ax, (5.0, 4.2))
-    colors = label_colors({*labels, *(y for _, y in grid.samples)})
-    known = [label for label in colors if label in labels]
-    surface = proba[:, [labels.index(label) for label in known]]
-    _draw_probabilities(ax, grid, surface, [colors[label] for label in known])
-    grid.draw_samples(ax, [colors[y] for *_, y in grid.located()])
-    add_legend(ax, colors, loc="best", ncols=-(-len(colors) // 10))
-    return ax
-
-
-def regression_surface(
-    model: Any,
-    features: Sequence[Hashable] | None = None,
-    samples: Iterable[Sample] = (),
-    *,
-    width: bool = False,
-    level: float | None = None,
-    trees: int | Iterable[int] | None = None,
-    aggregated: bool | None = None,
-    fixed: dict[Hashable, Any] | None = None,
-    resolution: int = 100,
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw what a regressor predicts over two numeric features, or how wide its intervals are.
-
-    A color bar beside the surface tells the numbers. The samples have the colors of their targets;
-    those beyond all predictions have the color of the lowest or highest one.
-
-    Parameters
-    ----------
-    model
-        A forest, any other river regressor, including a pipeline, or a fitted estimator of
-        `river_amf.sklearn`, whose features are the names of its columns or 0, 1, ...
-    features, samples
-        As in `decision_surface`, with numbers in the place of labels.
-    width
-        Whether to draw the width of the prediction intervals instead of the predictions. This takes
-        a model that gives intervals, as in `evaluation.interval_history`. The samples are gray.
-    level
-        Probability with which the interval holds the target, strictly between 0 and 1; only with
-        `width`. By default that of the model itself, which is 0.9 for a forest. Only forests can be
-        asked for another.
-    trees, aggregated
-        As in `decision_surface`; not with `width`, as it takes the whole forest to give intervals.
-    fixed, resolution, ax
-        As in `decision_surface`. The color bar takes room from the axes.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes that were drawn on. `ax.images[0]` is the surface, an image of shape (resolution,
-        resolution) with the numbers, and `ax.images[0].colorbar` is the color bar.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from river_amf import AMFRegressor, evaluation, plot
-    >>> model = AMFRegressor(seed=1)
-    >>> for x, y in evaluation.STREAMS["friedman"].take(500):
-    ...     model.learn_one(x, y)
-    >>> ax = Figure(layout="constrained").subplots()
-    >>> ax = plot.regression_surface(model, (0, 3), width=True, resolution=20, ax=ax)
-    >>> ax.images[0].colorbar.ax.get_ylabel()
-    'width of the interval'
-    """
-    flag("width", width)
-    if width and not (trees is None and aggregated is None):
-        raise ValueError("trees and aggregated must be None with width: intervals are the forest's")
-    if level is not None and not width:
-        raise ValueError(f"level must be None without width, got {shown(level)}")
-    grid = make_grid("regressor", model, features, samples, trees, aggregated, fixed, resolution)
-    name = "prediction"
-    if width:
-        interval_of = intervals_of(grid.model, level)
-        values = np.array([interval_of(x).width for x in grid.points])
-        name = f"width of the {'' if level is None else f'{100 * level:g} % '}interval"
+    integer(2)("resolution", resolution)
+    samples, model = list(samples), copy.deepcopy(river_model(model))
+    if not all(hasattr(x, "get") for x, _ in samples):
+        raise TypeError(
+            "samples must be pairs of a dict and a label or target: zip(X.to_dict('records'), y)"
+        )
+    if not isinstance(model, base.Classifier | base.Regressor):
+        kind = type(model).__name__
+        raise TypeError(f"model must be a river classifier or regressor, got {kind}")
+    # not isinstance, which is also true of a river pipeline that ends in a forest
+    forest: Any = model if issubclass(type(model), Forest) else None
+    if forest is not None and forest._arena is None:
+        raise ValueError(_NOTHING)
+    if features is None:
+        features = (
+            dict.fromkeys(k for x, _ in samples for k in x) if forest is None else forest._features
+        )
+    names = list(features)
+    if len(names) != 2 or names[0] == names[1]:
+        raise ValueError(
+            f"features must be two different names, such as ('a', 'b'), got {shown(names)}"
+        )
+    across, up = (_grid_values(forest, feature, samples, resolution) for feature in names)
+    points = [dict(zip(names, (a, b), strict=True)) for b in up.tolist() for a in across.tolist()]
+    located = [(x, y) for x, y in samples if not any(is_missing(x.get(k)) for k in names)]
+    targets = [y for _, y in located]
+    style: dict[str, Any]
+    if isinstance(model, base.Regressor):
+        values = np.array([model.predict_one(x) for x in points], np.float64)  # NaN for None
+        if np.isnan(values).all():
+            raise ValueError(_NOTHING)
+        ax = new_axes(ax, (5.4, 4.2))
+        mesh = ax.pcolormesh(across, up, values.reshape(resolution, -1), shading="nearest")
+        ax.figure.colorbar(mesh, ax=ax, label="prediction")
+        style = {"c": targets, "cmap": mesh.cmap, "norm": mesh.norm}
     else:
-        values = _predict_numbers(grid)
-    if np.isnan(values).all():
-        raise ValueError(NOTHING)
-    targets = [y for *_, y in grid.located()]
-    for y in targets:
-        if not (width or isinstance(y, Number)):
-            raise TypeError(f"samples must have numbers as targets, got {shown(y)}")
-    ax = new_axes(ax, (5.4, 4.2))
-    image = grid.draw(ax, values, cmap=_WIDTHS if width else _PREDICTIONS)
-    colors = "#777777" if width else image.to_rgba(np.array(targets, dtype=np.float64))
-    grid.draw_samples(ax, colors)
-    ax.figure.colorbar(image, ax=ax, label=name)
+        answers = [_probabilities(model, x) for x in points]
+        colors = label_colors({label for answer in answers for label in answer} | {*targets})
+        picture = _blend(answers, colors)
+        ax = new_axes(ax, (5.0, 4.2))
+        ax.pcolormesh(across, up, picture.reshape(resolution, -1, 3), shading="nearest")
+        add_legend(ax, colors, loc="best", ncols=-(-len(colors) // 10))
+        style = {"c": [colors[y] for y in targets]}
+    if located:
+        a, b = ([x[feature] for x, _ in located] for feature in names)
+        ax.scatter(a, b, s=14.0, linewidths=0.6, edgecolors="white", **style)
+    ax.set_xlabel(name(names[0]), parse_math=False)
+    ax.set_ylabel(name(names[1]), parse_math=False)
     return ax
 
 
-def _predict_probabilities(grid: Grid) -> tuple[list[Hashable], NDArray[np.float64]]:
-    """Return the labels that a classifier knows, and its probabilities (n_points, n_labels)."""
-    model = grid.model
-    if as_forest(model) is None:
-        answers = [model.predict_proba_one(x) for x in grid.points]
-        labels = list(dict.fromkeys(label for answer in answers for label in answer))
-        rows = [[answer.get(label, 0.0) for label in labels] for answer in answers]
-        return labels, np.array(rows)
-    if grid.aggregated is None:
-        proba = model._without_trace("predict_proba_many", grid.frame()).to_numpy()
-        return model._labels_of(proba), proba
-    table = frames.read_columns(frames.read_frame(grid.frame()))
-
-    def predict() -> Any:
-        engine = model._engine.restricted_to(grid.trees, aggregated=grid.aggregated)
-        return engine.predict_block(table, len(grid.points), model)
-
-    proba = model._read(predict)
-    return model._labels_of(proba), proba
+def _grid_values(
+    forest: Any, feature: Hashable, samples: list[Sample], resolution: int
+) -> NDArray[np.float64]:
+    """Return the values of a feature for which to predict, or raise ValueError."""
+    known = [x[feature] for x, _ in samples if not is_missing(x.get(feature))]
+    numbers = [as_number(feature, value) for value in known]
+    if not numbers and forest is not None and forest._features.categories(feature) is None:
+        column = forest._features.column(feature)
+        numbers = [] if column is None else forest._arena.ranges[:, column].tolist()
+    if not numbers:
+        raise ValueError(f"feature {shown(feature)} has no known numbers; pass samples")
+    low, high = min(numbers), max(numbers)
+    margin = _MARGIN * (high - low) if high > low else 0.5
+    return np.linspace(low - margin, high + margin, resolution)
 
 
-def _predict_numbers(grid: Grid) -> NDArray[np.float64]:
-    """Return the predictions of a regressor, NaN where it has none."""
-    model = grid.model
-    if as_forest(model) is None:
-        answers = [model.predict_one(x) for x in grid.points]
-        return np.array(answers, dtype=np.float64)  # None, before some models know, is NaN
-    if grid.aggregated is None:
-        return np.asarray(model._without_trace("predict_many", grid.frame()))
-
-    def predict() -> Any:
-        engine = model._engine.restricted_to(None, aggregated=grid.aggregated)
-        if grid.trees is None:
-            return np.array([engine.predict(x) for x in grid.points])
-        # Trees keep their places in the forest, on which it depends what a trend adds.
-        outputs = [engine.expert_outputs(x) for x in grid.points]
-        votes = [trend_experts.of_trees(engine.arena, each)[grid.trees] for each in outputs]
-        return np.mean(votes, axis=1) + engine.labels.origin
-
-    return np.asarray(model._read(predict))
+def _probabilities(model: Any, x: dict[Hashable, Any]) -> dict[Any, float]:
+    """Return probabilities by label; 1 for the predicted label of a model without probabilities."""
+    try:
+        answer: dict[Any, float] = model.predict_proba_one(x)
+    except NotImplementedError:
+        label = model.predict_one(x)
+        answer = {} if label is None else {label: 1.0}
+    return answer
 
 
-def _draw_probabilities(
-    ax: Axes, grid: Grid, proba: NDArray[np.float64], colors: list[str]
-) -> None:
-    """Draw probabilities (n_points, n_labels), of the second label if there are two, or colors."""
-    # Either way, a color is paler the closer the largest probability is to chance.
-    full = 1.0 + _STRONGEST * (np.array([to_rgb(color) for color in colors]) - 1.0)
-    if len(colors) == 2:
-        scale = LinearSegmentedColormap.from_list("labels", [full[0], (1.0, 1.0, 1.0), full[1]])
-        grid.draw(ax, proba[:, 1], cmap=scale, vmin=0.0, vmax=1.0)
-        return
-    chance = 1.0 / len(colors) if len(colors) > 1 else 0.0
-    certainty = (proba.max(axis=1) - chance) / (1.0 - chance)
-    picture = 1.0 + certainty[:, None] * (full[proba.argmax(axis=1)] - 1.0)
-    grid.draw(ax, picture.clip(0.0, 1.0))
+def _blend(answers: list[dict[Any, float]], colors: dict[Any, str]) -> NDArray[np.float64]:
+    """Return the color of the most probable label at each point, white where all are equal."""
+    n_labels = len(set().union(*answers))
+    if not n_labels:
+        raise ValueError(_NOTHING)
+    proba = np.array([[answer.get(label, 0.0) for label in colors] for answer in answers])
+    chance = 1.0 / n_labels if n_labels > 1 else 0.0
+    strength = _STRONGEST * ((proba.max(axis=1) - chance) / (1.0 - chance)).clip(0.0, 1.0)
+    hues = np.array([to_rgb(color) for color in colors.values()])[proba.argmax(axis=1)]
+    picture: NDArray[np.float64] = 1.0 + strength[:, None] * (hues - 1.0)
+    return picture

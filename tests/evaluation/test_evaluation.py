@@ -2,22 +2,12 @@ from __future__ import annotations
 
 import gzip
 
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from river import base, compose, dummy, metrics, naive_bayes, preprocessing
+from river import base, dummy, metrics
 
-from river_amf import AdaptiveAMFClassifier, inspection
-from river_amf.classifier import AMFClassifier
-from river_amf.evaluation import (
-    EvaluationError,
-    depth_history,
-    drift_history,
-    load_stream,
-    prequential,
-)
+from river_amf.evaluation import EvaluationError, load_stream, prequential
 from river_amf.evaluation.prequential import TestThenTrain
 from river_amf.evaluation.scores import Scores
 
@@ -191,66 +181,3 @@ def test_whatever_a_model_raises_is_an_evaluation_error(error, message):
     with pytest.raises(EvaluationError, match=message) as raised:
         run(Raising(), [({"a": 1.0}, 0)])
     assert raised.value.__cause__ is error
-
-
-# Drift
-
-
-def toggling(n_samples):
-    """Samples whose label depends on `a` in the first half and on `b` in the second."""
-    for i in range(n_samples):
-        x = {"a": i % 7, "b": i * 5 % 11}
-        yield x, x["a"] > 3 if i < n_samples // 2 else x["b"] > 5
-
-
-def test_history_is_what_the_model_reports_on_the_way():
-    history = drift_history(toggling(500), AdaptiveAMFClassifier(n_estimators=2, seed=1), every=150)
-    model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
-    expected, relevance, hits = [], [], []
-    for n, (x, y) in enumerate(toggling(500), start=1):
-        if n > 1:  # nothing is known at the first one
-            hits.append(model.predict_one(x) == y)
-        model.learn_one(x, y)
-        if n in (150, 300, 450, 500):
-            expected.append({"accuracy": np.mean(hits), "fading_share": model.fading_share})
-            relevance.append(inspection.feature_relevance(model).to_dict())
-            hits = []
-    index = pd.Index([150, 300, 450, 500], name="n_samples")
-    pd.testing.assert_frame_equal(history.curve, pd.DataFrame(expected, index))
-    pd.testing.assert_frame_equal(history.relevance, pd.DataFrame(relevance, index))
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        naive_bayes.GaussianNB(),
-        preprocessing.StandardScaler() | naive_bayes.GaussianNB(),
-        AMFClassifier() | preprocessing.StandardScaler(),
-        compose.Pipeline(),
-        AMFClassifier,
-        None,
-    ],
-)
-def test_a_model_without_a_forest_at_its_end_has_no_history(model):
-    with pytest.raises(TypeError, match="model must be a forest, or a pipeline that ends in one"):
-        drift_history(toggling(10), model)
-
-
-# Depth
-
-
-def test_depths_are_those_of_the_predictions_before_each_sample_is_learnt():
-    history = depth_history(toggling(130), AdaptiveAMFClassifier(n_estimators=2, seed=1), every=50)
-    model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
-    expected, depths = [], []
-    for n, (x, y) in enumerate(toggling(130), start=1):
-        if n > 1:  # there is no tree before
-            paths = [inspection.path(model, x, tree) for tree in range(2)]
-            depths.append([sum(path["mass"] * path["depth"]) for path in paths])
-        model.learn_one(x, y)
-        if n in (50, 100, 130):
-            expected.append(np.mean(depths, axis=0))
-            depths = []
-    np.testing.assert_allclose(history, expected, rtol=1e-9)
-    assert (history.index.name, history.index.tolist()) == ("n_samples", [50, 100, 130])
-    assert (history.columns.name, history.columns.tolist()) == ("tree", [0, 1])

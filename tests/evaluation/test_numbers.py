@@ -33,7 +33,6 @@ from river_amf.evaluation import (
     Stream,
     Width,
     compare,
-    drift_history,
     progressive_val_score,
 )
 from river_amf.evaluation.column_types import task_of_values
@@ -226,16 +225,6 @@ def test_a_bad_target_is_reported_by_its_row_and_nothing_of_its_block_is_learnt(
             (FRAME, [*TARGETS[:280], math.nan, *TARGETS[281:]]), model, metrics.MAE()
         )
     assert model.predict_one(SAMPLES[0][0]) == 0.0
-
-
-# Histories
-
-
-def test_a_history_of_drift_has_the_error():
-    history = drift_history(SAMPLES, AdaptiveAMFRegressor(3, seed=1), every=100)
-    assert history.curve.columns.tolist() == ["MAE", "fading_share"]
-    comparison = compare(SAMPLES, [AdaptiveAMFRegressor(3, seed=1)], window=100)
-    assert history.curve["MAE"].tolist() == comparison.curves["MAE"].tolist()
 
 
 # Metrics of intervals

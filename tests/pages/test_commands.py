@@ -114,7 +114,7 @@ def test_pages_that_cannot_be_written_are_reported_before_the_run(run, arguments
     assert message in line
 
 
-@pytest.mark.parametrize("command", ["evaluate", "compare", "playground"])
+@pytest.mark.parametrize("command", ["evaluate", "compare"])
 def test_without_plotly_the_command_reports_what_to_install(run, command, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "plotly", None)
     path = tmp_path / "page.html"
