@@ -112,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_models(arguments)
     check_metrics(arguments)
     writers = _writers(arguments, source)
-    stream = load_chosen(arguments).kept()
+    stream = load_chosen(arguments).complete()
     task = TASKS[stream.task]
     chosen = _chosen_models(arguments, task)
     for name in chosen:  # before the metrics are looked at

@@ -38,7 +38,6 @@ from river_amf.cli.options import (
     task_lines,
 )
 from river_amf.evaluation import EvaluationError, Report, Stream
-from river_amf.evaluation.column_types import ROWS
 from river_amf.evaluation.comparison import cell_text, column_titles
 from river_amf.evaluation.metrics import check_positive, is_of_intervals, name_metrics
 from river_amf.evaluation.prequential import (
@@ -56,7 +55,7 @@ from river_amf.evaluation.report import report_of
 from river_amf.evaluation.runs import INTERRUPTED, OK, Ran, Run
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.sources import read_source, reason_of
-from river_amf.evaluation.streams import Features, Label, Sample, Target
+from river_amf.evaluation.streams import ROWS, Features, Label, Sample, Target
 from river_amf.evaluation.tasks import CLASSIFICATION, TASKS, Task
 from river_amf.explain import text_tables
 from river_amf.regressor import AMFRegressor
@@ -129,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
     _check_outputs(arguments)
     streams = _load_streams(arguments)
     if arguments.html is not None:
-        streams = [stream.kept() for stream in streams]
+        streams = [stream.complete() for stream in streams]
     task = _task_of(streams)
     arguments.model = arguments.model or task.default
     metrics = name_metrics(task.windowed, chosen_metrics(arguments, task), task.name)

@@ -15,9 +15,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from river_amf import evaluation
-from river_amf.evaluation import EvaluationError, Stream, column_types, metrics, tasks
+from river_amf.evaluation import EvaluationError, Stream, metrics, tasks
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.sources import reason_of
+from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.tasks import Task
 from river_amf.inputs.kinds import is_real, printable
 
@@ -173,7 +174,7 @@ def _task_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
     if arguments.task or stream.target is None:
         return []
     if stream.task != tasks.REGRESSION.name:
-        first = {y for _, y in itertools.islice(stream.samples, column_types.ROWS)}
+        first = {y for _, y in itertools.islice(stream.samples, ROWS)}
         if len(first) < _FEW_LABELS or not all(map(is_real, first)):
             return []
         return [

@@ -13,8 +13,7 @@ from river import metrics, utils
 from river.conf import Interval
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, RegressionMetric
 
-from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
-from river_amf.evaluation.streams import Label, Sample
+from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Label, Sample
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs.kinds import shown
 from river_amf.regressor import LEVEL, check_level

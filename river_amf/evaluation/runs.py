@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from river_amf import kernels
 from river_amf.evaluation import tasks
-from river_amf.evaluation.column_types import check_task
+from river_amf.evaluation.loading import check_task
 from river_amf.evaluation.metrics import Metric, check_positive, name_metrics
 from river_amf.evaluation.prequential import (
     TestThenTrain,
@@ -29,8 +29,8 @@ from river_amf.evaluation.prequential import (
 )
 from river_amf.evaluation.recording import Recorder, Steps
 from river_amf.evaluation.scores import Metrics, Scores
-from river_amf.evaluation.sources import Source, read_source
-from river_amf.evaluation.streams import Label, Sample, read_pairs
+from river_amf.evaluation.sources import Source, read_pairs, read_source
+from river_amf.evaluation.streams import Label, Sample
 from river_amf.evaluation.tasks import CLASSIFICATION, Maker, Task
 from river_amf.evaluation.usage_errors import (
     EvaluationError,

@@ -18,12 +18,16 @@ from numpy.typing import NDArray
 from river import base, datasets
 
 from river_amf.evaluation import tasks
-from river_amf.evaluation.column_types import ROWS, Texts, is_quantity, task_of_values
 from river_amf.evaluation.loading import load_stream, task_of_dataset
-from river_amf.evaluation.streams import Sample, Stream, read_pairs
+from river_amf.evaluation.streams import ROWS, Sample, Stream, is_quantity, task_of_values
 from river_amf.evaluation.tasks import CLASSIFICATION, REGRESSION, Task
 from river_amf.evaluation.tracks import STREAMS, DriftStream
-from river_amf.evaluation.usage_errors import EvaluationError
+from river_amf.evaluation.usage_errors import (
+    EvaluationError,
+    StreamFailure,
+    error_line,
+    is_of_handler,
+)
 from river_amf.inputs import sparse_rows
 from river_amf.inputs.frames import as_samples, read_vector
 from river_amf.inputs.kinds import shown
@@ -54,7 +58,7 @@ def read_source(
     """
     dataset = _opened(dataset, limit, task, of_models)
     if isinstance(dataset, Stream):
-        dataset = dataset.kept()
+        dataset = dataset.complete()
     name = dataset.name if isinstance(dataset, Stream | DriftStream) else type(dataset).__name__
     samples: Iterable[Sample]
     if isinstance(dataset, Stream) and (limit is None or limit >= dataset.n_samples):
@@ -263,7 +267,7 @@ def _split_label(frame: nw.DataFrame[Any], *, needs_labels: bool) -> Table:
         )
     label = names.index("target") if "target" in names else len(names) - 1
     first = pd.Series(frame[:ROWS, label].to_list()).dropna()
-    if needs_labels and is_quantity(first, Texts()):
+    if needs_labels and is_quantity(first):
         raise ValueError(
             f"{first.nunique()} distinct labels in {len(first)} rows: is {shown(names[label])} the"
             f" target? They are numbers such as {first.iloc[0]}; pass (X, y), with this column or"
@@ -292,3 +296,26 @@ def _as_column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
         return np.fromiter(series, object, n_rows)
     column: NDArray[Any] = series
     return column
+
+
+def check_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
+    """Yield the samples; raise EvaluationError at one that is not a (features, label) pair."""
+    for n, sample in enumerate(samples, start=1):
+        if not isinstance(sample, tuple | list) or len(sample) != 2:
+            raise EvaluationError(f"sample {n} must be a pair (x, y), got {shown(sample)}")
+        x, y = sample
+        yield x, y
+
+
+def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
+    """Yield the samples; raise StreamFailure at one that is not a pair, or if the stream raises."""
+    try:
+        yield from check_pairs(samples)
+    except (GeneratorExit, KeyboardInterrupt):  # not raised by the stream
+        raise
+    except EvaluationError as error:
+        raise StreamFailure(str(error)) from error
+    except BaseException as error:
+        if is_of_handler(error):
+            raise
+        raise StreamFailure(f"the stream cannot be read: {error_line(error)}") from error

@@ -12,7 +12,7 @@ from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 
 from river_amf import baselines
 from river_amf.baselines.river_models import MISSING
-from river_amf.evaluation import column_types
+from river_amf.evaluation import streams
 from river_amf.evaluation.metrics import Coverage, Kinds, LogLoss, Width, known_metrics
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 
@@ -73,7 +73,7 @@ class Task:
 
 
 CLASSIFICATION = Task(
-    name=column_types.CLASSIFICATION,
+    name=streams.CLASSIFICATION,
     kind=base.Classifier,
     noun="classifier",
     models=baselines.classifiers,
@@ -90,7 +90,7 @@ CLASSIFICATION = Task(
 _OF_NUMBERS: Kinds = {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width}
 
 REGRESSION = Task(
-    name=column_types.REGRESSION,
+    name=streams.REGRESSION,
     kind=base.Regressor,
     noun="regressor",
     models=baselines.regressors,

@@ -18,6 +18,7 @@ from river import (
 from river.conf import Interval
 from river.datasets import TrumpApproval
 from river.utils import Rolling
+from river_amf.evaluation.column_types import task_of_values
 
 from river_amf import (
     AdaptiveAMFRegressor,
@@ -35,7 +36,6 @@ from river_amf.evaluation import (
     compare,
     progressive_val_score,
 )
-from river_amf.evaluation.column_types import task_of_values
 
 COLUMNS = ["n_samples", "MAE", "RMSE", "R2", "coverage", "width", "us_per_sample", "memory"]
 
