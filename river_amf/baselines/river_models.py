@@ -303,7 +303,8 @@ DESCRIPTIONS: dict[str, str] = {name: text for name, (text, _) in _CLASSIFIERS.i
 REGRESSOR_DESCRIPTIONS: dict[str, str] = {name: text for name, (text, _) in _REGRESSORS.items()}
 
 
-def _make(is_regression: bool, name: str, seed: int | None) -> Any:  # by name, to be pickled
+def make_baseline(is_regression: bool, name: str, seed: int | None) -> Any:
+    """Make a baseline; the functions below are partial ones of this, which can be pickled."""
     _, make = (_REGRESSORS if is_regression else _CLASSIFIERS)[name]
     return make(seed)
 
@@ -347,7 +348,7 @@ def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifi
     >>> accuracy.get() > 0.85
     True
     """
-    return {name: functools.partial(_make, False, name, seed) for name in _CLASSIFIERS}
+    return {name: functools.partial(make_baseline, False, name, seed) for name in _CLASSIFIERS}
 
 
 def regressors(seed: int | None = None) -> dict[str, Callable[[], base.Regressor]]:
@@ -370,4 +371,4 @@ def regressors(seed: int | None = None) -> dict[str, Callable[[], base.Regressor
     >>> error.get() < 1.0
     True
     """
-    return {name: functools.partial(_make, True, name, seed) for name in _REGRESSORS}
+    return {name: functools.partial(make_baseline, True, name, seed) for name in _REGRESSORS}

@@ -5,28 +5,29 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
-from river import datasets
 from tqdm import tqdm
 
 import river_amf
-from river_amf import evaluation
 from river_amf.cli import compare, evaluate, inspect, predict
-from river_amf.cli.options import print_line, report_interrupt
-from river_amf.evaluation import DriftStream, EvaluationError
+from river_amf.cli.options import print_line
+from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.usage_errors import error_line, error_text
 from river_amf.inputs.kinds import printable
 from river_amf.kernels.numba_tools.compilation import CACHE_FOLDERS
 
 __all__ = ["main"]
 
-_BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not define
+_SIGNALLED = 128  # exit status, to which the number of the signal is added
+_BROKEN_PIPE = _SIGNALLED + 13  # SIGPIPE, which Windows does not define
 _LESS_MEMORY = "--limit reads fewer samples, --n-estimators grows fewer trees"
 
 
@@ -41,21 +42,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command `river-amf`.
 
     `argv` are the arguments, by default those of the process. The exit status is 0 on success, 1 if
-    every model of a comparison failed, 2 without a subcommand, 130 after Ctrl-C, and 141 if the
-    reader of the output closed the pipe. An error is reported in one line on stderr, and raises
-    SystemExit with status 2.
+    every model of a comparison failed or no kernel could be kept, 2 without a subcommand, 130 after
+    Ctrl-C, 143 after SIGTERM, and 141 if the reader of the output closed the pipe. An error is
+    reported in one line on stderr, and raises SystemExit with status 2.
 
     Examples
     --------
-    >>> main(["evaluate", "Bananas", "--limit", "20", "--seed", "1"])
-    Bananas: 20 samples; features: 2 numeric; AdaptiveAMFClassifier(n_estimators=10, seed=1)
+    >>> main(["evaluate", "Bananas", "--limit", "20"])
+    target: 2 labels (False 14, True 6); features: 2 numbers
+    Bananas: 20 samples; AdaptiveAMFClassifier(n_estimators=10, seed=1)
     ...
     0
     """
     parser = _make_parser()
+    signals: list[int] = []
     try:
         try:
-            with _announce_compiling(), warnings.catch_warnings():
+            with _until_sigterm(signals), _announce_compiling(), warnings.catch_warnings():
                 # the reader of a file has said so
                 warnings.filterwarnings("ignore", "feature .* holds categories, but its first")
                 return _run_command(parser, argv)
@@ -64,7 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _BROKEN_PIPE
     except KeyboardInterrupt:
-        return report_interrupt()
+        print_line("interrupted")
+        return _SIGNALLED + (signals or [signal.SIGINT])[0]
     except EvaluationError as error:
         advice = f"; {_LESS_MEMORY}" if isinstance(error.__cause__, MemoryError) else ""
         parser.error(f"{error}{advice}")
@@ -84,12 +88,33 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_command(parser: _Parser, argv: Sequence[str] | None) -> int:
     """Run the subcommand and return its exit status."""
-    arguments = parser.parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    # argparse drops a value of "--", but not one of ",--"
+    given = [f"--missing=,{a[10:]}" if a.startswith("--missing=") else a for a in given]
+    arguments = parser.parse_args(given)
     if arguments.command is None:
         parser.print_help()
         return 2
     status: int = arguments.run(arguments)
     return status
+
+
+@contextmanager
+def _until_sigterm(signals: list[int]) -> Iterator[None]:
+    """Let SIGTERM end a block as Ctrl-C does, and add it to the signals."""
+
+    def interrupt(number: int, frame: object) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -155,15 +180,6 @@ def _make_parser() -> _Parser:
             " is built. NUMBA_CACHE_DIR says where they are kept."
         ),
     ).set_defaults(run=_warm_up)
-    tracks = commands.add_parser(
-        "tracks",
-        help="list the tracks, their streams and where the streams drift",
-        description=(
-            "List the tracks, their streams and where the streams drift. Positions and widths of"
-            " drifts are numbers of samples."
-        ),
-    )
-    tracks.set_defaults(run=_list_tracks)
     return parser
 
 
@@ -173,31 +189,4 @@ def _warm_up(arguments: argparse.Namespace) -> int:
     river_amf.warm_up()
     where = f"in {CACHE_FOLDERS[-1]}" if CACHE_FOLDERS else "nowhere, as no folder can be written"
     print(f"all kernels are compiled, after {time.perf_counter() - start:.1f} s; kept {where}")
-    return 0
-
-
-def _list_tracks(arguments: argparse.Namespace) -> int:
-    """Print the tracks and their streams, and return the exit status."""
-    above: tuple[str, ...] = ()
-    width = max(map(len, (*evaluation.STREAMS, *evaluation.BUNDLED)))
-    for track, names in evaluation.TRACKS.items():
-        print(track)
-        if names == above:
-            print("  all of the above")
-            continue
-        above += names
-        for name, dataset in zip(names, evaluation.load_track(track), strict=True):
-            size = f"{dataset.n_samples:>6} samples  {dataset.n_features:>2} features"
-            print(f"  {name:<{width}}  {size}  {_describe_drift(dataset)}".rstrip())
-    return 0
-
-
-def _describe_drift(dataset: datasets.base.Dataset) -> str:
-    if not isinstance(dataset, DriftStream):
-        return ""
-    if not dataset.drifts:
-        return "drifts continuously" if dataset.is_moving else "does not drift"
-    places = ", ".join(map(str, dataset.drifts))
-    if dataset.width:
-        return f"drifts around {places}, each over {dataset.width}"
-    return f"drifts after {places}"
+    return 0 if CACHE_FOLDERS else 1

@@ -320,7 +320,11 @@ class _File:
         n_unlabeled = len(frame) - len(rows.frame)
         source = self.table.name
         name = source if source == "standard input" else Path(source).name
-        read = {name: kinds.get(name, "number") for name in rows.frame if name != self.columns.text}
+        read = {
+            name: kinds.get(name, "number")
+            for name in map(str, rows.frame)
+            if name != self.columns.text
+        }
         counts = len(rows.frame), *_count(read)
         later = None
         if self.table.later is not None and (limit is None or limit > n_read):

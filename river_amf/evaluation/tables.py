@@ -243,10 +243,10 @@ def _csv_options(
     lines = [line for line in text.splitlines() if not line.startswith(mark)] or [""]
     separator = separator or _sniff("\n".join(lines), layout.decimal)
     if mark in "#%" and layout.comment is None:
-        first = text.splitlines()[0]
-        if first.count(separator) < lines[0].count(separator):
+        top = text.splitlines()[0]
+        if top.count(separator) < lines[0].count(separator):
             raise EvaluationError(
-                f"{name} begins with {first[:40]!r}: --comment '{mark}' skips comments"
+                f"{name} begins with {top[:40]!r}: --comment '{mark}' skips comments"
             )
     _check_width(name, lines[0].count(separator) + 1)
     options |= {
