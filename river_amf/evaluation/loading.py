@@ -248,7 +248,11 @@ class _Columns(NamedTuple):
             )
         features = [column for column in names if column != target]
         if not features:
-            raise EvaluationError(f"{where} has no feature beside its target {target!r}")
+            advice = " (are its fields separated by , ; or tabs? --separator sets another)"
+            raise EvaluationError(
+                f"{where} has no feature beside its target {shorten(target, 60)!r}"
+                f"{advice * (not self.drop)}"
+            )
         if target in self.texts:
             raise EvaluationError(
                 f"{target!r} is the target of {where}, not a categorical feature or a text"

@@ -73,7 +73,6 @@ test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest woul
 
 def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
     """Return a function that predicts sample n: prediction, what is beside it, and seconds."""
-
     gives_intervals, lacks_proba = has_intervals(model), False
 
     def number(n: int, x: Features) -> tuple[Any, Any, float]:

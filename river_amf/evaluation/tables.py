@@ -171,7 +171,8 @@ def _open(path: Path, layout: Layout) -> tuple[str, _Opener, Iterator[bytes] | N
     file: Any = sys.stdin.buffer
     with _reading("standard input", "CSV"):
         data = file.readline()
-        if data.startswith((b"\x1f\x8b", b"PAR1")) or "\n".encode(_encoding(layout)) != b"\n":
+        is_bytewise = "x\n".encode(_encoding(layout)).endswith(b"x\n")  # not as in UTF-16
+        if data.startswith((b"\x1f\x8b", b"PAR1")) or not is_bytewise:
             data += file.read()
             data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
             return "standard input", lambda: io.BytesIO(data), None
@@ -241,7 +242,7 @@ def _csv_options(
         text = text[told.end() :]
     mark = layout.comment or next((mark for mark in "#%" if text.startswith(mark)), "\0")
     lines = [line for line in text.splitlines() if not line.startswith(mark)] or [""]
-    separator = separator or _sniff("\n".join(lines), layout.decimal)
+    separator = separator or _sniff("\n".join(lines)[:_SAMPLE], layout.decimal)
     if mark in "#%" and layout.comment is None:
         top = text.splitlines()[0]
         if top.count(separator) < lines[0].count(separator):
@@ -263,11 +264,6 @@ def _csv_options(
         advice = "; --no-header reads the first row as a sample"
         raise EvaluationError(
             f"{name} has more than one column named {common!r}{advice * is_number}"
-        )
-    if len(names) == 1 and layout.separator is None:
-        raise EvaluationError(
-            f"{name} has only one column, {common[:60]!r}: are its fields separated by commas,"
-            " semicolons or tabs? --separator sets another"
         )
     # an index that pandas has written has no name
     names = [name or f"Unnamed: {place}" for place, name in enumerate(names)]
