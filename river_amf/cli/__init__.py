@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> main(["evaluate", "Bananas", "--limit", "20"])
-    target: 2 labels (False 14, True 6); features: 2 numbers
+    target: 2 labels (False 11, True 9); features: 2 numbers
     Bananas: 20 samples; AdaptiveAMFClassifier(n_estimators=10, seed=1)
     ...
     0

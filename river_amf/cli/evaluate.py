@@ -31,7 +31,7 @@ from river_amf.cli.options import (
     report_written,
     title_lines,
 )
-from river_amf.cli.predictions import PredictionWriter
+from river_amf.cli.prediction_csv import PredictionWriter
 from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.comparison import cell_text, title_of
 from river_amf.evaluation.metrics import check_labels, is_of_intervals, name_metrics
@@ -137,9 +137,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with ExitStack() as stack:
             _print_table(arguments, stream, model, scores, recorder, stack)
-    except BaseException:
+    except BaseException as error:
         _keep(arguments, stream, task, model, metrics, scores, recorder, is_complete=False)
-        print_line(f"ended after {scores.n_samples} samples")
+        if isinstance(error, KeyboardInterrupt | EvaluationError):
+            print_line(f"ended after {scores.n_samples} samples")
         raise
     _keep(arguments, stream, task, model, metrics, scores, recorder, is_complete=True)
     return 0
@@ -256,7 +257,7 @@ def _keep(
 ) -> None:
     """Save the model, and write the page."""
     n_samples = scores.n_samples
-    if arguments.save is not None:
+    if arguments.save is not None and (n_samples or is_complete):
         reading = file_options(arguments) | {"kinds": dict(stream.kinds)}
         notes = {"reading": reading | {"target": stream.target or "target"}}
         persistence.save_with_notes(model, arguments.save, notes)

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from pandas.api import types
 
-from river_amf.evaluation.columns import Column, Reading, read_dates
 from river_amf.evaluation.streams import MAX_LABELS, ROWS
+from river_amf.evaluation.typed_columns import Column, Reading, read_dates
 
 _LONGEST = 200  # characters of a note
 _MANY_ROWS = 100  # of which it is odd that all values differ

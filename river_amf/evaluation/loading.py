@@ -17,14 +17,6 @@ from river import datasets
 
 from river_amf.evaluation import advice
 from river_amf.evaluation.advice import shorten
-from river_amf.evaluation.columns import (
-    Column,
-    Reading,
-    as_whole,
-    check_markers,
-    refuse_infinite,
-    settle,
-)
 from river_amf.evaluation.streams import (
     CLASSIFICATION,
     REGRESSION,
@@ -34,8 +26,16 @@ from river_amf.evaluation.streams import (
     Stream,
     is_quantity,
 )
-from river_amf.evaluation.tables import STANDARD_INPUT, Layout, Table, read_table
+from river_amf.evaluation.table_files import STANDARD_INPUT, Layout, Table, read_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
+from river_amf.evaluation.typed_columns import (
+    Column,
+    Reading,
+    as_whole,
+    check_markers,
+    refuse_infinite,
+    settle,
+)
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import shown

@@ -14,8 +14,8 @@ import pytest
 from pandas._libs.parsers import STR_NA_VALUES
 
 from river_amf.evaluation import EvaluationError, load_stream
-from river_amf.evaluation.columns import MISSING
 from river_amf.evaluation.streams import is_quantity
+from river_amf.evaluation.typed_columns import MISSING
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

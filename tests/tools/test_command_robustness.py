@@ -10,7 +10,7 @@ import pytest
 from river_amf import __main__ as process
 from river_amf import cli, evaluation
 from river_amf.classifier import AMFClassifier
-from river_amf.evaluation import tables
+from river_amf.evaluation import table_files
 
 COMMAND = [sys.executable, "-m", "river_amf"]
 DUMMY = ["evaluate", "--model", "majority", "--limit", "50"]
@@ -113,11 +113,11 @@ def test_a_stream_too_large_for_the_memory_is_one_line(monkeypatch, tmp_path, ca
     monkeypatch.undo()
 
     def parse(*_, **__):
-        raise tables.pd.errors.ParserError("Error tokenizing data. C error: out of memory")
+        raise table_files.pd.errors.ParserError("Error tokenizing data. C error: out of memory")
 
     path = tmp_path / "large.csv"
     path.write_text("a,b\n1,2\n")
-    monkeypatch.setattr(tables.pd, "read_csv", parse)
+    monkeypatch.setattr(table_files.pd, "read_csv", parse)
     status, line = end(["compare", str(path), "--models", "majority"], capsys)
     assert f"out of memory: cannot read {path}; --limit" in line
 
