@@ -73,16 +73,6 @@ class Forest(Ensemble, Saved, Parameters):
         """Call a function that reads the forest, while no other thread changes it."""
         return self._engine.run(call, *arguments)
 
-    def _without_trace(self, method: str, *arguments: Any) -> Any:
-        """Call a method that predicts, without leaving predictions that wait for their labels."""
-
-        def call() -> Any:
-            reader = object.__new__(type(self))
-            reader.__dict__.update(self.__dict__, _engine=self._engine.reader())
-            return getattr(reader, method)(*arguments)
-
-        return self._read(call)
-
     @property
     def fading_share(self) -> float:
         """Share of what fades in recent predictions, from 0 to 1.

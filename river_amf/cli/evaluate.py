@@ -46,7 +46,7 @@ from river_amf.evaluation.prequential import (
 )
 from river_amf.evaluation.recording import Recorder, Steps
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import INTERRUPTED, OK, Ran, Run, check_delay
+from river_amf.evaluation.runs import INTERRUPTED, OK, Ran, Run, check_delay, describe
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.sources import read_source, reason_of
 from river_amf.evaluation.streams import ROWS, Record, Sample
@@ -206,13 +206,13 @@ def _print_table(
     bar = stack.enter_context(progress_bar(total, samples(), is_shown=is_terminal()))
     try:
         for step in test_then_train(model, bar, arguments.delay):
-            scores.add(step)
             naive.add(step.y)
             record = records.popleft()
             if write is not None:
                 write.write(record, step.prediction, step.beside)
             if recorder is not None:
                 recorder.learned(step)
+            scores.add(step)
             if step.n == at:
                 row(step)
                 at, step = next(checkpoint, None), None
@@ -276,9 +276,11 @@ def _keep(
         if name != arguments.model:
             run.go(task.maker(name, None), samples)
             continue
+        run.described = describe(model)
         run.scores, run.recorder, run.figures = scores, recorder, scores.figures(model)
         run.status = OK if is_complete else f"{INTERRUPTED} after {n_samples} samples"
         recorder.close()
-    ran = Ran(read_source(stream), runs, task.floors, recorder.steps)
+    source = read_source(stream)
+    ran = Ran(source, runs, task.floors, recorder.steps, arguments.seed, arguments.delay)
     report_of(ran).save(arguments.html)
     report_written("the page", arguments.html)

@@ -37,7 +37,7 @@ from river_amf.inputs.targets import Targets
 from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
 from river_amf.persistence import validation
 from river_amf.state import layout
-from river_amf.state.arena import Arena, Block
+from river_amf.state.arena import Block
 
 _LEAST_PART = 1024  # minimum rows that are encoded at once
 
@@ -87,26 +87,6 @@ class Engine(SampleEngine):
             validation.check_pending(pending, begin(parameters) if arena is None else arena)
             engine.predictions.take_arrays(pending)
         return engine
-
-    def restricted_to(self, trees: list[int] | None, *, aggregated: bool) -> Self:
-        """Return an engine of the given trees (or all) for predictions, with aggregation or not."""
-        # It is for predictions only: it shares arrays with this engine, and learning would corrupt
-        # them. Selected trees vote by their mean, as learned weights are those of a whole forest.
-        twin = self.reader()
-        arena = twin.known.arena
-        if arena is not None:
-            arrays = {name: getattr(arena, name) for name in layout.COPIED}
-            settings = arrays["settings"]
-            settings["use_aggregation"] = aggregated
-            if trees is not None:
-                for name in ("learns_vote", "n_linear_models", "has_sparse_expert", "has_memory"):
-                    settings[name] = 0
-                of_trees = [name for name in arrays if layout.FIELDS[name].axes[0] == "tree"]
-                arrays |= {name: arrays[name][trees] for name in of_trees}
-                arrays |= arena.silenced()
-            arena = Arena.of(arrays)
-        twin.known = self.known._replace(arena=arena)
-        return twin
 
     def nbytes(self) -> int:
         """Return the bytes of the arrays, including spare capacity, and of names and categories."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 import heapq
 import math
 import random
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from river import base, drift
+from river import base, drift, metrics
 from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
@@ -25,7 +25,6 @@ from river_amf.evaluation.usage_errors import ignored_errors
 from river_amf.inputs.encoding import ascending
 from river_amf.inspection import feature_relevance
 from river_amf.inspection.importance import feature_index
-from river_amf.pages.records import OTHERS
 from river_amf.regressor import AMFRegressor
 
 N_STEPS = 300
@@ -35,7 +34,9 @@ _LEAST_WINDOW = 50  # unless that is fewer samples than these
 _N_SIZES = 12  # times that the size of a model of river, which takes long, is measured
 
 _N_BINS = 20  # of confidence, from 0 to 1
-_MOST_LABELS = 100  # with rows of their own in the matrix of confusion
+_MOST_REPORTED = 100  # labels, the most frequent ones
+_MOST_CONFUSED = 20  # labels of a matrix of confusion, the rest being one
+_OTHERS = "(others)"
 _LEAST = 1e-15  # probability, as in the metric
 
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the residuals of a window
@@ -169,8 +170,7 @@ class _Labels:
     def __init__(self) -> None:
         self._seen: set[Hashable] = set()
         self._bins = [[0.0, 0.0, 0.0] for _ in range(_N_BINS)]  # samples, confidences, hits
-        self._kept: set[Hashable] = set()
-        self._confusion: Counter[tuple[Hashable, Hashable]] = Counter()
+        self._matrix: Any = metrics.ConfusionMatrix()  # type: ignore[no-untyped-call]
 
     def measure(self, step: Step) -> tuple[float, ...]:
         """Return the error, hit and loss of a sample, NaN for what is not scored."""
@@ -178,7 +178,7 @@ class _Labels:
         hit = loss = math.nan
         if label is not None:
             hit = float(label == y)
-            self._confusion[self._named(y), self._named(label)] += 1
+            self._matrix.update(y, label)
             if proba and label in proba:
                 self._count(proba[label], hit)
         if proba and (y in proba or y in self._seen):
@@ -192,33 +192,50 @@ class _Labels:
         for k, value in enumerate((1.0, confidence, hit)):
             of_bin[k] += value
 
-    def _named(self, label: Hashable) -> Hashable:
-        """Return a label that has a row, or `OTHERS`."""
-        if label not in self._kept and len(self._kept) < _MOST_LABELS:
-            self._kept.add(label)
-        return label if label in self._kept else OTHERS
-
     def quantiles(self, measured: NDArray[np.float64]) -> dict[str, float]:
         """Return nothing: labels have no residuals."""
         return {}
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return how often predictions were right, by their probability, and what came instead."""
+        """Return how often predictions were right, by their probability and by label."""
         bins = np.array(self._bins)
         n, confidence, hits = bins[bins[:, 0] > 0].T
         columns = {"n_samples": n.astype(np.int64), "confidence": confidence / n}
-        labels = ascending(self._kept)
-        if any(OTHERS in pair for pair in self._confusion):
-            labels.append(OTHERS)
-        places = {label: k for k, label in enumerate(labels)}
-        counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
-        for (y, label), n_pairs in self._confusion.items():
-            counts[places[y], places[label]] = n_pairs
-        index = feature_index(labels)
         return {
             "reliability": pd.DataFrame({**columns, "accuracy": hits / n}),
-            "confusion": pd.DataFrame(counts, index.rename("label"), index.rename("prediction")),
+            "labels": self._report(),
+            "confusion": self._confusion(),
         }
+
+    def _frequent(self, most: int) -> list[Any]:
+        """Return so many labels, the most frequent among labels and predictions, in order."""
+        matrix = self._matrix
+        n = {label: matrix.sum_row[label] + matrix.sum_col[label] for label in matrix.classes}
+        return ascending(sorted(ascending(n), key=n.__getitem__, reverse=True)[:most])
+
+    def _report(self) -> pd.DataFrame:
+        """Return the figures of river's `ClassificationReport` for each label."""
+        kept = self._frequent(_MOST_REPORTED)
+        scores: list[Any] = [metrics.F1(self._matrix, label) for label in kept]  # type: ignore[no-untyped-call]
+        table = {
+            "precision": [score.precision.get() for score in scores],
+            "recall": [score.recall.get() for score in scores],
+            "F1": [score.get() for score in scores],
+            "support": [int(self._matrix.sum_row[label]) for label in kept],
+        }
+        return pd.DataFrame(table, feature_index(kept).rename("label"))
+
+    def _confusion(self) -> pd.DataFrame:
+        """Return how often labels, in the rows, were predicted as those in the columns."""
+        kept = self._frequent(_MOST_CONFUSED)
+        places = {label: place for place, label in enumerate(kept)}
+        counts = np.zeros((len(kept) + 1, len(kept) + 1), dtype=np.int64)
+        for y, predictions in self._matrix.data.items():
+            for label, n in predictions.items():
+                counts[places.get(y, -1), places.get(label, -1)] += int(n)
+        names = feature_index([*kept, _OTHERS])
+        table = pd.DataFrame(counts, names.rename("label"), names.rename("prediction"))
+        return table if len(kept) < len(self._matrix.classes) else table.iloc[:-1, :-1]
 
 
 class _Numbers:

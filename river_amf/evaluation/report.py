@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from river_amf._version import __version__
 from river_amf.evaluation.comparison import displayed_rows, table_of
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.runs import Model, Ran, run_models
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from river_amf.pages.document import Page
 
 _KEYS = ["model", "n_samples"]
+_LONGEST = 300  # characters of a model as code
 
 
 class Report(Records):
@@ -50,15 +53,20 @@ class Report(Records):
         By name of the model, for classifiers: the samples in twenty bins of the probability of the
         predicted label. Columns `n_samples`, `confidence`, the mean of that probability, and
         `accuracy`; empty without probabilities.
+    labels : dict of DataFrame
+        By name of the model, for classifiers: `precision`, `recall`, `F1` and `support` of each
+        label, of the hundred most frequent ones.
     confusion : dict of DataFrame
         By name of the model, for classifiers: how often labels, in the rows, were predicted as
-        those in the columns. Labels beyond a hundred share the last row and column, `others`.
+        those in the columns. Labels beyond the twenty most frequent share the last row and column.
     points, latest : dict of DataFrame
         By name of the model, for regressors: 600 samples drawn at random, and the last 200. Columns
         `sample`, its number from 1, `target`, `prediction`, and the ends of the interval, `lower`
         and `upper`.
-    floors
+    floors : sequence of str
         Names of the models that look at no features.
+    facts : dict of str
+        What was run: stream, target, task, rows, models, seed, version and date, as texts.
 
     Examples
     --------
@@ -140,7 +148,7 @@ def report(
 
 def report_of(ran: Ran) -> Report:
     """Return the report of models that have run."""
-    source, runs, floors, steps, _ = ran
+    source, runs, steps = ran.source, ran.runs, ran.steps
     assert steps is not None  # or nothing was recorded
     recorded = {n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.rows}
     tables = {name: recorder.tables() for name, recorder in recorded.items()}
@@ -152,12 +160,24 @@ def report_of(ran: Ran) -> Report:
         task=source.task.name,
         drifts=source.drifts,
         table=table_of(runs),
-        floors=floors,
+        floors=ran.floors,
+        facts=_facts(ran),
         window=steps.window,
         curves=table[[*_KEYS, *table.columns.difference(_KEYS, sort=False)]],
         relevance={name: table for name, table in relevance.items() if table.size},
         **{
             kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
-            for kind in ("reliability", "confusion", "points", "latest")
+            for kind in ("reliability", "labels", "confusion", "points", "latest")
         },
     )
+
+
+def _facts(ran: Ran) -> dict[str, str]:
+    """Return what was run, by name; without what was not given."""
+    source = ran.source
+    facts = {"stream": source.name, "target": source.target, "task": source.task.name}
+    facts |= {"rows": f"{source.n_samples:,}", "delay": str(ran.delay) if ran.delay else None}
+    facts |= {f"model {name}": run.described[:_LONGEST] for name, run in ran.runs.items()}
+    facts |= {"seed": None if ran.seed is None else str(ran.seed)}
+    facts |= {"version": f"river_amf {__version__}", "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}"}
+    return {name: fact for name, fact in facts.items() if fact}

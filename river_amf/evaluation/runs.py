@@ -61,6 +61,7 @@ class Run:
     # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
     #     and all NaN if the model failed.
     # rows: for each window, the number of samples at its end, and its metrics.
+    # described: the model as code, empty if it could not be made.
     # recorder: what is recorded in these steps, None without, and before there is a model.
     def __init__(
         self, metrics: Metrics, task: Task, window: int, steps: Steps | None = None, delay: int = 0
@@ -68,7 +69,7 @@ class Run:
         self.scores = Scores(metrics, has_windows=True)
         self.recorder: Recorder | None = None
         self.rows: list[tuple[float, ...]] = []
-        self.status = NOT_RUN
+        self.status, self.described = NOT_RUN, ""
         self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
         self._options = task, window, steps, delay
 
@@ -94,6 +95,8 @@ class Run:
             with ignored_errors():  # which the run itself meets again
                 warm_up_model(task.made(make), _Watched(samples, time_limit))
             model = task.made(make)
+            with ignored_errors():  # models of river are as they are
+                self.described = describe(model)
             self.recorder = None if steps is None else Recorder(model, steps)
             for step in test_then_train(model, watched, delay):
                 self.scores.add(step)
@@ -133,6 +136,28 @@ class Run:
 def has_failed(status: str) -> bool:
     """Return whether a status is that of a model that failed."""
     return status not in (OK, NOT_RUN) and not status.startswith((OUT_OF_TIME, INTERRUPTED))
+
+
+def describe(model: Any) -> str:
+    """Return a model as code, with the parameters that differ from their defaults.
+
+    >>> from river import linear_model, preprocessing
+    >>> describe(preprocessing.StandardScaler() | linear_model.LogisticRegression(l2=0.1))
+    'StandardScaler() | LogisticRegression(l2=0.1)'
+    """
+    if isinstance(model, compose.Pipeline):
+        return " | ".join(map(describe, model.steps.values()))
+    if isinstance(model, compose.TransformerUnion):
+        return f"({' + '.join(map(describe, model.transformers.values()))})"
+    if not isinstance(model, base.Base):
+        return str(getattr(model, "__name__", shown(model)))
+    kind = type(model)
+    defaults = {name: each.default for name, each in inspect.signature(kind).parameters.items()}
+    with suppress(Exception):  # of a class that needs arguments
+        defaults = {name: getattr(kind(), name, None) for name in defaults}
+    values = {name: describe(getattr(model, name, None)) for name in defaults}
+    given = [f"{n}={text}" for n, text in values.items() if text != describe(defaults[n])]
+    return f"{kind.__name__}({', '.join(given)})"
 
 
 class _Watched:
@@ -175,6 +200,8 @@ class Ran(NamedTuple):
     runs: dict[str, Run]
     floors: tuple[str, ...]  # the names of those that look at no features
     steps: Steps | None  # when they are recorded, for a report
+    seed: int | None = None
+    delay: int = 0
     repeats: dict[str, list[Run]] | None = None  # the runs with different seeds
 
 
@@ -213,7 +240,8 @@ def run_models(
         given = {name: name for name in (source.task.descriptions if is_all else usual)}
     reference = source.task.floors if is_report else source.task.reference
     given |= {name: name for name in reference if name not in given}
-    floors = tuple(n for n in source.task.floors if str(given.get(n)).lower() == n)
+    by_name = {name: model.lower() for name, model in given.items() if isinstance(model, str)}
+    floors = tuple(name for name in source.task.floors if by_name.get(name) == name)
     makers = _makers(given, source, seed, seeds)
     named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
     check_labels(source.samples, named.values(), source.name)
@@ -235,7 +263,7 @@ def run_models(
             run.go(make, source.samples, time_limit, bar)
             bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
     runs = {name: its[0] for name, its in repeats.items()}
-    return Ran(source, runs, floors, steps, None if seeds is None else repeats)
+    return Ran(source, runs, floors, steps, seed, delay, None if seeds is None else repeats)
 
 
 def check_delay(delay: int, n_samples: int) -> None:

@@ -38,6 +38,7 @@ class Source(NamedTuple):
     reason: str  # for this task, after a comma
     drifts: tuple[int, ...]  # where it is known to drift
     has_words: bool = False  # of a text, so that what is absent counts as 0
+    target: str | None = None  # the name of its column, if it is known
 
 
 def read_source(
@@ -90,6 +91,7 @@ def read_source(
         reason_of(dataset) if task is None and isinstance(dataset, Stream) else "",
         tuple(place for place in drifts if place < n_samples),
         isinstance(dataset, Stream) and dataset.text is not None,
+        dataset.target if isinstance(dataset, Stream) else None,
     )
 
 

@@ -1,7 +1,7 @@
-"""Streams built from river's generators, most of which drift at known places, and tracks of them.
+"""Streams with four kinds of drift, built from river's generators, and tracks of them.
 
-`STREAMS` maps names to streams, and `BUNDLED` names the datasets that come with river. Nothing is
-downloaded. The `task` of a stream says what it is for. Streams for classification:
+`STREAMS` maps names to streams, `TRACKS` lists the streams of each kind of drift, and `BUNDLED`
+names the datasets that come with river. Nothing is downloaded. All streams have labels:
 
 - `sea_abrupt`: points labeled by whether x0 + x1 is greater than 8, 9, 7 and 9.5 in turn, with 10 %
   of the labels flipped[^1]. `sea_recurring`: thresholds 7 and 9.5, twice.
@@ -14,23 +14,11 @@ downloaded. The `task` of a stream says what it is for. Streams for classificati
 - `hyperplane_moving`: the two sides of a hyperplane whose 10 weights change by 0.001 per sample and
   reverse direction once in a thousand samples; 4 % of the labels are flipped[^6].
 
-Streams for regression:
-
-- `friedman_abrupt`, `friedman_recurring`, `friedman_gradual`: Friedman's function of five of ten
-  features[^7], with noise of variance 1. It changes in two corners of the feature space, which grow
-  with every drift; everywhere, and later back again; everywhere and gradually, twice[^8].
-- `linear_moving`: a linear function, with weights that change as those of `hyperplane_moving`, and
-  noise of standard deviation 0.1.
-- `friedman`, `planes` and `mv` do not drift: Friedman's function; two planes, of which a feature
-  chooses one[^4]; and rules on numbers and words, without noise[^9].
-
-A concept lasts 5 000 samples; the moving streams drift throughout their 20 000 samples, and those
-that do not drift have as many. Each concept has its own seed, so a concept that recurs does not
-repeat its samples. The generators' values are left unchanged: codes, such as colors, are numbers,
-which any model accepts. Where the feature of a bundled dataset is a time, there are numbers
-instead: year and month, or day, weekday and hour.
-
-`TRACKS` lists the names of the streams in each track, and `load_track` returns the track itself.
+A concept lasts 5 000 samples; the moving streams drift throughout their 20 000 samples. Each
+concept has its own seed, so a concept that recurs does not repeat its samples. The generators'
+values are left unchanged: codes, such as colors, are numbers, which any model accepts. Where the
+feature of a bundled dataset is a time, there are numbers instead: year and month, or day, weekday
+and hour.
 
 [^1]: Street & Kim (2001). A streaming ensemble algorithm (SEA) for large-scale classification.
 [^2]: Agrawal, Imielinski & Swami (1993). Database mining: a performance perspective.
@@ -38,9 +26,6 @@ instead: year and month, or day, weekday and hour.
 [^4]: Breiman, Friedman, Olshen & Stone (1984). Classification and regression trees.
 [^5]: Bifet et al. (2009). New ensemble methods for evolving data streams.
 [^6]: Hulten, Spencer & Domingos (2001). Mining time-changing data streams.
-[^7]: Friedman (1991). Multivariate adaptive regression splines.
-[^8]: Ikonomovska, Gama & Džeroski (2011). Learning model trees from evolving data streams.
-[^9]: Torgo (1999). Inductive learning of tree-based regression models.
 """
 
 from __future__ import annotations
@@ -57,12 +42,12 @@ from river.datasets.base import BINARY_CLF, REG, Dataset, SyntheticDataset
 
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 
-_CLASSIFICATION = ("Bananas", "Phishing", "ImageSegments", "Shuttle")
-_REGRESSION = ("AirlinePassengers", "ChickWeights", "SP500Stocks", "TrumpApproval", "WaterFlow")
-BUNDLED = (*_CLASSIFICATION, *_REGRESSION)
+BUNDLED = (
+    *("Bananas", "Phishing", "ImageSegments", "Shuttle"),
+    *("AirlinePassengers", "ChickWeights", "SP500Stocks", "TrumpApproval", "WaterFlow"),
+)
 _PERIOD = 5_000  # samples
 _WIDTH = 1_000  # samples
-_MOVING: Any = {"n_drift_features": 10, "mag_change": 0.001, "sigma": 0.011}
 
 
 class DriftStream(SyntheticDataset):
@@ -84,19 +69,14 @@ class DriftStream(SyntheticDataset):
     width
         Number of samples that a gradual drift takes, at least a hundredth of all, or
         `ConceptDriftStream` would overflow; 0 for abrupt drifts.
-    drifts
-        Where a single generator drifts, of its own accord: an empty tuple if it does not, `None` if
-        it does all the time. `None` for several concepts, whose drifts follow from the period.
 
     Attributes
     ----------
-    task : str
-        What the stream is for, in river's words.
     drifts : tuple of int
         Number of samples at the end of each concept but the last, which are the midpoints of
         gradual drifts.
     is_moving : bool
-        Whether the stream drifts all the time.
+        Whether the stream, whose only concept moves, drifts all the time.
     n_samples : int
         Number of samples: `period` times the number of concepts.
 
@@ -118,14 +98,11 @@ class DriftStream(SyntheticDataset):
         concepts: Sequence[SyntheticDataset],
         period: int,
         width: int = 0,
-        drifts: Sequence[int] | None = None,
     ) -> None:
         first = concepts[0]
         n_samples = period * len(concepts)
         if width != 0 and width < n_samples / 100:
             raise ValueError(f"width must be 0 or at least {n_samples / 100:g}, got {width}")
-        if drifts is not None and len(concepts) > 1:
-            raise ValueError(f"drifts of {len(concepts)} concepts follow from period: must be None")
         super().__init__(  # type: ignore[no-untyped-call]
             task=first.task,
             n_features=first.n_features,
@@ -138,8 +115,8 @@ class DriftStream(SyntheticDataset):
         self.concepts = tuple(concepts)
         self.period = period
         self.width = width
-        self.drifts = tuple(range(period, n_samples, period) if drifts is None else drifts)
-        self.is_moving = drifts is None and len(concepts) == 1
+        self.drifts = tuple(range(period, n_samples, period))
+        self.is_moving = len(concepts) == 1
 
     def __iter__(self) -> Iterator[tuple[dict[Any, Any], Any]]:
         """Yield the samples from the beginning; they are the same every time."""
@@ -169,21 +146,6 @@ class DriftStream(SyntheticDataset):
         return shown
 
 
-class _Linear(synth.Hyperplane):
-    """A linear function that is 0 on a moving hyperplane, with Gaussian noise."""
-
-    def __init__(self, seed: int, noise: float) -> None:
-        super().__init__(seed, noise_percentage=0.0, **_MOVING)
-        self.task = REG
-        self.n_classes = None
-        self.noise = noise
-
-    def __iter__(self) -> Iterator[tuple[dict[Any, Any], float]]:
-        for x, _ in super().__iter__():  # type: ignore[no-untyped-call]
-            y = sum(weight * (x[i] - 0.5) for i, weight in enumerate(self._weights))
-            yield x, y + self._rng.gauss(0.0, self.noise)
-
-
 class _Timed(Dataset):
     """A dataset whose only feature is a time, with the parts of the time that matter instead."""
 
@@ -199,15 +161,6 @@ class _Timed(Dataset):
         for x, y in self._dataset:
             (time,) = x.values()
             yield {part: _PARTS[part](time) for part in self._parts}, y
-
-    @property
-    def desc(self) -> str:
-        """Return the description of the dataset."""
-        return str(self._dataset.desc)
-
-    @property
-    def _repr_content(self) -> dict[str, str]:
-        return {**super()._repr_content, "Name": self.name}
 
 
 _PARTS: dict[str, Callable[[dt.datetime], int]] = {
@@ -238,13 +191,7 @@ def _concepts(
 
 
 _RBF = synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001)
-_HYPERPLANE = synth.Hyperplane(1, **_MOVING)
-_LINEAR = _Linear(1, noise=0.1)
-_EXPANDING = synth.FriedmanDrift("lea", (_PERIOD, 2 * _PERIOD, 3 * _PERIOD), seed=1)
-_SWAPPED = synth.FriedmanDrift("gra", (_PERIOD, 2 * _PERIOD), seed=2)
-# for a width after each of these places, river takes samples of both concepts by halves
-_STARTS = tuple(middle - _WIDTH // 2 for middle in (_PERIOD, 2 * _PERIOD))
-_SLOW = synth.FriedmanDrift("gsg", _STARTS, transition_window=_WIDTH, seed=3)
+_HYPERPLANE = synth.Hyperplane(1, n_drift_features=10, mag_change=0.001, sigma=0.011)
 
 _BY_KIND = {
     "abrupt": [
@@ -265,64 +212,37 @@ _BY_KIND = {
         DriftStream("stagger_recurring", _concepts(synth.STAGGER, [0, 2, 0, 2]), _PERIOD),
     ],
 }
-_TO_REGRESS = [
-    DriftStream("friedman_abrupt", [_EXPANDING], 4 * _PERIOD, drifts=_EXPANDING.position),
-    DriftStream("friedman_gradual", [_SLOW], 3 * _PERIOD, _WIDTH, (_PERIOD, 2 * _PERIOD)),
-    DriftStream("friedman_recurring", [_SWAPPED], 3 * _PERIOD, drifts=_SWAPPED.position),
-    DriftStream("linear_moving", [_LINEAR], 4 * _PERIOD),
-    DriftStream("friedman", [synth.Friedman(seed=4)], 4 * _PERIOD, drifts=()),
-    DriftStream("planes", [synth.Planes2D(seed=1)], 4 * _PERIOD, drifts=()),
-    DriftStream("mv", [synth.Mv(seed=1)], 4 * _PERIOD, drifts=()),
-]
-
-_TO_CLASSIFY = [stream for streams in _BY_KIND.values() for stream in streams]
-STREAMS = {stream.name: stream for stream in (*_TO_CLASSIFY, *_TO_REGRESS)}
-TRACKS = {
-    **{kind: tuple(stream.name for stream in streams) for kind, streams in _BY_KIND.items()},
-    "drift": tuple(stream.name for stream in _TO_CLASSIFY),
-    "bundled": _CLASSIFICATION,
-    "regression": tuple(stream.name for stream in _TO_REGRESS),
-    "regression_bundled": _REGRESSION,
-}
+STREAMS = {stream.name: stream for streams in _BY_KIND.values() for stream in streams}
+TRACKS = {kind: tuple(stream.name for stream in streams) for kind, streams in _BY_KIND.items()}
 
 
 def open_dataset(name: str) -> Dataset | None:
     """Return the generated stream or bundled river dataset of that name, or None."""
     known = {name.lower(): name for name in (*STREAMS, *BUNDLED)}.get(name.lower())
-    return None if known is None else _known_dataset(known)
-
-
-def _known_dataset(name: str) -> Dataset:
-    """Return the stream or dataset of a name that is known."""
-    if name in STREAMS:
-        return STREAMS[name]
-    dataset: Dataset = getattr(datasets, name)()
-    return _Timed(dataset, _TIMED[name]) if name in _TIMED else dataset
+    if known is None or known in STREAMS:
+        return STREAMS.get(str(known))
+    dataset: Dataset = getattr(datasets, known)()
+    return _Timed(dataset, _TIMED[known]) if known in _TIMED else dataset
 
 
 def dataset_name(dataset: Dataset) -> str:
-    """Return the name under which `open_dataset` knows a dataset."""
+    """Return the name under which `open_dataset` has a dataset."""
     return dataset.name if isinstance(dataset, DriftStream | _Timed) else type(dataset).__name__
 
 
 def is_regression(dataset: Dataset) -> bool:
-    """Whether a dataset of river is for regression."""
+    """Return whether a dataset of river is for regression."""
     return bool(dataset.task == REG)
 
 
 def load_track(name: str) -> evaluate.Track:
-    """Return a river track: a set of streams on which models are compared by river's metrics.
-
-    These are `Accuracy`, or `MAE + RMSE + R2` for regression, as in river's tracks. An unknown name
-    raises EvaluationError.
+    """Return a river track: the streams of a kind of drift, on which accuracies are compared.
 
     Parameters
     ----------
     name
-        One of `TRACKS`, ignoring case. For classification: `"abrupt"`, `"gradual"`, `"moving"` or
-        `"recurring"` for one kind of drift, `"drift"` for all of these, or `"bundled"` for the
-        datasets that come with river. For regression: `"regression"` for the generated streams, or
-        `"regression_bundled"`.
+        One of `TRACKS`, ignoring case: `"abrupt"`, `"gradual"`, `"moving"` or `"recurring"`. An
+        unknown name raises EvaluationError.
 
     Examples
     --------
@@ -335,11 +255,8 @@ def load_track(name: str) -> evaluate.Track:
     sea_recurring 20000 True
     stagger_recurring 20000 True
     """
-    known = {track.lower(): track for track in TRACKS}.get(name.lower())
-    if known is None:
+    kind = name.lower()
+    if kind not in TRACKS:
         raise EvaluationError(f"unknown track {name!r} ({suggest(name, list(TRACKS))})")
-    streams = [_known_dataset(stream) for stream in TRACKS[known]]
-    of_regression: list[Any] = [metrics.MAE, metrics.RMSE, metrics.R2]
-    chosen = of_regression if all(map(is_regression, streams)) else [metrics.Accuracy]
-    metric, *others = [kind() for kind in chosen]
-    return evaluate.Track(known, streams, sum(others, metric))
+    accuracy = metrics.Accuracy()  # type: ignore[no-untyped-call]
+    return evaluate.Track(kind, _BY_KIND[kind], accuracy)

@@ -7,7 +7,7 @@ be, except those whose indices are in `left`. Each row takes one line, whatever 
 from __future__ import annotations
 
 import html
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from river_amf.inputs.kinds import printable
 
@@ -54,8 +54,8 @@ def to_markdown(rows: Rows) -> str:
     return "\n".join(f"| {text} |" for text in lines)
 
 
-def to_html(rows: Rows, caption: str, bold: Container[tuple[int, int]] = ()) -> str:
-    """Return a table in HTML, with some cells in bold, by row (from 1, after titles) and column.
+def to_html(rows: Rows, caption: str) -> str:
+    """Return a table in HTML.
 
     >>> print(to_html([["model", "accuracy", "status"], ["tree", "0.9", "ok"]], "Bananas"))
     <table><caption>Bananas</caption>
@@ -66,10 +66,6 @@ def to_html(rows: Rows, caption: str, bold: Container[tuple[int, int]] = ()) -> 
     """
     titles, *body = ([html.escape(_on_one_line(cell)) for cell in cells] for cells in rows)
     head = "".join(f"<th>{title}</th>" for title in titles)
-    body = [
-        [f"<b>{cell}</b>" if (i, j) in bold else cell for j, cell in enumerate(cells)]
-        for i, cells in enumerate(body, 1)
-    ]
     lines = (
         f"<tr><th>{first}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
         for first, *cells in body

@@ -1,79 +1,90 @@
-"""A page of sections with text and figures, as one HTML file that needs nothing else.
+"""A page of sections with text, tables and figures, as one HTML file that needs nothing else.
 
-Plotly draws the figures, which are its dicts of data and layout; its script is in the file once. A
-color in a figure may be a variable of `page.css`, such as `"var(--ink)"`. `page.js` fills in its
-value, for light or dark, and draws anew when that changes. It also draws the legend of the page,
-which switches models in all figures, and sorts tables by the titles that are clicked.
+Figures are plotly's dicts of data and layout. `page.html` is the skeleton, and `page.css` has all
+colors that differ between light and dark, those of axes and texts in figures among them.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import html
-import json
 import os
 import string
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
+try:
+    from plotly.io import to_html
+    from plotly.offline import get_plotlyjs
+except ImportError as error:
+    raise ImportError(
+        'pages need plotly (the extra html): pip install "plotly>=6"', name="plotly"
+    ) from error
+
 from river_amf.inputs.kinds import printable
+from river_amf.pages.palette import Look
 from river_amf.persistence import places
 
-
-@dataclass(frozen=True)
-class Entry:
-    """An entry of the page's legend: it shows and hides traces and figures of this group."""
-
-    name: str  # the `legendgroup` of the traces, the `group` of the figures
-    color: str  # of its line, in CSS
-    dash: str = "solid"  # or "dash" or "dot"
+_TAIL = 12  # characters at the end of a name that are not cut, at most
+_HEIGHT = 320  # of a figure, in pixels, by default
+_AXIS = {"automargin": True, "gridcolor": "#88888844", "zerolinecolor": "#88888844"}
+_TEMPLATE = {  # what figures have in common
+    "paper_bgcolor": "rgba(0,0,0,0)",
+    "plot_bgcolor": "rgba(0,0,0,0)",
+    "font": {"family": "system-ui, sans-serif", "size": 13},
+    "margin": {"l": 48, "r": 12, "t": 12, "b": 40},
+    "showlegend": False,
+    "dragmode": False,  # or figures would keep a finger from scrolling
+    "hoverlabel": {"namelength": -1},
+    "xaxis": {**_AXIS, "title": {"standoff": 8}},
+    "yaxis": {**_AXIS, "title": {"standoff": 8}},
+}
+_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d"]}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a section."""
+    """A figure of a section: a drawing or a table, with its title and text."""
 
-    drawing: dict[str, Any]  # of plotly: `data` and `layout`
-    title: str = ""
-    text: str = ""  # what is to be seen, in plain words; a paragraph below it
-    group: str | None = None  # the legend's entry that shows and hides the whole figure
-    id: str | None = None  # by which scripts and tests find it; by default a number
+    id: str  # in the page: letters, digits and hyphens
+    title: str
+    drawing: Mapping[str, Any] = field(default_factory=dict)  # of plotly: `data` and `layout`
+    text: str = ""  # what is to be seen; a paragraph below
+    rows: Sequence[str] = ()  # names that stand above the rows of the drawing
+    body: str = ""  # HTML in the place of a drawing
     is_wide: bool = False  # whether it takes the whole width even where there is room for two
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: a title, text, HTML, and figures, two abreast where there is room."""
+    """A section of a page: a title, text and figures, two abreast where there is room."""
 
     title: str
-    text: str = ""  # plain, below the title; an empty line begins another paragraph
-    figures: Sequence[Figure] = ()  # below all else
-    body: str = ""  # HTML below the text: a table, or the controls of a script
-    n_open: int | None = None  # the figures that are seen at once, by default all
+    text: str = ""
+    figures: Sequence[Figure] = ()
+    body: str = ""  # HTML below the text
 
 
 @dataclass(frozen=True)
 class Page:
     """A page of sections.
 
-    Examples
-    --------
-    >>> from river_amf.pages.document import Page, Section
-    >>> page = Page("Bananas & more", [Section("How it went", "Well.")])
+    >>> page = Page("Bananas & more", [Section("Results", "Well.")])
     >>> "<h1>Bananas &amp; more</h1>" in page.html
     True
     """
 
     title: str
-    parts: Sequence[Section]  # from top to bottom
-    text: str = ""  # plain, below the title; an empty line begins another paragraph
-    legend: Sequence[Entry] = ()
-    scripts: Sequence[str] = ()  # run when all figures have been drawn
+    sections: Sequence[Section]
+    text: str = ""  # below the title
+    facts: Mapping[str, str] = field(default_factory=dict)  # below the text
+    key: Mapping[str, Look] = field(default_factory=dict)  # names, and what their lines look like
 
     def save(self, path: str | Path) -> None:
         """Write the page to an HTML file, which replaces one that exists once it is complete."""
@@ -83,25 +94,25 @@ class Page:
     @cached_property
     def html(self) -> str:
         """The page as text."""
-        numbers = iter(range(1_000_000))
-        body = "\n".join(_section_html(section, numbers) for section in self.parts)
-        legend = [{**vars(entry), "name": printable(entry.name)} for entry in self.legend]
-        scripts = [text_of_file("page.js"), *self.scripts]
-        if 'class="plot"' in body:
-            scripts.insert(0, _plotly())
-        return string.Template(text_of_file("page.html")).substitute(
-            policy=_policy(scripts),
+        body = "\n".join(map(_section_html, self.sections))
+        nonce = hashlib.sha256(body.encode()).hexdigest()  # which no text of the page can contain
+        folder = resources.files(__package__)
+        return string.Template(folder.joinpath("page.html").read_text("utf-8")).substitute(
+            nonce=nonce,
             title=escaped(self.title),
-            style=text_of_file("page.css"),
-            text=_paragraphs(self.text),
-            body=body,
-            legend=data_script(legend, "legend-entries"),
-            scripts="\n".join(f"<script>{script}</script>" for script in scripts),
+            style=folder.joinpath("page.css").read_text("utf-8"),
+            text=_paragraph(self.text),
+            facts="".join(
+                f"<dt>{escaped(k)}</dt><dd>{escaped(v)}</dd>" for k, v in self.facts.items()
+            ),
+            key="".join(_key_html(name, look) for name, look in self.key.items()),
+            plotly=get_plotlyjs() if "plotly-graph-div" in body else "",
+            body=body.replace("<script>", f'<script nonce="{nonce}">'),
         )
 
 
 def escaped(text: str) -> str:
-    r"""Return text as HTML that shows it as it is, with codes for what would not be seen.
+    r"""Return text as HTML that shows it as it is, with codes for characters that are not seen.
 
     >>> escaped("<b>" + chr(27))
     '&lt;b&gt;\\x1b'
@@ -109,64 +120,56 @@ def escaped(text: str) -> str:
     return html.escape(printable(text))
 
 
-def data_script(data: Any, name: str = "") -> str:
-    """Return JSON as an element that scripts read, which it cannot end itself."""
-    text = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    place = f' id="{name}"' if name else ""
-    return f'<script type="application/json"{place}>{text}</script>'
+def name_html(name: str) -> str:
+    """Return a name as HTML that is cut in its middle where there is no room.
+
+    >>> name_html("a_long_name_whose_end_differs")
+    '<span class="name"><span>a_long_name_whose_e</span><span>nd_differs</span></span>'
+    """
+    place = max(2 * len(name) // 3, len(name) - _TAIL, _TAIL)
+    parts = (f"<span>{escaped(part)}</span>" for part in (name[:place], name[place:]) if part)
+    return f'<span class="name">{"".join(parts)}</span>'
 
 
-def _section_html(section: Section, numbers: Iterator[int]) -> str:
-    drawn = [_figure_html(figure, next(numbers)) for figure in section.figures]
-    n_open = len(drawn) if section.n_open is None else section.n_open
-    parts = [_grid(drawn[:n_open])]
-    if drawn[n_open:]:
-        folded = _grid(drawn[n_open:])
-        parts.append(f"<details><summary>{len(drawn) - n_open} more</summary>{folded}</details>")
-    text = f"<h2>{escaped(section.title)}</h2>{_paragraphs(section.text)}"
-    return "\n".join([f"<section>{text}", section.body, *parts, "</section>"])
+def table_html(table: pd.DataFrame, kind: str = "") -> str:
+    """Return a table, whose cells are HTML and whose titles and index are plain text."""
+    shown = table.set_axis([name_html(str(name)) for name in table.index])
+    shown.columns = pd.Index([name_html(str(name)) for name in table.columns])
+    shown.columns.name = escaped(str(table.index.name or ""))
+    with pd.option_context("display.max_colwidth", None):
+        text = shown.to_html(escape=False, border=0, classes=kind or None, justify="right")
+    return f'<div class="scroll" tabindex="0">{text}</div>'
 
 
-def _grid(figures: Sequence[str]) -> str:
-    return f'<div class="figures">{"".join(figures)}</div>' if figures else ""
+def _key_html(name: str, look: Look) -> str:
+    style = {"solid": "solid", "dash": "dashed", "dot": "dotted"}[look.dash]
+    return f'<span><i style="border-top: 3px {style} {look.color}"></i>{name_html(name)}</span>'
 
 
-def _figure_html(figure: Figure, number: int) -> str:
-    name, wide = escaped(figure.id or f"figure-{number}"), " wide" if figure.is_wide else ""
-    group = "" if figure.group is None else f' data-group="{escaped(figure.group)}"'
-    title = f"<h3>{escaped(figure.title)}</h3>" if figure.title else ""
-    caption = f"<figcaption>{_paragraphs(figure.text)}</figcaption>" if figure.text else ""
-    plot = f'<div class="plot" id="{name}"></div>{data_script(figure.drawing)}'
-    return f'<figure class="figure{wide}"{group}>{title}\n{plot}\n{caption}</figure>'
+def _section_html(section: Section) -> str:
+    figures = [*section.figures]
+    if sum(not figure.is_wide for figure in figures) % 2:  # one would be alone in its row
+        figures[-1] = replace(figures[-1], is_wide=True)
+    drawn = "".join(map(_figure_html, figures))
+    grid = f'<div class="figures">{drawn}</div>' if figures else ""
+    title = f"<h2>{escaped(section.title)}</h2>"
+    return f"<section>{title}{_paragraph(section.text)}{section.body}{grid}</section>"
 
 
-def _paragraphs(text: str) -> str:
-    """Return plain text as paragraphs, which empty lines divide."""
-    return "".join(f"<p>{escaped(each.strip())}</p>" for each in text.split("\n\n") if each)
-
-
-def _policy(scripts: Sequence[str]) -> str:
-    """Return what browsers are told to allow: these scripts, and no request to any network."""
-    digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
-    allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+def _figure_html(figure: Figure) -> str:
+    body, wide = figure.body, " wide" * figure.is_wide
+    if figure.drawing:
+        layout = {"height": _HEIGHT, "template": {"layout": _TEMPLATE}} | figure.drawing["layout"]
+        drawn = {**figure.drawing, "layout": layout}
+        options = {"full_html": False, "include_plotlyjs": False, "validate": False}
+        plot = to_html(drawn, _CONFIG, div_id=figure.id, **options)
+        names = "".join(f"<div>{name_html(name)}</div>" for name in figure.rows)
+        body = f'<div class="plot"><div class="rows">{names}</div>{plot}</div>'
+    caption = f"<figcaption>{escaped(figure.text)}</figcaption>" if figure.text else ""
     return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"
-        " img-src data: blob:; font-src data:"
+        f'<figure class="figure{wide}"><h3>{name_html(figure.title)}</h3>{body}{caption}</figure>'
     )
 
 
-def text_of_file(name: str) -> str:
-    """Return the text of a file beside this one."""
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _plotly() -> str:
-    """Return the script of plotly."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise ImportError(
-            'pages need plotly (the extra html): pip install "plotly>=6"', name="plotly"
-        ) from error
-    script: str = get_plotlyjs()
-    return script.replace("</script", "<\\/script")
+def _paragraph(text: str) -> str:
+    return f"<p>{escaped(text)}</p>" if text else ""

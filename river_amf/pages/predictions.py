@@ -1,4 +1,4 @@
-"""Figures of what was predicted: reliability and confusion of labels; residuals and intervals."""
+"""Figures of what was predicted: calibration and labels; residuals and intervals."""
 
 from __future__ import annotations
 
@@ -7,35 +7,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.inspection.importance import feature_index
 from river_amf.pages.along import top_of
-from river_amf.pages.charts import (
-    HEAT,
-    Styles,
-    diagonal,
-    figure,
-    in_order,
-    line,
-    markup,
-    rounded,
-    trace,
-    unique,
-)
-from river_amf.pages.document import Figure
-from river_amf.pages.palette import Look
-from river_amf.pages.records import OTHERS, Records
+from river_amf.pages.charts import Styles, drawing, in_order, line, rounded, thin_line, trace
+from river_amf.pages.document import Figure, table_html
+from river_amf.pages.palette import INK, Look
+from river_amf.pages.records import Records
 
 _LEAST = 20  # samples of a bin whose share says anything
-_MOST_LABELS = 12  # in a matrix, the rest being others
-_MOST_WITH_COUNTS = 8
 _QUANTILES = (0.05, 0.5, 0.95)  # of residuals
 _MOST_BARS = 100
 _IN_ORDER = 0.5  # correlation of a target with the one before, from which on rows have an order
 _UNIT = {"range": [-0.02, 1.02]}  # an axis of probabilities
-_SAID = "probability of the predicted label"
+_CONFIDENCE = "probability of the predicted label"
 
 
-def reliability(records: Records, styles: Styles) -> list[Figure]:
+def calibration(records: Records, styles: Styles) -> list[Figure]:
     """Return how often predictions were right by their probability, and how common that was.
 
     Bins of fewer than twenty samples, whose shares are chance, are left out of the first.
@@ -46,38 +32,33 @@ def reliability(records: Records, styles: Styles) -> list[Figure]:
         share = table["n_samples"] / table["n_samples"].sum()
         style = {"mode": "lines+markers", "line": line(styles[name])}
         if len(table):
-            hover = "said %{x:.3f}: %{y:.3f} of the samples"
+            hover = "probability %{x:.3f}: %{y:.3f} of the samples"
             shares.append(trace(name, rounded(table["confidence"]), share, hover, **style))
         large = table["n_samples"] >= _LEAST
         if large.any():
             sizes = {"size": rounded(4 + 12 * share[large] ** 0.5)}
             confidence, accuracy = table["confidence"][large], table["accuracy"][large]
             style |= {"customdata": table["n_samples"][large].tolist(), "marker": sizes}
-            hover = "said %{x:.3f}, right %{y:.3f}, %{customdata} samples"
+            hover = "probability %{x:.3f}, accuracy %{y:.3f}, %{customdata} samples"
             right.append(trace(name, rounded(confidence), accuracy, hover, **style))
     if not right:
         return []
-    curves = figure([diagonal(0, 1), *right], _SAID, "share that was right", across=_UNIT, up=_UNIT)
-    common: dict[str, Any] = {"across": _UNIT, "up": {"rangemode": "tozero"}}
+    lines = [thin_line([0, 1], [0, 1]), *right]
+    diagram = drawing(lines, _CONFIDENCE, "accuracy", across=_UNIT, up=_UNIT)
+    common = drawing(shares, _CONFIDENCE, "share of samples", across=_UNIT, up=_UNIT)
+    text = (
+        "On the thin line, predictions with a probability of 80 % are right in 80 % of the cases;"
+        " below it, the model is overconfident. The larger a point, the more samples it stands for;"
+        f" there are at least {_LEAST}."
+    )
     return [
-        Figure(
-            curves,
-            "Reliability",
-            "On the thin line a model that says 80 % is right in 80 % of the cases. Below it, the"
-            " model is too sure of itself. The larger a point, the more samples it stands for;"
-            f" there are at least {_LEAST}.",
-            id="reliability",
-        ),
-        Figure(
-            figure(shares, _SAID, "share of the samples", **common),
-            "How sure the model was",
-            id="confidence",
-        ),
+        Figure("reliability", "Reliability diagram", diagram, text),
+        Figure("confidence", "Distribution of the confidence", common),
     ]
 
 
 def calibration_error(table: pd.DataFrame) -> float:
-    """Return how far probability and share differ, as a mean over the samples.
+    """Return the expected calibration error: the mean distance of confidence and accuracy.
 
     >>> calibration_error(
     ...     pd.DataFrame({"n_samples": [1, 3], "confidence": [0.5, 0.9], "accuracy": [1, 0.9]})
@@ -88,48 +69,21 @@ def calibration_error(table: pd.DataFrame) -> float:
     return float(np.average(distance, weights=table["n_samples"]))
 
 
-def confusion(model: str, table: pd.DataFrame) -> Figure:
-    """Return how labels, in the rows, were predicted, as shares of each row."""
-    table = _largest(table)
-    names, counts = unique(table.index), table.to_numpy()
-    heat = {
-        **HEAT,
-        "x": names,
-        "y": names,
-        "z": [rounded(row / max(row.sum(), 1), 3) for row in counts],
-        "customdata": counts.tolist(),
-        "text": [[f"{n:,}" for n in row] for row in counts.tolist()],
-        "texttemplate": "%{text}" if len(names) <= _MOST_WITH_COUNTS else "",
-        "zmax": 1.0,
-        "colorbar": {**HEAT["colorbar"], "tickformat": ".0%"},
-        "name": markup(model),
-        "hovertemplate": "%{y} predicted as %{x}:<br>%{customdata} samples, %{z:.1%}"
-        "<extra></extra>",
-    }
-    axis = {"type": "category", "showgrid": False}
-    axes = {"across": {**axis, "constrain": "domain"}, "up": {**axis, "autorange": "reversed"}}
-    drawn = figure([heat], "predicted", "label", **axes, height=140 + 32 * max(len(names), 4))
-    return Figure(drawn, model, group=model, id=f"confusion-{model}")
-
-
-def _largest(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows and columns of the most frequent labels, and all others as one."""
-    counts = table.to_numpy()
-    totals = counts.sum(axis=1) + counts.sum(axis=0)
-    if len(totals) <= _MOST_LABELS:
-        return table
-    totals[[label is OTHERS for label in table.index]] = -1  # which they join
-    kept = np.sort(np.argsort(-totals, kind="stable")[: _MOST_LABELS - 1])
-    place = np.full(len(totals), len(kept))
-    place[kept] = np.arange(len(kept))
-    folded = np.zeros((len(kept) + 1, len(kept) + 1), counts.dtype)
-    np.add.at(folded, (place[:, None], place), counts)
-    names = feature_index([*table.index[kept], OTHERS])
-    return pd.DataFrame(folded, names, names)
+def labels(records: Records, model: str) -> Figure:
+    """Return precision, recall and support of each label, and the matrix of confusion."""
+    report, matrix = records.labels[model], records.confusion[model]
+    support = [f"{int(n):,}" for n in report["support"]]
+    cells = report.map(lambda value: format(value, ".3f")).assign(support=support)
+    rows = [
+        [f'<div style="--share: {n / max(sum(row), 1):.2f}">{n:,}</div>' for n in row]
+        for row in matrix.to_numpy().tolist()
+    ]
+    counts = pd.DataFrame(rows, matrix.index, matrix.columns)
+    return Figure("labels", model, body=table_html(cells) + table_html(counts, "matrix"))
 
 
 def residuals(records: Records, styles: Styles) -> Figure | None:
-    """Return the median of what is left of the target along the stream, and two quantiles."""
+    """Return the median of the residuals along the stream, and two quantiles."""
     known, traces = {}, []
     for name in in_order(records, styles):
         curves = [records.curve(name, f"residual {q:g}") for q in _QUANTILES]
@@ -142,9 +96,9 @@ def residuals(records: Records, styles: Styles) -> Figure | None:
         return None
     top = top_of(records, known)
     up = {} if top is None else {"range": [-top, top]}
-    drawn = figure(traces, "samples", "target − prediction", up=up, hovermode="closest")
+    drawn = drawing(traces, "samples", "target − prediction", up=up, hovermode="closest")
     text = "Thick: the median. Between the thin lines of a model lie nine tenths of the samples."
-    return Figure(drawn, "What predictions leave of the target", text, id="residuals")
+    return Figure("residuals", "Residuals along the stream", drawn, text)
 
 
 def _line(model: str, values: pd.Series, what: str, **style: Any) -> dict[str, Any]:
@@ -153,43 +107,28 @@ def _line(model: str, values: pd.Series, what: str, **style: Any) -> dict[str, A
     return trace(model, values.index.tolist(), values, hover, mode="lines", line=style)
 
 
-def _band(model: str, low: pd.Series, high: pd.Series, look: Look) -> list[dict[str, Any]]:
-    """Return the lower end of a band, and the upper one with the area between."""
-    lower, upper = (
-        {**_line(model, end, str(end.name), color=look.color, width=0.5), "opacity": 0.3}
-        for end in (low, high)
-    )
-    return [lower, {**upper, "fill": "tonexty"}]
-
-
 def targets(records: Records, styles: Styles) -> Figure | None:
     """Return predictions against targets, of samples drawn from the whole stream."""
-    named = {name: records.points.get(name, ()) for name in in_order(records, styles)}
-    tables = {name: table for name, table in named.items() if isinstance(table, pd.DataFrame)}
+    tables = {name: records.points.get(name, pd.DataFrame()) for name in in_order(records, styles)}
     tables = {name: table for name, table in tables.items() if len(table)}
     if not tables:
         return None
-    traces = [
-        trace(
-            name,
-            rounded(table["target"]),
-            table["prediction"],
-            "sample %{customdata}: target %{x:.4g}, predicted %{y:.4g}",
-            customdata=table["sample"].tolist(),
-            mode="markers",
-            marker={"color": styles[name].color, "size": 4, "opacity": 0.6},
-        )
-        for name, table in tables.items()
-    ]
+    traces = []
+    for name, table in tables.items():
+        marker = {"color": styles[name].color, "size": 4, "opacity": 0.6}
+        style = {"mode": "markers", "marker": marker, "customdata": table["sample"].tolist()}
+        hover = "sample %{customdata}: target %{x:.4g}, prediction %{y:.4g}"
+        traces.append(trace(name, rounded(table["target"]), table["prediction"], hover, **style))
     every = pd.concat([table["target"] for table in tables.values()])
-    traces.insert(0, diagonal(*rounded([every.min(), every.max()])))
+    ends = rounded([every.min(), every.max()])
     n = max(map(len, tables.values()))
     text = f"{n} samples, drawn at random from the whole stream; those on the line are right."
-    drawn = figure(traces, "target", "prediction", hovermode="closest", height=420)
-    return Figure(drawn, "Predictions beside targets", text, id="predictions")
+    options: dict[str, Any] = {"hovermode": "closest", "height": 420}
+    drawn = drawing([thin_line(ends, ends), *traces], "target", "prediction", **options)
+    return Figure("targets", "Predictions against targets", drawn, text)
 
 
-def intervals(model: str, latest: pd.DataFrame, look: Look) -> Figure | None:
+def intervals(model: str, latest: pd.DataFrame, look: Look, number: int) -> Figure | None:
     """Return the last samples with the interval in which each was expected, if there are any.
 
     Intervals are a band where targets follow each other, and bars where rows have no order in time.
@@ -202,12 +141,17 @@ def intervals(model: str, latest: pd.DataFrame, look: Look) -> Figure | None:
     rows = rows if is_in_order else rows.iloc[-_MOST_BARS:]
     target, prediction, lower, upper = (rows[k] for k in rows.columns)
     middle = _line(model, prediction, "prediction", color=look.color, width=1.5)
-    ends = [] if not is_in_order else _band(model, lower, upper, look)
-    if not is_in_order:
+    ends: list[dict[str, Any]] = []
+    if is_in_order:
+        for end in (lower, upper):
+            ends.append(_line(model, end, str(end.name), color=look.color, width=0.5))
+            ends[-1]["opacity"] = 0.3
+        ends[-1]["fill"] = "tonexty"
+    else:
         lengths = {"array": rounded(upper - prediction), "arrayminus": rounded(prediction - lower)}
         bars = {"type": "data", "symmetric": False, "width": 0, "thickness": 1, **lengths}
         middle |= {"mode": "markers", "marker": {"color": look.color, "size": 4}, "error_y": bars}
     points = {**_line(model, target, "target"), "mode": "markers"}
-    points["marker"] = {"color": "var(--ink)", "size": 4}
-    drawn = figure([*ends, middle, points], "sample", hovermode="x unified")
-    return Figure(drawn, model, group=model, id=f"intervals-{model}")
+    points["marker"] = {"color": INK, "size": 4}
+    drawn = drawing([*ends, middle, points], "sample", hovermode="x unified")
+    return Figure(f"intervals-{number}", model, drawn)

@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pandas as pd
 
 Tables = Mapping[str, pd.DataFrame]  # by the name of the model
-
-
-class Others:
-    """Stands for all labels beyond those that a table has room for."""
-
-    def __repr__(self) -> str:
-        return "others"
-
-
-OTHERS = Others()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,18 +23,20 @@ class Records:
     curves: pd.DataFrame
     relevance: Tables
     reliability: Tables
+    labels: Tables
     confusion: Tables
     points: Tables
     latest: Tables
     floors: Sequence[str] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def measure(self) -> str:
-        """The criterion by which models are judged first."""
-        return "MAE" if self.is_of_numbers else "accuracy"
+        """The column by which models are ranked."""
+        return "MAE" if self.is_regression else "accuracy"
 
     @property
-    def is_of_numbers(self) -> bool:
+    def is_regression(self) -> bool:
         """Whether numbers are predicted, and not labels."""
         return self.task == "regression"
 

@@ -62,7 +62,8 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
         if len(curve):
             curve.plot(ax=ax, label=printable(name) if look.is_named else "_", **style)
     ax.set(xlabel="samples", ylabel=printable(metric))
-    ax.set_title(printable(comparison.name), loc="left", parse_math=False)
-    for text in ax.legend(frameon=False).get_texts():
+    ax.set_title(printable(comparison.name), parse_math=False)
+    legend = ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    for text in legend.get_texts():
         text.set_parse_math(False)
     return ax

@@ -138,10 +138,6 @@ class DistributedEngine(Guarded):
         """Return a sample as a row."""
         return self.gathered().encode(x)
 
-    def restricted_to(self, trees: list[int] | None, *, aggregated: bool) -> Engine:
-        """Return an engine of the given trees for predictions."""
-        return self.gathered().restricted_to(trees, aggregated=aggregated)
-
     def processes(self) -> list[int]:
         """Return the process ids of the workers."""
         return self._team.do(lambda: [worker.process() for worker in self._team.workers])

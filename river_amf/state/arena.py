@@ -29,10 +29,8 @@ from river_amf.state.layout import (
     HANDLE,
     LAST_TARGET,
     LAYOUT,
-    LINEAR_AXES,
     LOCATION,
     LOCATION_THEN,
-    MEMORY_AXES,
     N_COSINES,
     N_KNOWN,
     N_LEARNED,
@@ -313,13 +311,6 @@ class Arena:
     def replacing(self, **arrays: Array) -> Arena:
         """Return an arena with some other arrays of the same shapes."""
         return self._with(arrays, self.capacities)
-
-    def silenced(self) -> dict[str, Array]:
-        """Return the arrays of linear models and memories as they are if there are none."""
-        axes = {*LINEAR_AXES, *MEMORY_AXES}
-        capacities = self.capacities | dict.fromkeys(axes, 0)
-        names = [name for name in COPIED if not axes.isdisjoint(FIELDS[name].axes)]
-        return defaults(capacities, names)
 
     def fit_rows(self) -> Arena:
         """Return an arena whose store of samples has capacity beyond the rows in use."""

@@ -12,14 +12,14 @@ import gc
 import itertools
 import multiprocessing
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import command
 import pandas as pd
-from streams import available, frame_of
+from streams import available, frame_of, make_parser, print_header, print_row
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 
@@ -113,20 +113,18 @@ def print_forest(forest: str, name: str, frame: Frame, repeats: int) -> None:
         ratios = zip(*([times[0] / each for each in times[1:]] for times in runs), strict=True)
         cells = [f"{statistics.median(ratio):.2f}" for ratio in ratios]
         us = 1e6 * statistics.median(times[0] for times in runs) / (len(frame[0]) - UNTIMED * BLOCK)
-        command.print_row((forest, name, what, f"{us:.0f}", *cells))
+        print_row((forest, name, what, f"{us:.0f}", *cells))
 
 
 def main(argv: list[str] | None = None) -> int:
     """Print the tables; returns the exit status."""
-    parser = command.make_parser(__doc__)
-    command.add_streams(parser, STREAMS)
-    rows = {"type": command.whole, "metavar": "N"}
-    parser.add_argument("--rows", default=20_000, help="of a stream, over 3,000", **rows)
-    parser.add_argument("--repeats", default=5, help="default: 5", **rows)
+    parser = make_parser(__doc__, STREAMS)
+    parser.add_argument("--rows", type=int, default=20_000, help="of a stream, over 3,000")
+    parser.add_argument("--repeats", type=int, default=5, help="default: 5")
     arguments = parser.parse_args(argv)
     there = available(arguments.streams, arguments.data)
     ways = ("two threads", "one worker", "two workers")
-    command.print_header("forest", "stream", "", "us per row, one process", *ways)
+    print_header("forest", "stream", "", "us per row, one process", *ways)
     for name in there:
         frame = frame_of(name, arguments.data, arguments.rows)
         for forest in FORESTS:
@@ -135,4 +133,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    sys.exit(main())

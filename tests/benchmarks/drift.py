@@ -1,8 +1,8 @@
 """Our forests against river's classifiers: on real streams, and on tracks whose drifts are known.
 
     python tests/benchmarks/drift.py                         # runs what is not in drift.csv
-    python tests/benchmarks/drift.py --models ARF,SRP --streams elec2,car --seeds 1,2 --jobs 2
-    python tests/benchmarks/drift.py --again AMF,AdaptiveAMF # these, and if they have been run
+    python tests/benchmarks/drift.py --models ARF SRP --streams elec2 car --seeds 1 2 --jobs 2
+    python tests/benchmarks/drift.py --again AMF AdaptiveAMF # these, and if they have been run
     python tests/benchmarks/drift.py --table                 # tables, from drift.csv
     python tests/benchmarks/drift.py --picture drift.png     # a picture, from drift.csv
 
@@ -26,12 +26,12 @@ What is measured:
 
 import argparse
 import os
+import sys
 from pathlib import Path
 
-import command
 import drift_report
 from runs import MODELS, SMALL, TABLE, TRACKS, Run, read, run_all
-from streams import DATA, available
+from streams import DATA, add_names, available, make_parser
 
 
 def plan(arguments: argparse.Namespace) -> list[Run]:
@@ -48,29 +48,15 @@ def plan(arguments: argparse.Namespace) -> list[Run]:
 
 def read_arguments(argv: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
-    parser = command.make_parser(__doc__)
-    command.add_streams(parser, [*DATA, *SMALL, *TRACKS])
-    models = {"type": command.names("model", MODELS), "default": [], "metavar": "NAME,NAME"}
-    parser.add_argument("--models", help=f"these alone, of {', '.join(MODELS)}", **models)
-    parser.add_argument("--again", help="models to run again", **models)
-    parser.add_argument(
-        "--seeds",
-        type=command.wholes,
-        metavar="1,2",
-        help="by default 1,2,3 for our forests, 1 for others",
-    )
-    parser.add_argument(
-        "--jobs", type=command.whole, default=1, metavar="N", help="processes (default: 1)"
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=float,
-        default=900.0,
-        metavar="S",
-        help="seconds of a run (default: 900)",
-    )
-    parser.add_argument("--table", action="store_true", help="print tables")
-    parser.add_argument("--picture", type=Path, metavar="FILE.png", help="draw")
+    parser = make_parser(__doc__, [*DATA, *SMALL, *TRACKS])
+    add_names(parser, "--models", [*MODELS], [])
+    add_names(parser, "--again", [*MODELS], [])
+    add = parser.add_argument
+    add("--seeds", type=int, nargs="+", help="by default 1 2 3 for our forests, 1 for others")
+    add("--jobs", type=int, default=1, help="processes (default: 1)")
+    add("--time-limit", type=float, default=900.0, help="seconds of a run (default: 900)")
+    add("--table", action="store_true", help="print tables")
+    add("--picture", type=Path, metavar="FILE.png", help="draw")
     return parser.parse_args(argv)
 
 
@@ -95,4 +81,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    sys.exit(main())

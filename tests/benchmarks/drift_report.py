@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from command import print_header, print_row
 from runs import AFTERMATH, MODELS, PIECE, SMALL, TABLE, TRACKS
-from streams import DATA
+from streams import DATA, print_header, print_row
 
 MEASURES = {  # by column: a title, how to show it, and what is best
     "accuracy": ("Accuracy", ".4f", max),

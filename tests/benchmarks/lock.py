@@ -7,10 +7,11 @@ single leaf; as against a `threading.Lock` of the caller's around each call of i
 no lock; and the longest call. It needs no stream of the folder of `--data`.
 """
 
+import sys
 import threading
 import time
 
-import command
+from streams import make_parser, print_header
 
 from river_amf import AMFClassifier
 
@@ -60,11 +61,11 @@ def among_threads(model, n_predicting, x, y):
 
 def main(argv: list[str] | None = None) -> int:
     """Print the table; returns the exit status."""
-    command.make_parser(__doc__).parse_args(argv)
+    make_parser(__doc__).parse_args(argv)
     model = AMFClassifier(seed=1)
     x, y = {"a": 1.0, "b": 2.0}, True
     model.learn_one(x, y)
-    command.print_header("threads that predict", "calls/s", "lock outside", "ratio", "longest call")
+    print_header("threads that predict", "calls/s", "lock outside", "ratio", "longest call")
     for n in (1, 2, 4):
         own, wait = among_threads(model, n, x, y)
         outside, _ = among_threads(Outside(model), n, x, y)
@@ -73,4 +74,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    sys.exit(main())

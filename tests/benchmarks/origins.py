@@ -18,11 +18,12 @@ import gzip
 import hashlib
 import io
 import os
+import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import command
+from streams import HERE, make_parser
 
 Row = list[str]
 Origin = dict[str, str]  # a row of origins.csv
@@ -34,7 +35,7 @@ def read_origins() -> dict[str, Origin]:
     In origins.csv, `names` are those of the columns where a file has none, `codes` columns that are
     no quantities, and `skipped` is the number of columns before the first that counts.
     """
-    with open(command.HERE / "origins.csv", newline="", encoding="utf-8") as file:
+    with open(HERE / "origins.csv", newline="", encoding="utf-8") as file:
         return {row["stream"]: row for row in csv.DictReader(file)}
 
 
@@ -50,7 +51,7 @@ def lines(path: Path) -> Iterator[str]:
     with zipfile.ZipFile(path) as archive:
         members = [name for name in archive.namelist() if not name.startswith("__MACOSX/")]
         if len(members) != 1:
-            raise command.Failed(f"{path} holds {len(members)} files instead of 1")
+            raise SystemExit(f"{path} holds {len(members)} files instead of 1")
         with archive.open(members[0]) as member:
             yield from io.TextIOWrapper(member, encoding="utf-8", newline="")
 
@@ -122,12 +123,12 @@ def checksum(path: Path) -> str:
 
 
 def make(name: str, origin: Origin, clones: Path, data: Path) -> Path:
-    """Make a stream's file and return its path; if that fails, raise `Failed` and leave nothing."""
+    """Make a stream's file and return its path; if that fails, exit and leave nothing."""
     repository = origin["repository"]
     folders = clones, clones / repository.partition("/")[2]
     source = next((f / origin["file"] for f in folders if (f / origin["file"]).is_file()), None)
     if source is None:
-        raise command.Failed(
+        raise SystemExit(
             f"no {origin['file']} in {' or '.join(map(str, folders))}:"
             f" git clone https://github.com/{repository}"
         )
@@ -137,7 +138,7 @@ def make(name: str, origin: Origin, clones: Path, data: Path) -> Path:
         with gzip.open(unchecked, "wt", 6, encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(stream_of(lines(source), origin))
         if checksum(unchecked) != origin["sha256"]:
-            raise command.Failed(
+            raise SystemExit(
                 f"{name}: {source} has another checksum than the file of commit "
                 f"{origin['commit']}; nothing is written"
             )
@@ -150,9 +151,8 @@ def make(name: str, origin: Origin, clones: Path, data: Path) -> Path:
 def main(argv: list[str] | None = None) -> int:
     """List the streams, or make some; returns the exit status."""
     origins = read_origins()
-    parser = command.make_parser(__doc__)
-    what = command.one_of("stream", [*origins, "all"])
-    parser.add_argument("streams", nargs="*", type=what, metavar="STREAM", help="or all")
+    parser = make_parser(__doc__)
+    parser.add_argument("streams", nargs="*", metavar="STREAM", help="or all")
     parser.add_argument("--from", dest="clones", type=Path, metavar="FOLDER", help="of the clones")
     arguments = parser.parse_args(argv)
     if bool(arguments.streams) != bool(arguments.clones):
@@ -161,10 +161,13 @@ def main(argv: list[str] | None = None) -> int:
         for name, origin in origins.items():
             source = f"https://github.com/{origin['repository']} ({origin['license']})"
             print(f"{name}: {source}, commit {origin['commit']}: {origin['file']}")
-    for name in origins if "all" in arguments.streams else dict.fromkeys(arguments.streams):
+    unknown = {*arguments.streams} - {*origins, "all"}
+    if unknown:
+        parser.error(f"no stream {unknown.pop()!r}; there are {', '.join(origins)}")
+    for name in origins if "all" in arguments.streams else arguments.streams:
         print(make(name, origins[name], arguments.clones, arguments.data), flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    command.run(main)
+    sys.exit(main())

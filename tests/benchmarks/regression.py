@@ -1,8 +1,8 @@
 """How well numbers are predicted: our forests, published figures and river's models.
 
     python tests/benchmarks/regression.py
-    python tests/benchmarks/regression.py --streams fried,bike --seeds 1
-    python tests/benchmarks/regression.py --river AMF,arf         # hours; writes regression.csv
+    python tests/benchmarks/regression.py --streams fried bike --seeds 1
+    python tests/benchmarks/regression.py --river AMF arf         # hours; writes regression.csv
 
 R2 and RMSE of both forests, 10 trees, beside what is published on the same files and what river's
 models reach (from regression.csv, where `rows` says how many rows they have run): those of
@@ -20,16 +20,15 @@ import argparse
 import functools
 import itertools
 import statistics
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import command
 import numpy as np
 import pandas as pd
-from command import print_header, print_row
 from river import forest, tree
 from river.base import Regressor
-from streams import available, file_of
+from streams import HERE, add_names, add_seeds, available, make_parser, print_header, print_row
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor, baselines
 from river_amf.baselines.preparation import TargetScaler
@@ -39,21 +38,13 @@ from river_amf.evaluation import compare, load_stream
 N_ROWS = 50_000
 
 
-PUBLISHED = pd.read_csv(command.HERE / "published.csv", index_col="stream")  # R2, RMSE of SGB
+PUBLISHED = pd.read_csv(HERE / "published.csv", index_col="stream")  # R2, RMSE of SGB
 OTHERS = ("gas", "protein", "pumadyn32nm")  # where nothing drifts, or nothing can be told
 STREAMS = (*PUBLISHED.index, *OTHERS)
 FORESTS = {"AMFRegressor": AMFRegressor, "AdaptiveAMFRegressor": AdaptiveAMFRegressor}
 
 
 # Streams
-
-
-def available_streams(chosen: list[str], data: Path) -> list[str]:
-    """Return the streams that there are files of, and say which ones are left out."""
-    others = [name for name in chosen if name in OTHERS and not file_of(name, data).exists()]
-    if others:
-        command.print_line(f"left out, not in {data}: {', '.join(others)}")
-    return available([name for name in chosen if name not in others], data)
 
 
 @functools.cache
@@ -74,7 +65,7 @@ def run(kind: str, name: str, seed: int, data: Path) -> tuple[float, float]:
 
 # River's models, and the table of what came of them
 
-TABLE = command.HERE / "regression.csv"
+TABLE = HERE / "regression.csv"
 
 
 def hat_scaled(seed: int) -> Regressor:
@@ -174,7 +165,7 @@ def run_river(names: list[str], arguments: argparse.Namespace) -> None:
         table = compare((X[:n], y[:n]), {model: make}, task="regression", window=n).table
         row = table.iloc[0]
         if row["status"] != "ok":
-            command.print_line(f"{model} on {name}: {row['status']}")
+            print(f"{model} on {name}: {row['status']}", file=sys.stderr)
             continue
         figures = [row[column] for column in ("R2", "RMSE", "MAE", "us_per_sample")]
         write_row([model, name, n, *(f"{figure:.6g}" for figure in figures)])
@@ -183,14 +174,11 @@ def run_river(names: list[str], arguments: argparse.Namespace) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Print the tables, or run river's models; returns the exit status."""
-    parser = command.make_parser(__doc__)
-    command.add_streams(parser, STREAMS)
-    command.add_seeds(parser)
-    models = command.names("model", RIVER)
-    of_river = f"run these of river, of {', '.join(RIVER)}"
-    parser.add_argument("--river", type=models, default=[], metavar="NAME,NAME", help=of_river)
+    parser = make_parser(__doc__, STREAMS)
+    add_seeds(parser)
+    add_names(parser, "--river", [*RIVER], [])
     arguments = parser.parse_args(argv)
-    names = available_streams(arguments.streams, arguments.data)
+    names = available(arguments.streams, arguments.data)
     if arguments.river:
         run_river(names, arguments)
     elif names:
@@ -199,4 +187,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    sys.exit(main())

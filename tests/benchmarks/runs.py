@@ -34,8 +34,8 @@ AFTERMATH = 2_000
 
 # Streams
 
-SMALL = tuple(name for name in evaluation.TRACKS["bundled"] if name != "Shuttle")
-TRACKS = {name: evaluation.STREAMS[name] for name in evaluation.TRACKS["drift"]}
+SMALL = ("Bananas", "Phishing", "ImageSegments")
+TRACKS = evaluation.STREAMS
 
 
 class Course(NamedTuple):

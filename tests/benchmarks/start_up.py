@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import command
+from streams import make_parser, print_header, print_row
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ("AMFClassifier", "AdaptiveAMFClassifier")
@@ -58,20 +58,20 @@ def measure(checkout: Path, model: str, cache: str) -> list[float]:
         text=True,
     )
     if done.returncode:
-        raise command.Failed(f"{model} did not start: {' '.join(done.stderr.splitlines()[-1:])}")
+        raise SystemExit(f"{model} did not start: {' '.join(done.stderr.splitlines()[-1:])}")
     return json.loads(done.stdout)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Print the table; returns the exit status."""
-    parser = command.make_parser(__doc__)
+    parser = make_parser(__doc__)
     parser.add_argument("--before", type=Path, metavar="FOLDER", help="a checkout to compare with")
-    parser.add_argument("--repeats", type=command.whole, default=3, metavar="N")
+    parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args(argv)
     checkouts = {"now": ROOT}
     if arguments.before is not None:
         checkouts = {"before": arguments.before.resolve(), "now": ROOT}
-    command.print_header("model", "checkout", "cache", "import", "single samples", "blocks")
+    print_header("model", "checkout", "cache", "import", "single samples", "blocks")
     for model in MODELS:
         runs: dict[tuple[str, str], list[list[float]]] = {}
         for _ in range(arguments.repeats):
@@ -82,9 +82,9 @@ def main(argv: list[str] | None = None) -> int:
                         runs.setdefault((when, state), []).append(laps)
         for names, laps in runs.items():
             medians = [f"{statistics.median(lap):.2f}" for lap in zip(*laps, strict=True)]
-            command.print_row((model, *names, *medians))
+            print_row((model, *names, *medians))
     return 0
 
 
 if __name__ == "__main__":
-    command.run(main)
+    sys.exit(main())

@@ -1,17 +1,19 @@
-"""The real streams of the benchmarks: those that river bundles, and the files of a folder.
+"""What the scripts of this folder share: the real streams, options, and rows of tables.
 
-`origins.py` makes the files.
+The streams are those that river bundles, and the files of a folder, which `origins.py` makes.
 """
 
+import argparse
 import functools
-import shlex
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-import command
 import pandas as pd
 
-from river_amf.evaluation import BUNDLED, STREAMS, EvaluationError, Stream, load_stream
+from river_amf.evaluation import BUNDLED, STREAMS, Stream, load_stream
+
+HERE = Path(__file__).resolve().parent
 
 # columns that hold codes, not quantities
 CODES = {
@@ -51,11 +53,7 @@ def available(names: Iterable[str], data: Path) -> list[str]:
         path = file_of(name, data)
         (there if path is None or path.exists() else missing).append(name)
     if missing:
-        files = ", ".join(f"{name}.csv.gz" for name in missing)
-        script = "tests/benchmarks/origins.py"
-        options = ["--from", "FOLDER_OF_THE_CLONES", "--data", str(data)]
-        make = shlex.join(["python", script, *missing, *options])
-        command.print_line(f"left out, not in {data}: {files} (to make: {make})")
+        print(f"left out, not in {data}: {', '.join(missing)}", file=sys.stderr)
     return there
 
 
@@ -65,10 +63,7 @@ def load(name: str, data: Path, limit: int | None = None) -> Stream:
     path = file_of(name, data)
     if path is None:
         return load_stream(name, limit=limit)
-    try:
-        stream = load_stream(str(path), categorical=CODES.get(name, ()), limit=limit)
-    except EvaluationError as error:
-        raise command.Failed(str(error)) from error
+    stream = load_stream(str(path), categorical=CODES.get(name, ()), limit=limit)
     samples = list(stream.samples)  # so that reading is not timed
     return Stream(name, len(samples), stream.n_numeric, stream.n_categorical, samples)
 
@@ -83,3 +78,41 @@ def as_numbers(stream: Stream) -> Stream:
     """Turn codes back into numbers: river's forest takes no categories."""
     samples = [({name: float(value) for name, value in x.items()}, y) for x, y in stream]
     return Stream(stream.name, len(samples), stream.n_numeric, stream.n_categorical, samples)
+
+
+def make_parser(doc: str, streams: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """Return a parser that shows a docstring as its help, with `--data` and maybe `--streams`."""
+    kind = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=doc, formatter_class=kind)
+    folder = "the folder of the streams that origins.py makes (default: tests/benchmarks/data)"
+    parser.add_argument("--data", type=Path, default=HERE / "data", metavar="FOLDER", help=folder)
+    if streams:
+        add_names(parser, "--streams", streams, streams)
+    return parser
+
+
+def add_names(
+    parser: argparse.ArgumentParser, option: str, known: Sequence[str], default: Sequence[str]
+) -> None:
+    """Add an option that takes some of the names."""
+    names = f"of {', '.join(known)}" + (" (default: all)" if [*default] == [*known] else "")
+    parser.add_argument(
+        option, nargs="+", choices=known, default=list(default), metavar="NAME", help=names
+    )
+
+
+def add_seeds(parser: argparse.ArgumentParser) -> None:
+    """Add the option `--seeds`."""
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="default: 1 2 3")
+
+
+def print_row(cells: Iterable[object]) -> None:
+    """Print a row of a table in Markdown."""
+    texts = (f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells)
+    print(f"| {' | '.join(texts)} |", flush=True)
+
+
+def print_header(*names: str) -> None:
+    """Print the head of a table."""
+    print_row(names)
+    print(f"|{'---|' * len(names)}", flush=True)

@@ -1,12 +1,11 @@
 """Whole streams of StreamArena, beside the figures that are published there. Prints Markdown.
 
     python tests/benchmarks/whole_streams.py --data FOLDER
-    python tests/benchmarks/whole_streams.py --data FOLDER --streams electricity,bike --seeds 1
+    python tests/benchmarks/whole_streams.py --data FOLDER --streams electricity bike --seeds 1
 
 The folder, or folders in it, holds npz files as in github.com/TechyNilesh/samlb (`X`, `y` and
-`feature_names`) or CSV files as in github.com/TechyNilesh/StreamArena (the target last). A stream
-that StreamArena does not have is run if its folder is called `classification` or `regression`.
-Models get blocks of rows; columns of text are categories, all others numbers.
+`feature_names`) or CSV files as in github.com/TechyNilesh/StreamArena (the target last). Models get
+blocks of rows; columns of text are categories, all others numbers.
 
 Test-then-train from the first row to the last, default parameters, means over the seeds: log-loss,
 accuracy and kappa-temporal, or RMSE and R2. As in StreamArena probabilities are at least 1e-7,
@@ -22,19 +21,20 @@ import argparse
 import csv
 import math
 import statistics
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import command
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from streams import HERE, add_seeds, make_parser, print_header, print_row
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
-TABLE = command.HERE / "whole_streams.csv"
+TABLE = HERE / "whole_streams.csv"
 BLOCK = 10_000  # rows
 FLOOR = 1e-7  # of probabilities, as in StreamArena
 ALIASES = {"new_airlines": "airlines", "elec2": "electricity"}  # StreamArena's names
@@ -56,7 +56,7 @@ Block = tuple[pd.DataFrame, NDArray[Any]]
 
 
 class Source(NamedTuple):
-    """A file with a stream, which is real, a simulation, or nobody knows."""
+    """A file with a stream, which is real or a simulation."""
 
     path: Path
     task: str
@@ -76,18 +76,15 @@ def read_published() -> Published:
 
 
 def find(folder: Path, published: Published) -> dict[str, Source]:
-    """Return the streams of a folder by name, those of StreamArena first."""
+    """Return the streams of StreamArena that are in a folder, by name."""
     found: dict[str, Source] = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.name.removesuffix(".gz")
-        if not name.endswith((".csv", ".npz")):
-            continue
-        name = ALIASES.get(name[:-4], name[:-4])
-        known = next(iter(published.get(name, {}).values()), {})
-        task = known.get("task", path.parent.name)
-        if task in FORESTS:
-            found.setdefault(name, Source(path, task, known.get("kind", "")))
-    return dict(sorted(found.items(), key=lambda item: item[0] not in published))
+    for path in sorted([*folder.rglob("*.npz"), *folder.rglob("*.csv*")]):
+        name = path.name.partition(".")[0]
+        name = ALIASES.get(name, name)
+        if name in published:
+            row = next(iter(published[name].values()))
+            found.setdefault(name, Source(path, row["task"], row["kind"]))
+    return found
 
 
 def blocks_of(source: Source) -> Iterator[Block]:
@@ -96,7 +93,7 @@ def blocks_of(source: Source) -> Iterator[Block]:
     try:
         yield from blocks(source)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise command.Failed(f"{source.path}: {error}") from error
+        raise SystemExit(f"{source.path}: {error}") from error
 
 
 def npz_blocks(source: Source) -> Iterator[Block]:
@@ -164,10 +161,8 @@ def mean_of_runs(forest: Any, source: Source, trees: int, seeds: list[int]) -> F
 # The tables
 
 
-def shown(figures: dict[str, Any] | None, task: str) -> str:
+def shown(figures: dict[str, Any], task: str) -> str:
     """Return the measures of a model as a cell."""
-    if not figures:
-        return ""
     digits = ".3f" if task == "classification" else ".4g"
     values = [float(figures[measure]) for measure in MEASURES[task]]
     return " / ".join("< -10" if value < -10.0 else format(value, digits) for value in values)
@@ -176,8 +171,6 @@ def shown(figures: dict[str, Any] | None, task: str) -> str:
 def is_same(figures: Figures, rows: dict[str, dict[str, str]], task: str) -> str:
     """Tell whether a model that reads no features is as good as in StreamArena."""
     model, measure = FLOORS[task]
-    if model not in rows:
-        return ""
     there = float(rows[model][measure])
     # for the first row, NoChange predicts the first class
     tolerance = 1.1 / figures["n"] if task == "classification" else 1e-6 * there
@@ -190,32 +183,32 @@ def print_task(
     """Print the streams of a task."""
     ours = [forest.__name__ for forest in FORESTS[task]]
     print(f"{' / '.join(MEASURES[task])}:\n")
-    command.print_header("stream", "kind", "rows", "same", *ours, *PEERS[task])
+    print_header("stream", "kind", "rows", "same", *ours, *PEERS[task])
     for name, source in found.items():
         figures = [
             mean_of_runs(forest, source, arguments.trees, arguments.seeds)
             for forest in FORESTS[task]
         ]
-        rows = published.get(name, {})
-        cells = [shown(one, task) for one in (*figures, *map(rows.get, PEERS[task]))]
+        rows = published[name]
+        cells = [shown(one, task) for one in (*figures, *(rows[peer] for peer in PEERS[task]))]
         same = is_same(figures[-1], rows, task)
-        command.print_row((name, source.kind, int(figures[0]["n"]), same, *cells))
+        print_row((name, source.kind, int(figures[0]["n"]), same, *cells))
     print()
 
 
 def main(argv: list[str] | None = None) -> int:
     """Print a table for each task; returns the exit status."""
-    parser = command.make_parser(__doc__)
-    parser.add_argument("--streams", metavar="NAME,NAME", help="run these alone (default: all)")
-    command.add_seeds(parser)
-    parser.add_argument("--trees", type=command.whole, default=10, metavar="N", help="default: 10")
+    parser = make_parser(__doc__)
+    parser.add_argument("--streams", nargs="+", metavar="NAME", help="run these (default: all)")
+    add_seeds(parser)
+    parser.add_argument("--trees", type=int, default=10, help="default: 10")
     arguments = parser.parse_args(argv)
     published = read_published()
     found = find(arguments.data, published)
-    asked = arguments.streams.split(",") if arguments.streams else [*published, *found]
-    missing = [name for name in dict.fromkeys(asked) if name not in found]
+    asked = arguments.streams or [*published]
+    missing = [name for name in asked if name not in found]
     if missing:
-        command.print_line(f"left out, not in {arguments.data}: {', '.join(missing)}")
+        print(f"left out, not in {arguments.data}: {', '.join(missing)}", file=sys.stderr)
     found = {name: source for name, source in found.items() if name in asked}
     for task in FORESTS:
         of_task = {name: source for name, source in found.items() if source.task == task}
@@ -225,4 +218,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """Classifiers on bags of words: accuracy, log-loss, time and memory. Prints Markdown.
 
-    python tests/benchmarks/words.py                              # what suits words
-    python tests/benchmarks/words.py --models adaptive,arf,knn --seeds 1
+    python tests/benchmarks/words.py
+    python tests/benchmarks/words.py --models adaptive --seeds 1
 
 Test-then-train on dicts that hold the counts of the words that are there, and nothing else; they
 are made before, by river's `BagOfWords`. Microseconds are of processor time, to predict and learn
@@ -12,16 +12,15 @@ linear models); means over the seeds. The streams:
   tell nothing, some are words of sentiment, and of these a few have "not" before them;
 - `spam`: the 499 words of the e-mails of `origins.py`, each there or not.
 
-A model whose name begins with `river:` has nothing between itself and the counts. The others are
-the baselines; ours take `absent="zero"`.
+River's models have nothing between themselves and the counts; ours take `absent="zero"`.
 """
 
 import functools
 import statistics
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import command
 import numpy as np
 import runs
 import streams
@@ -30,7 +29,7 @@ from river import linear_model, multiclass, naive_bayes
 from river.base import Classifier
 from river.feature_extraction import BagOfWords
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, baselines
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.evaluation.streams import Sample
 
 # Tweets
@@ -85,26 +84,13 @@ def draw(rng: np.random.Generator, cumulated: NDArray[np.float64]) -> int:
 # Streams and models
 
 STREAMS = ("tweets", "spam")
-RIVER: dict[str, Callable[[], Classifier]] = {
-    "river:logistic": linear_model.LogisticRegression,
-    "river:perceptron": lambda: multiclass.OneVsRestClassifier(linear_model.Perceptron()),
-    "river:multinomial-nb": naive_bayes.MultinomialNB,
-    "river:complement-nb": naive_bayes.ComplementNB,
-    "river:bernoulli-nb": naive_bayes.BernoulliNB,
+MODELS: dict[str, Callable[[int], Classifier]] = {
+    "logistic": lambda seed: linear_model.LogisticRegression(),
+    "perceptron": lambda seed: multiclass.OneVsRestClassifier(linear_model.Perceptron()),
+    "multinomial-nb": lambda seed: naive_bayes.MultinomialNB(),
+    "amf": lambda seed: AMFClassifier(absent="zero", seed=seed),
+    "adaptive": lambda seed: AdaptiveAMFClassifier(absent="zero", seed=seed),
 }
-OURS = {"amf": AMFClassifier, "adaptive": AdaptiveAMFClassifier}
-MODELS = (*RIVER, *baselines.DESCRIPTIONS)
-# of river's naive Bayes the quick one, which is also the best
-SUITED = (*list(RIVER)[:3], "logistic", "perceptron", "multinomial-nb", *OURS)
-
-
-def make_model(name: str, seed: int) -> Classifier:
-    """Make a model; to ours an absent word is a zero."""
-    if name in RIVER:
-        return RIVER[name]()
-    if name in OURS:
-        return OURS[name](absent="zero", seed=seed)
-    return baselines.classifiers(seed)[name]()
 
 
 @functools.cache
@@ -119,8 +105,8 @@ def load(name: str, data: Path, seed: int) -> list[Sample]:
 
 def run(model_name: str, samples: list[Sample], seed: int) -> tuple[float, ...]:
     """Return accuracy, log-loss, microseconds and megabytes of a model on a stream."""
-    runs.walk(make_model(model_name, seed), samples[: runs.WARM_UP], float("inf"))
-    model = make_model(model_name, seed)
+    runs.walk(MODELS[model_name](seed), samples[: runs.WARM_UP], float("inf"))
+    model = MODELS[model_name](seed)
     tally, seconds = runs.walk(model, samples, float("inf"))
     scores = tally.scores.total()
     us, mb = 1e6 * seconds / len(samples), model._raw_memory_usage / 1e6
@@ -129,25 +115,16 @@ def run(model_name: str, samples: list[Sample], seed: int) -> tuple[float, ...]:
 
 def main(argv: list[str] | None = None) -> int:
     """Print the table; returns the exit status."""
-    parser = command.make_parser(__doc__)
-    command.add_streams(parser, STREAMS)
-    parser.add_argument(
-        "--models",
-        type=command.names("model", MODELS),
-        default=list(SUITED),
-        metavar="NAME,NAME",
-        help=f"run these (default: {', '.join(SUITED)}; there are also the other baselines)",
-    )
-    command.add_seeds(parser)
-    parser.add_argument(
-        "--samples", type=command.whole, metavar="N", help="the first of a stream (default: all)"
-    )
+    parser = streams.make_parser(__doc__, STREAMS)
+    streams.add_names(parser, "--models", [*MODELS], [*MODELS])
+    streams.add_seeds(parser)
+    parser.add_argument("--samples", type=int, help="the first of a stream (default: all)")
     arguments = parser.parse_args(argv)
     spam = streams.available({"spam"} & {*arguments.streams}, arguments.data)
     names = [name for name in arguments.streams if name in ("tweets", *spam)]
     if not names:
         return 1
-    command.print_header("stream", "model", "accuracy", "log-loss", "us per sample", "memory, MB")
+    streams.print_header("stream", "model", "accuracy", "log-loss", "us per sample", "memory, MB")
     for stream in names:
         for model in arguments.models:
             figures = [
@@ -161,4 +138,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    command.run(main)
+    sys.exit(main())

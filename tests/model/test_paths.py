@@ -20,6 +20,7 @@ from river_amf.state import arena as state
 LINEAR_FLOOR = -7.0  # least of what it takes for the log-probabilities of linear models
 VOTE_FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
 EXACT = 1e-12
+OF_POOL = ("learns_vote", "n_linear_models", "has_sparse_expert", "has_memory")  # settings
 
 PARAMETERS = {
     "as it is": {},
@@ -96,27 +97,28 @@ def combined(model, of_trees, x=None):
     return proba / proba.sum()
 
 
-def predicted(model, trees, values, aggregated):
-    """Let some trees, or all if None, predict encoded samples; return the block."""
-    engine = model._engine.restricted_to(trees, aggregated=aggregated)
-    n = len(values)
+def predicted(model, values, aggregated, without=()):
+    """Let a forest predict encoded samples; return the votes of its trees, and the answers.
+
+    `without` names settings, such as that of the learned vote, that are switched off.
+    """
+    engine, n = model._engine.reader(), len(values)
+    engine.arena.settings["use_aggregation"] = aggregated
+    for name in without:
+        engine.arena.settings[name] = 0
     answers = np.zeros((n, len(model._labels)))
     block = state.Block(np.array(values), np.zeros(n), np.zeros(n), answers)
     engine._predict_range(block, range(n), 1)
-    assert block.votes.shape == (
-        len(engine.arena.trees),
-        n,
-        tables.n_classes(model),
-    )  # in one chunk
-    return block
+    assert block.votes.shape[1:] == (n, tables.n_classes(model))  # in one chunk
+    return block.votes[: model.n_estimators], block.answers
 
 
 def assert_walks_explain(model, questions):
     arena, trees = model._arena, range(model.n_estimators)
     n_classes = tables.n_classes(model)
     values = [encode(model, x) for x in questions]
-    together = predicted(model, [*trees], values, model.use_aggregation).votes.swapaxes(0, 1)
-    for x, alone, as_forest in zip(questions, values, together, strict=True):
+    votes, _ = predicted(model, values, model.use_aggregation, OF_POOL)
+    for x, alone, as_forest in zip(questions, values, votes.swapaxes(0, 1), strict=True):
         walks = [paths.walk(arena, tree, alone) for tree in trees]
         of_trees = [mixed(steps, n_classes) for steps in walks]
         proba = combined(model, of_trees, x)
@@ -230,13 +232,12 @@ def test_trees_predict_by_all_prunings_or_by_leaves_alone_whatever_the_forest_do
     before = pickled(model)
     values = [encode(model, x) for x in QUESTIONS]
     for aggregated in (True, False):
-        votes = predicted(model, [2, 0], values, aggregated).votes
-        forest = predicted(model, None, values, aggregated).answers
+        votes, _ = predicted(model, values, aggregated, OF_POOL)
+        _, forest = predicted(model, values, aggregated)
         for i, alone in enumerate(values):
             walks = [paths.walk(model._arena, tree, alone) for tree in range(3)]
             expected = [mixed(steps, 3) if aggregated else steps[-1].own.proba for steps in walks]
-            for of_tree, tree in zip(votes[:, i], (2, 0), strict=True):
-                np.testing.assert_allclose(of_tree, expected[tree], rtol=0, atol=EXACT)
+            np.testing.assert_allclose(votes[:, i], expected, rtol=0, atol=EXACT)
             np.testing.assert_allclose(forest[i], combined(model, expected), rtol=0, atol=EXACT)
     assert pickled(model) == before
 

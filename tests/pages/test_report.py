@@ -2,22 +2,26 @@
 
 import math
 import random
+import re
+from collections import Counter
 
 import numpy as np
 import pytest
-from river import linear_model, metrics, naive_bayes, preprocessing, tree
+from river import compose, conf, forest, linear_model, metrics, naive_bayes, preprocessing, tree
 
 from river_amf import (
     AdaptiveAMFClassifier,
     AdaptiveAMFRegressor,
     AMFClassifier,
     AMFRegressor,
+    __version__,
     evaluation,
     inspection,
 )
 from river_amf.evaluation.metrics import LogLoss
 from river_amf.evaluation.prequential import most_probable
 from river_amf.evaluation.recording import Steps
+from river_amf.evaluation.runs import describe
 
 
 def labelled(n_samples, labels=("a", 1, (2, "b")), seed=0):
@@ -104,20 +108,23 @@ def test_curves_are_those_of_all_predictions(n_samples, window):
     np.testing.assert_allclose(row["log-loss"], last["cumulative log-loss"])
 
 
-def test_confusion_and_reliability_are_those_of_all_predictions():
+def test_labels_and_reliability_are_those_of_all_predictions():
     samples = list(labelled(900))
     report = evaluation.report(samples, {"forest": MODELS["forest"]})
     plain = Plain(MODELS["forest"], samples)
     scored = [row for row in plain.rows if row[1] is not None]
-    confusion = report.confusion["forest"]
-    assert {*confusion.index} == {y for y, *_ in plain.rows}
-    for y in confusion.index:
-        for label in confusion.columns:
-            n = sum(row[0] == y and row[1] == label for row in scored)
-            assert (
-                confusion.to_numpy()[confusion.index.get_loc(y), confusion.columns.get_loc(label)]
-                == n
-            )
+    pairs = Counter((y, label) for y, label, _ in scored)
+    confusion, table = report.confusion["forest"], report.labels["forest"]
+    labels = [*confusion.index]
+    assert {*labels} == {y for y, *_ in plain.rows} and labels == [*confusion.columns]
+    assert confusion.to_numpy().tolist() == [[pairs[y, z] for z in labels] for y in labels]
+    assert [*table.index] == labels
+    for y, (precision, recall, f1, support) in zip(labels, table.to_numpy(), strict=True):
+        n_predicted = sum(n for (_, label), n in pairs.items() if label == y)
+        n_true = sum(n for (label, _), n in pairs.items() if label == y)
+        hits = pairs[y, y]
+        expected = (hits / n_predicted, hits / n_true, 2 * hits / (n_predicted + n_true), n_true)
+        assert (precision, recall, f1, support) == pytest.approx(expected)
     bins = {}
     for y, label, proba in scored:
         bins.setdefault(min(int(proba[label] * 20), 19), []).append((proba[label], label == y))
@@ -165,12 +172,12 @@ def test_numbers_of_a_regressor_are_those_of_all_predictions():
 
 def test_what_forests_show_of_themselves_is_recorded_also_in_pipelines():
     samples = list(labelled(600, (False, True)))
-    forest = AdaptiveAMFClassifier(n_estimators=2, seed=1)
-    piped = preprocessing.StandardScaler() | forest
-    report = evaluation.report(samples, {"plain": forest, "piped": piped}, window=60)
+    model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+    piped = preprocessing.StandardScaler() | model
+    report = evaluation.report(samples, {"plain": model, "piped": piped}, window=60)
     curve = report.curves[report.curves["model"] == "plain"].set_index("n_samples")
     assert report.relevance["plain"].columns.tolist() == ["u", "v", "w"]
-    trained = forest.clone()
+    trained = model.clone()
     for n, (x, y) in enumerate(samples, start=1):
         trained.predict_one(x)
         trained.learn_one(x, y)
@@ -208,16 +215,17 @@ def test_a_stream_of_any_length_has_about_three_hundred_steps(n_samples):
     assert n_samples <= whole.window < n_samples + whole.length
 
 
-def test_labels_beyond_a_hundred_are_one():
+def test_labels_beyond_twenty_share_a_row():
     samples = [({"a": n % 150}, f"label {n % 150}") for n in range(600)]
     report = evaluation.report(samples, ["amf"], seed=1)
     confusion = report.confusion["amf"]
-    assert confusion.shape == (101, 101)
-    assert repr(confusion.index[-1]) == "others"
+    assert confusion.shape == (21, 21)
+    assert (confusion.index[-1], confusion.columns[-1]) == ("(others)", "(others)")
     assert confusion.to_numpy().sum() == 599
-    (drawn,) = report.page.parts[-2].figures[0].drawing["data"]
-    assert drawn["x"][-1] == "others"
-    assert np.sum(drawn["customdata"]) == 599
+    twenty = [({"a": n % 20}, n % 20) for n in range(60)]
+    assert evaluation.report(twenty, ["amf"], seed=1).confusion["amf"].shape == (20, 20)
+    assert len(report.labels["amf"]) == 100
+    assert report.labels["amf"]["support"].max() == 4
 
 
 class Failing(AMFClassifier):
@@ -239,33 +247,66 @@ def test_a_model_that_fails_is_shown_until_then():
     assert "sample 52: ValueError: enough" in report.html
 
 
-def test_a_page_has_its_parts():
+def test_page_has_its_sections():
     numbers = AdaptiveAMFRegressor(n_estimators=2, seed=1)
     report = evaluation.report(
         list(numbered(300)), {"ours": numbers, "line": linear_model.LinearRegression()}
     )
-    assert [part.title for part in report.page.parts] == [
+    assert [section.title for section in report.page.sections] == [
         "Results",
         "Error along the stream",
         "Drift",
-        "Which features matter",
-        "Intervals",
-        "The last samples",
+        "Relevance of features",
+        "Prediction intervals",
+        "Intervals of the last samples",
         "Residuals",
         "Size",
     ]
     steady = list(labelled(600))[:300]
     report = evaluation.report(steady, {"ours": AMFClassifier(seed=1)})
-    assert [part.title for part in report.page.parts] == [
+    assert [section.title for section in report.page.sections] == [
         "Results",
         "Accuracy along the stream",
-        "Whether probabilities hold",
-        "Which labels are confused",
+        "Drift",
+        "Calibration",
+        "Labels",
         "Size",
     ]
-    legend = [(entry.name, entry.color, entry.dash) for entry in report.page.legend]
-    assert legend == [
-        ("ours", "#0072b2", "solid"),
-        ("last-class", "#707a86", "dash"),
-        ("majority", "#707a86", "dot"),
-    ]
+    assert {name: (look.color, look.dash) for name, look in report.page.key.items()} == {
+        "ours": ("#0072b2", "solid"),
+        "last-class": ("#707a86", "dash"),
+        "majority": ("#707a86", "dot"),
+    }
+
+
+def test_page_says_what_was_run(tmp_path):
+    path = tmp_path / "sales.csv"
+    path.write_text("a,b,kind\n" + "".join(f"{n},{n % 3},{'xy'[n % 2]}\n" for n in range(40)))
+    piped = preprocessing.StandardScaler() | naive_bayes.GaussianNB()
+    models = {"ours": AMFClassifier(n_estimators=3, seed=7), "bayes": piped}
+    report = evaluation.report(path, models, seed=5)
+    facts = dict(report.facts)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", facts.pop("date"))
+    assert facts == {
+        "stream": "sales.csv",
+        "target": "kind",
+        "task": "classification",
+        "rows": "40",
+        "model ours": "AMFClassifier(n_estimators=3, seed=5)",
+        "model bayes": "StandardScaler() | GaussianNB()",
+        "model last-class": "NoChangeClassifier()",
+        "model majority": "PriorClassifier()",
+        "seed": "5",
+        "version": f"river_amf {__version__}",
+    }
+    top = report.html.partition("<nav>")[0]
+    for name, fact in report.facts.items():
+        assert f"<dt>{name}</dt><dd>{fact}</dd>" in top
+
+
+def test_model_is_described_by_what_differs_from_its_defaults():
+    jackknife = conf.RegressionJackknife(linear_model.LinearRegression(l2=0.5), 0.9)
+    expected = "RegressionJackknife(regressor=LinearRegression(l2=0.5), confidence_level=0.9)"
+    assert describe(jackknife) == expected
+    assert describe(forest.ARFClassifier(seed=1)) == "ARFClassifier(seed=1)"
+    assert describe(compose.Select("a") + compose.FuncTransformer(len)).endswith("(func=len))")

@@ -1,4 +1,4 @@
-"""The page of a report: its sentence, its table, and the scales of its figures."""
+"""The page of a report: its first sentence, its tables, and the scales of its figures."""
 
 import re
 
@@ -26,15 +26,17 @@ def report(task="classification", scores=(0.9, 0.8, 0.7, 0.6), n_samples=(N,) * 
             "log-loss": [0.3, 0.2, 0.4, 30.0],
             "us_per_sample": [30.0, 20.0, 10.0, 1.0],
             "memory": [2e6, 1e6, 3e6, 400.0],
-            "status": "ok",
+            "status": tables.pop("status", "ok"),
         },
         index=pd.Index(MODELS, name="model"),
     )
     steps = pd.DataFrame({"n_samples": range(1, N + 1), "memory": 1e6, measure: 0.5})
     curves = pd.concat(steps.assign(model=name, **columns(name)) for name in MODELS)
-    empty = {"relevance": {}, "reliability": {}, "confusion": {}, "points": {}, "latest": {}}
+    kinds = ("relevance", "reliability", "labels", "confusion", "points", "latest")
     facts = {"name": "stream", "task": task, "window": 10, "drifts": [], "floors": ("last",)}
-    return Report(table=table, curves=curves, **facts, **{**empty, **tables})
+    return Report(
+        table=table, curves=curves, **facts, **{kind: tables.get(kind, {}) for kind in kinds}
+    )
 
 
 def columns(name):
@@ -43,62 +45,75 @@ def columns(name):
     loss = np.linspace(0.5, 0.3, N) + 0.1 * k
     loss[:5] = 20.0
     residual = {f"residual {q:g}": (q - 0.5) * (k + 1.0) for q in (0.05, 0.5, 0.95)}
-    return {"log-loss": loss if k < 3 else 4.0 * loss, **residual}
+    found = {"drifts": np.arange(N) == 100} if k == 1 else {}
+    coverage = {"coverage": np.linspace(0.95, 1.0, N)} if k == 0 else {}
+    return {"log-loss": loss if k < 3 else 4.0 * loss, **residual, **found, **coverage}
+
+
+def section(records, title):
+    return next(each for each in records.page.sections if each.title == title)
 
 
 @pytest.mark.parametrize(
-    ("task", "scores", "n_samples", "expected"),
+    ("scores", "expected"),
     [
         (
-            "classification",
-            (0.9, 0.85, 0.8, 0.7),
-            (9,) * 4,
-            "ours is the best: 90.0% right, 5 perc",
+            "0.9 0.85 0.8 0.7",
+            "ours is the best, with an accuracy of 90.0%, 5 percentage points abov",
+        ),
+        ("0.1 0.2 0.3 0.9", "No model is ahead of last, with an accuracy of 90.0%: third has an"),
+        ("0.5 0.4 0.3 0.5", "No model is ahead of last, with an accuracy of 50.0%: ours has an ac"),
+        ("0.5 0.5 0.4 0.4", "ours and other are the best, with an accuracy of 50.0%."),
+        ("nan nan nan nan", "No model has a result."),
+        ("0.9 nan nan nan", "ours is the only model with a result: an accuracy of 90.0%."),
+        (
+            "MAE 3 2.5 4 2",
+            "No model is ahead of last, with a mean absolute error of 2: other has a",
         ),
         (
-            "classification",
-            (0.1, 0.2, 0.3, 0.9),
-            (9,) * 4,
-            "last is the best: 90.0% right, 60 perc",
-        ),
-        (
-            "classification",
-            (0.9, 0.8, 0.7, 0.6),
-            (1, 9, 9, 9),
-            "other is the best: 80.0% right, 10",
-        ),
-        ("classification", (0.5, 0.5, 0.4, 0.4), (9,) * 4, "ours and other are the best: 50.0%"),
-        ("classification", (np.nan,) * 4, (9,) * 4, "No model has a result."),
-        ("classification", (0.9, *(np.nan,) * 3), (9,) * 4, "ours is the only model with a result"),
-        (
-            "regression",
-            (2.0, 1.5, 3.0, 4.0),
-            (9,) * 4,
-            "other is the best: a mean absolute error of 1.5, 25.0% less than ours, the next.",
+            "MAE 2 1.5 3 4",
+            "other is the best, with a mean absolute error of 1.5, 25.0% below ours.",
         ),
     ],
 )
-def test_the_page_opens_with_who_is_best_and_by_how_much(task, scores, n_samples, expected):
-    records = report(task, scores, n_samples)
+def test_first_sentence_names_the_best_model(scores, expected):
+    *task, a, b, c, d = scores.split()
+    records = report("regression" if task else "classification", [*map(float, (a, b, c, d))])
     assert verdict(records).startswith(expected)
-    assert records.page.text.startswith(expected)
+    assert records.page.text.startswith(verdict(records))
 
 
-def test_the_best_figures_are_bold_and_memory_has_one_unit():
-    html = report().page.parts[0].body
-    titles = re.findall(r"<th>([^<]+)</th>", html.partition("</thead>")[0])
-    assert titles == ["model", "samples", "accuracy", "log-loss", "us/sample", "MB", "status"]
-    rows = [re.findall(r"<td>(.*?)</td>", row) for row in html.split("<tr>")[2:]]
+def test_first_sentence_is_about_complete_runs():
+    assert verdict(report(n_samples=(1, 9, 9, 9))).startswith("other is the best")
+
+
+def cells(html, tag):
+    return [
+        re.sub("<(?!/?b>)[^>]+>", "", cell) for cell in re.findall(f"<{tag}>(.*?)</{tag}>", html)
+    ]
+
+
+def test_best_figures_are_bold_and_memory_has_one_unit():
+    html = section(report(), "Results").body
+    titles = cells(html.partition("</thead>")[0], "th")
+    assert titles == ["model", "samples", "accuracy", "log-loss", "us/sample", "MB"]
+    rows = [cells(row, "td") for row in html.partition("<tbody>")[2].split("</tr>")[:4]]
     assert [row[4] for row in rows] == ["2.00", "<b>1.00</b>", "3.00", "0.00"]
     bold = [[cell.startswith("<b>") for cell in row].index(True) for row in rows[:3]]
     assert bold == [1, 2, 3]  # of costs, that of a model that looks at features
     assert html.count("<b>") == 4
-    memory = report().page.parts[-1].figures[-1].drawing
+    memory = section(report(), "Size").figures[-1].drawing
     assert memory["layout"]["yaxis"]["title"]["text"] == "MB"
     assert {*memory["data"][0]["y"]} == {1.0}
 
 
-def test_neither_the_last_label_nor_the_beginning_flattens_curves():
+def test_status_is_shown_where_something_is_not_ok():
+    html = section(report(status=["ok", "sample 5: <b>", "ok", "ok"]), "Results").body
+    assert cells(html.partition("</thead>")[0], "th")[-1] == "status"
+    assert "<td>sample 5: &lt;b&gt;</td>" in html
+
+
+def test_scales_ignore_the_last_label_and_the_beginning():
     records = report()
     styles = styles_of(records)
     losses = along.curves(records, styles, "log-loss", "", is_clipped=True)
@@ -107,41 +122,76 @@ def test_neither_the_last_label_nor_the_beginning_flattens_curves():
     assert "above the top" in losses.text
     free = along.curves(records, styles, "log-loss", "")
     assert "range" not in free.drawing["layout"]["yaxis"]
-    alike = along.curves(records, styles, "accuracy", "", is_clipped=True)
-    assert "range" not in alike.drawing["layout"]["yaxis"] and alike.text == ""
 
 
-def test_relevance_has_the_scale_of_what_occurs_after_the_warm_up():
-    table = pd.DataFrame({"a": np.full(100, 0.2), "b": 0.1})
+@pytest.mark.parametrize("value", [0.0, 1e-15, 0.5, 1.0])
+def test_curves_of_one_value_have_plain_axes(value):
+    records = report()
+    records.curves["accuracy"] = value
+    figure = along.curves(records, styles_of(records), "accuracy", "", is_clipped=True)
+    assert figure.drawing["layout"]["yaxis"]["range"] == [0.0, 1.05]
+    assert figure.drawing["data"][0]["y"][0] == (0.0 if value < 1e-9 else value)
+    assert figure.text == ""
+
+
+def test_coverage_has_a_line_at_the_level():
+    records = report("regression")
+    intervals = section(records, "Prediction intervals")
+    *_, level = intervals.figures[0].drawing["data"]
+    assert (level["x"], level["y"]) == ([0, N], [0.9, 0.9])
+    assert "the level asked for, 90%" in intervals.text
+
+
+def test_drift_that_is_not_seen_is_said():
+    drift = section(report(), "Drift")
+    (events,) = drift.figures
+    assert (drift.text, events.rows) == ("", MODELS)
+    (diamonds,) = events.drawing["data"]
+    assert (diamonds["x"], diamonds["y"]) == ([101], [1.2])
+    steady = report()
+    steady.curves["drifts"] = 0.0
+    assert section(steady, "Drift").text.startswith("No drift seen")
+    assert "No drift seen" in steady.html
+
+
+def test_relevance_has_the_scale_after_the_warm_up():
+    table = pd.DataFrame({"b": np.full(100, 0.1), "<a>": 0.2})
     table.iloc[:5] = 1.0
-    (heat,) = along.relevance_map("ours", table).drawing["data"]
+    figure = along.relevance("ours", table, 0)
+    (heat,) = figure.drawing["data"]
     assert (heat["zmin"], heat["zmax"]) == (0.0, 0.2)
-    assert heat["y"] == ["b", "a"]
+    assert figure.rows == ["<a>", "b"] and heat["z"][0][-1] == 0.2
+    assert figure.text == "The strongest color is a relevance of 0.20."
 
 
 def test_reliability_is_that_of_bins_with_enough_samples():
     bins = {"n_samples": [19, 20, 80], "confidence": [0.5, 0.7, 0.9], "accuracy": [1.0, 0.6, 0.9]}
     few = {"n_samples": [3], "confidence": [0.5], "accuracy": [1.0]}
     records = report(reliability={"ours": pd.DataFrame(bins), "other": pd.DataFrame(few)})
-    curves, shares = predictions.reliability(records, styles_of(records))
+    curves, shares = predictions.calibration(records, styles_of(records))
     (_, right) = curves.drawing["data"]
     assert (right["x"], right["customdata"]) == ([0.7, 0.9], [20, 80])
     assert [len(trace["x"]) for trace in shares.drawing["data"]] == [3, 1]
-    assert "ours 0.097" in next(p for p in records.page.parts if "hold" in p.title).text
+    assert "ours 0.097" in section(records, "Calibration").text
 
 
-def test_two_matrices_of_confusion_are_unfolded():
-    matrix = pd.DataFrame([[3, 1], [0, 6]], ["a", "b"], ["a", "b"])
-    records = report(confusion=dict.fromkeys(MODELS, matrix))
-    (part,) = (part for part in records.page.parts if part.title.endswith("confused"))
-    assert [figure.title for figure in part.figures] == MODELS[:3]
-    assert part.n_open == 2
-    assert part.figures[0].drawing["data"][0]["z"] == [[0.75, 0.25], [0.0, 1.0]]
+def test_labels_have_a_report_and_a_matrix():
+    matrix = pd.DataFrame([[3, 1], [0, 1234]], ["a<", "b"], ["a<", "b"])
+    rows = {"precision": [1.0, 0.9], "recall": [0.75, 1.0], "F1": [0.86, 0.9], "support": [4, 1234]}
+    labels = dict.fromkeys(MODELS, pd.DataFrame(rows, pd.Index(["a<", "b"], name="label")))
+    records = report(labels=labels, confusion=dict.fromkeys(MODELS, matrix))
+    figures = section(records, "Labels").figures
+    assert [figure.title for figure in figures] == MODELS[:3]
+    html = figures[0].body
+    heads = ["label", "precision", "recall", "F1", "support", "a&lt;", "b", "", "a&lt;", "b"]
+    assert cells(html, "th") == [*heads, "a&lt;", "b"]
+    assert cells(html, "td")[:4] == ["1.000", "0.750", "0.860", "4"]
+    assert cells(html, "td")[-4:] == ["3", "1", "0", "1,234"]
+    assert '<div style="--share: 0.75">3</div>' in html
 
 
 def test_residuals_of_all_models_share_axes():
-    records = report("regression")
-    figure = predictions.residuals(records, styles_of(records))
+    figure = section(report("regression"), "Residuals").figures[0]
     names = [trace["name"] for trace in figure.drawing["data"]]
     assert names == [name for name in MODELS[:3] for _ in range(3)]
 
@@ -151,7 +201,8 @@ def test_intervals_are_bars_where_rows_have_no_order(is_ordered):
     target = np.random.default_rng(0).normal(size=200)
     target = np.sort(target) if is_ordered else target
     rows = {"sample": range(200), "target": target, "prediction": 0.0, "lower": -1.0, "upper": 2.0}
-    traces = predictions.intervals("ours", pd.DataFrame(rows), Look("#0072b2")).drawing["data"]
+    look = Look("#0072b2")
+    traces = predictions.intervals("ours", pd.DataFrame(rows), look, 0).drawing["data"]
     assert any("fill" in trace for trace in traces) == is_ordered
     bars = [trace for trace in traces if "error_y" in trace]
     assert len(bars) == (not is_ordered)
@@ -159,4 +210,4 @@ def test_intervals_are_bars_where_rows_have_no_order(is_ordered):
         assert (bar["mode"], len(bar["x"])) == ("markers", 100)
         assert {*bar["error_y"]["array"]} == {2.0} and {*bar["error_y"]["arrayminus"]} == {1.0}
     steady = pd.DataFrame({**rows, "target": 1.0})
-    assert predictions.intervals("ours", steady, Look("#0072b2")) is not None
+    assert predictions.intervals("ours", steady, look, 0) is not None

@@ -297,7 +297,9 @@ def test_signals_end_a_run_and_keep_what_there_is(number, status, long_stream, t
     n_samples = int([*rows][-2])
     assert 10_000 <= n_samples < 100_000 and [*rows][-1] == "majority"
     assert f"ended after {n_samples} samples" in error and "Traceback" not in error
-    assert len(files["predictions"].read_text().splitlines()) == 1 + n_samples
+    # the signal may come before the last sample is counted
+    n_written = len(files["predictions"].read_text().splitlines()) - 1
+    assert n_written in (n_samples, n_samples + 1)
     assert river_amf.load(files["save"]).n_samples in (n_samples, n_samples + 1)
     assert f"interrupted after {n_samples} samples" in files["html"].read_text()
 
@@ -376,7 +378,7 @@ def test_progress_bars_are_for_terminals(run, monkeypatch):
 def cells_of(path):
     """Return the first cells of the rows of the table of results."""
     table = path.read_text(encoding="utf-8").partition("<tbody>")[2].partition("</tbody>")[0]
-    return re.findall(r"<tr><th>(.*?)</th>", table)
+    return [re.sub("<.*?>", "", cell) for cell in re.findall(r"<th>(.*?)</th>", table)]
 
 
 @pytest.mark.parametrize(

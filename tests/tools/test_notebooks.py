@@ -88,9 +88,8 @@ assert accuracy[ours].min() > accuracy.drop([*ours, "rnn"], errors="ignore").max
 accuracy = comparison.table["accuracy"]
 assert (accuracy["adaptive AMF"] > accuracy.drop("adaptive AMF") + 0.02).all()
 assert (comparison.table["status"] == "ok").all()
-share = history.curve["fading_share"]
-assert share[RULE + 10 * HALF_HOURS] > share[RULE] + 0.05
-assert history.relevance["period"][END] > 2 * history.relevance["period"][SUN]
+assert share.asof(RULE + 10 * HALF_HOURS) > share.asof(RULE) + 0.05
+assert relevance["period"].iloc[-1] > 2 * relevance["period"].asof(SUN)
 late = by_phase.unstack()[["new rule", "sun"]]
 assert (late.loc["both"] >= late.drop("both").max() - 0.005).all()
 assert (late.loc["restarts"] > late.loc["fading"] + 0.02).all()

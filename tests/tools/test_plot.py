@@ -1,8 +1,5 @@
 """Pictures of comparisons and importances, and what all pictures share."""
 
-import subprocess
-import sys
-
 import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
@@ -85,22 +82,6 @@ def test_names_are_shown_as_text():
         evil = {text: each for text, each in texts.items() if "foo" in text}
         assert evil and all(text.replace("\n", "").isprintable() for text in texts)
         assert not any(text.get_parse_math() for text in evil.values())
-
-
-@pytest.mark.slow
-def test_only_pictures_need_matplotlib():
-    code = """
-import sys
-sys.modules["matplotlib"] = None
-import river_amf, river_amf.cli, river_amf.evaluation
-try:
-    from river_amf import plot
-except ImportError as error:
-    print(error)
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert 'pip install "matplotlib>=3.8"' in run.stdout, run.stderr
-    assert run.returncode == 0
 
 
 def test_importance_has_the_largest_bar_on_top():
