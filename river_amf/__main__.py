@@ -7,7 +7,8 @@ import sys
 from typing import NoReturn
 
 from river_amf.cli import main
-from river_amf.cli.options import INTERRUPTED
+
+_INTERRUPTED, _TERMINATED = 130, 143
 
 
 def run() -> NoReturn:
@@ -20,8 +21,8 @@ def run() -> NoReturn:
     try:
         status = main()
     except KeyboardInterrupt:  # a second one, while the first is reported
-        status = INTERRUPTED
-    if status == INTERRUPTED:
+        status = _INTERRUPTED
+    if status in (_INTERRUPTED, _TERMINATED):
         os._exit(status)  # without waiting for a kernel that is still being compiled
     sys.exit(status)
 

@@ -398,11 +398,11 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     Examples
     --------
-    >>> from river import metrics
+    >>> from river import evaluate, metrics
     >>> from river_amf import AdaptiveAMFClassifier, evaluation
     >>> stream = evaluation.load_stream("sea_abrupt", limit=8000)
     >>> model = AdaptiveAMFClassifier(n_estimators=3, seed=1)
-    >>> metric = evaluation.progressive_val_score(stream, model, metrics.Accuracy())
+    >>> metric = evaluate.progressive_val_score(stream, model, metrics.Accuracy())
     >>> metric.get() > 0.8
     True
     """

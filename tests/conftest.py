@@ -109,7 +109,7 @@ HEAVY = (Heavy("ray", "ray", "river_amf.ray", "ray"), RNN, BROWSER)
 SLOW = re.findall(
     r"\w+",
     """
-    bags baselines benchmarks cache capacity cli cli_files cli_predict cli_regression
+    baselines benchmarks cache capacity cli cli_files cli_predict cli_regression
     command_robustness comparison copies damage everyday_files futures inside_river
     inspect_regressors keyed label_memory large late_labels limits live many many_numbers memory
     mismatch naive naive_regression no_jit notebooks numbers odd_values open_files outliers

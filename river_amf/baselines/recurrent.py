@@ -1,8 +1,4 @@
-"""A recurrent network that learns online: Keras's GRU over the last samples, run by JAX.
-
-The network, its gradients and its optimizer are the libraries'. Here are only what they need to be
-a model of a stream: an input of fixed size, the last samples, and room for new labels.
-"""
+"""A recurrent network that learns online: Keras's GRU over the last samples, run by JAX."""
 
 from __future__ import annotations
 
@@ -17,10 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from river import base, preprocessing
 
-from river_amf.inputs.encoding import column_order
-
-_N_INPUTS = 256  # for features
-_FEWEST_LABELS = 8  # that there is room for; it doubles whenever it is used up
+_N_INPUTS = 256  # for features, by a hash of their names
+_N_UNITS = 32
 _OUTERMOST = 10.0  # of an input, in standard deviations: float32 holds no 1e39, nor its square
 _RATE = 0.01  # of Adam
 
@@ -31,16 +25,16 @@ Arrays = list[Any]
 
 
 def is_installed() -> bool:
-    """Tell whether Keras and JAX can be imported, without doing so."""
+    """Return whether Keras and JAX can be imported, without doing so."""
     try:
         found = [importlib.util.find_spec(name) for name in ("keras", "jax")]
-    except ValueError:  # something else has been put in the place of one of them
+    except ValueError:  # another object is in the place of one of them
         return False
     return all(spec is not None and spec.origin is not None for spec in found)
 
 
 def _keras() -> Any:
-    """Import Keras, on JAX unless the user has chosen another backend, which is an error."""
+    """Import Keras on JAX, or raise ImportError."""
     if "keras" not in sys.modules:
         os.environ.setdefault("KERAS_BACKEND", "jax")
     try:
@@ -48,12 +42,8 @@ def _keras() -> Any:
         import keras
     except ImportError as error:
         raise ImportError(f"the model 'rnn' {NEEDED}", name=error.name) from error
-    backend = keras.backend.backend()
-    if backend != "jax":
-        raise RuntimeError(
-            f"the model 'rnn' needs Keras on JAX, but Keras runs on {backend!r} in this process:"
-            " set KERAS_BACKEND=jax before Keras is imported"
-        )
+    if keras.backend.backend() != "jax":
+        raise ImportError("the model 'rnn' needs Keras on JAX: set KERAS_BACKEND=jax", name="keras")
     return keras
 
 
@@ -66,27 +56,22 @@ class _Network(NamedTuple):
 
 
 @functools.cache  # all models of one shape share what is compiled
-def _network(length: int, n_units: int, n_labels: int) -> _Network:
+def _network(length: int, n_labels: int) -> _Network:
     """Return a network for `length` samples and up to `n_labels` labels."""
     keras = _keras()
     import jax
     from jax import numpy as jnp
 
     def build(seed: int) -> tuple[Any, Any]:
-        # Keras draws from Python's own generator where it is given no seed.
-        layers = keras.layers
-        model = keras.Sequential(
-            [
-                keras.Input((length, _N_INPUTS + n_labels)),
-                layers.GRU(
-                    n_units,
-                    kernel_initializer=keras.initializers.GlorotUniform(seed),
-                    recurrent_initializer=keras.initializers.Orthogonal(seed=seed),
-                    seed=seed,
-                ),
-                layers.Dense(n_labels, kernel_initializer="zeros"),
-            ]
-        )
+        draw = keras.initializers  # without a seed they draw from Python's own generator
+        kernel, recurrent = draw.GlorotUniform(seed), draw.Orthogonal(seed=seed)
+        options = {"kernel_initializer": kernel, "recurrent_initializer": recurrent, "seed": seed}
+        layers = [
+            keras.Input((length, _N_INPUTS + n_labels)),
+            keras.layers.GRU(_N_UNITS, **options),
+            keras.layers.Dense(n_labels, kernel_initializer="zeros"),
+        ]
+        model = keras.Sequential(layers)
         optimizer = keras.optimizers.Adam(_RATE, clipnorm=1.0)
         optimizer.build(model.trainable_variables)
         return model, optimizer
@@ -96,8 +81,8 @@ def _network(length: int, n_units: int, n_labels: int) -> _Network:
     n_weights = len(model.trainable_variables)
 
     def start(seed: int) -> Arrays:
-        of_seed, its_optimizer = build(seed)
-        variables = [*of_seed.trainable_variables, *its_optimizer.variables]
+        seeded, its_optimizer = build(seed)
+        variables = [*seeded.trainable_variables, *its_optimizer.variables]
         return [np.array(variable.value) for variable in variables]
 
     def log_probabilities(weights: Arrays, window: Any, n_seen: Any) -> Any:
@@ -117,44 +102,26 @@ def _network(length: int, n_units: int, n_labels: int) -> _Network:
     return _Network(start, jax.jit(learn), jax.jit(predict))
 
 
-def _enlarged(old: Arrays, new: Arrays) -> Arrays:
-    """Return new arrays whose first entries along each axis are those of the old ones."""
-    for smaller, larger in zip(old, new, strict=True):
-        larger[tuple(map(slice, np.shape(smaller)))] = smaller
-    return new
-
-
 class RecurrentClassifier(base.Classifier):
     """A GRU over the last samples, with a softmax over the labels seen so far.
 
-    Each sample is one step of gradient descent, by Adam, on the log-loss of its label. The network
-    takes the features of the last `length` samples, that sample being the last of them, and with
-    each the label that came before it. It remembers samples when they are learned:
-    those that are only predicted leave no trace.
-
-    New features may come at any time. The first 256 have an input each; later ones share these, by
-    a hash of their names. What is absent is 0. New labels may come at any time, too. There is room
-    for eight in the beginning; when it is used up, it doubles, all weights are kept, and a larger
-    network is compiled, which takes some seconds. Otherwise a network is compiled once in a
-    process.
+    Each sample is one step of Adam on the log-loss of its label. The network reads the features of
+    the last `length` samples, the new one included, each with the label before it. Features share
+    256 inputs, by a hash of their names; an absent one is 0.
 
     Parameters
     ----------
     length
-        How many samples the network takes, at least 1.
-    n_units
-        Units of the GRU, at least 1.
+        Number of samples that the network reads, at least 1.
+    max_labels
+        Number of labels, at most; a further one raises ValueError.
     seed
-        Seed of the first weights. With the same seed the same samples give the same predictions;
-        with `None`, they do not.
+        Seed of the first weights. With `None`, predictions are not reproducible.
 
     Notes
     -----
-    Without Keras on JAX, ImportError or RuntimeError is raised. Where Keras has not been imported
-    and `KERAS_BACKEND` is not set, it is set to `"jax"`.
-
-    Features must be finite numbers of a size of about 1. `baselines.classifiers()["rnn"]` has what
-    scales numbers, encodes categories and fills gaps before it.
+    Without Keras on JAX, ImportError is raised. Features must be finite numbers of a size of about
+    1, as after the scaler and encoder of `baselines.classifiers()["rnn"]`.
 
     Examples
     --------
@@ -173,83 +140,40 @@ class RecurrentClassifier(base.Classifier):
     True
     """
 
-    def __init__(self, length: int = 8, n_units: int = 32, seed: int | None = None) -> None:
+    def __init__(self, length: int = 8, max_labels: int = 64, seed: int | None = None) -> None:
         _keras()
-        for name, value in (("length", length), ("n_units", n_units)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value!r}")
         self.length = length
-        self.n_units = n_units
+        self.max_labels = max_labels
         self.seed = seed
-        self._drawn = int(np.random.default_rng(seed).integers(2**31))
         self._hasher = preprocessing.FeatureHasher(_N_INPUTS, seed=0)
-        self._inputs: dict[Any, int] = {}  # by the names of features
         self._labels: dict[Hashable, int] = {}
-        self._n_labels = 0  # that there is room for
-        self._last: int | None = None  # the label that came last
+        self._last: int | None = None  # the code of the last label
         self._state: Arrays = []
-        self._window = np.zeros((length, _N_INPUTS), np.float32)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_state": [np.asarray(array) for array in self._state]}
-
-    def __sizeof__(self) -> int:
-        # River adds up what objects say of themselves, and arrays of JAX do not say how large they
-        # are; those of NumPy it knows.
-        of_jax = [int(array.nbytes) for array in self._state if not isinstance(array, np.ndarray)]
-        return super().__sizeof__() + sum(of_jax)
+        self._window = np.zeros((length, _N_INPUTS + max_labels), np.float32)
 
     @property
     def _multiclass(self) -> bool:
         return True
 
-    @property
-    def _network(self) -> _Network:
-        return _network(self.length, self.n_units, self._n_labels)
-
-    def _make_room(self) -> None:
-        """Double the number of labels that there is room for."""
-        n_labels = 2 * self._n_labels or _FEWEST_LABELS
-        state = _network(self.length, self.n_units, n_labels).start(self._drawn)
-        if self._state:
-            state = _enlarged(self._state, state)
-        window = np.zeros((self.length, _N_INPUTS + n_labels), np.float32)
-        (self._window,) = _enlarged([self._window], [window])
-        self._state, self._n_labels = state, n_labels
-
-    def _add_inputs(self, x: Features) -> None:
-        """Give new features an input each, while there are any, in order of their names."""
-        n_free = _N_INPUTS - len(self._inputs)
-        if n_free:
-            for name in sorted(x.keys() - self._inputs.keys(), key=column_order)[:n_free]:
-                self._inputs[name] = len(self._inputs)
-
     def _with(self, x: Features) -> NDArray[np.float32]:
         """Return the last samples and one more, a row for each."""
-        row = np.zeros(_N_INPUTS)
-        known = [name for name in x if name in self._inputs]
-        row[[self._inputs[name] for name in known]] = [x[name] for name in known]
-        if len(known) < len(x) and len(self._inputs) == _N_INPUTS:
-            others = {name: value for name, value in x.items() if name not in self._inputs}
-            shared = self._hasher.transform_one(others)  # type: ignore[no-untyped-call]
-            for number, value in shared.items():
-                row[number] += value
         window = np.roll(self._window, -1, axis=0)
         window[-1] = 0.0
-        window[-1, :_N_INPUTS] = np.clip(row, -_OUTERMOST, _OUTERMOST)
+        hashed = self._hasher.transform_one(x)  # type: ignore[no-untyped-call]
+        window[-1, list(hashed)] = np.clip(list(hashed.values()), -_OUTERMOST, _OUTERMOST)
         if self._last is not None:
             window[-1, _N_INPUTS + self._last] = 1.0
         return window
 
     def learn_one(self, x: Features, y: Hashable) -> None:
         """Learn one sample: a dict of numbers, and any hashable as its label."""
-        if y not in self._labels:
-            if len(self._labels) == self._n_labels:
-                self._make_room()
-            self._labels[y] = len(self._labels)
-        self._add_inputs(x)
-        label, window = self._labels[y], self._with(x)
-        self._state = self._network.learn(self._state, window, label, len(self._labels))
+        if y not in self._labels and len(self._labels) == self.max_labels:
+            raise ValueError(f"label {y!r} is one more than max_labels={self.max_labels}")
+        network, window = _network(self.length, self.max_labels), self._with(x)
+        if not self._state:
+            self._state = network.start(int(np.random.default_rng(self.seed).integers(2**31)))
+        label = self._labels.setdefault(y, len(self._labels))
+        self._state = network.learn(self._state, window, label, len(self._labels))
         self._window, self._last = window, label
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
@@ -257,7 +181,8 @@ class RecurrentClassifier(base.Classifier):
         n_seen = len(self._labels)
         if not n_seen:
             return {}
-        answer = self._network.predict(self._state, self._with(x), n_seen)
+        network = _network(self.length, self.max_labels)
+        answer = network.predict(self._state, self._with(x), n_seen)
         probabilities = np.asarray(answer, np.float64)[:n_seen]
         probabilities /= probabilities.sum()  # in float32 they sum to 1 only nearly
         return dict(zip(self._labels, probabilities.tolist(), strict=True))

@@ -27,64 +27,51 @@ from river import (
 from river_amf.baselines.boosting import BoostingClassifier, BoostingRegressor
 from river_amf.baselines.preparation import (
     Features,
-    Scaler,
     TargetScaler,
     categories,
-    each,
+    clip,
     numbers,
     present,
     scale_and_encode,
-    sortable,
-    with_sortable_names,
+    split,
 )
 from river_amf.baselines.recurrent import NEEDED, RecurrentClassifier, is_installed
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
-from river_amf.dummy import OnlineDummyClassifier
 from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
 
 _N_MODELS = 10  # in an ensemble
 _N_INPUTS = 256  # of the neural network
-_BUFFER = 1000  # the number of recent samples that neighbors are searched in
+_BUFFER = 1000  # recent samples among which neighbors are searched
 _GRACE_PERIODS = (50, 100, 200, 400, 800)  # of the stacked trees, in samples
-_OUTERMOST = 3.0  # distance of a number from the mean at most, in standard deviations
 _RATE = 0.1  # of AdaGrad, in standard deviations of the target
 
-_Table = dict[str, tuple[str, Callable[[int | None], Any]]]  # a description, and what makes it
+_Table = dict[str, tuple[str, Callable[[int | None], Any]]]  # a description, and a function
 
-
-# Preparation
-
-
-def clipped(x: Features) -> Features:
-    """Clip numbers of mean 0 and standard deviation 1.
-
-    River's linear models, which the leaves of its trees have too, never recover from an outlier.
-    """
-    return {name: max(-_OUTERMOST, min(value, _OUTERMOST)) for name, value in x.items()}
+# Classifiers
 
 
 def _bins(x: Features) -> Features:
-    """Put numbers of mean 0 and standard deviation 1 into seven bins."""
-    return {name: round(value) for name, value in clipped(x).items()}
+    """Put standardized numbers into seven bins."""
+    return {name: round(value) for name, value in clip(x).items()}
 
 
 def _words(x: Features) -> Features:
-    """Count the words of each text, and take numbers as counts, negative ones as counts apart."""
+    """Count the words of each text, and take numbers as counts, negative ones as other counts."""
     words = Counter(
         f"{name}={word}"
         for name, text in categories(x).items()
         for word in str(text).lower().split()
     )
     counts = {
-        name if count >= 0.0 else (name, "negative"): abs(count)
+        name if count >= 0.0 else f"{name} (negative)": abs(count)
         for name, count in numbers(x).items()
     }
     return counts | words
 
 
 def _some(x: Features) -> Features:
-    """Return the features, or a dummy feature if there are none."""
-    return x or {"": 0.0}  # river's multinomial naive Bayes divides by the number of features seen
+    """Return the features, or a constant if there are none, by whose number river divides."""
+    return x or {"": 0.0}
 
 
 def _zeros(_: Features) -> Features:
@@ -101,22 +88,16 @@ def _nearest() -> Any:
     return neighbors.LazySearch(window_size=_BUFFER)
 
 
-# Classifiers
-
-
-def _for_each_label(model: base.Classifier) -> base.Estimator:
-    """Give each label a model of its own, behind scalers."""
+def _one_per_label(model: base.Classifier) -> base.Estimator:
     return _pipeline(scale_and_encode(), multiclass.OneVsRestClassifier(model))
 
 
 def _gaussian_nb(_: int | None) -> base.Estimator:
-    # If a column has been constant for a label so far, any other value of it is next to impossible
-    # to river's model. So categories are not one-hot encoded, as few of these columns would vary
-    # for every label, but become codes. These are scaled too: as the scale moves a little, even a
-    # code that is constant for a label varies.
-    codes = each([], [preprocessing.OrdinalEncoder()])
+    # Codes, not one-hot columns: any other value of a column that was constant for a label is next
+    # to impossible to river's model. Scaled, because then even a constant code varies a little.
+    codes = split([], [preprocessing.OrdinalEncoder()])
     model = naive_bayes.GaussianNB()  # type: ignore[no-untyped-call]
-    return _pipeline(codes, Scaler(), model)
+    return _pipeline(codes, preprocessing.StandardScaler(), model)
 
 
 def _multinomial() -> base.Estimator:
@@ -125,11 +106,9 @@ def _multinomial() -> base.Estimator:
 
 
 def _categorical_nb(_: int | None) -> base.Estimator:
-    # River does not have it, but up to smoothing it is the same as multinomial naive Bayes on
-    # one-hot encoded categories.
-    binned = each([Scaler(), _bins], [])
-    one_hot = preprocessing.OneHotEncoder(drop_zeros=True)
-    return _pipeline(binned, one_hot, _multinomial())
+    # Up to smoothing it is multinomial naive Bayes on one-hot encoded categories.
+    binned = split([preprocessing.StandardScaler(), _bins], [])
+    return _pipeline(binned, preprocessing.OneHotEncoder(drop_zeros=True), _multinomial())
 
 
 def _need_sklearn(name: str) -> None:
@@ -153,9 +132,8 @@ def _mlp(seed: int | None) -> base.Estimator:
     from river.compat import convert_sklearn_to_river
     from sklearn.neural_network import MLPClassifier
 
-    # The numbers of inputs and labels of a network are fixed by the first sample. So features are
-    # hashed to a fixed number of columns, present in every sample, and each label gets its own
-    # network.
+    # The first sample fixes the numbers of inputs and labels of a network: features are hashed to
+    # so many columns, and each label gets a network.
     hashed = preprocessing.FeatureHasher(n_features=_N_INPUTS, seed=seed)
     columns = compose.TransformerUnion(hashed, _zeros)
     network = convert_sklearn_to_river(MLPClassifier(random_state=seed), classes=[False, True])
@@ -175,6 +153,11 @@ def _stacking(_: int | None) -> base.Estimator:
     return _pipeline(present, ensemble.StackingClassifier(trees, combiner, include_features=False))
 
 
+def _trees(make: Callable[..., Any], **options: Any) -> Callable[[int | None], base.Estimator]:
+    """Return a function that makes an ensemble of Hoeffding trees."""
+    return lambda seed: _pipeline(present, make(_hoeffding(), _N_MODELS, seed=seed, **options))
+
+
 _CLASSIFIERS: _Table = {
     "majority": ("the most frequent label so far", lambda _: dummy.PriorClassifier()),
     "last-class": ("the most recent label", lambda _: dummy.NoChangeClassifier()),
@@ -191,14 +174,14 @@ _CLASSIFIERS: _Table = {
         lambda _: _pipeline(_words, _multinomial()),
     ),
     "perceptron": (
-        "perceptron, one for each label",
-        lambda _: _for_each_label(linear_model.Perceptron()),
+        "perceptron, one per label",
+        lambda _: _one_per_label(linear_model.Perceptron()),
     ),
     "logistic": (
-        "logistic regression by SGD, one for each label",
-        lambda _: _for_each_label(linear_model.LogisticRegression()),
+        "logistic regression by SGD, one per label",
+        lambda _: _one_per_label(linear_model.LogisticRegression()),
     ),
-    "mlp": ("scikit-learn's neural network, one for each label", _mlp),
+    "mlp": ("scikit-learn's neural network, one per label", _mlp),
     "rnn": (
         "Keras's recurrent network (GRU) over the last 8 samples",
         lambda seed: _pipeline(scale_and_encode(), RecurrentClassifier(seed=seed)),
@@ -211,29 +194,20 @@ _CLASSIFIERS: _Table = {
         "Hoeffding tree, split by the Gini index",
         lambda _: _pipeline(present, _hoeffding("gini")),
     ),
-    "bagging": (
-        "bagging of ten Hoeffding trees",
-        lambda seed: _pipeline(present, ensemble.BaggingClassifier(_hoeffding(), _N_MODELS, seed)),
-    ),
+    "bagging": ("bagging of ten Hoeffding trees", _trees(ensemble.BaggingClassifier)),
     "leveraging-bagging": (
         "leveraging bagging of ten trees",
-        lambda seed: _pipeline(
-            present, ensemble.LeveragingBaggingClassifier(_hoeffding(), _N_MODELS, seed=seed)
-        ),
+        _trees(ensemble.LeveragingBaggingClassifier),
     ),
     "arf": (
         "adaptive random forest of ten trees",
-        # it sorts the features by name before it draws some of them
         lambda seed: _pipeline(
-            sortable, forest.ARFClassifier(_N_MODELS, binary_split=True, seed=seed)
+            present, forest.ARFClassifier(_N_MODELS, binary_split=True, seed=seed)
         ),
     ),
-    "adaboost": (
-        "AdaBoost of ten Hoeffding trees",
-        lambda seed: _pipeline(present, ensemble.AdaBoostClassifier(_hoeffding(), _N_MODELS, seed)),
-    ),
+    "adaboost": ("AdaBoost of ten Hoeffding trees", _trees(ensemble.AdaBoostClassifier)),
     "boosting": (
-        "scikit-learn's boosting, trained anew every 1000 samples",
+        "scikit-learn's boosting, retrained every 1000 samples",
         lambda seed: _boosting(BoostingClassifier, seed),
     ),
     "stacking": ("ten Hoeffding trees, combined by a perceptron", _stacking),
@@ -242,24 +216,22 @@ _CLASSIFIERS: _Table = {
         "our Mondrian forest for streams that drift",
         lambda seed: AdaptiveAMFClassifier(seed=seed),
     ),
-    "dummy": ("the label frequencies so far", lambda _: OnlineDummyClassifier()),
 }
 MISSING: dict[str, str] = {}  # what the baselines need that are not there, by name
 if not is_installed():
     del _CLASSIFIERS["rnn"]
     MISSING["rnn"] = NEEDED
 
-
 # Regressors
 
 
 def behind_scalers(model: base.Regressor) -> base.Estimator:
-    """Scale what goes into a model, and the target."""
-    return _pipeline(scale_and_encode(clipped), with_sortable_names, TargetScaler(model))
+    """Scale the features and the target of a model."""
+    return _pipeline(scale_and_encode(clip), TargetScaler(model))
 
 
 def linear_regression() -> base.Regressor:
-    """Return the linear model, which most of the others have within."""
+    """Return the linear model, which most of the others contain."""
     # With river's default, SGD at a fixed rate, it diverges where there are a hundred features.
     return linear_model.LinearRegression(optim.AdaGrad(_RATE))
 
@@ -279,11 +251,10 @@ def _srp(seed: int | None) -> base.Estimator:
     return behind_scalers(ensemble.SRPRegressor(one, _N_MODELS, seed=seed))
 
 
-def _river_amf(seed: int | None) -> base.Estimator:
-    # A number is worth as much as its range in the eyes of these trees.
-    prepared = each([preprocessing.MinMaxScaler()], [preprocessing.OneHotEncoder()])
-    trees = forest.AMFRegressor(_N_MODELS, seed=seed)
-    return _pipeline(prepared, with_sortable_names, TargetScaler(trees))
+def _amf_of_river(seed: int | None) -> base.Estimator:
+    # These trees split a number the more often the larger its range is.
+    prepared = split([preprocessing.MinMaxScaler()], [preprocessing.OneHotEncoder()])
+    return _pipeline(prepared, TargetScaler(forest.AMFRegressor(_N_MODELS, seed=seed)))
 
 
 _REGRESSORS: _Table = {
@@ -315,10 +286,10 @@ _REGRESSORS: _Table = {
     "arf": ("adaptive random forest of ten trees", _arf_regressor),
     "srp": ("streaming random patches of ten trees", _srp),
     "boosting": (
-        "scikit-learn's boosting, trained anew every 1000 samples",
+        "scikit-learn's boosting, retrained every 1000 samples",
         lambda seed: _boosting(BoostingRegressor, seed),
     ),
-    "river-amf": ("river's Mondrian forest of ten trees", _river_amf),
+    "amf-of-river": ("river's Mondrian forest of ten trees", _amf_of_river),
     "amf": ("our Mondrian forest of ten trees", lambda seed: AMFRegressor(seed=seed)),
     "adaptive": (
         "our Mondrian forest for streams that drift",
@@ -326,15 +297,15 @@ _REGRESSORS: _Table = {
     ),
 }
 
-
 # The tables
 
 DESCRIPTIONS: dict[str, str] = {name: text for name, (text, _) in _CLASSIFIERS.items()}
 REGRESSOR_DESCRIPTIONS: dict[str, str] = {name: text for name, (text, _) in _REGRESSORS.items()}
 
 
-def _make(is_of_numbers: bool, name: str, seed: int | None) -> Any:  # by name, to be pickled
-    _, make = (_REGRESSORS if is_of_numbers else _CLASSIFIERS)[name]
+def make_baseline(is_regression: bool, name: str, seed: int | None) -> Any:
+    """Make a baseline; the functions below are partial ones of this, which can be pickled."""
+    _, make = (_REGRESSORS if is_regression else _CLASSIFIERS)[name]
     return make(seed)
 
 
@@ -353,7 +324,13 @@ def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifi
         From the name of each baseline, as in `DESCRIPTIONS`, to a function without arguments that
         returns a new model. The functions of `"mlp"` and `"boosting"` raise `ImportError` if
         scikit-learn is not installed, and `"rnn"` is there only if Keras and JAX are. The functions
-        can be pickled, to make models in other processes.
+        can be pickled.
+
+    Notes
+    -----
+    River's trees and their ensembles sort the labels, so for them strings and numbers cannot both
+    be labels of one stream. An infinite number raises `ValueError` in all models that look at
+    features.
 
     Examples
     --------
@@ -364,21 +341,21 @@ def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifi
     >>> list(make)[:5]
     ['majority', 'last-class', 'knn', 'gaussian-nb', 'categorical-nb']
     >>> baselines.DESCRIPTIONS["logistic"]
-    'logistic regression by SGD, one for each label'
+    'logistic regression by SGD, one per label'
     >>> accuracy = evaluate.progressive_val_score(
     ...     Phishing(), make["logistic"](), metrics.Accuracy()
     ... )
     >>> accuracy.get() > 0.85
     True
     """
-    return {name: functools.partial(_make, False, name, seed) for name in _CLASSIFIERS}
+    return {name: functools.partial(make_baseline, False, name, seed) for name in _CLASSIFIERS}
 
 
 def regressors(seed: int | None = None) -> dict[str, Callable[[], base.Regressor]]:
-    """Return functions that make the baseline models for numbers, by name.
+    """Return functions that make the baseline regressors, by name.
 
-    They are as those of `classifiers`, described in `REGRESSOR_DESCRIPTIONS`. Before its first
-    sample each predicts 0.
+    They are as those of `classifiers`, described in `REGRESSOR_DESCRIPTIONS`. In most of them the
+    target is standardized, too. Before its first sample each predicts 0.
 
     Examples
     --------
@@ -394,4 +371,4 @@ def regressors(seed: int | None = None) -> dict[str, Callable[[], base.Regressor
     >>> error.get() < 1.0
     True
     """
-    return {name: functools.partial(_make, True, name, seed) for name in _REGRESSORS}
+    return {name: functools.partial(make_baseline, True, name, seed) for name in _REGRESSORS}

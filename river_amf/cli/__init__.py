@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import signal
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,7 +18,7 @@ from tqdm import tqdm
 
 import river_amf
 from river_amf.cli import compare, evaluate, inspect, predict
-from river_amf.cli.options import print_line, report_interrupt
+from river_amf.cli.options import print_line
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.usage_errors import error_line, error_text
 from river_amf.inputs.kinds import printable
@@ -24,7 +26,8 @@ from river_amf.kernels.numba_tools.compilation import CACHE_FOLDERS
 
 __all__ = ["main"]
 
-_BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not define
+_SIGNALLED = 128  # exit status, to which the number of the signal is added
+_BROKEN_PIPE = _SIGNALLED + 13  # SIGPIPE, which Windows does not define
 _LESS_MEMORY = "--limit reads fewer samples, --n-estimators grows fewer trees"
 
 
@@ -39,21 +42,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command `river-amf`.
 
     `argv` are the arguments, by default those of the process. The exit status is 0 on success, 1 if
-    every model of a comparison failed, 2 without a subcommand, 130 after Ctrl-C, and 141 if the
-    reader of the output closed the pipe. An error is reported in one line on stderr, and raises
-    SystemExit with status 2.
+    every model of a comparison failed or no kernel could be kept, 2 without a subcommand, 130 after
+    Ctrl-C, 143 after SIGTERM, and 141 if the reader of the output closed the pipe. An error is
+    reported in one line on stderr, and raises SystemExit with status 2.
 
     Examples
     --------
-    >>> main(["evaluate", "Bananas", "--limit", "20", "--seed", "1"])
-    Bananas: 20 samples; features: 2 numeric; AdaptiveAMFClassifier(n_estimators=10, seed=1)
+    >>> main(["evaluate", "Bananas", "--limit", "20"])
+    target: 2 labels (False 11, True 9); features: 2 numbers
+    Bananas: 20 samples; AdaptiveAMFClassifier(n_estimators=10, seed=1)
     ...
     0
     """
     parser = _make_parser()
+    signals: list[int] = []
     try:
         try:
-            with _announce_compiling(), warnings.catch_warnings():
+            with _until_sigterm(signals), _announce_compiling(), warnings.catch_warnings():
                 # the reader of a file has said so
                 warnings.filterwarnings("ignore", "feature .* holds categories, but its first")
                 return _run_command(parser, argv)
@@ -62,7 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _BROKEN_PIPE
     except KeyboardInterrupt:
-        return report_interrupt()
+        print_line("interrupted")
+        return _SIGNALLED + (signals or [signal.SIGINT])[0]
     except EvaluationError as error:
         advice = f"; {_LESS_MEMORY}" if isinstance(error.__cause__, MemoryError) else ""
         parser.error(f"{error}{advice}")
@@ -82,12 +88,33 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_command(parser: _Parser, argv: Sequence[str] | None) -> int:
     """Run the subcommand and return its exit status."""
-    arguments = parser.parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    # argparse drops a value of "--", but not one of ",--"
+    given = [f"--missing=,{a[10:]}" if a.startswith("--missing=") else a for a in given]
+    arguments = parser.parse_args(given)
     if arguments.command is None:
         parser.print_help()
         return 2
     status: int = arguments.run(arguments)
     return status
+
+
+@contextmanager
+def _until_sigterm(signals: list[int]) -> Iterator[None]:
+    """Let SIGTERM end a block as Ctrl-C does, and add it to the signals."""
+
+    def interrupt(number: int, frame: object) -> None:
+        signals.append(number)
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -162,4 +189,4 @@ def _warm_up(arguments: argparse.Namespace) -> int:
     river_amf.warm_up()
     where = f"in {CACHE_FOLDERS[-1]}" if CACHE_FOLDERS else "nowhere, as no folder can be written"
     print(f"all kernels are compiled, after {time.perf_counter() - start:.1f} s; kept {where}")
-    return 0
+    return 0 if CACHE_FOLDERS else 1

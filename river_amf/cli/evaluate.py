@@ -1,73 +1,68 @@
-"""The subcommand `river-amf evaluate`: one model on a stream, with its metrics."""
+"""The subcommand `river-amf evaluate`: one model on a stream, with its metrics along the way."""
 
 from __future__ import annotations
 
 import argparse
-import csv
 import inspect
 import itertools
-import signal
 import sys
-from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from river import base, compose
+from river import base
 from tqdm import tqdm
 
 from river_amf import persistence
-from river_amf.baselines.river_models import MISSING
 from river_amf.classifier import AMFClassifier
 from river_amf.cli.options import (
     add_stream_arguments,
     at_least,
-    check_metrics,
-    check_output,
-    check_pages,
+    check_outputs,
     chosen_metrics,
     chosen_stream,
+    comma_separated,
     file_options,
     is_terminal,
     load_chosen,
     print_line,
-    report_interrupt,
-    say_written,
-    size_text,
-    task_lines,
+    report_written,
+    title_lines,
 )
-from river_amf.evaluation import EvaluationError, Report, Stream
-from river_amf.evaluation.column_types import ROWS
-from river_amf.evaluation.comparison import cell_text, column_titles
-from river_amf.evaluation.metrics import check_positive, is_of_intervals, name_metrics
+from river_amf.cli.prediction_csv import PredictionWriter
+from river_amf.evaluation import EvaluationError, Stream
+from river_amf.evaluation.comparison import cell_text, title_of
+from river_amf.evaluation.metrics import check_labels, is_of_intervals, name_metrics
+from river_amf.evaluation.naive import NaiveBaselines
 from river_amf.evaluation.prequential import (
-    Answer,
-    OnPrediction,
-    TestThenTrain,
+    Step,
     even_checkpoints,
-    every,
     has_intervals,
     progress_bar,
+    test_then_train,
     warm_up_model,
 )
 from river_amf.evaluation.recording import Recorder, Steps
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import INTERRUPTED, OK, Ran, Run
+from river_amf.evaluation.runs import INTERRUPTED, OK, Ran, Run, check_delay, describe
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.sources import read_source, reason_of
-from river_amf.evaluation.streams import Features, Label, Sample, Target
-from river_amf.evaluation.tasks import CLASSIFICATION, TASKS, Task
-from river_amf.explain import text_tables
+from river_amf.evaluation.streams import ROWS, Record, Sample
+from river_amf.evaluation.tasks import TASKS, Task
+from river_amf.inputs.encoding import ascending
 from river_amf.regressor import AMFRegressor
 
-_DESCRIPTIONS = {name: text for task in TASKS.values() for name, text in task.descriptions.items()}
-_N_MOMENTS = 100  # about as often the metric beside the progress bar changes
 _MIN_WIDTH = 10  # characters; sizes below one gibibyte are no longer than "976.56 KiB"
-
 
 DESCRIPTION = (
     "Run one model over a stream: it predicts each sample and then learns it (test-then-train)."
-    " Metrics, time and memory are printed along the way."
+    " Metrics, time and memory are printed along the way, and in the end those of naive baselines."
+)
+EPILOG = (
+    "Ctrl-C, SIGTERM and a row that cannot be read end the run with exit status 130, 143 and 2;"
+    " --save, --predictions and --html keep what there is until then."
 )
 
 
@@ -77,8 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--model",
-        type=_model,
-        choices=_DESCRIPTIONS,
+        type=str.lower,
         metavar="NAME",
         help=". ".join(
             f"For {task.name}: "
@@ -95,6 +89,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
     add(
+        "--keep",
+        type=comma_separated,
+        default=[],
+        metavar="A,B",
+        help="columns to copy beside the predictions, such as an id",
+    )
+    add(
         "--save",
         metavar="MODEL",
         help="save the model once it has learned the stream, for `river-amf predict`; the file"
@@ -108,24 +109,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _model(name: str) -> str:
-    """Return the name of a model, or raise if it needs what is not installed."""
-    if name in MISSING:
-        raise argparse.ArgumentTypeError(f"{name!r} {MISSING[name]}")
-    return name
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
-    check_metrics(arguments)
-    _check_outputs(arguments)
+    files = {"predictions": "the predictions", "save": "the model", "html": "the page"}
+    check_outputs(arguments, [chosen_stream(arguments)], **files)
     stream = load_chosen(arguments)
-    if arguments.html is not None:
-        stream = stream.kept()
+    stream = stream if arguments.html is None else stream.complete()
     task = TASKS[stream.task]
     arguments.model = arguments.model or task.default
-    metrics = name_metrics(task.windowed, chosen_metrics(arguments, task), task.name)
-    positive = check_positive(stream.samples, metrics.values(), stream.name, arguments.positive)
+    metrics = name_metrics(task.table, chosen_metrics(arguments, task), task.name)
+    check_labels(stream.samples, metrics.values(), stream.name)
+    if stream.later is None:
+        check_delay(arguments.delay, stream.n_samples)
     model = _make_model(arguments, task, stream)
     if arguments.save is not None and not isinstance(model, persistence.Saved):
         raise EvaluationError(
@@ -134,199 +129,158 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if not has_intervals(model):
         metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
-    with _prediction_file(arguments, model) as write, _until_interrupt() as guard:
-        until_interrupt, interrupts = guard
-        described = _describe_run(stream, model, task, arguments.model)
-        print(*task_lines(stream, arguments), described, sep="\n")
-        clone = model.clone()
-        recorder = None
-        if arguments.html is not None:
-            recorder = Recorder(clone, Steps(stream.n_samples))
-        learned = None if recorder is None else recorder.learned
-        scores = Scores(metrics, positive=positive)
-        loop = TestThenTrain(clone, scores, write, learned, arguments.delay)
-        _print_table(stream, until_interrupt, model, metrics, loop)
-        if arguments.save is not None:
-            persistence.save_with_notes(clone, arguments.save, _notes(arguments, stream))
-            say_written("the model", arguments.save)
-        if recorder is not None and loop.n_samples:
-            ran = arguments.model, clone, loop, recorder, arguments.delay, arguments.seed
-            with _interruptible():
-                _report_beside_floors(*ran, stream, metrics, positive).save(arguments.html)
-            say_written("the page", arguments.html)
-        elif recorder is not None:
-            path = arguments.html
-            print_line(f"no page, {path} was not written: no sample was learned")
-        if interrupts and (stream.later is not None or loop.n_samples < stream.n_samples):
-            return report_interrupt(f"interrupted after {loop.n_samples} samples")
+    *titles, last = title_lines(stream, arguments)
+    print(*titles, f"{last}; {_describe(model, task, arguments.model)}", sep="\n")
+    warm_up_model(model.clone(), stream.samples)
+    recorder = None if arguments.html is None else Recorder(model, Steps(stream.n_samples))
+    scores = Scores(metrics)
+    try:
+        with ExitStack() as stack:
+            _print_table(arguments, stream, model, scores, recorder, stack)
+    except BaseException as error:
+        _keep(arguments, stream, task, model, metrics, scores, recorder, is_complete=False)
+        if isinstance(error, KeyboardInterrupt | EvaluationError):
+            print_line(f"ended after {scores.n_samples} samples")
+        raise
+    _keep(arguments, stream, task, model, metrics, scores, recorder, is_complete=True)
     return 0
 
 
-def _check_outputs(arguments: argparse.Namespace) -> None:
-    """Raise if a page or a model is to be written that cannot be."""
-    written = {"predictions": arguments.predictions}
-    for option, what in (("html", "the page"), ("save", "the model")):
-        path = getattr(arguments, option)
-        if path is None:
-            continue
-        check_output(path, chosen_stream(arguments), what)
-        for other, its in written.items():
-            if its and Path(its).resolve() == Path(path).resolve():
-                raise EvaluationError(f"--{other} and --{option} would both write to {path}")
-        written[option] = path
-    if arguments.html is not None:
-        check_pages()
-
-
-def _notes(arguments: argparse.Namespace, stream: Stream) -> dict[str, Any]:
-    """Return what the file of a model keeps: how to read another file of the same columns."""
-    kinds = {"categorical": ("string",), "numeric": ("integer", "floating")}
-    columns = {
-        option: [name for name, kind in stream.kinds.items() if kind in its]
-        for option, its in kinds.items()
-    }
-    return {"reading": file_options(arguments) | {"target": stream.target or "target"} | columns}
-
-
-def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> base.Estimator:
+def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> Any:
     """Return the chosen model with the given options."""
     name = arguments.model
     has_words = stream.text is not None
     make = task.maker(name, arguments.seed, reason_of(stream), has_words=has_words)
     try:
-        model = make()
+        model: Any = make()
     except (ImportError, ValueError) as error:  # such as a seed out of the model's range
         raise EvaluationError(f"model {name!r} cannot be created: {error}") from error
-    is_alone = not isinstance(model, compose.Pipeline)  # the steps of a pipeline may have seeds
-    known = inspect.signature(type(model)).parameters if is_alone else {"seed"}
-    for option in ("seed", "n_estimators"):
-        if getattr(arguments, option) is not None and option not in known:
-            raise EvaluationError(f"model {name!r} does not take --{option.replace('_', '-')}")
-    if arguments.n_estimators is not None:
-        model = model.clone({"n_estimators": arguments.n_estimators})
-    return model
+    if arguments.n_estimators is None:
+        return model
+    if "n_estimators" not in inspect.signature(type(model)).parameters:
+        raise EvaluationError(f"model {name!r} does not take --n-estimators")
+    return model.clone({"n_estimators": arguments.n_estimators})
 
 
-@contextmanager
-def _prediction_file(
-    arguments: argparse.Namespace, model: base.Estimator
-) -> Iterator[OnPrediction | None]:
-    """Open the file of predictions; yield a function that writes one."""
-    path = arguments.predictions
-    if path is None:
-        yield None
-        return
-    check_output(path, chosen_stream(arguments), "the predictions")
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        ends = ["lower", "upper"] * has_intervals(model)
-        beside = ends if isinstance(model, base.Regressor) else ["probability"]
-        writer.writerow(["sample", "target", "prediction", *beside])
-
-        def write(n: int, x: Features, y: Target, answer: Answer) -> None:
-            writer.writerow([n, y, answer.prediction, *answer.cells()[: len(beside)]])
-
-        yield write
-    say_written("the predictions", path)
+def _describe(model: base.Estimator, task: Task, name: str) -> str:
+    if isinstance(model, AMFClassifier | AMFRegressor):
+        return f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
+    return task.descriptions[name]
 
 
 def _print_table(
+    arguments: argparse.Namespace,
     stream: Stream,
-    until_interrupt: Callable[[Stream], Iterator[Sample]],
-    model: base.Estimator,
-    metrics: Metrics,
-    loop: TestThenTrain,
+    model: Any,
+    scores: Scores,
+    recorder: Recorder | None,
+    stack: ExitStack,
 ) -> None:
-    """Run, and print a row for each checkpoint."""
-    titles = column_titles(["n_samples", *metrics, "us_per_sample", "memory"])
+    """Run, write predictions, and print a row for each checkpoint and each naive baseline."""
+    records: deque[Record] = deque()  # of the samples that are predicted, but not learned yet
+
+    def samples() -> Iterator[Sample]:
+        for record in stream.records():
+            records.append(record)
+            yield record.x, record.y
+
+    naive = NaiveBaselines(stream.task)
+    write = _prediction_writer(arguments, stream, model, stack)
+    titles = [title_of(name) for name in ("n_samples", *scores.columns())]
     widths = [max(len(title), _MIN_WIDTH) for title in titles]
-    print(text_tables.line(titles, widths, left=()), flush=True)
-    shown = is_terminal()
+
+    def line(cells: list[str]) -> None:
+        aligned = zip(cells, widths, strict=True)
+        tqdm.write("  ".join(cell.rjust(width) for cell, width in aligned), file=sys.stdout)
+        sys.stdout.flush()
+
+    def row(step: Step) -> None:
+        values = {"n_samples": step.n, **scores.figures(model)}
+        line([cell_text(name, value) for name, value in values.items()])
+
+    line(titles)
     total = None if stream.later is not None else stream.n_samples
-    checkpoints = every(ROWS) if total is None else even_checkpoints(total)
-    with progress_bar(total, until_interrupt(stream), is_shown=shown) as bar:
-        with _interruptible():
-            warm_up_model(model.clone(), until_interrupt(stream))
-        bar.reset()  # start its clock after the warm-up
-        samples = _with_metric(bar, loop, even_checkpoints(stream.n_samples, _N_MOMENTS))
-        for n_samples in loop.run(samples, checkpoints):
-            row = {"n_samples": n_samples, **loop.figures()}
-            cells = [cell_text(column, value) for column, value in row.items()]
-            tqdm.write(text_tables.line(cells, widths, left=()), file=sys.stdout)
-            sys.stdout.flush()
-
-
-def _with_metric(bar: tqdm[Any], loop: TestThenTrain, moments: Container[int]) -> Iterator[Sample]:
-    """Yield the samples of a progress bar, with the first metric so far beside it."""
-    for sample in bar:
-        if loop.n_samples in moments:
-            name, value = next(iter(loop.scores.total().items()))
-            bar.set_postfix_str(f"{name} {cell_text(name, value)}", refresh=False)
-        yield sample
-
-
-@contextmanager
-def _until_interrupt() -> Iterator[tuple[Callable[[Stream], Iterator[Sample]], list[int]]]:
-    """Yield a function that ends a stream at Ctrl-C, between samples; a second Ctrl-C aborts.
-
-    Further a list of the signals that have come.
-    """
-    interrupts: list[int] = []
-
-    def stop(signal_number: int, frame: object) -> None:
-        interrupts.append(signal_number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    previous = signal.signal(signal.SIGINT, stop)
+    checkpoints: Any = itertools.count(ROWS, ROWS) if total is None else even_checkpoints(total)
+    checkpoint, step = iter(checkpoints), None
+    at = next(checkpoint, None)
+    bar = stack.enter_context(progress_bar(total, samples(), is_shown=is_terminal()))
     try:
-        yield lambda stream: itertools.takewhile(lambda _: not interrupts, stream), interrupts
+        for step in test_then_train(model, bar, arguments.delay):
+            naive.add(step.y)
+            record = records.popleft()
+            if write is not None:
+                write.write(record, step.prediction, step.beside)
+            if recorder is not None:
+                recorder.learned(step)
+            scores.add(step)
+            if step.n == at:
+                row(step)
+                at, step = next(checkpoint, None), None
     finally:
-        signal.signal(signal.SIGINT, previous)
+        if step is not None:  # what has been learned since the last row
+            row(step)
+        for name, values in naive.rows().items() if scores.n_samples else ():
+            known = [cell_text(k, values[k]) if k in values else "-" for k in scores.columns()]
+            line([name, *known])
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Let Ctrl-C abort the block: compiling takes long, and there are no results to print yet."""
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
+def _prediction_writer(
+    arguments: argparse.Namespace, stream: Stream, model: Any, stack: ExitStack
+) -> PredictionWriter | None:
+    """Return the writer of predictions, whose file is closed with the stack."""
+    if arguments.predictions is None:
+        return None
+    path = Path(arguments.predictions)
+    file = stack.enter_context(path.open("w", newline="", encoding="utf-8"))
+    stack.callback(report_written, "the predictions", arguments.predictions)
+    is_classifier = isinstance(model, base.Classifier)
+    labels = ascending({y for _, y in stream.samples}) if is_classifier else None
+    return PredictionWriter(
+        file,
+        keep=arguments.keep,
+        has_target=True,
+        labels=labels,
+        has_intervals=has_intervals(model),
+    )
 
 
-def _describe_run(stream: Stream, model: base.Estimator, task: Task, name: str) -> str:
-    kinds = {"numeric": stream.n_numeric, "categorical": stream.n_categorical}
-    named = [f"{count} {kind}" for kind, count in kinds.items() if count]
-    features = " and ".join([*named, *([f"words of {stream.text!r}"] if stream.text else [])])
-    described = f"{type(model).__name__}()"
-    if isinstance(model, AMFClassifier | AMFRegressor):
-        described = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
-    elif isinstance(model, compose.Pipeline) or task is not CLASSIFICATION:
-        described = task.descriptions[name]  # a repr takes several lines
-    return f"{size_text(stream)}; features: {features}; {described}"
-
-
-def _report_beside_floors(
-    name: str,
-    model: base.Estimator,
-    loop: TestThenTrain,
-    recorder: Recorder,
-    delay: int,
-    seed: int | None,
+def _keep(
+    arguments: argparse.Namespace,
     stream: Stream,
+    task: Task,
+    model: Any,
     metrics: Metrics,
-    positive: Label | None,
-) -> Report:
-    """Return the report of a model, beside those that look at no features, which are run here."""
-    source, n_samples = read_source(stream, None), loop.n_samples
-    task, is_complete = source.task, n_samples == stream.n_samples
-    samples = stream if is_complete else list(itertools.islice(stream, n_samples))
-    names = dict.fromkeys([name, *task.floors])
-    runs = {each: Run(metrics, n_samples, positive, task, recorder.steps, delay) for each in names}
-    for each, run in runs.items():
-        if each == name:
-            run.take_over(model, loop, recorder)
-            run.status = OK if is_complete else f"{INTERRUPTED} after {n_samples} samples"
-        else:
-            run.go(task.maker(each, None), samples)
-    return report_of(Ran(source, runs, task.floors, recorder.steps, seed, delay))
+    scores: Scores,
+    recorder: Recorder | None,
+    *,
+    is_complete: bool,
+) -> None:
+    """Save the model, and write the page."""
+    n_samples = scores.n_samples
+    if arguments.save is not None and (n_samples or is_complete):
+        reading = file_options(arguments) | {"kinds": dict(stream.kinds)}
+        notes = {"reading": reading | {"target": stream.target or "target"}}
+        persistence.save_with_notes(model, arguments.save, notes)
+        report_written("the model", arguments.save)
+    if recorder is None:
+        return
+    if not n_samples:
+        print_line(f"no page, {arguments.html} was not written: no sample was learned")
+        return
+    samples = stream.samples if is_complete else list(itertools.islice(stream, n_samples))
+    runs = {
+        name: Run(metrics, task, n_samples, recorder.steps, arguments.delay)
+        for name in dict.fromkeys((arguments.model, *task.floors))
+    }
+    for name, run in runs.items():
+        if name != arguments.model:
+            run.go(task.maker(name, None), samples)
+            continue
+        run.described = describe(model)
+        run.scores, run.recorder, run.figures = scores, recorder, scores.figures(model)
+        run.status = OK if is_complete else f"{INTERRUPTED} after {n_samples} samples"
+        recorder.close()
+    source = read_source(stream)
+    ran = Ran(source, runs, task.floors, recorder.steps, arguments.seed, arguments.delay)
+    report_of(ran).save(arguments.html)
+    report_written("the page", arguments.html)

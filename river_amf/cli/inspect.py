@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from river.utils.pretty import humanize_bytes
 
 from river_amf import inspection, persistence
 from river_amf.evaluation import EvaluationError
 from river_amf.explain.trees import Ensemble
-from river_amf.inputs.kinds import printable
+from river_amf.inputs.kinds import printable, shown
 from river_amf.persistence import FileError
 
 DESCRIPTION = (
-    "Show the model in a file: its class, its parameters and figures of its trees. The file is read"
-    " as a whole and checked, and no code in it is run."
+    "Show the model in a file: its class, parameters and trees, and how `river-amf evaluate` read"
+    " what it learned. The file is read as a whole and checked, and no code in it is run."
 )
 
 
@@ -31,6 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     about = f"{humanize_bytes(contents.size)}, format {contents.format}"
     print(printable(f"{name}: {about}, written by river_amf {release[:40]}"))
     print(repr(contents.model))
+    for line in reading_of(contents.notes):
+        print(printable(line))
     forest = getattr(contents.model, "model_", contents.model)  # of a fitted estimator
     if isinstance(forest, Ensemble):
         print(inspection.tree_table(forest).to_string(float_format="{:g}".format))
@@ -45,3 +49,20 @@ def read_model(path: str) -> persistence.Contents:
         raise EvaluationError(str(error)) from None
     except OSError as error:
         raise EvaluationError(f"cannot read {path!r}: {error.strerror or error}") from None
+
+
+def reading_of(notes: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines on the target, the columns and the options of the file that a model learned.
+
+    >>> notes = {"reading": {"target": "y", "drop": ["id"], "kinds": {"a": "number"}}}
+    >>> [*reading_of(notes)]
+    ["target 'y'; columns: 'a' number", "read with drop=['id']"]
+    """
+    reading = notes.get("reading")
+    if isinstance(reading, dict):
+        options = {name: reading[name] for name in reading if name not in ("target", "kinds")}
+        kinds = reading.get("kinds") or {}
+        columns = ", ".join(f"{shown(name)} {kind}" for name, kind in kinds.items())
+        yield f"target {shown(reading.get('target'))}; columns: {columns}"
+        if options:
+            yield "read with " + ", ".join(f"{name}={shown(options[name])}" for name in options)

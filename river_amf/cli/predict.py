@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from contextlib import nullcontext
 from typing import Any
@@ -11,11 +10,12 @@ from typing import Any
 from river import base
 
 from river_amf.cli.inspect import read_model
-from river_amf.cli.options import check_output, say_written
+from river_amf.cli.options import check_outputs, comma_separated, print_line, report_written
+from river_amf.cli.prediction_csv import PredictionWriter
 from river_amf.evaluation import EvaluationError
+from river_amf.evaluation.advice import shorten
 from river_amf.evaluation.loading import load_features
-from river_amf.evaluation.prequential import TestThenTrain, has_intervals
-from river_amf.evaluation.scores import Scores
+from river_amf.evaluation.prequential import has_intervals, predictor
 from river_amf.inputs.kinds import printable
 
 DESCRIPTION = (
@@ -32,34 +32,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv", metavar="FILE", help="where to write the predictions (default: standard output)"
     )
+    parser.add_argument(
+        "--keep",
+        type=comma_separated,
+        default=[],
+        metavar="A,B",
+        help="columns to copy beside the predictions, such as an id",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the predictions as CSV, and return the exit status."""
     contents = read_model(arguments.model)
-    model, path = contents.model, arguments.csv
-    options = contents.notes.get("reading", {"target": "target"})
+    model: Any = contents.model
+    path = arguments.csv
+    options = contents.notes.get("reading")
     if not isinstance(model, base.Classifier | base.Regressor) or not isinstance(options, dict):
-        raise EvaluationError(f"{printable(arguments.model)} holds no model of a stream")
-    if path is not None:
-        check_output(path, arguments.stream, "the predictions")
-        check_output(path, arguments.model, "the predictions")
+        raise EvaluationError(
+            f"{printable(arguments.model)} holds no model that `river-amf evaluate --save` wrote"
+        )
+    check_outputs(arguments, [arguments.stream, arguments.model], csv="the predictions")
     try:
-        rows = load_features(arguments.stream, **options)
-    except (AttributeError, TypeError) as error:
-        raise EvaluationError(f"{printable(arguments.model)} is damaged: {error}") from error
-    is_of_numbers = isinstance(model, base.Regressor)
-    beside = ["lower", "upper"] * has_intervals(model) if is_of_numbers else ["probability"]
-    loop = TestThenTrain(model, Scores({}), lambda *_: None)
+        rows, names = load_features(arguments.stream, options, arguments.keep)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise EvaluationError(f"{printable(arguments.model)} is damaged: {error!r}") from error
+    _check_columns(options, names, rows.name)
+    labels = [*model.predict_proba_one({})] if isinstance(model, base.Classifier) else None
+    predict, n_rows = predictor(model), 0
     output: Any = nullcontext(sys.stdout)
     with output if path is None else open(path, "w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["sample", "prediction", *beside])
-        n = 0
-        for n, (x, _) in enumerate(rows, start=1):
-            answer = loop.predict(n, x)
-            writer.writerow([n, answer.prediction, *answer.cells()[: len(beside)]])
-            if rows.later is not None:  # somebody may wait for it
+        writer = PredictionWriter(
+            file,
+            keep=arguments.keep,
+            has_target=rows.target in names,
+            labels=labels,
+            has_intervals=labels is None and has_intervals(model),
+        )
+        for record in rows.records():
+            n_rows += 1
+            prediction, beside, _ = predict(record.row, record.x)
+            writer.write(record, prediction, beside)
+            if rows.later is not None:  # another process may wait for it
                 file.flush()
-    say_written(f"{n} predictions", path or "standard output")
+    report_written(f"{n_rows} predictions", path or "standard output")
     return 0
+
+
+def _check_columns(options: dict[str, Any], names: list[str], name: str) -> None:
+    """Raise if the model has none of the columns of a file; note those that differ."""
+    expected = [*options["kinds"], *([options["text"]] if options.get("text") else [])]
+    others = {options["target"], *options.get("drop", ())}
+    lacking = [column for column in expected if column not in names]
+    unknown = [column for column in names if column not in expected and column not in others]
+    if len(lacking) == len(expected):
+        raise EvaluationError(
+            shorten(f"{name} has none of the columns of the model: {', '.join(expected)}")
+        )
+    for verb, columns in (("lacks", lacking), ("has, unknown to the model,", unknown)):
+        if columns:
+            listed = ", ".join(map(repr, columns))
+            print_line(f"river-amf: {shorten(f'{name} {verb} {listed}')}")

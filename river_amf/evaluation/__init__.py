@@ -2,8 +2,7 @@
 
 from river_amf.evaluation.comparison import Comparison, compare
 from river_amf.evaluation.loading import load_stream
-from river_amf.evaluation.metrics import NMPIW, Coverage, IntervalScore, Width
-from river_amf.evaluation.progressive import iter_progressive_val_score, progressive_val_score
+from river_amf.evaluation.metrics import Coverage, Width
 from river_amf.evaluation.report import Report, report
 from river_amf.evaluation.streams import Stream
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, TRACKS, DriftStream, load_track
@@ -11,21 +10,17 @@ from river_amf.evaluation.usage_errors import EvaluationError
 
 __all__ = [
     "BUNDLED",
-    "NMPIW",
     "STREAMS",
     "TRACKS",
     "Comparison",
     "Coverage",
     "DriftStream",
     "EvaluationError",
-    "IntervalScore",
     "Report",
     "Stream",
     "Width",
     "compare",
-    "iter_progressive_val_score",
     "load_stream",
     "load_track",
-    "progressive_val_score",
     "report",
 ]

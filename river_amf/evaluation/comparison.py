@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -13,14 +11,11 @@ from river.utils.pretty import humanize_bytes
 
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, OK, Model, Ran, Run, run_models
-from river_amf.evaluation.streams import Label
-from river_amf.evaluation.tasks import Task
-from river_amf.explain import text_tables
+from river_amf.inputs.kinds import printable
 
 _IN_UNITS = ("MAE", "RMSE", "MSE", "width")  # of the target, and of any size
 _COSTS = ("us_per_sample", "memory")
 _STD = " std"  # after the name of a metric
-_UNKNOWN = "-"
 _TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 
 
@@ -48,18 +43,17 @@ class Comparison:
         that do not depend on a seed.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
-        and metrics over its samples, NaN if there was nothing to score. The last window of a run
-        may be shorter; the one in which a model fails is left out.
+        and all metrics over its samples, NaN if there was nothing to score. The last window of a
+        run may be shorter; the one in which a model fails is left out.
     floors
         Names of the models that look at no features, such as `"majority"`.
 
     Examples
     --------
-    >>> from river_amf import AMFClassifier, OnlineDummyClassifier, evaluation
-    >>> models = {"forest": AMFClassifier(seed=1), "floor": OnlineDummyClassifier()}
-    >>> comparison = evaluation.compare("Bananas", models, limit=1000, window=500)
-    >>> bool(comparison.table.accuracy["forest"] > comparison.table.accuracy["floor"])
-    True
+    >>> from river_amf import AMFClassifier, evaluation
+    >>> comparison = evaluation.compare("Bananas", AMFClassifier(seed=1), limit=1000, window=500)
+    >>> comparison.table.index.tolist()
+    ['AMFClassifier', 'majority']
     >>> comparison.curves["n_samples"].tolist(), comparison.interrupted
     ([500, 1000, 500, 1000], False)
     """
@@ -76,53 +70,18 @@ class Comparison:
         return bool((status.str.startswith(INTERRUPTED) | (status == NOT_RUN)).any())
 
     def __repr__(self) -> str:
-        return text_tables.align(self._cells())
+        return displayed(self.table).to_string()
 
     def _repr_html_(self) -> str:
-        return text_tables.to_html(self._cells(), self.name)
-
-    def to_csv(self, path: str | Path) -> None:
-        """Write the table to a CSV file, with all digits and empty fields for missing values.
-
-        An existing file is overwritten.
-
-        Examples
-        --------
-        >>> import tempfile, pathlib
-        >>> from river_amf import OnlineDummyClassifier, evaluation
-        >>> comparison = evaluation.compare("Bananas", [OnlineDummyClassifier()], limit=100)
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "table.csv")
-        >>> comparison.to_csv(path)
-        >>> path.read_text().splitlines()[0]
-        'model,n_samples,accuracy,kappa,log-loss,us_per_sample,memory,status'
-        """
-        self.table.astype({"memory": "Int64"}).to_csv(path, lineterminator="\n", encoding="utf-8")
-
-    def to_markdown(self, path: str | Path | None = None) -> str:
-        """Return the table in Markdown, with its values as printed, and write it if given a path.
-
-        Examples
-        --------
-        >>> from river_amf import OnlineDummyClassifier, evaluation
-        >>> comparison = evaluation.compare("Bananas", [OnlineDummyClassifier()], limit=100)
-        >>> print(comparison.to_markdown().splitlines()[1])
-        | :-------------------- | ------: | -------: | ... | :----- |
-        """
-        text = text_tables.to_markdown(self._cells()) + "\n"
-        if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
-        return text
-
-    def _cells(self) -> list[list[str]]:
-        return displayed_rows(self.table)
+        return displayed(self.table).to_html()
 
 
 def compare(
     dataset: Any,
-    models: Mapping[str, Model] | Iterable[Model] | str | None = None,
+    models: Mapping[str, Model] | Iterable[Model] | Model | None = None,
     metrics: Iterable[Metric] | None = None,
     *,
-    positive: Label | None = None,
+    target: Any = None,
     window: int | None = None,
     time_limit: float | None = None,
     limit: int | None = None,
@@ -134,30 +93,30 @@ def compare(
 ) -> Comparison:
     """Run models over one stream, test-then-train, and compare their results.
 
-    The results are those of `river.evaluate.progressive_val_score`, except that river's
-    `CrossEntropy` takes a label that is not named for one that is certain (see `Comparison`). Any
-    exception that a model raises, even `SystemExit`, ends its run and is reported in its row.
-    Ctrl-C ends the comparison and returns the results so far. What is no model or metric for the
-    task raises TypeError, a number out of range or a name given twice ValueError, and a stream,
-    label or name that cannot be used EvaluationError.
+    The most frequent label, or for numbers the mean and the last value, are always beside them. The
+    results are those of `river.evaluate.progressive_val_score`, except that river's `CrossEntropy`
+    takes a label that is not named for one that is certain (see `Comparison`). Any exception that a
+    model raises, even `SystemExit`, ends its run and is reported in its row. Ctrl-C ends the
+    comparison and returns the results so far. What is no model or metric for the task raises
+    TypeError, a number out of range or a name given twice ValueError, and a stream or name that
+    cannot be used EvaluationError.
 
     Parameters
     ----------
     dataset
         A `Stream`, or the name of one or the path of a file (as in `load_stream`); a river dataset
-        or any other iterable of pairs (features, label), kept in memory; or a dataframe or a tuple
-        `(X, y)` (as in `progressive_val_score`).
+        or any other iterable of pairs (features, label), kept in memory; or a dataframe, array or
+        sparse matrix of shape (n_samples, n_features), alone or in a tuple `(X, y)`.
     models
         Classifiers or regressors (which are cloned), functions without arguments that return one,
-        or names of `baselines.classifiers` or `baselines.regressors`, in a dict by name or a list.
-        By default the usual ones for the task, among them both of ours; `"all"` runs all of them.
+        or names of `baselines.classifiers` or `baselines.regressors`: one, a dict by name or a
+        list. By default the usual ones for the task, among them both of ours; `"all"` runs all.
     metrics
         Additional river metrics: instances (which are cloned, and may be `Rolling`), classes or
         names.
-    positive
-        The label that counts as True for metrics of binary labels, such as F1 and ROCAUC, or its
-        text. By default the labels must be True and False, or 1 and 0. Metrics with a `pos_val` of
-        their own keep it.
+    target
+        The targets of a table, of shape (n_samples,), or the column that holds them. By default it
+        is the column `target` if there is one, and otherwise the last one.
     window
         Number of samples per window of the curves. By default a round number that gives about
         thirty windows.
@@ -173,10 +132,10 @@ def compare(
         Whether to show a progress bar on stderr.
     task
         Whether to predict labels (`"classification"`) or numbers (`"regression"`). By default the
-        models tell, or else the stream, as in `load_stream`.
+        models decide, or else the stream, as in `load_stream`.
     delay
         Number of predictions from that of a sample, with it, until its label comes, as in river:
-        with 0 or 1 it comes at once.
+        with 0 or 1 it comes at once. It must be less than the number of samples.
     seeds
         Number of seeds, from 2, with which each model is run that has one: `seed` (or 0) and those
         that follow.
@@ -198,35 +157,33 @@ def compare(
     naive Bayes    0.9
     tree           0.9
     forest         0.9
+    majority       0.6
     Name: accuracy, dtype: float64
     >>> comparison.table["log-loss"].idxmin()
     'forest'
 
-    Baselines go by name, and any label can be the positive one:
+    Numbers are predicted by regressors, and a dataframe may have its target anywhere:
 
-    >>> samples = [({"length": n % 7}, "long" if n % 7 > 3 else "short") for n in range(200)]
-    >>> comparison = evaluation.compare(samples, ["knn", "amf"], ["F1"], positive="long", seed=1)
-    >>> comparison.table["F1"].round(1)
-    model
-    knn    1.0
-    amf    1.0
-    Name: F1, dtype: float64
-
-    Numbers are predicted by regressors:
-
-    >>> comparison = evaluation.compare("TrumpApproval", ["mean", "last-value", "knn"], seed=1)
-    >>> comparison.table["MAE"].idxmin()
-    'last-value'
+    >>> import pandas as pd
+    >>> from river.datasets import TrumpApproval
+    >>> frame = pd.DataFrame([{"approval": y, **x} for x, y in TrumpApproval()])
+    >>> comparison = evaluation.compare(frame, ["knn", "amf"], target="approval", seed=1)
+    >>> comparison.table["MAE"].idxmax()
+    'mean'
     """
-    options = (positive, window, time_limit, limit, seed, progress, task)
-    return comparison_of(run_models(dataset, models, metrics, *options, delay=delay, seeds=seeds))
+    options: Any = {"window": window, "time_limit": time_limit, "limit": limit, "seed": seed}
+    options |= {"progress": progress, "task": task, "delay": delay, "seeds": seeds}
+    return comparison_of(run_models(dataset, models, metrics, target=target, **options))
 
 
 def comparison_of(ran: Ran) -> Comparison:
     """Return the results of models that have run."""
-    table, curves = table_of(ran.runs), _curves(ran.runs, ran.source.task)
+    table, curves = table_of(ran.runs), _curves(ran.runs, ran)
     if ran.repeats:
-        table, curves = _means(ran.repeats), _mean_curves(ran.repeats, ran.source.task)
+        table = _means(ran.repeats)
+        of_each = [_curves({n: run}, ran) for n, runs in ran.repeats.items() for run in runs]
+        grouped = pd.concat(of_each).groupby(["model", "n_samples"], as_index=False, sort=False)
+        curves = grouped.mean()
     return Comparison(ran.source.name, table, curves, ran.floors)
 
 
@@ -253,30 +210,17 @@ def _means(repeats: Mapping[str, list[Run]]) -> pd.DataFrame:
     return pd.DataFrame(rows, index=pd.Index(repeats, name="model"))
 
 
-def _mean_curves(repeats: Mapping[str, list[Run]], task: Task) -> pd.DataFrame:
-    """Return the curves, each a mean over the seeds."""
-    curves = [
-        pd.concat([_curves({name: run}, task) for run in runs])
-        .groupby(["model", "n_samples"], as_index=False)
-        .mean()
-        for name, runs in repeats.items()
-    ]
-    return pd.concat(curves, ignore_index=True)
-
-
-def _curves(runs: Mapping[str, Run], task: Task) -> pd.DataFrame:
+def _curves(runs: Mapping[str, Run], ran: Ran) -> pd.DataFrame:
+    names = list(next(iter(ran.runs.values())).figures)[: -len(_COSTS)]
     rows = [(name, *row) for name, run in runs.items() for row in run.rows]
-    types = {"n_samples": "int64", **dict.fromkeys(task.windowed, "float64")}
+    types = {"n_samples": "int64", **dict.fromkeys(names, "float64")}
     return pd.DataFrame(rows, columns=["model", *types]).astype(types)
 
 
-def column_titles(columns: Iterable[str]) -> list[str]:
-    """Return the display titles of columns."""
-    return [_TITLES.get(column, column) for column in columns]
-
-
 def cell_text(column: str, value: float) -> str:
-    """Return a value as it is displayed in its column."""
+    """Return a value as it is displayed in its column, "-" if it is NaN."""
+    if value != value:
+        return "-"
     if column == "n_samples":
         return str(round(value))
     if column == "memory":
@@ -286,15 +230,24 @@ def cell_text(column: str, value: float) -> str:
     return f"{value:.1f}" if column == "us_per_sample" else f"{value:.4f}"
 
 
+def title_of(column: str) -> str:
+    """Return the title of a column."""
+    return _TITLES.get(column, column)
+
+
+def displayed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of results as texts under titles, for a terminal or a page."""
+    texts = {
+        title_of(name): [
+            printable(value) if name == "status" else cell_text(name, value)
+            for value in table[name]
+        ]
+        for name in map(str, table)
+    }
+    return pd.DataFrame(texts, index=[printable(str(name)) for name in table.index])
+
+
 def displayed_rows(table: pd.DataFrame) -> list[list[str]]:
     """Return the titles and the row of each model of a comparison as displayed."""
-    lines = table.itertuples(name=None)
-    cells = ([str(model), *map(_cell_or_status, table.columns, row)] for model, *row in lines)
-    return [["model", *column_titles(table.columns)], *cells]
-
-
-def _cell_or_status(column: Any, value: Any) -> str:
-    """Return a value or the status as displayed."""
-    if column == "status":
-        return str(value)
-    return _UNKNOWN if math.isnan(value) else cell_text(column, value)
+    shown = displayed(table)
+    return [["model", *shown], *([str(name), *row] for name, *row in shown.itertuples(name=None))]

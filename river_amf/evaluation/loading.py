@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import itertools
+import re
 import stat
 import warnings
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from river import datasets
-from river.feature_extraction import BagOfWords
 
-from river_amf.evaluation import column_types, live
-from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION, Texts
-from river_amf.evaluation.files import STANDARD_INPUT, Layout, Table, read_file
-from river_amf.evaluation.streams import Features, Sample, Stream
+from river_amf.evaluation import advice
+from river_amf.evaluation.advice import shorten
+from river_amf.evaluation.streams import (
+    CLASSIFICATION,
+    REGRESSION,
+    ROWS,
+    Record,
+    Rows,
+    Stream,
+    is_quantity,
+)
+from river_amf.evaluation.table_files import STANDARD_INPUT, Layout, Table, read_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
+from river_amf.evaluation.typed_columns import (
+    Column,
+    Reading,
+    as_whole,
+    check_markers,
+    refuse_infinite,
+    settle,
+)
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs import dates, frames
+from river_amf.inputs.kinds import shown
 
-_WORDS: Any = BagOfWords()  # which only takes texts apart here
+TASKS = (CLASSIFICATION, REGRESSION)
 
 
 def load_stream(
@@ -32,42 +49,40 @@ def load_stream(
     categorical: Sequence[str] = (),
     limit: int | None = None,
     *,
-    missing: Collection[str] | None = None,
+    missing: Collection[str] = (),
     separator: str | None = None,
     encoding: str | None = None,
     no_header: bool = False,
     decimal: str = ".",
+    thousands: str | None = None,
+    comment: str | None = None,
     task: str | None = None,
     drop: Sequence[str] = (),
     text: str | None = None,
+    keep: Sequence[str] = (),
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
     Columns of text are categorical. Of dates, such as `2024-05-17`, `2024-05-17 13:30` or
     `2024-05-17T13:30:00+02:00` (half past one where it was written), the features are those of
-    `river_amf.date_features`, unless they are named in `categorical`. An empty field is a missing
-    value, and left out of the feature dicts. In a column that otherwise holds numbers alone (or
-    booleans, or dates), so is what commonly stands for a missing value: whatever `pandas.read_csv`
-    takes for one, such as `NA`, `nan` and `null`, and `?`. In columns of text, and in the target,
-    these are values like any other.
+    `river_amf.date_features`, unless they are named in `categorical`. Blanks around values do not
+    count. An empty field is a missing value, and so is whatever `pandas.read_csv` takes for one,
+    such as `NA`, `nan` and `null`, and `?`; it is left out of the feature dicts.
 
     Numbers with fractions, or more than 50 distinct ones in the first 1000 rows, are a target for
-    regression; anything else is labels. In regression, what stands for a missing value does so in
-    the target too.
+    regression; anything else is labels.
 
-    What cannot be used raises EvaluationError, such as a file of more than 100,000 columns. A
-    column of numbers in which a tenth or less is text, or of numbers with commas or a unit, gives a
-    UserWarning; so does a column of texts that are all distinct, all numbers, whole sentences or
-    dates of another form.
+    What cannot be used raises EvaluationError, such as a file of more than 100,000 columns. What is
+    odd about a column gives a UserWarning that names the option that helps.
 
     Parameters
     ----------
     source
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
-        input, of which the first 1000 rows tell what columns hold and what the target is for; more
-        are read as they come. A file is CSV, unless its name ends in `.parquet` or `.pq`
-        (which takes pyarrow), or in `.jsonl` or `.ndjson` (a JSON object per line). It is
-        decompressed if its name goes on with `.gz`.
+        input, whose first 1000 rows settle what columns hold; later ones are read as they come. A
+        file is CSV or ARFF, unless its name ends in `.parquet` or `.pq` (which takes pyarrow), or
+        in `.jsonl` or `.ndjson` (a JSON object per line). It is decompressed if its name goes on
+        with `.gz`.
     target
         Column to predict (files only). By default the column `target` if there is one, otherwise
         the last column. Rows in which it is missing are left out.
@@ -77,8 +92,7 @@ def load_stream(
         Maximum number of samples; `None` reads all of them. Of a file it is the number of rows, of
         which those without a label are left out.
     missing
-        The texts that stand for missing values in columns of numbers, instead of the common ones
-        (files only).
+        Texts that stand for missing values, beside the usual ones (files only).
     separator
         The character between the fields of a CSV file. By default a comma, semicolon or tab,
         whichever the first rows suggest.
@@ -87,17 +101,22 @@ def load_stream(
     no_header
         Whether the first row of a CSV file is a sample. The columns are then named `"0"`, `"1"` and
         so on.
-    decimal
-        The character before the fraction of a number in a CSV file, a point or a comma.
+    decimal, thousands
+        The characters before the fraction of a number and between its thousands, in a CSV file.
+    comment
+        The character with which comments of a CSV file begin.
     task
         Whether the target is labels (`"classification"`) or a number (`"regression"`). By default
-        its values tell, or the dataset does.
+        its values or the dataset decide.
     drop
         Columns to leave out (files only).
     text
         A column to take apart into a bag of words (files only): a feature `column=word` for each,
         with its count. It is for models with `absent="zero"`, to which any number that is missing
         is 0; `compare` gives it to the forests that go by name.
+    keep
+        Columns whose values stand beside the samples in `Stream.records`, dropped ones too (files
+        only).
 
     Examples
     --------
@@ -108,61 +127,79 @@ def load_stream(
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "table.csv")
-    >>> _ = path.write_text("size;color;kind\n1.5;red;a\nNA;NA;b\n2.5;blue;\n")
+    >>> _ = path.write_text("size;color;kind\n1.5;red;a\nNA;tan ;b\n2.5;blue;\n")
     >>> stream = load_stream(path)
     >>> list(stream), stream.n_unlabeled
-    ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'NA'}, 'b')], 1)
+    ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'tan'}, 'b')], 1)
 
     >>> stream = load_stream(path, "size")
     >>> stream.task, [y for x, y in stream]
     ('regression', [1.5, 2.5])
     """
-    column_types.check_task(task)
+    check_task(task)
     if not str(source):  # which Path would take for the current folder
         raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
     dataset = open_dataset(str(source))
-    layout = Layout(separator, encoding, no_header, decimal)
-    columns = _Columns(target, categorical, drop, text)
+    layout = Layout(separator, encoding, no_header, decimal, thousands, comment)
+    reading = Reading(check_markers(missing), decimal, thousands)
     if dataset is None:
-        path = Path(source)
-        stream, oddities = _load_file(path, columns, limit, missing, layout, task)
-        for oddity in oddities:
-            warnings.warn(oddity, stacklevel=2)
+        chosen = _Columns(target, categorical, drop, text, keep)
+        stream, notes = _load_file(Path(source), chosen, layout, reading, task, limit)
+        for note in notes:
+            warnings.warn(shorten(note), stacklevel=2)
         return stream
     name = dataset_name(dataset)
-    chosen = [option for option, value in columns._asdict().items() if value not in (None, (), [])]
-    for option in (*chosen, *(["missing"] if missing is not None else []), *layout.chosen()):
+    files_only: dict[str, Any] = {
+        "target": target,
+        "categorical": categorical,
+        "drop": drop,
+        "text": text,
+    }
+    files_only |= {"missing": missing, "keep": keep}
+    for option in (*(key for key, value in files_only.items() if value), *layout.chosen()):
         raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
     own = task_of_dataset(dataset)
     if task not in (None, own):
         raise EvaluationError(f"{name} is a stream for {own}, not for {task}")
     # bundled ones are read to the end, because only then does river close the file
-    samples = list(dataset)[:limit] if name in BUNDLED else _First(dataset, limit)
-    n_samples = dataset.n_samples if limit is None else min(limit, dataset.n_samples)
-    first, _ = next(iter(samples))
-    n_categorical = sum(isinstance(value, str) for value in first.values())
-    n_numeric = len(first) - n_categorical
-    return Stream(name, n_samples, n_numeric, n_categorical, samples, task=own)
+    samples = list(dataset) if name in BUNDLED else list(itertools.islice(dataset, limit))
+    samples = samples[:limit]
+    kinds = {
+        str(key): "category" if isinstance(value, str) else "number"
+        for key, value in samples[0][0].items()
+    }
+    return Stream(name, len(samples), *_count(kinds), samples, task=own, kinds=kinds)
 
 
 def load_features(
-    source: str | Path,
-    target: str,
-    categorical: Sequence[str] = (),
-    missing: Collection[str] | None = None,
-    drop: Sequence[str] = (),
-    text: str | None = None,
-    numeric: Collection[str] = (),
-    **layout: Any,
-) -> Stream:
-    """Read a file as `load_stream` does, but with 0 for the target, which may be absent.
+    source: str | Path, options: Mapping[str, Any], keep: Sequence[str] = ()
+) -> tuple[Stream, list[str]]:
+    """Read a file for a saved model, with the options and kinds of columns it was learned with.
 
-    The columns in `numeric` must hold numbers.
+    A target that is missing is None. The second result are the names of the file's columns.
     """
-    columns = _Columns(target, categorical, drop, text)
-    options = missing, Layout(**layout), CLASSIFICATION
-    path = Path(source)
-    return _load_file(path, columns, None, *options, needs_target=False, numeric=numeric)[0]
+    chosen = dict(options)
+    target, kinds = chosen.pop("target"), dict(chosen.pop("kinds"))
+    text, drop, missing = (chosen.pop(name, None) for name in ("text", "drop", "missing"))
+    layout = Layout(**chosen)
+    reading = Reading(check_markers(missing or ()), layout.decimal, layout.thousands)
+    texts = [name for name, kind in kinds.items() if kind == "category"]
+    table = read_table(
+        _checked(Path(source)), layout, reading.markers, [*texts, text or target], None
+    )
+    names = [*table.frame.columns]
+    columns = _Columns(target, (), drop or (), text, keep)
+    columns.check(keep, names, table.name)
+    features = [name for name in names if name != target and name in (kinds or names)]
+    features += [text] if text in names else []
+    file = _File(table, columns, target, features, reading, kinds, needs_target=False)
+    return file.stream(table.frame, 0, None)[0], names
+
+
+def check_task(task: Any) -> None:
+    """Raise ValueError unless this is the name of a task, or None."""
+    if task is not None and task not in TASKS:
+        raise ValueError(f"task must be {', '.join(map(repr, TASKS))} or None, got {shown(task)}")
 
 
 def task_of_dataset(dataset: datasets.base.Dataset) -> str:
@@ -170,41 +207,10 @@ def task_of_dataset(dataset: datasets.base.Dataset) -> str:
     return REGRESSION if is_regression(dataset) else CLASSIFICATION
 
 
-@dataclass(frozen=True)
-class _First:
-    """The first samples of a dataset, generated again for each iteration."""
-
-    dataset: datasets.base.Dataset
-    limit: int | None
-
-    def __iter__(self) -> Iterator[Sample]:
-        return itertools.islice(self.dataset, self.limit)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of a table as samples, created one at a time."""
-
-    frame: pd.DataFrame
-    target: str
-    text: str | None
-
-    def __iter__(self) -> Iterator[Sample]:
-        names = list(self.frame.columns)
-        for row in self.frame.itertuples(index=False, name=None):
-            # Missing values are NaN here, the only value that differs from itself.
-            x: Features = {
-                name: value for name, value in zip(names, row, strict=True) if value == value
-            }
-            yield self.split(x)
-
-    def split(self, x: Features) -> Sample:
-        """Take the target from a row, and its text apart."""
-        y = x.pop(self.target, 0)  # which lacks only where none is needed
-        if self.text is not None:
-            counts = _WORDS.transform_one(x.pop(self.text, ""))
-            x |= {f"{self.text}={word}": count for word, count in counts.items()}
-        return x, y
+def _count(kinds: Mapping[str, str]) -> tuple[int, int]:
+    """Return the numbers of numeric and of categorical features."""
+    n_categorical = [*kinds.values()].count("category")
+    return len(kinds) - n_categorical, n_categorical
 
 
 class _Columns(NamedTuple):
@@ -214,188 +220,209 @@ class _Columns(NamedTuple):
     categorical: Sequence[str]
     drop: Sequence[str]
     text: str | None
+    keep: Sequence[str]
 
+    @property
     def texts(self) -> list[str]:
-        """Return the columns that are read as text."""
+        """The columns that are read as text."""
         return [*self.categorical, *([] if self.text is None else [self.text])]
 
-    def among(self, names: list[str]) -> _Columns:
-        """Return the columns that there are, and the target, which is added to the names."""
-        assert self.target is not None
-        names += [self.target] * (self.target not in names)
-        categorical = [column for column in self.categorical if column in names]
-        drop = [column for column in self.drop if column in names]
-        text = self.text if self.text in names else None
-        return _Columns(self.target, categorical, drop, text)
-
-    def split(self, names: Sequence[str], name: str) -> tuple[str, list[str]]:
-        """Return the target (`target` if there is one, or the last) and the features, or raise."""
-        for column in self.drop:
+    def check(self, chosen: Iterable[str], names: Sequence[str], where: str) -> None:
+        """Raise EvaluationError for a column that there is not."""
+        for column in chosen:
             if column not in names:
-                raise EvaluationError(f"{name} has no column {column!r} ({suggest(column, names)})")
+                raise EvaluationError(
+                    f"{where} has no column {column!r} ({suggest(column, names)})"
+                )
+
+    def split(self, names: Sequence[str], where: str) -> tuple[str, list[str]]:
+        """Return the target (`target` if there is one, or the last) and the features, or raise."""
+        self.check((*self.drop, *self.keep), names, where)
         names = [column for column in names if column not in self.drop]
-        chosen = self.target
-        if chosen is None and names:
-            chosen = "target" if "target" in names else names[-1]
-        if chosen not in names:
+        target = self.target
+        if target is None and names:
+            target = "target" if "target" in names else names[-1]
+        if target is None or target not in names:
             raise EvaluationError(
-                f"{name} has no target column {chosen!r} ({suggest(str(chosen), names)})"
+                f"{where} has no target column {target!r} ({suggest(str(target), names)})"
             )
-        features = [column for column in names if column != chosen]
+        features = [column for column in names if column != target]
         if not features:
-            raise EvaluationError(f"{name} has no feature beside its target {chosen!r}")
-        for column in self.texts():
-            if column == chosen:
-                raise EvaluationError(
-                    f"{column!r} is the target of {name}, not a categorical feature or a text"
-                )
-            if column not in features:
-                raise EvaluationError(
-                    f"{name} has no feature column {column!r} ({suggest(column, features)})"
-                )
-        return chosen, features
+            advice = " (are its fields separated by , ; or tabs? --separator sets another)"
+            raise EvaluationError(
+                f"{where} has no feature beside its target {shorten(target, 60)!r}"
+                f"{advice * (not self.drop)}"
+            )
+        if target in self.texts:
+            raise EvaluationError(
+                f"{target!r} is the target of {where}, not a categorical feature or a text"
+            )
+        self.check(self.texts, features, where)
+        return target, features
+
+
+@dataclass
+class _File:
+    """A file, and what its columns hold; once this is settled, later values must fit."""
+
+    table: Table
+    columns: _Columns
+    target: str
+    features: list[str]
+    reading: Reading
+    kinds: dict[str, str]  # by column; empty until the first rows have been read
+    task: str = CLASSIFICATION
+    needs_target: bool = True
+    refusal: str = "but the model takes {kind}s"
+
+    def settle(self, column: pd.Series, **options: Any) -> Column:
+        """Return a column as its kind, or settle it."""
+        name = column.name
+        options = {"kind": self.kinds.get(str(name))} | options
+        options["is_text"] = options.get("is_text") or name in (
+            *self.columns.texts,
+            *self.table.texts,
+        )
+        refusal = f"row {{row}} of {self.table.name} has {{value}} in {name!r}, {self.refusal}"
+        return settle(
+            column, self.reading, is_typed=self.table.is_typed, refusal=refusal, **options
+        )
+
+    def read(self, frame: pd.DataFrame) -> tuple[Rows, dict[str, Column]]:
+        """Return the rows with a target, and what their columns hold."""
+        if self.target in frame:
+            targets = self.settle(frame[self.target]).values
+        else:
+            targets = pd.Series(np.nan, frame.index)
+        is_labeled = targets.notna().to_numpy(dtype=bool)
+        if self.needs_target:
+            frame, targets = frame[is_labeled], targets[is_labeled].infer_objects()
+            refuse_infinite(targets, self.table.name)
+        else:
+            targets = targets.astype(object).where(is_labeled, None)
+        found = {name: self.settle(frame[name]) for name in self.features}
+        for column in found.values():
+            refuse_infinite(column.values, self.table.name)
+        values = {name: column.values for name, column in found.items()}
+        read = pd.DataFrame(values, index=frame.index, columns=[*values])
+        if any(column.kind == "date" for column in found.values()):
+            read = dates.of_frame(frames.read_frame(read)).to_native()
+        kept = frame[[*self.columns.keep]].astype(object) if self.columns.keep else None
+        if self.task == REGRESSION:
+            targets = targets.astype(np.float64)
+        return Rows(
+            read, targets if self.task == REGRESSION else as_whole(targets), self.columns.text, kept
+        ), found
+
+    def stream(
+        self, frame: pd.DataFrame, n_read: int, limit: int | None
+    ) -> tuple[Stream, dict[str, Column]]:
+        """Return the stream of the first rows and of those to come, and what the columns hold."""
+        rows, found = self.read(frame)
+        kinds = {name: column.kind for name, column in found.items() if name != self.columns.text}
+        self.kinds = {self.target: self.kinds.get(self.target, "category"), **self.kinds, **kinds}
+        n_unlabeled = len(frame) - len(rows.frame)
+        source = self.table.name
+        name = source if source == "standard input" else Path(source).name
+        read = {
+            name: kinds.get(name, "number")
+            for name in map(str, rows.frame)
+            if name != self.columns.text
+        }
+        counts = len(rows.frame), *_count(read)
+        later = None
+        if self.table.later is not None and (limit is None or limit > n_read):
+            later = itertools.islice(self._later(), None if limit is None else limit - n_read)
+        return (
+            Stream(
+                name,
+                *counts,
+                rows,
+                n_unlabeled,
+                self.task,
+                self.target,
+                self.columns.text,
+                kinds,
+                later,
+            ),
+            found,
+        )
+
+    def _later(self) -> Iterator[Record | None]:
+        """Yield the records of standard input that follow, None for rows without a target."""
+        assert self.table.later is not None
+        self.refusal = "which held {kind}s before" if self.needs_target else self.refusal
+        texts = [name for name, kind in self.kinds.items() if kind == "category"]
+        for frame in self.table.later([*texts, *self.columns.texts]):
+            records = {record.row: record for record in self.read(frame)[0].records()}
+            yield from (records.get(int(row) + 1) for row in frame.index)
 
 
 def _load_file(
     path: Path,
-    columns: _Columns,
-    limit: int | None,
-    missing: Collection[str] | None,
+    chosen: _Columns,
     layout: Layout,
+    reading: Reading,
     task: str | None,
-    *,
-    needs_target: bool = True,
-    numeric: Collection[str] = (),
+    limit: int | None,
 ) -> tuple[Stream, list[str]]:
-    """Return the samples in a file, and a line for whatever is odd about it.
-
-    If no target is needed, it is 0.
-    """
-    known = column_types.texts_of(missing, layout.decimal)
-    if str(path) != STANDARD_INPUT:
-        _check_path(path)
-    n_rows = None if limit is None else max(limit, column_types.ROWS)
-    table = read_file(path, layout, columns.texts(), n_rows, 1 + needs_target)
-    name, rows = table.name, table.frame
-    names = [*rows.columns]
-    if not needs_target:
-        columns = columns.among(names)
-    target, features = columns.split(names, name)
-    rows = rows[[*features, target]] if needs_target else rows[features].assign(**{target: 0})
-    is_chosen = task is not None
-    if task is None:
-        is_quantity = column_types.is_quantity(rows[target].dropna().infer_objects(), known)
-        task = REGRESSION if is_quantity else CLASSIFICATION
-    frame = _labeled(rows, target, limit, task, known, name)
-    n_unlabeled = len(rows[:limit]) - len(frame)
-    odd = {target: None if table.is_typed else column_types.label_warning(frame[target], known)}
-    if odd[target] and not is_chosen and frame[target].nunique() > column_types.MOST_LABELS:
-        advice = "task (--task) 'classification' takes them for labels"
-        raise EvaluationError(f"{name}: column {target!r}: {odd[target]}; {advice}")
-    for column in features:
-        before = frame[column]
-        options = table, columns, numeric, known
-        after, odd[column] = _settled(before, *options)
-        if after is not before:  # it takes long where there are thousands
-            frame[column] = after
-    _refuse_infinite(frame, name)
-    kinds = {
-        column: pd.api.types.infer_dtype(frame[column], skipna=True)
-        for column in features
-        if column != columns.text
-    }
-    n_categorical = [*kinds.values()].count("string")
-    dated = dates.of_frame(frames.read_frame(frame[features])).to_native()
-    n_new = len(dated.columns) - len(features)
-    if n_new:
-        frame = dated.assign(**{target: frame[target]})
-    title = name if str(path) == STANDARD_INPUT else path.name
-    counts = len(frame), len(kinds) + n_new - n_categorical, n_categorical
-    samples = _Rows(frame, target, columns.text)
-    stream = Stream(title, *counts, samples, n_unlabeled, task, target, columns.text, kinds)
-    if table.later is not None and (limit is None or limit > len(rows)):
-        needed = target if needs_target else None
-        later = _later(table, samples, kinds, needed, known, has_dates=n_new > 0)
-        n_more = None if limit is None else limit - len(rows)
-        stream = replace(stream, later=itertools.islice(later, n_more))
-    return stream, [f"{name}: column {at!r}: {text}" for at, text in odd.items() if text]
-
-
-def _labeled(
-    rows: pd.DataFrame, target: str, limit: int | None, task: str, known: Texts, name: str
-) -> pd.DataFrame:
-    """Return the first rows, of those with a target, which is made labels or numbers."""
-    frame = rows[:limit].copy(deep=False)
+    """Return the samples in a file, and a line for whatever is odd about it."""
+    n_rows = None if limit is None else max(limit, ROWS)
+    table = read_table(_checked(path), layout, reading.markers, chosen.texts, n_rows)
+    target, features = chosen.split([*table.frame.columns], table.name)
+    frame = table.frame[:limit]
     if frame.empty:
-        raise EvaluationError(f"{name} has a header but no rows")
-    if task == REGRESSION:
-        frame[target] = column_types.as_numbers(frame[target], known, name)
-    is_labeled = frame[target].notna().to_numpy(dtype=bool)
-    if not is_labeled.any():
+        raise EvaluationError(f"{table.name} has a header but no rows")
+    file = _File(table, chosen, target, features, reading, {})
+    labels = file.settle(table.frame[target])
+    is_chosen, task = task is not None, task or _task_of(labels, reading)
+    odd, are_numbers = advice.on_labels(labels, reading)
+    if are_numbers and (task == REGRESSION or not is_chosen):
+        raise EvaluationError(
+            f"{table.name}: column {target!r}: {odd}; --task classification takes them as labels"
+        )
+    if frame[target].notna().sum() == 0 or labels.values[:limit].isna().all():
         where = "" if limit is None else f" in the first {limit} rows"
         raise EvaluationError(
-            f"no row of {name} has a label: its column {target!r} is empty{where}; target"
-            " (--target) names another"
+            f"no row of {table.name} has a label: its column {target!r} is empty{where}; --target"
+            " names another"
         )
-    if not is_labeled.all():
-        frame = frame[is_labeled].copy(deep=False)
+    file.kinds[target] = "number"
     if task == CLASSIFICATION:
-        frame[target] = _labels(frame[target], is_complete=bool(is_labeled.all()))
-    return frame
+        file.kinds[target] = labels.kind if labels.kind in ("number", "boolean") else "category"
+    elif labels.kind != "number":
+        marks = advice.markers_of(labels, reading)
+        file.refusal = (
+            f"but regression predicts numbers: --missing={marks or '{value}'} reads it as missing,"
+            " --task classification takes labels"
+        )
+    file.task = task
+    stream, found = file.stream(frame, len(table.frame), limit)
+    notes = {target: odd if task == CLASSIFICATION else None}
+    notes |= {
+        name: advice.on_feature(column, reading)
+        for name, column in found.items()
+        if name != chosen.text
+    }
+    lines = [f"column {shorten(name, 40)!r}: {note}" for name, note in notes.items() if note]
+    names = None if layout.no_header or table.is_typed else advice.on_names([*table.frame.columns])
+    return stream, [f"{stream.name}: {line}" for line in (names, *lines) if line]
 
 
-def _settled(
-    column: pd.Series, table: Table, columns: _Columns, numeric: Collection[str], known: Texts
-) -> tuple[pd.Series, str | None]:
-    """Return a feature as numbers, booleans, dates or text, and what is odd about it."""
-    if table.is_typed:
-        column = column.infer_objects()
-    if column.name in columns.texts():
-        return column_types.as_text(column), None
-    if column.name in numeric:
-        return column_types.as_numbers(column, known, table.name, "the model takes numbers"), None
-    # in quotes, so it is meant as text, whatever it looks like
-    is_meant = table.is_typed and pd.api.types.infer_dtype(column, skipna=True) == "string"
-    settled, odd = column_types.settle(column, known, is_text=is_meant)
-    if odd is None and not isinstance(column.dtype, pd.CategoricalDtype):
-        odd = column_types.oddity(settled)
-    return settled, odd
+def _task_of(labels: Column, reading: Reading) -> str:
+    """Return the task that the values of a target suggest."""
+    numbers = labels.values.dropna() if labels.kind == "number" else None
+    if numbers is None and advice.markers_of(labels, reading) is not None:
+        numbers = reading.numbers(labels.texts).dropna()
+    return REGRESSION if numbers is not None and is_quantity(numbers) else CLASSIFICATION
 
 
-def _refuse_infinite(frame: pd.DataFrame, name: str) -> None:
-    for column in map(str, frame.select_dtypes("float")):
-        is_infinite = np.isinf(frame[column].to_numpy())
-        if is_infinite.any():
-            row = frame.index[is_infinite.argmax()] + 1  # as in the file, from 1
-            raise EvaluationError(
-                f"row {row} of {name} has an infinite value in {column!r}, or one that is too large"
-                " for float64"
-            )
-
-
-def _later(
-    table: Table,
-    first: _Rows,
-    kinds: dict[str, str],
-    target: str | None,
-    known: Texts,
-    *,
-    has_dates: bool,
-) -> Iterator[Sample | None]:
-    """Yield the samples on standard input that follow, as they come."""
-    holds = dict(kinds)
-    if target is not None:
-        holds[target] = pd.api.types.infer_dtype(first.frame[target], skipna=True)
-    if first.text is not None:
-        holds[first.text] = "string"
-    assert table.later is not None
-    for x in live.samples(table.later, len(table.frame) + 1, holds, target, known):
-        if x is not None and has_dates:
-            x = dates.date_features(x)
-        yield None if x is None else first.split(x)
-
-
-def _check_path(path: Path) -> None:
+def _checked(path: Path) -> Path:
+    """Return the path of a file that can be read, or raise."""
+    if str(path) == STANDARD_INPUT:
+        return path
+    if re.match(r"\w+:/", str(path)):
+        raise EvaluationError(f"{str(path)!r} is a URL: download the file")
     try:
         kind = path.stat().st_mode
     except (FileNotFoundError, ValueError) as error:  # the latter for a zero byte
@@ -406,12 +433,4 @@ def _check_path(path: Path) -> None:
     if not stat.S_ISREG(kind):
         advice = "" if stat.S_ISDIR(kind) else "; - reads standard input"
         raise EvaluationError(f"{str(path)!r} is not a regular file{advice}")
-
-
-def _labels(labels: pd.Series, *, is_complete: bool) -> pd.Series:
-    """Return labels as they would be without the rows that have none."""
-    if isinstance(labels.dtype, pd.CategoricalDtype):
-        labels = labels.astype(labels.cat.categories.dtype)
-    if not is_complete and pd.api.types.is_float_dtype(labels) and (labels % 1 == 0).all():
-        return labels.astype("int64")
-    return labels.infer_objects()
+    return path

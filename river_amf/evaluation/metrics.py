@@ -1,4 +1,4 @@
-"""Metrics: river's by name, fresh for each run and checked, and those of prediction intervals."""
+"""Metrics: river's by name, and those of probabilities and prediction intervals that it lacks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ from river import metrics, utils
 from river.conf import Interval
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, RegressionMetric
 
-from river_amf.evaluation.column_types import CLASSIFICATION, REGRESSION
-from river_amf.evaluation.streams import Label, Sample
+from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Sample
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs.kinds import shown
-from river_amf.regressor import LEVEL, check_level
 
 Kinds = Mapping[str, type[metrics.base.Metric]]
 Metric = metrics.base.Metric | type[metrics.base.Metric] | str
@@ -29,8 +27,7 @@ class LogLoss(metrics.CrossEntropy):
     """River's cross-entropy, but a label that a prediction does not name has probability 0.
 
     River counts no loss for it, so the more a model leaves out, the better it seems. `Scores` skips
-    a sample whose label is new to the stream, unless the prediction names it: that it does not says
-    nothing about the model.
+    a sample whose label is new to the stream, unless the prediction names it.
     """
 
     def _eval(self, y_true: Any, y_pred: Any) -> float:
@@ -57,11 +54,17 @@ class Coverage(MeanMetric, RegressionMetric):
         return float(y_true in y_pred)
 
 
-class _OfFinite(MeanMetric, RegressionMetric):
-    """A mean over the finite intervals; they are infinite before the second target."""
+class Width(MeanMetric, RegressionMetric):
+    """The mean width of the finite intervals, in the unit of the target.
+
+    >>> metric = Width()
+    >>> metric.update(3.0, Interval(2.0, 5.0))
+    >>> metric.get()
+    3.0
+    """
 
     def update(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
-        """Count an interval, unless it is infinite.
+        """Count an interval, unless it is infinite, as before the second target.
 
         >>> metric = Width()
         >>> metric.update(3.0, Interval(-math.inf, math.inf))
@@ -84,104 +87,15 @@ class _OfFinite(MeanMetric, RegressionMetric):
         if math.isfinite(y_pred.width):
             super().revert(y_true, y_pred, w)
 
-
-class Width(_OfFinite):
-    """The mean width of the finite intervals, in the unit of the target.
-
-    >>> metric = Width()
-    >>> metric.update(3.0, Interval(2.0, 5.0))
-    >>> metric.get()
-    3.0
-    """
-
     def _eval(self, y_true: float, y_pred: Interval) -> float:
         return y_pred.width
 
 
-class NMPIW(Width):
-    """Normalized mean prediction interval width: relative to the range of the targets[^1].
-
-    The range is that of all targets so far, even if the metric rolls; the value is NaN before there
-    are two different ones.
-
-    >>> metric = NMPIW()
-    >>> metric.update(1.0, Interval(0.0, 2.0))
-    >>> metric.update(5.0, Interval(4.0, 6.0))
-    >>> metric.get()
-    0.5
-
-    References
-    ----------
-    [^1]: Khosravi, A., et al. (2011). Comprehensive review of neural network-based prediction
-        intervals and new advances. IEEE Transactions on Neural Networks, 22(9), 1341-1356.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._least, self._largest = math.inf, -math.inf
-
-    def update(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
-        """Count an interval, and a target in the range.
-
-        >>> metric = NMPIW()
-        >>> metric.update(1.0, Interval(-math.inf, math.inf))
-        >>> metric.update(3.0, Interval(2.0, 5.0))
-        >>> metric.get()
-        1.5
-        """
-        self._least, self._largest = min(self._least, y_true), max(self._largest, y_true)
-        super().update(y_true, y_pred, w)
-
-    def get(self) -> float:
-        """Return the mean width over the range.
-
-        >>> NMPIW().get()
-        nan
-        """
-        mean: float = super().get()  # type: ignore[no-untyped-call]
-        extent = self._largest - self._least
-        return mean / extent if extent > 0.0 else math.nan
-
-
-class IntervalScore(_OfFinite):
-    """Winkler's score: the mean width, plus `2 / (1 - level)` times the distance of misses[^1].
-
-    Infinite intervals, as those before the second target, do not count.
-
-    Parameters
-    ----------
-    level
-        That of the model's intervals, strictly between 0 and 1; forests give 0.9 by default.
-
-    Examples
-    --------
-    >>> metric = IntervalScore(level=0.8)
-    >>> metric.update(3.0, Interval(2.0, 5.0))
-    >>> metric.update(1.5, Interval(2.0, 5.0))  # 0.5 below, times 10
-    >>> round(metric.get(), 6)
-    5.5
-
-    References
-    ----------
-    [^1]: Gneiting, T., & Raftery, A. E. (2007). Strictly proper scoring rules, prediction, and
-        estimation. Journal of the American Statistical Association, 102(477), 359-378.
-    """
-
-    def __init__(self, level: float = LEVEL) -> None:
-        check_level("level", level)
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.level = level
-
-    def _eval(self, y_true: float, y_pred: Interval) -> float:
-        miss = max(y_pred.lower - y_true, y_true - y_pred.upper, 0.0)
-        return y_pred.width + 2.0 / (1.0 - self.level) * miss
-
-
-OF_INTERVALS = (Coverage, Width, NMPIW, IntervalScore)
+OF_INTERVALS = (Coverage, Width)
 
 
 def is_of_intervals(metric: Any) -> bool:
-    """Whether a metric, which may roll, is about intervals."""
+    """Return whether a metric, which may roll, is about intervals."""
     return isinstance(inner(metric), OF_INTERVALS)
 
 
@@ -199,7 +113,7 @@ def known_metrics(task: str = CLASSIFICATION) -> dict[str, type[metrics.base.Met
 
 
 def find_metric(name: str, task: str | None = CLASSIFICATION) -> type[metrics.base.Metric]:
-    """Return the river metric of that name, ignoring case, or raise EvaluationError.
+    """Return the metric of that name, ignoring case, or raise EvaluationError.
 
     Without a task it may be one for any.
     """
@@ -231,7 +145,10 @@ def name_metrics(
         if type(made) in always.values():
             continue  # it has a column already
         name = type(made).__name__
-        if not _gives_a_number(made, task):
+        is_for_task = isinstance(inner(made), _KINDS[task]) and not isinstance(
+            made, metrics.ConfusionMatrix | utils.TimeRolling
+        )
+        if not is_for_task:
             raise TypeError(f"{name} must be a {task} metric whose value is a single number")
         if name in named:
             raise ValueError(
@@ -241,24 +158,8 @@ def name_metrics(
     return named
 
 
-def _gives_a_number(metric: Any, task: str) -> bool:
-    """Whether this is a metric for the task whose value is a single number."""
-    try:
-        float(metric.get())
-    except (AttributeError, NotImplementedError, TypeError):
-        return False
-    if task == REGRESSION:
-        return isinstance(inner(metric), RegressionMetric)
-    return hasattr(metric, "requires_labels")
-
-
 def fresh(metric: Any) -> Any:
     """Return a metric of the same kind, rolling ones included, that has not been updated yet."""
-    if isinstance(metric, utils.TimeRolling):  # samples carry no time
-        raise TypeError(
-            f"TimeRolling of {type(metric.obj).__name__} needs the time of each sample, which is"
-            " not available; use Rolling, whose window is a number of samples"
-        )
     if not isinstance(metric, utils.Rolling):
         return metric.clone()
     # The clone() of river's Rolling is a clone of the metric inside, without the window.
@@ -268,51 +169,17 @@ def fresh(metric: Any) -> Any:
     return rolling
 
 
-def check_positive(
-    samples: Iterable[Sample], chosen: Iterable[metrics.base.Metric], name: str, positive: Any
-) -> Label | None:
-    """Return the label that is positive, given as itself or as text; None means True.
-
-    Raise EvaluationError if there is no such label or no metric that asks for it, or if a metric
-    needs binary labels and the stream has others.
-    """
-    # The stream is read only if it has to be. A metric with its own pos_val takes any labels.
-    binary = next((metric for metric in chosen if needs_positive(metric)), None)
-    if positive is not None:
-        if binary is None:
-            raise EvaluationError(
-                f"positive label {positive!r}: none of the metrics needs one, as F1 and ROCAUC do"
-            )
-        known: dict[Label, None] = {}
-        for _, y in samples:
-            if y == positive or str(y).strip() == str(positive).strip():
-                found: Label = y
-                return found
-            known[y] = None
-        hint = suggest(str(positive), [str(label) for label in known])
-        raise EvaluationError(f"no sample of {name} has the label {positive!r} ({hint})")
-    odd = [] if binary is None else [y for _, y in samples if y not in (True, False)]
-    if odd:
+def check_labels(samples: Iterable[Sample], chosen: Iterable[Any], name: str) -> None:
+    """Raise EvaluationError if a metric needs the labels True and False and there are others."""
+    binary = next((metric for metric in chosen if isinstance(inner(metric), BinaryMetric)), None)
+    odd = None if binary is None else next((y for _, y in samples if y not in (True, False)), None)
+    if odd is not None:
         metric = type(inner(binary)).__name__
-        any_label = f"Macro{metric}" if f"Macro{metric}" in known_metrics() else "MacroF1"
+        other = f"Macro{metric}" if f"Macro{metric}" in known_metrics() else "MacroF1"
         raise EvaluationError(
-            f"metric {metric} needs labels True/False or 0/1, but {name} has the label {odd[0]!r};"
-            f" {any_label} takes any labels, and positive (--positive) names the label that counts"
-            " as True"
+            f"metric {metric} needs labels True/False or 0/1, but {name} has the label {odd!r};"
+            f" {other} takes any labels"
         )
-    return None
-
-
-def needs_positive(metric: Any) -> bool:
-    """Whether a metric compares the label True with all others."""
-    binary = inner(metric)
-    # LogLoss has no pos_val
-    return isinstance(binary, BinaryMetric) and getattr(binary, "pos_val", True) is True
-
-
-def parts_of(metric: Any) -> list[Any]:
-    """Return the metrics of a sum, or the one."""
-    return [*metric] if isinstance(metric, metrics.base.Metrics) else [metric]
 
 
 def inner(metric: Any) -> Any:

@@ -20,7 +20,7 @@ from river import base, drift, metrics
 from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
-from river_amf.evaluation.prequential import Answer, last_step
+from river_amf.evaluation.prequential import Step, last_step
 from river_amf.evaluation.usage_errors import ignored_errors
 from river_amf.inputs.encoding import ascending
 from river_amf.inspection import feature_relevance
@@ -70,7 +70,7 @@ class Steps:
 class Recorder:
     """Records a model while it runs along a stream: its predictions, and what becomes of it.
 
-    `learned` is what `TestThenTrain` calls after a sample is learned.
+    `learned` takes the steps of a run.
     """
 
     def __init__(self, model: base.Estimator, steps: Steps) -> None:
@@ -89,10 +89,10 @@ class Recorder:
         self._n_drifts = 0
         self._n_restarts = 0.0
 
-    def learned(self, n: int, x: Any, y: Any, answer: Answer) -> None:
-        """Take note of a sample that has been learned, and of the answer from before."""
-        self.n_samples = n
-        error, *measured = self._predictions.measure(n, y, answer)
+    def learned(self, step: Step) -> None:
+        """Measure a sample that has been learned, and its prediction from before."""
+        n = self.n_samples = step.n
+        error, *measured = self._predictions.measure(step)
         self._measured.append(tuple(measured))
         if not math.isnan(error):
             before = self._detector.estimation
@@ -172,9 +172,9 @@ class _Labels:
         self._bins = [[0.0, 0.0, 0.0] for _ in range(_N_BINS)]  # samples, confidences, hits
         self._matrix: Any = metrics.ConfusionMatrix()  # type: ignore[no-untyped-call]
 
-    def measure(self, n: int, y: Any, answer: Answer) -> tuple[float, ...]:
+    def measure(self, step: Step) -> tuple[float, ...]:
         """Return the error, hit and loss of a sample, NaN for what is not scored."""
-        label, proba = answer.prediction, answer.beside
+        y, label, proba = step.y, step.prediction, step.beside
         hit = loss = math.nan
         if label is not None:
             hit = float(label == y)
@@ -249,16 +249,16 @@ class _Numbers:
         self._points: list[tuple[float, tuple[float, ...]]] = []  # those that drew the least
         self._generator = random.Random(0)  # every model draws the same samples
 
-    def measure(self, n: int, y: Any, answer: Answer) -> tuple[float, ...]:
+    def measure(self, step: Step) -> tuple[float, ...]:
         """Return the errors of a sample, whether its interval holds and how wide it is, or NaN."""
-        target, lower, upper = float(y), math.nan, math.nan
-        prediction = math.nan if answer.prediction is None else float(answer.prediction)
-        if isinstance(answer.beside, Interval):
-            lower, upper = float(answer.beside.lower), float(answer.beside.upper)
+        target, lower, upper = float(step.y), math.nan, math.nan
+        prediction = math.nan if step.prediction is None else float(step.prediction)
+        if isinstance(step.beside, Interval):
+            lower, upper = float(step.beside.lower), float(step.beside.upper)
         holds = math.nan if math.isnan(lower) else float(lower <= target <= upper)
         if math.isinf(upper - lower):  # before the second target; it cannot be drawn
             lower = upper = math.nan
-        row = (n, target, prediction, lower, upper)
+        row = (step.n, target, prediction, lower, upper)
         self._latest.append(row)
         keep = heapq.heappush if len(self._points) < _N_POINTS else heapq.heappushpop
         keep(self._points, (-self._generator.random(), row))

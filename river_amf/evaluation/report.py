@@ -13,7 +13,6 @@ from river_amf._version import __version__
 from river_amf.evaluation.comparison import displayed_rows, table_of
 from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.runs import Model, Ran, run_models
-from river_amf.evaluation.streams import Label
 from river_amf.evaluation.tasks import smaller_is_better
 from river_amf.pages.records import Records
 
@@ -108,10 +107,9 @@ class Report(Records):
 
 def report(
     samples: Any,
-    models: Mapping[str, Model] | Iterable[Model] | None = None,
+    models: Mapping[str, Model] | Iterable[Model] | Model | None = None,
     metrics: Iterable[Metric] | None = None,
     *,
-    positive: Label | None = None,
     window: int | None = None,
     time_limit: float | None = None,
     limit: int | None = None,
@@ -126,7 +124,7 @@ def report(
 
     Parameters
     ----------
-    samples, metrics, positive, time_limit, limit, seed, progress, task
+    samples, metrics, time_limit, limit, seed, progress, task
         As in `compare`.
     models
         As in `compare`. By default our plain and our adaptive forest. The last label and the most
@@ -143,8 +141,9 @@ def report(
     >>> bool(curve[5000] < 0.1 < curve[5400])
     True
     """
-    options = (positive, window, time_limit, limit, seed, progress, task)
-    return report_of(run_models(samples, models, metrics, *options, is_report=True))
+    options: Any = {"window": window, "time_limit": time_limit, "limit": limit, "seed": seed}
+    options |= {"progress": progress, "task": task, "is_report": True}
+    return report_of(run_models(samples, models, metrics, **options))
 
 
 def report_of(ran: Ran) -> Report:

@@ -17,21 +17,21 @@ from river import base, compose
 from tqdm import tqdm
 
 from river_amf import kernels
+from river_amf.baselines.river_models import make_baseline
 from river_amf.evaluation import tasks
-from river_amf.evaluation.column_types import check_task
-from river_amf.evaluation.metrics import Metric, check_positive, name_metrics
+from river_amf.evaluation.loading import check_task
+from river_amf.evaluation.metrics import Metric, check_labels, name_metrics
 from river_amf.evaluation.prequential import (
-    TestThenTrain,
     even_checkpoints,
-    every,
     progress_bar,
+    test_then_train,
     warm_up_model,
 )
 from river_amf.evaluation.recording import Recorder, Steps
 from river_amf.evaluation.scores import Metrics, Scores
-from river_amf.evaluation.sources import Source, read_source
-from river_amf.evaluation.streams import Label, Sample, read_pairs
-from river_amf.evaluation.tasks import CLASSIFICATION, Maker, Task
+from river_amf.evaluation.sources import Source, read_pairs, read_source
+from river_amf.evaluation.streams import Sample
+from river_amf.evaluation.tasks import Maker, Task
 from river_amf.evaluation.usage_errors import (
     EvaluationError,
     StreamFailure,
@@ -40,8 +40,7 @@ from river_amf.evaluation.usage_errors import (
     is_of_handler,
 )
 from river_amf.inputs.kinds import printable, shown
-from river_amf.parameters import flag, integer
-from river_amf.parameters import positive as positive_number
+from river_amf.parameters import flag, integer, positive
 
 Model = base.Classifier | base.Regressor | Maker | str
 
@@ -65,30 +64,19 @@ class Run:
     # described: the model as code, empty if it could not be made.
     # recorder: what is recorded in these steps, None without, and before there is a model.
     def __init__(
-        self,
-        metrics: Metrics,
-        window: int,
-        positive: Label | None = None,
-        task: Task = CLASSIFICATION,
-        steps: Steps | None = None,
-        delay: int = 0,
+        self, metrics: Metrics, task: Task, window: int, steps: Steps | None = None, delay: int = 0
     ) -> None:
-        windowed = {name: make() for name, make in task.windowed.items()}
-        self._task = task
-        self._scores = Scores(metrics, windowed, positive)
-        self._window = window
-        self._steps, self._delay = steps, delay
+        self.scores = Scores(metrics, has_windows=True)
         self.recorder: Recorder | None = None
-        self._loop: TestThenTrain | None = None
         self.rows: list[tuple[float, ...]] = []
         self.status, self.described = NOT_RUN, ""
-        names = (*metrics, "us_per_sample", "memory")
-        self.figures: dict[str, float] = dict.fromkeys(names, math.nan)
+        self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
+        self._options = task, window, steps, delay
 
     @property
     def n_samples(self) -> int:
         """Number of samples learned."""
-        return self._loop.n_samples if self._loop else 0
+        return self.scores.n_samples
 
     def go(
         self,
@@ -100,24 +88,33 @@ class Run:
         """Run the model; its errors go to the status, Ctrl-C and StreamFailure are raised."""
         # make is called twice, for a warm-up and for the run. The time limit, in seconds, applies
         # to each of them and is checked between samples.
+        task, window, steps, delay = self._options
         watched = _Watched(samples, time_limit, bar)
+        model: Any = None
         try:
-            self._warm_up(make, _Watched(samples, time_limit))
-            model = self._made(make)
+            with ignored_errors():  # which the run itself meets again
+                warm_up_model(task.made(make), _Watched(samples, time_limit))
+            model = task.made(make)
             with ignored_errors():  # models of river are as they are
                 self.described = describe(model)
-            learned = None
-            if self._steps is not None:
-                self.recorder = Recorder(model, self._steps)
-                learned = self.recorder.learned
-            self._loop = TestThenTrain(model, self._scores, None, learned, self._delay)
-            for _ in self._loop.run(watched, every(self._window)):
-                self._close_window()
-            self._keep_figures()
+            self.recorder = None if steps is None else Recorder(model, steps)
+            for step in test_then_train(model, watched, delay):
+                self.scores.add(step)
+                if self.recorder is not None:
+                    self.recorder.learned(step)
+                if step.n % window == 0:
+                    self._close_window()
+            self._close_window()
+            self.figures = self.scores.figures(model) if self.n_samples else self.figures
+            self.status = OK
+            if watched.is_late:
+                self.status = (
+                    f"{OUT_OF_TIME} of {time_limit:g} s reached after {self.n_samples} samples"
+                )
         except KeyboardInterrupt:
             self._close_window()
             with ignored_errors():  # from a model whose size cannot be measured
-                self._keep_figures()
+                self.figures = self.scores.figures(model) if self.n_samples else self.figures
             self.status = f"{INTERRUPTED} after {self.n_samples} samples"
             raise
         except StreamFailure:
@@ -126,51 +123,18 @@ class Run:
             if is_of_handler(error):
                 raise
             self.status = _describe_failure(error, watched.n_begun)
-        else:
-            self.status = OK
-            if watched.is_late:
-                self.status = (
-                    f"{OUT_OF_TIME} of {time_limit:g} s reached after {self.n_samples} samples"
-                )
         finally:
             if self.recorder is not None:
                 self.recorder.close()
 
-    def take_over(self, model: base.Estimator, loop: TestThenTrain, recorder: Recorder) -> None:
-        """Take the results of a loop that has run, and what was recorded on the way."""
-        self._loop, self.recorder, self.described = loop, recorder, describe(model)
-        self._keep_figures()
-        recorder.close()
-
-    def _warm_up(self, make: Maker, samples: Iterable[Sample]) -> None:
-        """Let a copy learn the first samples, ignoring errors that the run itself will hit."""
-        try:
-            warm_up_model(self._made(make), samples)
-        except (KeyboardInterrupt, StreamFailure):
-            raise
-        except BaseException as error:
-            if is_of_handler(error):
-                raise
-
-    def _made(self, make: Maker) -> base.Estimator:
-        model = make()
-        if not isinstance(model, self._task.kind):
-            raise TypeError(f"model must be a river {self._task.noun}, got {shown(model)}")
-        return model
-
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
         if self.n_samples > (self.rows[-1][0] if self.rows else 0):
-            self.rows.append((self.n_samples, *self._scores.window().values()))
-
-    def _keep_figures(self) -> None:
-        """Store the results over the samples learned, if there are any."""
-        if self._loop is not None and self.n_samples:
-            self.figures = self._loop.figures()
+            self.rows.append((self.n_samples, *self.scores.window().values()))
 
 
 def has_failed(status: str) -> bool:
-    """Whether a status is that of a model that failed."""
+    """Return whether a status is that of a model that failed."""
     return status not in (OK, NOT_RUN) and not status.startswith((OUT_OF_TIME, INTERRUPTED))
 
 
@@ -243,50 +207,51 @@ class Ran(NamedTuple):
 
 def run_models(
     dataset: Any,
-    models: Mapping[str, Model] | Iterable[Model] | str | None,
-    metrics: Iterable[Metric] | None,
-    positive: Label | None,
-    window: int | None,
-    time_limit: float | None,
-    limit: int | None,
-    seed: int | None,
-    progress: bool,
-    task: str | None,
-    is_report: bool = False,
+    models: Mapping[str, Model] | Iterable[Model] | Model | None,
+    metrics: Iterable[Metric] | None = None,
+    *,
+    target: Any = None,
+    window: int | None = None,
+    time_limit: float | None = None,
+    limit: int | None = None,
+    seed: int | None = None,
+    progress: bool = False,
+    task: str | None = None,
     delay: int = 0,
     seeds: int | None = None,
+    is_report: bool = False,
 ) -> Ran:
     """Run models over one stream; the parameters are those of `compare`, or of `report`."""
     integer(1, optional=True)("window", window)
     integer(1, optional=True)("limit", limit)
     integer(0)("delay", delay)
     integer(2, optional=True)("seeds", seeds)
-    positive_number(optional=True)("time_limit", time_limit)
+    positive(optional=True)("time_limit", time_limit)
     flag("progress", progress)
     check_task(task)
-    chosen = None if task is None else tasks.TASKS[task]
     is_all = isinstance(models, str) and models == ALL
     given = None if models is None or is_all else _given(models)
     of_models = None if given is None else tasks.of_models(given.values())
-    source = read_source(dataset, limit, chosen, of_models)
-    if is_report:  # by default our forests, and what any model should beat
-        given = {name: name for name in tasks.FORESTS} if given is None else given
-        given |= {name: name for name in source.task.floors if name not in given}
+    chosen = None if task is None else tasks.TASKS[task]
+    source = read_source(dataset, limit, chosen, of_models, target)
+    check_delay(delay, source.n_samples)
     if given is None:
-        task_models = source.task.descriptions if is_all else source.task.usual
-        given = {name: name for name in task_models}
+        usual = tasks.FORESTS if is_report else source.task.usual
+        given = {name: name for name in (source.task.descriptions if is_all else usual)}
+    reference = source.task.floors if is_report else source.task.reference
+    given |= {name: name for name in reference if name not in given}
     by_name = {name: model.lower() for name, model in given.items() if isinstance(model, str)}
     floors = tuple(name for name in source.task.floors if by_name.get(name) == name)
     makers = _makers(given, source, seed, seeds)
     named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
-    label = check_positive(source.samples, named.values(), source.name, positive)
+    check_labels(source.samples, named.values(), source.name)
     steps = Steps(source.n_samples, window) if is_report else None
     window = window or even_checkpoints(source.n_samples, _WINDOWS).step
-    options = named, int(window), label, source.task, steps, delay
+    options = named, source.task, int(window), steps, delay
     repeats = {name: [Run(*options) for _ in its] for name, its in makers.items()}
-    n_runs = sum(map(len, repeats.values()))
     if time_limit is not None:
         kernels.warm_up()  # which takes long, and must not count
+    n_runs = sum(map(len, repeats.values()))
     with (
         progress_bar(n_runs * source.n_samples, is_shown=progress) as bar,
         suppress(KeyboardInterrupt),  # the table reports it
@@ -301,19 +266,24 @@ def run_models(
     return Ran(source, runs, floors, steps, seed, delay, None if seeds is None else repeats)
 
 
+def check_delay(delay: int, n_samples: int) -> None:
+    """Raise EvaluationError if no label would come before the end of the stream."""
+    if delay >= max(n_samples, 2):
+        raise EvaluationError(
+            f"delay must be less than the number of samples, {n_samples}, got {delay}"
+        )
+
+
 def _given(models: Any) -> dict[str, Any]:
     """Return the models by the names that they have in the table, or raise."""
     named: dict[str, Any] = {}
     if isinstance(models, Mapping):
-        for name, model in models.items():
-            if str(name) in named:
-                other = next(each for each in models if str(each) == str(name))
-                raise ValueError(
-                    f"models {other!r} and {name!r} would both be named {str(name)!r} in the"
-                    " table; give each model its own name"
-                )
-            named[str(name)] = model
-    elif isinstance(models, Iterable) and not isinstance(models, str | base.Base):
+        named = {str(name): model for name, model in models.items()}
+        if len(named) < len(models):
+            raise ValueError(f"models must have different names, got {shown([*models])}")
+    elif isinstance(models, str | base.Base) or callable(models):
+        named = {_model_name(models): models}
+    elif isinstance(models, Iterable):
         for model in models:
             name = _model_name(model)
             numbers = itertools.count(2)
@@ -322,14 +292,13 @@ def _given(models: Any) -> dict[str, Any]:
             named[name] = model
     else:
         raise TypeError(
-            f"models must be a dict or list of models, 'all' or None, got {shown(models)}"
+            "models must be a model, the name of one, or a dict or list of these, 'all' or None,"
+            f" got {shown(models)}"
         )
     if not named:
         raise ValueError("models is empty; pass None to run the usual baselines")
     for name, model in named.items():
-        if isinstance(model, str):
-            tasks.check_baseline_name(model)
-        elif tasks.of_model(model) is None and not callable(model):
+        if not isinstance(model, str) and tasks.of_model(model) is None and not callable(model):
             raise TypeError(
                 f"model {name!r} must be a river classifier or regressor, or a function that"
                 f" returns one, or the name of a baseline, got {shown(model)}"
@@ -343,6 +312,9 @@ def _model_name(model: Any) -> str:
         return model.lower()
     if isinstance(model, compose.Pipeline):
         return str(model)
+    if isinstance(model, functools.partial):
+        is_baseline = model.func is make_baseline
+        return str(model.args[1]) if is_baseline else _model_name(model.func)
     return str(getattr(model, "__name__", type(model).__name__))
 
 
@@ -353,11 +325,11 @@ def _makers(
 
     There is one, or one for each of so many seeds if a model depends on it.
     """
-    task, first = source.task, 0 if seed is None else seed
+    first = 0 if seed is None else seed
     makers: dict[str, list[Maker]] = {}
     for name, model in models.items():
         if not isinstance(model, str):
-            task.check(name, model, source.reason)
+            source.task.check(name, model, source.reason)
         makers[name] = [
             _maker(model, source, each)
             for each in ([seed] if seeds is None else range(first, first + seeds))
@@ -379,7 +351,7 @@ def _maker(model: Any, source: Source, seed: int | None) -> Maker:
 
 
 def _are_same(one: Maker, other: Maker) -> bool:
-    """Whether two functions make the same model, whatever the seed."""
+    """Return whether two functions make the same model, whatever the seed."""
     with ignored_errors():  # a model that cannot be made will fail again, where it is reported
         return pickle.dumps(one()) == pickle.dumps(other())
     return False

@@ -1,4 +1,4 @@
-"""Scores of predictions: river metrics over the whole stream and over windows."""
+"""Scores of predictions: river's metrics over the whole stream and over windows."""
 
 from __future__ import annotations
 
@@ -8,87 +8,86 @@ from typing import Any
 
 from river.metrics.base import Metric, RegressionMetric
 
-from river_amf.evaluation.metrics import LogLoss, fresh, inner, is_of_intervals, needs_positive
-from river_amf.evaluation.streams import Label, Target
+from river_amf.evaluation.metrics import LogLoss, fresh, inner, is_of_intervals
+from river_amf.evaluation.prequential import Step
 
 Metrics = Mapping[str, Metric]
 
 
 class Scores:
-    """Metrics by name over all predictions, and others over the current window."""
+    """Metrics by name over all steps of a run, and over the current window if there are windows."""
 
-    # The metrics that are passed in are copied, and never updated themselves. Where a positive
-    # label is given, binary metrics see True in its place, and False for all other labels.
-    def __init__(
-        self, metrics: Metrics, windowed: Metrics | None = None, positive: Label | None = None
-    ) -> None:
-        self._windowed = windowed or {}
-        self._positive = positive
-        self._seen: set[Target] = set()
-        self._total = self._begin(metrics)
-        self._window = self._begin(self._windowed)
-        given = [*metrics.values(), *self._windowed.values()]
-        # there is no end of numbers
-        self._has_labels = not all(isinstance(inner(each), RegressionMetric) for each in given)
-        self.need_intervals = any(map(is_of_intervals, given))
+    # As in river, a sample without a prediction, such as the first, is not scored. A metric of
+    # probabilities or intervals is NaN if a prediction has none.
+    def __init__(self, metrics: Metrics, *, has_windows: bool = False) -> None:
+        self.n_samples = 0
+        self.seconds = 0.0
+        self._metrics = metrics
+        self._has_windows = has_windows
+        self._seen: set[Any] = set()
+        is_regression = all(isinstance(inner(m), RegressionMetric) for m in metrics.values())
+        self._has_labels = not is_regression  # there is no end of numbers
+        self._total, self._window = self._begin(), self._begin()
 
-    def update(self, y: Target, prediction: Target | None, beside: Any) -> None:
-        """Score a prediction as river does: a sample without a prediction is not scored."""
-        # If the model knew nothing yet, the label is None and the probabilities beside it are
-        # empty. If the model gives no probabilities, or no interval beside a number, it is None,
-        # and the metrics that need them are NaN.
-        is_new = y not in self._seen
-        for tallies in (self._total, self._window):
-            for tally in tallies.values():
-                tally.update(y, prediction, beside, is_new)
-        if self._has_labels:
-            self._seen.add(y)
+    def add(self, step: Step) -> None:
+        """Score a step."""
+        self.n_samples = step.n
+        self.seconds += step.seconds
+        is_new = self._has_labels and step.y not in self._seen
+        for tally in self._total:
+            tally.add(step, is_new)
+        for tally in self._window if self._has_windows else ():
+            tally.add(step, is_new)
+        if is_new:
+            self._seen.add(step.y)
 
     def total(self) -> dict[str, float]:
-        """Return each metric over all predictions, NaN where nothing was scored."""
-        return {name: tally.get() for name, tally in self._total.items()}
+        """Return each metric over all steps, NaN where nothing was scored."""
+        return {name: tally.get() for name, tally in zip(self._metrics, self._total, strict=True)}
 
     def window(self) -> dict[str, float]:
         """Return each metric over the current window, and start the next window."""
-        values = {name: tally.get() for name, tally in self._window.items()}
-        self._window = self._begin(self._windowed)
+        values = {
+            name: tally.get() for name, tally in zip(self._metrics, self._window, strict=True)
+        }
+        self._window = self._begin()
         return values
 
-    def _begin(self, metrics: Metrics) -> dict[str, _Tally]:
-        return {name: _Tally(metric, self._positive) for name, metric in metrics.items()}
+    def figures(self, model: Any) -> dict[str, float]:
+        """Return the metrics, microseconds per sample and bytes after at least one step."""
+        us = 1e6 * self.seconds / self.n_samples
+        return {**self.total(), "us_per_sample": us, "memory": model._raw_memory_usage}
+
+    def columns(self) -> list[str]:
+        """Return the names of the figures."""
+        return [*self._metrics, "us_per_sample", "memory"]
+
+    def _begin(self) -> list[_Tally]:
+        return [_Tally(metric) for metric in self._metrics.values()]
 
 
 class _Tally:
     """A fresh metric, of predictions or of what stands beside them."""
 
-    def __init__(self, metric: Metric, positive: Label | None) -> None:
+    def __init__(self, metric: Metric) -> None:
         self._metric: Any = fresh(metric)
-        takes_predictions = getattr(metric, "requires_labels", not is_of_intervals(metric))
-        self._takes_beside = not takes_predictions
-        self._leaves_out_new = isinstance(metric, LogLoss)
-        self._positive = positive if needs_positive(metric) else None
+        self._takes_beside = not getattr(metric, "requires_labels", not is_of_intervals(metric))
+        self._skips_new = isinstance(metric, LogLoss)
         self._is_known = False
         self._is_possible = True
 
-    def update(self, y: Any, prediction: Any, beside: Any, is_new: bool) -> None:
-        """Score a prediction if it is one that the metric is about."""
-        output = beside if self._takes_beside else prediction
-        self._is_possible &= not self._takes_beside or beside is not None
-        if output is None or (self._takes_beside and output == {}):
-            return
-        if is_new and self._leaves_out_new and output.get(y) is None:
-            return
-        if self._positive is not None:
-            y, output = y == self._positive, self._as_binary(output)
-        self._metric.update(y, output)
-        self._is_known = True
+    def add(self, step: Step, is_new: bool) -> None:
+        """Score a step if its prediction is one that the metric is about."""
+        output = step.beside if self._takes_beside else step.prediction
+        if output is None:
+            self._is_possible &= not self._takes_beside
+        elif not self._takes_beside or (output != {} and not self._is_unfair(step, is_new)):
+            self._metric.update(step.y, output)
+            self._is_known = True
 
-    def _as_binary(self, output: Any) -> Any:
-        """Return a predicted label, or probabilities, with True for the positive label."""
-        if not self._takes_beside:
-            return output == self._positive
-        p = output.get(self._positive, 0.0)
-        return {True: p, False: 1.0 - p}
+    def _is_unfair(self, step: Step, is_new: bool) -> bool:
+        """Return whether a label is new, so that not to name it is no mistake."""
+        return is_new and self._skips_new and step.y not in step.beside
 
     def get(self) -> float:
         """Return the value of the metric, NaN if nothing was scored or can be."""

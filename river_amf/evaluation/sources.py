@@ -1,36 +1,31 @@
-"""Streams from all that is accepted as one: a name, a path, pairs, or a table.
-
-The rows of a table come as blocks for a forest, or as samples for river.
-"""
+"""Streams from all that is accepted as one: a name, a path, pairs, or a table."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
-from river import base, datasets
+from river import datasets
 
 from river_amf.evaluation import tasks
-from river_amf.evaluation.column_types import ROWS, Texts, is_quantity, task_of_values
 from river_amf.evaluation.loading import load_stream, task_of_dataset
-from river_amf.evaluation.streams import Sample, Stream, read_pairs
+from river_amf.evaluation.streams import ROWS, Sample, Stream, is_quantity, task_of_values
 from river_amf.evaluation.tasks import CLASSIFICATION, REGRESSION, Task
 from river_amf.evaluation.tracks import STREAMS, DriftStream
-from river_amf.evaluation.usage_errors import EvaluationError
+from river_amf.evaluation.usage_errors import (
+    EvaluationError,
+    StreamFailure,
+    error_line,
+    is_of_handler,
+)
 from river_amf.inputs import sparse_rows
-from river_amf.inputs.frames import as_samples, read_vector
+from river_amf.inputs.frames import as_samples
 from river_amf.inputs.kinds import shown
-
-_Column = NDArray[Any]
-
-_ROWS_AT_ONCE = 4096  # that are made into Python objects
 
 
 class Source(NamedTuple):
@@ -47,64 +42,67 @@ class Source(NamedTuple):
 
 
 def read_source(
-    dataset: Any, limit: int | None, task: Task | None = None, of_models: Task | None = None
+    dataset: Any,
+    limit: int | None = None,
+    task: Task | None = None,
+    of_models: Task | None = None,
+    target: Any = None,
 ) -> Source:
     """Return the samples of anything that is accepted as a dataset, or raise.
 
     Without a task it is that of the models, or else that which the targets suggest.
     """
-    dataset = _opened(dataset, limit, task, of_models)
-    if isinstance(dataset, Stream):
-        dataset = dataset.kept()
-    name = dataset.name if isinstance(dataset, Stream | DriftStream) else type(dataset).__name__
-    samples: Iterable[Sample]
-    if isinstance(dataset, Stream) and (limit is None or limit >= dataset.n_samples):
-        n_samples, samples = dataset.n_samples, dataset
-    else:
-        needs_labels = task is None and of_models is CLASSIFICATION
-        kept = _keep(dataset, limit, needs_labels=needs_labels)
-        n_samples, samples = len(kept), kept
-    if not n_samples:
-        raise EvaluationError(f"{name} has no samples; note that a generator can be read only once")
-    if task is None and of_models is REGRESSION:
-        _, y = next(iter(samples))
-        if isinstance(y, str | bool | np.bool_):
-            raise EvaluationError(
-                f"{name} holds labels such as {shown(y)}, and the models are regressors: take"
-                " classifiers, or let booleans be numbers (task='regression')"
-            )
-    reason = reason_of(dataset) if task is None and isinstance(dataset, Stream) else ""
-    chosen = task or of_models or _suggested(dataset, samples)
-    known = STREAMS.get(name) if isinstance(dataset, Stream) and not dataset.target else dataset
-    drifts = known.drifts if isinstance(known, DriftStream) else ()
-    drifts = tuple(place for place in drifts if place < n_samples)
-    has_words = isinstance(dataset, Stream) and dataset.text is not None
-    target = dataset.target if isinstance(dataset, Stream) else None
-    return Source(name, n_samples, samples, chosen, reason, drifts, has_words, target)
-
-
-def load_for(source: str | Path, model: base.Estimator | None) -> Stream:
-    """Open a stream by name or path, for a model."""
-    stream: Stream = _opened(source, None, None, tasks.of_model(model))
-    return stream
-
-
-def _opened(dataset: Any, limit: int | None, task: Task | None, of_models: Task | None) -> Any:
-    """Return the stream of a name or path, with the target as regressors need it, or the dataset.
-
-    Raise if models for labels get a stream of numbers that are not declared to be labels.
-    """
     if isinstance(dataset, str | Path):
         chosen = task or (of_models if of_models is REGRESSION else None)
-        dataset = load_stream(dataset, limit=limit, task=chosen.name if chosen else None)
-    is_of_numbers = isinstance(dataset, Stream) and dataset.task == REGRESSION.name
-    if is_of_numbers and task is None and of_models is CLASSIFICATION:
+        options: dict[str, Any] = {"task": chosen.name if chosen else None, "limit": limit}
+        dataset = load_stream(dataset, target, **options)
+        target = None
+    if isinstance(dataset, Stream):
+        if target is not None:
+            raise EvaluationError(f"{dataset.name} is a stream, which has its target already")
+        dataset = dataset.complete()
+        _check_models(dataset, task, of_models)
+    is_named = isinstance(dataset, Stream | DriftStream)
+    name = str(dataset.name) if is_named else type(dataset).__name__
+    samples: Any = dataset
+    if not isinstance(dataset, Stream) or (limit is not None and limit < dataset.n_samples):
+        is_endless = isinstance(dataset, datasets.base.SyntheticDataset) and not dataset.n_samples
+        if is_endless and limit is None:
+            raise EvaluationError(f"{name} is endless; set a limit")
+        pairs = read_pairs(_pairs(dataset, target, task, of_models))
+        is_file = isinstance(dataset, datasets.base.FileDataset)  # which river closes at its end
+        samples = list(pairs)[:limit] if is_file else list(itertools.islice(pairs, limit))
+    n_samples = dataset.n_samples if samples is dataset else len(samples)
+    if not n_samples:
+        raise EvaluationError(f"{name} has no samples; note that a generator can be read only once")
+    _, y = next(iter(read_pairs(samples)))
+    if task is None and of_models is REGRESSION and isinstance(y, str | bool | np.bool_):
         raise EvaluationError(
-            f"{dataset.name} is for regression{reason_of(dataset)}, and the models are classifiers:"
+            f"{name} holds labels such as {shown(y)}, and the models are regressors: take"
+            " classifiers, or let booleans be numbers (task='regression')"
+        )
+    known = STREAMS.get(name) if isinstance(dataset, Stream) and not dataset.target else dataset
+    drifts = known.drifts if isinstance(known, DriftStream) else ()
+    return Source(
+        name,
+        n_samples,
+        samples,
+        task or of_models or _suggested(dataset, samples),
+        reason_of(dataset) if task is None and isinstance(dataset, Stream) else "",
+        tuple(place for place in drifts if place < n_samples),
+        isinstance(dataset, Stream) and dataset.text is not None,
+        dataset.target if isinstance(dataset, Stream) else None,
+    )
+
+
+def _check_models(stream: Stream, task: Task | None, of_models: Task | None) -> None:
+    """Raise if classifiers get a stream of numbers that are not declared to be labels."""
+    if stream.task == REGRESSION.name and task is None and of_models is CLASSIFICATION:
+        raise EvaluationError(
+            f"{stream.name} is for regression{reason_of(stream)}, and the models are classifiers:"
             " take regressors, or name the column with the labels (target), or let the numbers be"
             " labels (task='classification')"
         )
-    return dataset
 
 
 def reason_of(stream: Stream) -> str:
@@ -121,176 +119,77 @@ def _suggested(dataset: Any, samples: Iterable[Sample]) -> Task:
         return tasks.TASKS[dataset.task]
     if isinstance(dataset, datasets.base.Dataset):
         return tasks.TASKS[task_of_dataset(dataset)]
-    first = [y for _, y in itertools.islice(samples, ROWS)]
-    return tasks.TASKS[task_of_values(first)]
+    return tasks.TASKS[task_of_values([y for _, y in itertools.islice(samples, ROWS)])]
 
 
-def _keep(dataset: Any, limit: int | None, *, needs_labels: bool) -> list[Sample]:
-    """Return the samples in a list."""
-    # A generator can be read only once, and an unseeded river generator differs every time.
-    samples = _samples_of(dataset, None if limit else "set a limit", needs_labels=needs_labels)
-    is_file = isinstance(dataset, datasets.base.FileDataset)
-    if is_file and not isinstance(dataset, datasets.base.RemoteDataset):
-        return list(read_pairs(samples))[:limit]  # to the end, where river closes the file
-    return list(itertools.islice(read_pairs(samples), limit))
-
-
-def _samples_of(dataset: Any, advice: str | None, *, needs_labels: bool) -> Iterable[Any]:
-    """Return the rows of a dataframe, or samples; raise with the advice if they are endless.
-
-    `needs_labels` is whether to raise if the labels of a dataframe are a quantity.
-    """
-    is_endless = isinstance(dataset, datasets.base.SyntheticDataset) and dataset.n_samples is None
-    if is_endless and advice:
-        raise EvaluationError(f"{type(dataset).__name__} is endless; {advice}")
-    samples = iter_samples(dataset, needs_labels=needs_labels)
-    if not isinstance(samples, Iterable):
-        raise EvaluationError(
-            "dataset must be a stream or its name, an iterable of pairs (features, label),"
-            f" a dataframe, or a tuple (X, y), got {shown(dataset)}"
-        )
-    return samples
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of features in a dataframe, with their labels and perhaps weights."""
-
-    X: nw.DataFrame[Any]
-    y: _Column
-    w: _Column | None
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def blocks(self, length: int, step: float = 0) -> Iterator[Table]:
-        """Yield blocks of at most `length` rows; one ends at each multiple of a whole step > 0."""
-        is_count = step > 0 and step % 1 == 0
-        start = 0
-        while start < len(self):
-            end = min(start + length, len(self))
-            if is_count:
-                end = min(end, start - start % int(step) + int(step))
-            w = None if self.w is None else self.w[start:end]
-            yield Table(self.X[start:end], self.y[start:end], w)
-            start = end
-
-    def native(self) -> tuple[Any, Any, Any]:
-        """Return X, y and w as they were given, for the methods of a forest."""
-        return self.X.to_native(), self.y, self.w
-
-    def labels(self) -> list[Any]:
-        """Return the labels as native Python objects."""
-        labels: list[Any] = self.y.tolist()
-        return labels
-
-    def samples(self) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows one by one, as samples for river."""
-        for block in self.blocks(_ROWS_AT_ONCE):
-            yield from _labeled_samples(as_samples(block.X), block.y, block.w)
-
-
-def iter_samples(dataset: Any, *, needs_labels: bool = False) -> Iterable[Any]:
-    """Return the rows of a dataframe, sparse matrix or series as samples, others unchanged.
-
-    `needs_labels` is as in `read_table`.
-    """
-    table = read_table(dataset, needs_labels=needs_labels)
-    if table is not None:
-        return table.samples()
-    X = dataset[0] if isinstance(dataset, tuple) and dataset else None
-    series = nw.from_native(X, series_only=True, pass_through=True)
-    if sparse_rows.is_matrix(X):
-        rows = sparse_rows.read_rows(X)
-        return _labeled_samples(rows.samples(), *_labels_and_weights(dataset, rows.n_rows))
-    if isinstance(series, nw.Series):
-        return _labeled_samples(series.to_list(), *_labels_and_weights(dataset, len(series)))
-    samples: Iterable[Any] = dataset
-    return samples
-
-
-def _labeled_samples(xs: Iterable[Any], y: _Column, w: _Column | None) -> Iterator[tuple[Any, ...]]:
-    """Yield samples for river, with their weights if there are any."""
-    columns = [y.tolist()]
-    if w is not None:
-        columns.append([{"w": weight} for weight in w.tolist()])
-    return zip(xs, *columns, strict=True)
-
-
-def read_table(dataset: Any, *, needs_labels: bool = False) -> Table | None:
-    """Return the table for a dataframe or a tuple with one, or None for anything else.
-
-    `needs_labels` is whether to raise if the label column of a dataframe is a quantity. In a tuple,
-    a two-dimensional array will do; its columns are named 0, 1, 2 and so on.
-    """
-    parts = dataset if isinstance(dataset, tuple) else (dataset,)
-    if isinstance(dataset, tuple) and parts and isinstance(parts[0], np.ndarray):
-        if parts[0].ndim != 2:
-            raise ValueError(
-                f"X must be a dataframe or a two-dimensional array, got shape {parts[0].shape}"
+def _pairs(dataset: Any, target: Any, task: Task | None, of_models: Task | None) -> Iterable[Any]:
+    """Return the rows of a table as pairs, and pairs as they are, or raise."""
+    X, y = dataset, target
+    if isinstance(dataset, tuple) and len(dataset) == 2 and _is_table(dataset[0]):
+        X, y = dataset
+    if not _is_table(X):
+        if y is not None or not isinstance(X, Iterable):
+            raise EvaluationError(
+                "dataset must be a stream or its name, an iterable of pairs (features, label), or a"
+                f" table, with a target if its is not in a column, got {shown(dataset)}"
             )
-        parts = (pd.DataFrame(parts[0]).infer_objects(), *parts[1:])
-    frame = nw.from_native(parts[0], pass_through=True) if parts else None
-    if isinstance(frame, nw.LazyFrame):
-        raise TypeError(
-            f"a dataframe must be in memory, got a lazy one of type {type(parts[0]).__name__}; "
-            "collect it first"
-        )
-    if not isinstance(frame, nw.DataFrame):
-        return None
-    if not isinstance(dataset, tuple):
-        return _split_label(frame, needs_labels=needs_labels)
-    labels, weights = _labels_and_weights(parts, len(frame))
-    if not frame.columns:
-        raise ValueError("X must have at least one feature, but has no columns")
-    return Table(frame, labels, weights)
+        return X
+    if isinstance(X, np.ndarray):
+        X = pd.DataFrame(X).infer_objects()
+    if sparse_rows.is_matrix(X):
+        rows: Any = sparse_rows.read_rows(X).samples()
+    else:
+        rows = nw.from_native(X, allow_series=True)
+        if isinstance(rows, nw.LazyFrame):
+            raise TypeError(f"a dataframe must be in memory, got {shown(type(X))}; collect it")
+        if isinstance(rows, nw.DataFrame) and (y is None or isinstance(y, str | int)):
+            rows, y = _split(rows, y)
+            if task is None and of_models is CLASSIFICATION and is_quantity(pd.Series(y).dropna()):
+                raise EvaluationError(
+                    f"the target holds numbers such as {y[0]}, and the models are classifiers: take"
+                    " regressors, or name another column (target), or let the numbers be labels"
+                    " (task='classification')"
+                )
+        rows = as_samples(rows) if isinstance(rows, nw.DataFrame) else rows.to_list()
+    targets = y if isinstance(y, list | tuple) else np.asarray(y).tolist()
+    xs = list(rows)
+    if not isinstance(targets, list | tuple) or len(targets) != len(xs):
+        raise EvaluationError(f"X has {len(xs)} rows, but the target is not as many values")
+    return list(zip(xs, targets, strict=True))
 
 
-def _labels_and_weights(parts: tuple[Any, ...], n_rows: int) -> tuple[_Column, _Column | None]:
-    """Return the y and w of a tuple (X, y) or (X, y, w), or raise."""
-    if len(parts) not in (2, 3):
-        raise ValueError(f"a tuple must be (X, y) or (X, y, w), got {len(parts)} elements")
-    y = _as_column("y", parts[1], n_rows)
-    w = parts[2] if len(parts) == 3 else None
-    return y, None if w is None else _as_column("w", w, n_rows)
+def _is_table(X: Any) -> bool:
+    """Return whether this is a dataframe, a series, a matrix or a two-dimensional array."""
+    known = nw.from_native(X, allow_series=True, pass_through=True)
+    is_frame = isinstance(known, nw.DataFrame | nw.LazyFrame | nw.Series)
+    return is_frame or (isinstance(X, np.ndarray) and X.ndim == 2) or sparse_rows.is_matrix(X)
 
 
-def _split_label(frame: nw.DataFrame[Any], *, needs_labels: bool) -> Table:
-    """Split the labels off a dataframe: the column `target`, or else the last one."""
+def _split(frame: nw.DataFrame[Any], target: Any) -> tuple[nw.DataFrame[Any], list[Any]]:
+    """Split off a column: the target, the one of this name, or else the last one."""
     names = frame.columns
-    if len(names) < 2:
-        raise ValueError(
-            "a dataframe must have a label column and at least one feature column, "
-            f"got the columns {shown(names)}; pass (X, y) if the labels are elsewhere"
+    if target is None and names:
+        target = "target" if "target" in names else names[-1]
+    if target not in names or len(names) < 2:
+        raise EvaluationError(
+            f"a dataframe must have a target column and at least one feature column, got the"
+            f" columns {shown(names)} and target={target!r}"
         )
-    label = names.index("target") if "target" in names else len(names) - 1
-    first = pd.Series(frame[:ROWS, label].to_list()).dropna()
-    if needs_labels and is_quantity(first, Texts()):
-        raise ValueError(
-            f"{first.nunique()} distinct labels in {len(first)} rows: is {shown(names[label])} the"
-            f" target? They are numbers such as {first.iloc[0]}; pass (X, y), with this column or"
-            " another as y, or take a regressor"
-        )
-    # By position and in a list, because pandas column names need not be strings.
-    return Table(frame.drop([names[label]]), _as_column("y", frame[:, label], len(frame)), None)
+    # by position and in a list, because pandas column names need not be strings
+    return frame.drop([target]), frame[:, names.index(target)].to_list()
 
 
-def _as_column(name: str, values: Any, n_rows: int) -> NDArray[Any]:
-    """Return labels or weights as an array, of objects if not of numbers or booleans; or raise."""
-    series = nw.from_native(values, series_only=True, pass_through=True)
-    if not isinstance(series, nw.Series | np.ndarray | list):
-        series = nw.from_native(read_vector(name, values, n_rows), pass_through=True)
-    if isinstance(series, nw.Series):
-        is_plain = series.dtype.is_numeric() or series.dtype == nw.Boolean
-        series = series.to_numpy() if is_plain and not series.null_count() else series.to_list()
-    if isinstance(series, np.ndarray) and series.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got an array of shape {series.shape}")
-    if len(series) != n_rows:
-        raise ValueError(
-            f"{name} must have one value per row of X: X has {n_rows} rows, {name} has"
-            f" {len(series)} values"
-        )
-    if isinstance(series, list):
-        return np.fromiter(series, object, n_rows)
-    column: NDArray[Any] = series
-    return column
+def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
+    """Yield the samples; raise StreamFailure at one that is not a pair, or if the stream raises."""
+    try:
+        for n, sample in enumerate(samples, start=1):
+            if not isinstance(sample, tuple | list) or len(sample) != 2:
+                raise StreamFailure(f"sample {n} must be a pair (x, y), got {shown(sample)}")
+            x, y = sample
+            yield x, y
+    except (GeneratorExit, KeyboardInterrupt, EvaluationError):
+        raise
+    except BaseException as error:
+        if is_of_handler(error):
+            raise
+        raise StreamFailure(f"the stream cannot be read: {error_line(error)}") from error

@@ -12,9 +12,10 @@ from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 
 from river_amf import baselines
 from river_amf.baselines.river_models import MISSING
-from river_amf.evaluation import column_types
+from river_amf.evaluation import streams
 from river_amf.evaluation.metrics import Coverage, Kinds, LogLoss, Width, known_metrics
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
+from river_amf.inputs.kinds import shown
 
 Maker = Callable[[], base.Estimator]
 
@@ -29,10 +30,10 @@ class Task:
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     descriptions: Mapping[str, str]  # of the baselines
     default: str  # the baseline that `river-amf evaluate` runs
-    table: Kinds  # the metrics of a comparison, by column
-    windowed: Kinds  # those of `river-amf evaluate`, and of curves along a stream
+    table: Kinds  # the metrics of every table, by column
     usual: tuple[str, ...]  # the baselines of a comparison
     floors: tuple[str, ...]  # baselines that need no features, which others should beat
+    reference: tuple[str, ...]  # those of them that are always beside other models
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
         """Raise TypeError if a model is for the other task; the reason says why it is this one."""
@@ -63,7 +64,16 @@ class Task:
                 raise EvaluationError(
                     f"{self._refusal(name, other, reason)} ({suggest(name, list(known))})"
                 )
-        raise _unknown(name, list(known))
+        if name in MISSING:
+            raise EvaluationError(f"model {name!r} {MISSING[name]}")
+        raise EvaluationError(f"unknown model {name!r} ({suggest(name, list(known))})")
+
+    def made(self, make: Maker) -> base.Estimator:
+        """Return a new model, or raise TypeError if it is none for the task."""
+        model = make()
+        if not isinstance(model, self.kind):
+            raise TypeError(f"model must be a river {self.noun}, got {shown(model)}")
+        return model
 
     def _refusal(self, name: str, other: Task, reason: str) -> str:
         return (
@@ -73,33 +83,31 @@ class Task:
 
 
 CLASSIFICATION = Task(
-    name=column_types.CLASSIFICATION,
+    name=streams.CLASSIFICATION,
     kind=base.Classifier,
     noun="classifier",
     models=baselines.classifiers,
     descriptions=baselines.DESCRIPTIONS,
     default="adaptive",
     table={"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
-    windowed={"accuracy": Accuracy, "log-loss": LogLoss},
     usual=(
         *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
         *("amf", "adaptive"),
     ),
     floors=("last-class", "majority"),
+    reference=("majority",),
 )
-_OF_NUMBERS: Kinds = {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width}
-
 REGRESSION = Task(
-    name=column_types.REGRESSION,
+    name=streams.REGRESSION,
     kind=base.Regressor,
     noun="regressor",
     models=baselines.regressors,
     descriptions=baselines.REGRESSOR_DESCRIPTIONS,
     default="adaptive",
-    table=_OF_NUMBERS,
-    windowed=_OF_NUMBERS,
+    table={"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width},
     usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", "amf", "adaptive"),
     floors=("last-value", "mean"),
+    reference=("mean", "last-value"),
 )
 
 FORESTS = ("amf", "adaptive")  # baselines of every task that are ours
@@ -151,17 +159,3 @@ def smaller_is_better(column: str) -> bool:
     for task in TASKS.values():
         known |= {**known_metrics(task.name), **task.table}
     return column in known and not known[column]().bigger_is_better
-
-
-def check_baseline_name(name: str) -> None:
-    """Raise EvaluationError if no task has a baseline of this name, ignoring case."""
-    known = dict.fromkeys(name for task in TASKS.values() for name in task.descriptions)
-    if name.lower() not in known:
-        raise _unknown(name, list(known))
-
-
-def _unknown(name: str, known: list[str]) -> EvaluationError:
-    """Return the error for a name that is none of those known."""
-    if name.lower() in MISSING:
-        return EvaluationError(f"model {name!r} {MISSING[name.lower()]}")
-    return EvaluationError(f"unknown model {name!r} ({suggest(name, known)})")

@@ -22,7 +22,7 @@ from streams import DATA, load
 
 import river_amf
 from river_amf import baselines, evaluation
-from river_amf.evaluation.prequential import most_probable
+from river_amf.evaluation.prequential import Step, most_probable
 from river_amf.evaluation.scores import Scores
 from river_amf.evaluation.streams import Sample
 
@@ -216,8 +216,9 @@ class Tally:
                 proba = {name: p / total for name, p in proba.items()}
             else:
                 proba = dict.fromkeys(self.seen, 1 / len(self.seen))
-            self.scores.update(y, NOTHING if label is None else label, self.seen | proba)
-            self.repeats.update(y, self.last, None)
+            said = NOTHING if label is None else label
+            self.scores.add(Step(len(self.hits), {}, y, said, self.seen | proba, 0.0))
+            self.repeats.add(Step(len(self.hits), {}, y, self.last, None, 0.0))
         self.seen[y] = 0.0
         self.last = y
 

@@ -24,13 +24,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
-from river import forest, metrics
+from river import evaluate, forest, metrics
 from river.base import Classifier
 from runs import alone, river_forest
 from streams import as_numbers, available, load, make_parser, print_header, print_row
 
 from river_amf import AMFClassifier
-from river_amf.evaluation import progressive_val_score
 
 STREAMS = ("Bananas", "elec2", "Shuttle", "ImageSegments", "letter", "weather")
 BUDGET = 4095  # nodes a tree
@@ -221,7 +220,7 @@ def weigh(
 ) -> Weighed:
     """Test, train and weigh a model, and print a row."""
     model = make(max_nodes=budget)
-    accuracy = progressive_val_score(case.samples, model, metrics.Accuracy()).get()
+    accuracy = evaluate.progressive_val_score(case.samples, model, metrics.Accuracy()).get()
     n_bytes, nodes = model._raw_memory_usage, count(model)
     weighed = Weighed(n_bytes, n_bytes / nodes, accuracy)
     print_row((name, budget, n_bytes, nodes, *weighed[1:]))

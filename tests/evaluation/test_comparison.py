@@ -1,6 +1,8 @@
+"""Comparisons: figures of river's loop, any source, any model, and failures as rows."""
+
 from __future__ import annotations
 
-import datetime as dt
+import functools
 import math
 import re
 import signal
@@ -10,6 +12,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse
 from losses import log_loss, losses
 from river import (
     base,
@@ -21,23 +24,18 @@ from river import (
     metrics,
     multiclass,
     naive_bayes,
-    neighbors,
-    preprocessing,
+    stats,
     tree,
     utils,
 )
 
-from river_amf import AMFClassifier, baselines, evaluation
-from river_amf.evaluation import (
-    EvaluationError,
-    compare,
-    load_stream,
-    prequential,
-    runs,
-)
+from river_amf import AMFClassifier, AMFRegressor, baselines, evaluation
+from river_amf.evaluation import EvaluationError, compare, load_stream, prequential, runs
+from river_amf.evaluation.naive import NaiveBaselines
 
 FIGURES = ["accuracy", "kappa", "log-loss", "us_per_sample", "memory"]
 SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
+NUMBERS = [({"a": i * 7 % 10, "b": i % 3}, 100.0 + i * 7 % 10 + i % 3 / 4) for i in range(150)]
 
 
 def three_labels(n_samples):
@@ -127,24 +125,20 @@ MODELS = {
     "bayes": naive_bayes.GaussianNB,
     "last": dummy.NoChangeClassifier,
     "prior": dummy.PriorClassifier,
-    "neighbours": lambda: neighbors.KNNClassifier(n_neighbors=3),
-    "tree": tree.HoeffdingTreeClassifier,
     "one against one": lambda: multiclass.OneVsOneClassifier(linear_model.LogisticRegression()),
-    "perceptron": lambda: (
-        preprocessing.StandardScaler() | multiclass.OneVsRestClassifier(linear_model.Perceptron())
-    ),
     "labels alone": Majority,
     "piped labels": lambda: compose.Discard("b") | Majority(),
 }
+WITHOUT_PROBA = ("labels alone", "piped labels", "one against one")
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_figures_are_those_of_river(name):
     samples = list(three_labels(300))
     others = [metrics.MacroF1(), metrics.CohenKappa, "weightedprecision", "CrossEntropy"]
-    comparison = compare(samples, {name: MODELS[name]()}, others)
-    row = comparison.table.loc[name]
-    assert list(comparison.table.columns) == [
+    table = compare(samples, {name: MODELS[name]()}, others).table
+    row = table.loc[name]
+    assert list(table.columns) == [
         *("n_samples", "accuracy", "kappa", "log-loss", "MacroF1", "WeightedPrecision"),
         *("CrossEntropy", "us_per_sample", "memory", "status"),
     ]
@@ -156,22 +150,65 @@ def test_figures_are_those_of_river(name):
         ("WeightedPrecision", metrics.WeightedPrecision()),
     ]:
         assert row[column] == of_river(MODELS[name](), samples, metric)
-    if name in ("labels alone", "piped labels", "one against one"):
+    if name in WITHOUT_PROBA:
         assert math.isnan(row["log-loss"])
     else:
         assert row["CrossEntropy"] == of_river(MODELS[name](), samples, metrics.CrossEntropy())
         assert row["log-loss"] == pytest.approx(log_loss(MODELS[name](), samples), rel=1e-12)
-        assert row["log-loss"] > row["CrossEntropy"]  # "high" and "late" came once unforeseen
 
 
-def test_a_bug_is_not_taken_for_a_lack_of_probabilities():
-    class Buggy(Majority):
-        def predict_proba_one(self, x, **kwargs):
-            return self.no_such_thing
+def test_figures_of_regressors_are_those_of_river():
+    models = {
+        "average": dummy.StatisticRegressor(stats.Mean()),
+        "tree": baselines.regressors(1)["hoeffding"](),
+        "forest": AMFRegressor(3, seed=1),
+    }
+    comparison = compare(NUMBERS, models, window=50)
+    assert list(comparison.table.columns) == [
+        *("n_samples", "MAE", "RMSE", "R2", "coverage", "width", "us_per_sample", "memory"),
+        "status",
+    ]
+    for name, model in models.items():
+        for metric in (metrics.MAE(), metrics.RMSE(), metrics.R2()):
+            expected = of_river(model.clone(), NUMBERS, metric)
+            assert comparison.table.loc[name, type(metric).__name__] == pytest.approx(expected)
+    forest, hits, widths = AMFRegressor(3, seed=1), [], []
+    for x, y in NUMBERS:
+        interval = forest.predict_interval_one(x)
+        hits.append(interval.lower <= y <= interval.upper)
+        widths.append(interval.upper - interval.lower)
+        forest.learn_one(x, y)
+    row = comparison.table.loc["forest"]
+    assert row["coverage"] == pytest.approx(np.mean(hits))
+    assert row["width"] == pytest.approx(np.mean([w for w in widths if np.isfinite(w)]))
+    curve = comparison.curves[comparison.curves["model"] == "forest"]
+    by_window = [np.mean(hits[start : start + 50]) for start in (0, 50, 100)]
+    assert curve["coverage"].tolist() == pytest.approx(by_window)
+    assert comparison.table.loc["tree", ["coverage", "width"]].isna().all()
 
-    status = compare(SAMPLES, [Buggy]).table["status"]["Buggy"]
-    assert status.startswith("sample 1: AttributeError: ")
-    assert "no_such_thing" in status
+
+@pytest.mark.parametrize(
+    ("samples", "names"), [(SAMPLES, ["majority"]), (NUMBERS, ["mean", "last-value"])]
+)
+def test_naive_baselines_are_always_beside(samples, names):
+    table = compare(samples, "amf", seed=1).table
+    assert table.index.tolist() == ["amf", *names]
+    naive = NaiveBaselines("classification" if names == ["majority"] else "regression")
+    for _, y in samples:
+        naive.add(y)
+    assert [*naive.rows()] == names
+    for name, values in naive.rows().items():
+        for metric, value in values.items():
+            assert table.loc[name, metric] == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("delay", [0, 1, 7, 39])
+def test_labels_are_delayed_as_in_river(delay):
+    expected = evaluate.progressive_val_score(
+        SAMPLES, naive_bayes.GaussianNB(), metrics.Accuracy(), delay=delay
+    )
+    table = compare(SAMPLES, naive_bayes.GaussianNB(), delay=delay).table
+    assert table["accuracy"]["GaussianNB"] == expected.get()
 
 
 # Seeds
@@ -212,203 +249,206 @@ def test_seeds_give_means_and_standard_deviations():
 )
 def test_windows_are_those_of_a_slow_loop(window, name):
     samples = list(three_labels(40))
-    curves = compare(samples, {name: MODELS[name]()}, window=window).curves
+    curves = compare(samples, {name: MODELS[name]()}, ["MacroF1"], window=window).curves
+    curves = curves[curves["model"] == name]
+    assert list(curves) == ["model", "n_samples", "accuracy", "kappa", "log-loss", "MacroF1"]
     model, expected, seen = MODELS[name](), [], set()
-    hits, outputs = [], []
+    labels, outputs = [], []
     for n, (x, y) in enumerate(samples, start=1):
         label = model.predict_one(x)
         if label is not None:
-            hits.append(label == y)
+            labels.append((y, label))
         if name != "labels alone":
             outputs.append((y, dict(model.predict_proba_one(x)), y not in seen))
         seen.add(y)
         model.learn_one(x, y)
         if n % window == 0 or n == len(samples):
-            values = (hits, losses(outputs))
-            expected.append((name, n, *(np.mean(v) if v else math.nan for v in values)))
-            hits, outputs = [], []
-    columns = ["model", "n_samples", "accuracy", "log-loss"]
-    pd.testing.assert_frame_equal(curves, pd.DataFrame(expected, columns=columns), rtol=1e-12)
+            f1 = metrics.MacroF1()
+            for pair in labels:
+                f1.update(*pair)
+            hits, lost = [y == label for y, label in labels], losses(outputs)
+            row = np.mean(hits) if hits else math.nan, np.mean(lost) if lost else math.nan
+            expected.append((n, *row, f1.get() if hits else math.nan))
+            labels, outputs = [], []
+    found = curves[["n_samples", "accuracy", "log-loss", "MacroF1"]].to_numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 # What is accepted as a dataset
 
 
+FRAME = pd.DataFrame([{**x, "y": y} for x, y in SAMPLES])[["y", "a", "b"]]
+LABELS = FRAME["y"].tolist()
 DATASETS = {
-    "stream": lambda: evaluation.Stream("toy", len(SAMPLES), 2, 0, SAMPLES),
-    "list": lambda: SAMPLES,
-    "generator": lambda: (sample for sample in SAMPLES),
-    "tuple": lambda: tuple(SAMPLES),
-    "frame": lambda: pd.DataFrame([{**x, "target": y} for x, y in SAMPLES]),
-    "X, y": lambda: (pl.DataFrame([x for x, _ in SAMPLES]), [y for _, y in SAMPLES]),
+    "stream": (evaluation.Stream("toy", len(SAMPLES), 2, 0, SAMPLES), None),
+    "list": (SAMPLES, None),
+    "tuple": (tuple(SAMPLES), None),
+    "frame": (FRAME[["a", "b", "y"]], None),
+    "column": (FRAME, "y"),
+    "polars": (pl.DataFrame(FRAME.to_dict("list")), "y"),
+    "X, y": ((pl.DataFrame(FRAME[["a", "b"]].to_dict("list")), LABELS), None),
+    "X and target": (FRAME[["a", "b"]], FRAME["y"]),
+    "tuple of targets": (FRAME[["a", "b"]], tuple(LABELS)),
+    "array": (FRAME[["a", "b"]].to_numpy(), np.array(LABELS)),
 }
 
 
 @pytest.mark.parametrize(
-    ("kind", "limit"), [*((kind, 25) for kind in DATASETS), ("generator", None), ("list", 1000)]
+    ("kind", "limit"), [*((kind, 25) for kind in DATASETS), ("column", None), ("list", 1000)]
 )
-def test_a_dataset_may_be_anything_that_has_samples(kind, limit):
+def test_dataset_may_be_anything_with_samples(kind, limit):
     models = {"forest": AMFClassifier(seed=1), "bayes": naive_bayes.GaussianNB()}
-    table = compare(DATASETS[kind](), models, limit=limit).table
+    dataset, target = DATASETS[kind]
+    table = compare(dataset, models, target=target, limit=limit).table
     for name, model in models.items():
         expected = of_river(model.clone(), SAMPLES[:limit], metrics.Accuracy())
         assert table["accuracy"][name] == expected
     assert set(table["n_samples"]) == {min(limit or 1000, 40)}
 
 
+def test_generators_sparse_matrices_and_texts_are_datasets():
+    assert compare(iter(SAMPLES), Majority).table["n_samples"]["Majority"] == 40
+    matrix = scipy.sparse.csr_array(FRAME[["a", "b"]].to_numpy(dtype=float))
+    forest = AMFClassifier(seed=1, absent="zero")
+    assert set(compare(matrix, forest, target=LABELS).table["status"]) == {"ok"}
+    texts = pd.Series(["win a prize", "see you"] * 20)
+    words = (lambda text: dict.fromkeys(text.split(), 1)) | forest
+    assert set(compare(texts, {"words": words}, target=LABELS).table["status"]) == {"ok"}
+
+
 @pytest.mark.parametrize(
-    ("dataset", "message"),
+    ("dataset", "target", "message"),
     [
-        ([], "list has no samples"),
-        (iter(()), "has no samples; note that a generator can be read only once"),
-        (evaluation.Stream("toy", 0, 0, 0, []), "toy has no samples"),
-        (pd.DataFrame({"a": [], "target": []}), "DataFrame has no samples"),
-        ("Banana", "did you mean 'Bananas'"),
-        (datasets.synth.SEA(), "SEA is endless; set a limit"),
-        ([*SAMPLES[:2], "xy"], r"sample 3 must be a pair \(x, y\), got 'xy'"),
-        ([({"a": 1}, True, {"w": 2.0})], "sample 1 must be a pair"),
-        (5, "dataset must be a stream or its name, .* got 5"),
-        (None, "dataset must be a stream or its name, .* got None"),
+        ([], None, "list has no samples"),
+        (iter(()), None, "has no samples; note that a generator can be read only once"),
+        ("Banana", None, "did you mean 'Bananas'"),
+        (datasets.synth.SEA(), None, "SEA is endless; set a limit"),
+        ([*SAMPLES[:2], "xy"], None, r"sample 3 must be a pair \(x, y\), got 'xy'"),
+        ([({"a": 1}, True, {"w": 2.0})], None, "sample 1 must be a pair"),
+        (5, None, "dataset must be a stream or its name, .* got 5"),
+        (FRAME, "z", "must have a target column"),
+        (FRAME, [1, 2], "X has 40 rows, but the target is not as many values"),
+        (SAMPLES, [1, 2], "dataset must be a stream"),
+        ("Bananas", "z", "target can only be chosen for a file"),
+        (FRAME.assign(y=range(40), z=0.5), "z", "the target holds numbers such as 0.5"),
     ],
 )
-def test_a_dataset_that_does_not_do_is_reported_before_any_run(dataset, message):
+def test_bad_dataset_is_reported_before_any_run(dataset, target, message):
     with pytest.raises(EvaluationError, match=message):
-        compare(dataset, [Majority])
+        compare(dataset, [Majority()], target=target)
 
 
 # The models
 
 
-def test_models_are_cloned_and_made_in_order():
+def make_a_forest():
+    return AMFClassifier(n_estimators=2, seed=1)
+
+
+def test_models_are_cloned_and_named():
     model = AMFClassifier(seed=1)
     model.learn_one({"a": 1}, True)
-    models = {"given": model, "class": Majority, "function": lambda: AMFClassifier(seed=2), 3: Odd}
+    models = {"given": model, "class": Majority, "function": make_a_forest, 3: Odd}
     comparison = compare(SAMPLES, models)
-    assert comparison.table.index.tolist() == ["given", "class", "function", "3"]
-    assert comparison.table.index.name == "model"
-    assert list(dict.fromkeys(comparison.curves["model"])) == ["given", "class", "function", "3"]
+    assert comparison.table.index.tolist() == ["given", "class", "function", "3", "majority"]
     expected = of_river(AMFClassifier(seed=1), SAMPLES, metrics.Accuracy())
     assert comparison.table["accuracy"]["given"] == expected
     assert model.predict_proba_one({"a": 1}) == {True: 1.0}
+    partial = functools.partial(AMFClassifier, seed=2)
+    makers = [make_a_forest, partial, baselines.classifiers(1)["knn"], Majority, Majority()]
+    names = ["make_a_forest", "AMFClassifier", "knn", "Majority", "Majority 2", "majority"]
+    assert compare(SAMPLES, makers).table.index.tolist() == names
+    for alone, name in ((make_a_forest, names[0]), (partial, names[1]), ("KNN", "knn")):
+        assert compare(SAMPLES, alone).table.index.tolist() == [name, "majority"]
 
 
 def test_models_go_by_name():
     samples = load_stream("Phishing", limit=60)
-    table = compare(samples, ["amf", "KNN", Majority, "amf"], seed=3).table
-    assert table.index.tolist() == ["amf", "knn", "Majority", "amf 2"]
+    table = compare(samples, ["amf", "KNN", Majority, "amf", "majority"], seed=3).table
+    assert table.index.tolist() == ["amf", "knn", "Majority", "amf 2", "majority"]
     for name in ("amf", "knn"):
         expected = of_river(baselines.classifiers(seed=3)[name](), samples, metrics.Accuracy())
         assert table["accuracy"][name] == expected
-    named = compare(samples, {"forest": "amf"}, seed=3).table
-    assert named["accuracy"]["forest"] == table["accuracy"]["amf"] == table["accuracy"]["amf 2"]
-
-
-def test_the_baselines_are_the_default():
-    usual = compare(SAMPLES[:12], seed=1).table.index.tolist()
-    assert usual == [
-        *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
-        *("amf", "adaptive"),
-    ]
-    comparison = compare(SAMPLES[:12], "all", seed=1)
-    assert comparison.table.index.tolist() == list(baselines.classifiers())
-    assert set(comparison.table["status"]) == {"ok"}
-    again = compare(SAMPLES[:12], {"forest": AMFClassifier(seed=1)})
-    assert comparison.table["log-loss"]["amf"] == again.table["log-loss"]["forest"]
 
 
 @pytest.mark.parametrize(
-    ("models", "error", "message"),
+    ("samples", "usual", "every"),
     [
-        ([], ValueError, "models is empty"),
-        ({}, ValueError, "models is empty"),
         (
-            Majority(),
-            TypeError,
-            "models must be a dict or list of models, 'all' or None, got Majority",
-        ),
-        (Majority, TypeError, "models must be a dict or list"),
-        ("knn", TypeError, "models must be a dict or list"),
-        (["amf", "kn"], EvaluationError, "unknown model 'kn' .did you mean 'knn'"),
-        ({"mine": "forest"}, EvaluationError, "unknown model 'forest'"),
-        ({"a": 3}, TypeError, "model 'a' must be a river classifier or regressor, or a .* got 3"),
-        (
-            [linear_model.LinearRegression()],
-            EvaluationError,
-            "labels such as False, and the models are regressors: take classifiers",
+            SAMPLES[:12],
+            [
+                *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain"),
+                *("arf", "amf", "adaptive"),
+            ],
+            baselines.classifiers(),
         ),
         (
-            [Majority(), linear_model.LinearRegression()],
-            TypeError,
-            "model 'LinearRegression' is a regressor, but the task is classification",
-        ),
-        ([preprocessing.StandardScaler()], TypeError, "model 'StandardScaler' must be"),
-        (
-            {1: Majority, "1": Odd},
-            ValueError,
-            "models 1 and '1' would both be named '1' in the table",
+            NUMBERS[:60],
+            ["last-value", "mean", "linear", "knn", "hoeffding", "arf", "amf", "adaptive"],
+            baselines.regressors(),
         ),
     ],
 )
-def test_models_that_are_none_are_reported_before_any_run(models, error, message):
-    with pytest.raises(error, match=message):
-        compare(SAMPLES, models)
+def test_baselines_are_the_default(samples, usual, every):
+    assert compare(samples, seed=1).table.index.tolist() == usual
+    table = compare(samples, "all", seed=1).table
+    assert table.index.tolist() == list(every)
+    assert set(table["status"]) == {"ok"}
 
 
-TIMED = utils.TimeRolling(metrics.MacroF1, dt.timedelta(days=1))
-ODD_F1 = [metrics.F1(pos_val="low")]
+def test_models_or_the_target_decide_the_task():
+    few = [(x, round(y) % 7) for x, y in NUMBERS]  # as the number of rings of an abalone
+    assert "accuracy" in compare(few, "knn").table
+    assert "MAE" in compare(few, "knn", task="regression").table
+    assert "MAE" in compare(few, [AMFRegressor(2, seed=1)]).table
+    assert "MAE" in compare(few, [tree.HoeffdingTreeRegressor]).table
+    assert "MAE" in compare(datasets.TrumpApproval(), "knn", limit=50).table
+    assert "accuracy" in compare(NUMBERS, [AMFClassifier(2, seed=1)]).table
+
+
+RINGS = evaluation.Stream("s", 150, 2, 0, NUMBERS, 0, "regression", "y")
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "message"),
+    ("dataset", "models", "options", "error", "message"),
     [
-        ({"metrics": "F1"}, TypeError, "metrics must be a list of metrics, or None, got 'F1'"),
-        ({"metrics": [metrics.MAE()]}, TypeError, "MAE must be a classification metric whose valu"),
-        ({"metrics": [metrics.ConfusionMatrix]}, TypeError, "ConfusionMatrix must be a classifica"),
-        ({"metrics": [3]}, TypeError, "int must be a classification metric"),
-        ({"metrics": [metrics.FBeta(0.5), metrics.FBeta(2.0)]}, ValueError, "contains FBeta twice"),
-        ({"metrics": [TIMED]}, TypeError, "TimeRolling of MacroF1 needs the time of each sample"),
-        ({"metrics": ["MacroF"]}, EvaluationError, "did you mean 'MacroF1'"),
-        ({"metrics": ["F1"]}, EvaluationError, "F1 needs labels True/False or 0/1, but .*positive"),
-        ({"positive": "hi", "metrics": ["F1"]}, EvaluationError, "'hi' .did you mean 'high'"),
-        ({"positive": "high"}, EvaluationError, "'high': none of the metrics needs one"),
-        ({"positive": "high", "metrics": ODD_F1}, EvaluationError, "none of the metrics needs"),
-        *(({"window": value}, ValueError, "window must be ") for value in (0, -5, 2.5, "7", True)),
-        *(({"limit": value}, ValueError, "limit must be ") for value in (0, -5, 2.5, True)),
-        *(
-            ({"time_limit": n}, ValueError, "time_limit must")
-            for n in (0, -1, math.inf, "10", True)
-        ),
-        *(({"progress": value}, ValueError, "progress must be ") for value in (None, "yes", 2)),
+        (SAMPLES, [], {}, ValueError, "models is empty"),
+        (SAMPLES, 3, {}, TypeError, "models must be a model, the name of one, or .* got 3"),
+        (SAMPLES, ["kn"], {}, EvaluationError, "unknown model 'kn' .did you mean 'knn'"),
+        (NUMBERS, "lineer", {}, EvaluationError, "'linear'. available: ((?!gaussian-nb).)*$"),
+        (SAMPLES, {"a": 3}, {}, TypeError, "model 'a' must be a river classifier or reg.* got 3"),
+        (SAMPLES, {1: Majority, "1": Odd}, {}, ValueError, "models must have different names"),
+        (SAMPLES, [linear_model.LinearRegression()], {}, EvaluationError, "models are regressors"),
+        (SAMPLES, [Majority(), AMFRegressor()], {}, TypeError, "'AMFRegressor' is a regressor"),
+        (NUMBERS, "logistic", {}, EvaluationError, "'logistic' is a classifier, but the task is"),
+        (RINGS, "logistic", {}, EvaluationError, "regression, as 'y' holds numbers such as 1"),
+        ("Bananas", AMFRegressor(), {}, EvaluationError, "for classification, not for regression"),
+        (NUMBERS, "mean", {"metrics": ["MacroF1"]}, EvaluationError, "not a river regression"),
+        (SAMPLES, "knn", {"metrics": ["MAE"]}, EvaluationError, "but one for regression"),
+        (SAMPLES, "knn", {"metrics": "F1"}, TypeError, "metrics must be a list of metrics"),
+        (SAMPLES, "knn", {"metrics": [metrics.MAE()]}, TypeError, "MAE must be a classification"),
+        (SAMPLES, "knn", {"metrics": [metrics.ConfusionMatrix]}, TypeError, "ConfusionMatrix must"),
+        (SAMPLES, "knn", {"metrics": ["MacroF"]}, EvaluationError, "did you mean 'MacroF1'"),
+        (SAMPLES, "knn", {"task": "clustering"}, ValueError, "task must be 'classification', "),
+        (SAMPLES, "knn", {"delay": 40}, EvaluationError, "less than the number of samples, 40"),
+        (SAMPLES, "knn", {"window": 0}, ValueError, "window must be "),
+        (SAMPLES, "knn", {"limit": 2.5}, ValueError, "limit must be "),
+        (SAMPLES, "knn", {"time_limit": math.inf}, ValueError, "time_limit must"),
+        (SAMPLES, "knn", {"progress": "yes"}, ValueError, "progress must be "),
+        (list(three_labels(60)), "knn", {"metrics": ["F1"]}, EvaluationError, "MacroF1 takes any"),
     ],
 )
-def test_options_that_do_not_do_are_reported_before_any_run(options, error, message):
+def test_what_does_not_do_is_reported_before_any_run(dataset, models, options, error, message):
     with pytest.raises(error, match=message):
-        compare(list(three_labels(60)), [Majority], **options)
+        compare(dataset, models, **options)
 
 
-@pytest.mark.parametrize("positive", ["high", "low"])
-def test_any_label_may_be_the_positive_one(positive):
-    samples = list(three_labels(200))
-    chosen = ["F1", "ROCAUC", "LogLoss", utils.Rolling(metrics.Precision, 50), "MacroF1"]
-    row = compare(samples, [naive_bayes.GaussianNB], chosen, positive=positive).table.iloc[0]
-    assert row["MacroF1"] == of_river(naive_bayes.GaussianNB(), samples, metrics.MacroF1())
-    # river's F1(pos_val=...) is 0 for all but True, and its ROCAUC takes the probability of True
-    by_hand = [
-        *(metrics.ROCAUC(), metrics.LogLoss()),
-        *(metrics.F1(), utils.Rolling(metrics.Precision, 50)),
-    ]
-    model = naive_bayes.GaussianNB()
-    for x, y in samples:
-        if proba := model.predict_proba_one(x):
-            for metric in by_hand[:2]:
-                metric.update(y == positive, proba.get(positive, 0.0))
-            for metric in by_hand[2:]:
-                metric.update(y == positive, max(proba, key=proba.get) == positive)
-        model.learn_one(x, y)
-    for name, metric in zip(["ROCAUC", "LogLoss", "F1", "Rolling"], by_hand, strict=True):
-        assert row[name] == pytest.approx(metric.get(), rel=1e-12), name
-    assert row["F1"] > 0.5
-    assert 0.5 < row["ROCAUC"] < 1
+def test_metrics_may_roll_or_be_of_binary_labels():
+    rolling = utils.Rolling(metrics.Precision, 10)
+    row = compare(SAMPLES, naive_bayes.GaussianNB(), ["F1", "ROCAUC", rolling]).table.iloc[0]
+    for metric in (metrics.F1(), metrics.ROCAUC()):
+        assert row[type(metric).__name__] == of_river(naive_bayes.GaussianNB(), SAMPLES, metric)
+    assert 0.0 < row["Rolling"] <= 1.0
 
 
 # Failures become rows
@@ -440,8 +480,8 @@ def test_a_model_that_fails_is_a_row_and_the_others_run_on(error, described):
     }
     comparison = compare(SAMPLES, models, window=5)
     table = comparison.table
-    assert table["status"].tolist() == ["ok", *[f"sample 17: {described}"] * 2, "ok"]
-    assert table["n_samples"].tolist() == [40, 16, 16, 40]
+    assert table["status"].tolist() == ["ok", *[f"sample 17: {described}"] * 2, "ok", "ok"]
+    assert table["n_samples"].tolist() == [40, 16, 16, 40, 40]
     assert table.loc[["learning", "predicting"], FIGURES].isna().all(axis=None)
     assert table.loc["before", FIGURES[:2]].equals(table.loc["after", FIGURES[:2]])
     for failing in ("learning", "predicting"):
@@ -471,7 +511,7 @@ class Leaving(Majority):
 def test_a_model_that_cannot_be_made_is_a_row(make, described):
     comparison = compare(SAMPLES, {"bad": make, "good": Majority})
     assert comparison.table["status"]["bad"].startswith(described)
-    assert comparison.table["n_samples"].tolist() == [0, 40]
+    assert comparison.table["n_samples"].tolist() == [0, 40, 40]
     assert comparison.table.loc["bad", FIGURES].isna().all()
 
 
@@ -479,8 +519,9 @@ def test_a_time_limit_ends_a_run_between_samples(clock):
     models = {"slow": slow(clock), "fast": Failing(n_good=100), "just": slow(clock, 0.25)}
     comparison = compare(SAMPLES, models, time_limit=10, window=4)
     table = comparison.table
-    assert table["status"].tolist() == ["time limit of 10 s reached after 10 samples", "ok", "ok"]
-    assert table["n_samples"].tolist() == [10, 40, 40]
+    late = "time limit of 10 s reached after 10 samples"
+    assert table["status"].tolist() == [late, "ok", "ok", "ok"]
+    assert table["n_samples"].tolist() == [10, 40, 40, 40]
     # the metrics cover the samples so far
     expected = of_river(Failing(n_good=100), SAMPLES[:10], metrics.Accuracy())
     assert table["accuracy"]["slow"] == expected
@@ -502,8 +543,8 @@ def test_ctrl_c_ends_the_comparison_with_what_there_is(monkeypatch):
     models = {"done": Majority, "current": Interrupting(n_good=7), "never": Majority}
     comparison = compare(SAMPLES, models, window=2)
     table = comparison.table
-    assert table["status"].tolist() == ["ok", "interrupted after 6 samples", "not run"]
-    assert table["n_samples"].tolist() == [40, 6, 0]
+    assert table["status"].tolist() == ["ok", "interrupted after 6 samples", "not run", "not run"]
+    assert table["n_samples"].tolist() == [40, 6, 0, 0]
     expected = of_river(Failing(n_good=100), SAMPLES[:6], metrics.Accuracy())
     assert table["accuracy"]["current"] == expected
     assert table.loc["current", ["us_per_sample", "memory"]].notna().all()
@@ -524,7 +565,7 @@ def test_a_signal_handler_that_exits_is_not_the_fault_of_a_model():
         for n_good in (3, 39):  # in the warm-up, and in the run
             with pytest.raises(SystemExit, match="7"):
                 compare(SAMPLES, [Ended(n_good=n_good), Majority])
-        status = compare(SAMPLES, [lambda: Failing(SystemExit(7))]).table["status"].item()
+        status = compare(SAMPLES, [lambda: Failing(SystemExit(7))]).table["status"].iloc[0]
     finally:
         signal.signal(signal.SIGTERM, before)
     assert status == "sample 17: SystemExit: 7"
@@ -599,41 +640,16 @@ def test_a_stream_that_fails_midway_is_not_the_fault_of_a_model(error, n_good, w
 # Output
 
 
-@pytest.fixture(scope="module")
-def mixed():
-    models = {
-        "forest": AMFClassifier(seed=1),
-        "labels | alone": Majority,
-        "<bad>": lambda: Failing(ValueError("a|b <c>")),
-    }
-    return compare(SAMPLES, models, ["MacroF1"])
-
-
-def test_the_table_is_printed_in_columns(mixed):
-    lines = str(mixed).splitlines()
+def test_table_is_printed_with_its_names():
+    comparison = compare(
+        SAMPLES, {"forest": make_a_forest, "<bad>\x1b": lambda: 1 / 0}, ["MacroF1"]
+    )
+    lines = str(comparison).splitlines()
     assert lines[0].split() == [
-        *("model", "samples", "accuracy", "kappa", "log-loss", "MacroF1", "us/sample", "memory"),
-        "status",
+        *("samples", "accuracy", "kappa", "log-loss", "MacroF1", "us/sample", "memory", "status")
     ]
-    ends = [match.end() for match in re.finditer(r"\S+", lines[0])]
-    accuracy = mixed.table["accuracy"]["forest"]
-    assert lines[1][: ends[2]].split() == ["forest", "40", f"{accuracy:.4f}"]
-    assert lines[2].startswith("labels | alone       40  ")
-    assert lines[2][ends[3] : ends[4]].strip() == "-"  # no log-loss
-    assert lines[3].endswith("  sample 17: ValueError: a|b <c>")
-    assert all(line[ends[7] : ends[7] + 2] == "  " for line in lines)  # before the status
-    assert repr(mixed) == str(mixed)
-
-
-def test_markdown_has_the_same_cells(mixed, tmp_path):
-    path = tmp_path / "table.md"
-    text = mixed.to_markdown(path)
-    assert path.read_text(encoding="utf-8") == text == mixed.to_markdown()
-    lines = text.splitlines()
-    assert len({len(line) for line in lines}) == 1  # aligned
-    rows = [
-        [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-        for line in lines
-    ]
-    assert [rows[0], *rows[2:]] == mixed._cells()
-    assert re.fullmatch(r"\| :-+ (\| -+: )+\| :-+ \|", lines[1])
+    accuracy = comparison.table["accuracy"]["forest"]
+    assert lines[1].split()[:3] == ["forest", "40", f"{accuracy:.4f}"]
+    assert re.search(r"<bad>\\x1b +0 +- .*cannot be created: ZeroDivisionError", lines[2])
+    assert lines[3].startswith("majority")
+    assert "&lt;bad&gt;" in comparison._repr_html_()

@@ -1,451 +1,340 @@
+"""The command: what it prints of streams and files, how it ends, and what it refuses."""
+
 from __future__ import annotations
 
-import csv
 import errno
-import gzip
 import random
 import re
 import signal
 import subprocess
 import sys
+import time
 
-import matplotlib
-import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from losses import log_loss
 from river import evaluate, metrics
+from river.dummy import PriorClassifier
 
 import river_amf
-from river_amf import baselines, cli, evaluation
-from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
-from river_amf.dummy import OnlineDummyClassifier
-from river_amf.evaluation.prequential import WARM_UP
+from river_amf import AdaptiveAMFClassifier, AMFRegressor, baselines, cli, evaluation
+from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.runs import Run
 
-pytestmark = pytest.mark.usefixtures("no_figures")
-
 COMMAND = [sys.executable, "-m", "river_amf"]
-MIXED = "size,colour,code,target\n1.5,red,2,yes\n,NA,10,no\n-3,None,,yes\n2.5,,2,no\n" + (
-    "1.4,red,2,yes\n2.6,blue,10,no\n" * 20
-)
-
-
-def start(*arguments, **options):
-    return subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, text=True, timeout=300, check=False, **options
-    )
-
-
-def table_of(output):
-    """Return the title line, the column names and the rows (name -> text) of a printed table."""
-    title, header, *lines = output.splitlines()
-    columns = header.split()
-    split = [re.sub(r" ([KMG]?i?B)$", r"_\1", line).split() for line in lines]
-    return title, columns, [dict(zip(columns, cells, strict=True)) for cells in split]
 
 
 @pytest.fixture
-def mixed(tmp_path):
-    path = tmp_path / "mixed.csv.gz"
-    path.write_bytes(gzip.compress(MIXED.encode()))
-    return str(path)
+def run(capsys):
+    """Run the command; return its status, its output, and the lines on stderr."""
+
+    def run_command(*arguments):
+        try:
+            status = cli.main([*map(str, arguments)])
+        except SystemExit as error:
+            status = error.code
+        output, error = capsys.readouterr()
+        assert "Traceback" not in error
+        return status, output, error.splitlines()
+
+    return run_command
 
 
-# Output
+@pytest.fixture
+def write(tmp_path):
+    def write_file(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write_file
 
 
-def test_table_has_the_figures_of_river(capsys):
-    arguments = ["evaluate", "ImageSegments", "--limit", "230", "--seed", "7"]
-    assert (
-        cli.main([*arguments, "--n-estimators", "3", "--metrics", "macrof1, Accuracy,CrossEntropy"])
-        == 0
-    )
-    output = capsys.readouterr().out
-    title, columns, rows = table_of(output)
-    assert title == (
-        "ImageSegments: 230 samples; features: 18 numeric;"
-        " AdaptiveAMFClassifier(n_estimators=3, seed=7)"
-    )
-    assert columns == [
-        *("samples", "accuracy", "log-loss", "MacroF1", "CrossEntropy", "us/sample", "memory"),
-    ]
-    assert [int(row["samples"]) for row in rows] == [*range(20, 221, 20), 230]
-    assert len({len(line) for line in output.splitlines()[1:]}) == 1  # aligned
+def rows_of(output):
+    """Return the lines before a table, and its rows: the first cell -> column -> text."""
+    lines = [re.sub(r" ([KMG]?i?B)\b", r"_\1", line).split() for line in output.splitlines()]
+    at = next(i for i, cells in enumerate(lines) if "us/sample" in cells)
+    titles = lines[at] if "status" in lines[at] else lines[at][1:]
+    named = [(cells[0], cells[1 : len(titles) + 1]) for cells in lines[at + 1 :]]
+    rows = {name: dict(zip(titles, cells, strict=True)) for name, cells in named}
+    return output.splitlines()[:at], rows
+
+
+PRICES = "size,color,price\n" + "".join(
+    f"{i * 37 % 100 / 10},{'red' if i % 3 else 'tan'},{i * 37 % 100 + 5 * (i % 3)}.5\n"
+    for i in range(200)
+)
+CHURN = "id,plan,months,since,churn\n" + "".join(
+    f"u{i},{'ab'[i % 2]},{i * 7 % 50},2024-05-{i % 28 + 1:02},"
+    f"{'' if i % 11 == 5 else 'yes' if i * 7 % 50 > 30 else 'no'}\n"
+    for i in range(300)
+)
+
+# evaluate
+
+
+def test_evaluate_prints_the_figures_of_river(run):
+    options = ["--limit", 230, "--seed", 7, "--n-estimators", 3, "--metrics", "macrof1, Accuracy"]
+    _, output, _ = run("evaluate", "ImageSegments", *options)
+    titles, rows = rows_of(output)
+    assert titles[0].startswith("target: ") and titles[0].endswith("features: 18 numbers")
+    described = "ImageSegments: 230 samples; AdaptiveAMFClassifier(n_estimators=3, seed=7)"
+    assert titles[1:] == [described]
+    assert list(rows) == [*map(str, range(20, 221, 20)), "230", "majority"]
     stream = evaluation.load_stream("ImageSegments", limit=230)
     model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
-    assert rows[-1]["log-loss"] == f"{log_loss(model, stream):.4f}"
-    for column, name in [("accuracy", "Accuracy"), ("MacroF1",) * 2, ("CrossEntropy",) * 2]:
+    assert rows["230"]["log-loss"] == f"{log_loss(model, stream):.4f}"
+    for column, metric in (("accuracy", metrics.Accuracy()), ("MacroF1", metrics.MacroF1())):
         model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
-        expected = evaluate.progressive_val_score(stream, model, getattr(metrics, name)()).get()
-        assert rows[-1][column] == f"{expected:.4f}"
-    assert all(float(row["us/sample"]) > 0 for row in rows)
-    assert all(re.fullmatch(r"[\d.]+_[KM]iB", row["memory"]) for row in rows)
+        expected = evaluate.progressive_val_score(stream, model, metric).get()
+        assert rows["230"][column] == f"{expected:.4f}"
+    expected = evaluate.progressive_val_score(stream, PriorClassifier(), metrics.Accuracy()).get()
+    assert rows["majority"]["accuracy"] == f"{expected:.4f}"
 
 
-def test_categories_and_missing_values(mixed, tmp_path, capsys):
-    predictions = tmp_path / "predictions.csv"
-    arguments = ["evaluate", mixed, "--categorical", "code", "--predictions", str(predictions)]
-    assert cli.main([*arguments, "--seed", "1"]) == 0
-    title, _, rows = table_of(capsys.readouterr().out)
-    assert title.startswith("mixed.csv.gz: 44 samples; features: 1 numeric and 2 categorical; ")
-    assert float(rows[-1]["accuracy"]) > 0.7
-    with open(predictions, newline="", encoding="utf-8") as file:
-        lines = list(csv.reader(file))
-    assert lines[:2] == [["sample", "target", "prediction", "probability"], ["1", "yes", "", ""]]
-    assert [int(line[0]) for line in lines[1:]] == list(range(1, 45))
-    assert all(0.5 <= float(line[3]) <= 1 for line in lines[2:])
-    hits = sum(line[1] == line[2] for line in lines[2:])
-    assert f"{hits / 43:.4f}" == rows[-1]["accuracy"]
+def test_first_line_shows_what_was_understood(run, write):
+    _, output, lines = run("evaluate", write(CHURN), "--drop", "id")
+    assert lines == []
+    assert output.splitlines()[:2] == [
+        "target 'churn': 2 labels (no 170, yes 103); features: 1 category, 1 number, 1 date;"
+        " 27 rows without a target skipped",
+        "table.csv: 273 samples; AdaptiveAMFClassifier(n_estimators=10, seed=1)",
+    ]
+    _, _, (line,) = run("evaluate", write(CHURN))
+    assert line.startswith("river-amf: table.csv: column 'id': 273 distinct texts, nearly all")
+    _, output, _ = run("evaluate", write("a,rings\n" + "1,7\n2,8\n3,9\n" * 9))
+    assert output.splitlines()[1] == "--task regression predicts these labels as numbers"
+
+
+@pytest.mark.parametrize("name", ["amf", "knn"])
+def test_evaluate_of_numbers(run, write, name):
+    _, output, _ = run("evaluate", write(PRICES), "--model", name, "--metrics", "MAPE")
+    titles, rows = rows_of(output)
+    assert titles[:2] == [
+        "target 'price': numbers from 0.5 to 106.5; features: 1 number, 1 category",
+        "--task classification takes these numbers as labels",
+    ]
+    model = AMFRegressor(seed=1) if name == "amf" else baselines.regressors(1)["knn"]()
+    expected = evaluate.progressive_val_score(
+        evaluation.load_stream(write(PRICES)), model, metrics.MAE()
+    )
+    assert float(rows["200"]["MAE"]) == pytest.approx(expected.get(), rel=1e-4)
+    assert ("coverage" in rows["200"]) == (name == "amf")
+    table = evaluation.compare(write(PRICES), name, seed=1).table
+    for naive in ("mean", "last-value"):
+        assert float(rows[naive]["RMSE"]) == pytest.approx(table["RMSE"][naive], rel=1e-4)
+
+
+def test_two_runs_agree(run, tmp_path):
+    outputs = []
+    for n in range(2):
+        path = tmp_path / f"{n}"
+        assert run("evaluate", "Bananas", "--limit", 300, "--predictions", path)[0] == 0
+        outputs.append(path.read_text())
+    assert outputs[0] == outputs[1]
+
+
+def test_missing_marker_of_dashes(run, write):
+    rows = "".join(f"{'--' if i % 3 else i / 2},{'xy'[i % 2]}\n" for i in range(60))
+    assert run("evaluate", write("a,y\n" + rows), "--missing=--")[2] == []
+    _, output, _ = run("evaluate", write("a,y\n" + rows), "--missing=--,-")
+    assert "features: 1 number" in output
+
+
+@pytest.mark.parametrize("separator", ["\t", "\\t", "tab"])
+def test_options_of_files_are_those_of_load_stream(separator, run, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("# ö\n1;2\t-9\t1.001,5\tgröß\n3\tx;y\t0,5\tja\n".encode("latin-1"))
+    options = ["--separator", separator, "--encoding", "latin-1", "--no-header", "--missing=-9"]
+    options += ["--decimal", ",", "--thousands", ".", "--comment", "#", "--categorical", "1"]
+    status, output, lines = run("evaluate", path, *options)
+    assert (status, lines) == (0, [])
+    assert output.startswith(
+        "target '3': 2 labels (größ 1, ja 1); features: 2 categories, 1 number"
+    )
+
+
+# compare
+
+
+def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
+    path = tmp_path / "table.csv"
+    models = ["amf", "gaussian-nb", "last-class"]
+    options = ["--limit", 230, "--seed", 7, "--metrics", "macrof1", "--csv", path]
+    status, output, lines = run("compare", "ImageSegments", "--models", ",".join(models), *options)
+    assert (status, lines) == (0, [f"wrote the table to {path}"])
+    titles, rows = rows_of(output)
+    assert titles[1] == "ImageSegments: 230 samples"
+    assert list(rows) == [*models, "majority"]
+    expected = evaluation.compare("ImageSegments", models, ["MacroF1"], limit=230, seed=7).table
+    for name, row in rows.items():
+        for column in ("accuracy", "kappa", "log-loss", "MacroF1"):
+            value = expected[column][name]
+            assert row[column] == (f"{value:.4f}" if value == value else "-")
+        assert row["status"] == "ok"
+    written = pd.read_csv(path, index_col="model")
+    pd.testing.assert_series_equal(written["accuracy"], expected["accuracy"])
+    status, output, _ = run("compare", write(PRICES), "--models", "knn,amf,KNN")
+    assert list(rows_of(output)[1]) == ["knn", "amf", "mean", "last-value"]
+
+
+def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
+    def fail(self, x, y, w=1.0):
+        raise ValueError("no such value")
+
+    monkeypatch.setattr(AMFClassifier, "learn_one", fail)
+    status, output, _ = run("compare", "--limit", 20, "--models", "amf,last-class")
+    assert status == 0 and "sample 1: ValueError: no such value" in output
+    assert run("compare", "--limit", 20, "--models", "amf,adaptive")[0] == 1
+
+
+def test_files_that_cannot_be_written_are_named_at_the_end(run, monkeypatch, tmp_path):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    page, table = tmp_path / "page", tmp_path / "table"
+    options = ["--limit", 60, "--models", "majority", "--csv", table, "--html", page]
+    status, output, lines = run("compare", *options)
+    assert status == 2 and "majority" in output and page.exists()
+    assert f"cannot write the table to {table}: No space left" in lines[-1]
+
+
+# What is refused before a run
 
 
 @pytest.mark.parametrize(
-    ("arguments", "described"),
+    ("arguments", "message"),
     [
-        (["--seed", "7"], "AdaptiveAMFClassifier(n_estimators=10, seed=7)"),
-        (["--model", "amf", "--n-estimators", "2"], "AMFClassifier(n_estimators=2, seed=None)"),
-        (["--model", "adaptive", "--seed", "7"], "AdaptiveAMFClassifier(n_estimators=10, seed=7)"),
-        (["--model", "dummy"], "OnlineDummyClassifier()"),
-        (["--model", "majority"], "PriorClassifier()"),
-        (["--model", "perceptron"], "perceptron, one for each label"),
-        (["--model", "bagging", "--seed", "7"], "bagging of ten Hoeffding trees"),
+        (["evaluate", "nowhere.csv"], "'nowhere.csv'"),
+        (["evaluate", ""], "the stream is ''"),
+        (["evaluate", "."], "'.' is not a regular file"),
+        (["evaluate", "a\0b"], "no stream or file 'a\\x00b'"),
+        (["evaluate", "x" * 5000], "cannot read 'xxx"),
+        (["evaluate", "Bananas", "--target", "x"], "not for Bananas"),
+        (["evaluate", "TABLE", "--target", "chrn"], "did you mean 'churn'?"),
+        (["evaluate", "--metrics", "MacroF"], "did you mean 'MacroF1'?"),
+        (["evaluate", "--metrics", "MAE"], "'MAE' is not a river classification metric"),
+        (
+            ["evaluate", "TABLE", "--metrics", "F1"],
+            "F1 needs labels True/False or 0/1, but table.csv",
+        ),
+        (["evaluate", "--limit", "0"], "--limit: must be a whole number from 1 to 2147483647"),
+        (["evaluate", "--seed", "-1"], "--seed"),
+        (["evaluate", "--delay", "9", "--limit", "9"], "delay must be less than the number of"),
+        (["evaluate", "--predictions", "no/p.csv"], "cannot write the predictions to no/p.csv"),
+        (["evaluate", "--predictions", ""], "cannot write the predictions to ''"),
+        (["evaluate", "TABLE", "--predictions", "TABLE"], "it is the input stream"),
+        (["evaluate", "--html", "a", "--predictions", "a"], "would both write to a"),
+        (["evaluate", "--model", "knm"], "unknown model 'knm' (did you mean 'knn'?"),
+        (["evaluate", "--model", "knn", "--n-estimators", "1"], "does not take --n-estimators"),
+        (["evaluate", "--model", "knn", "--save", "FILE"], "model 'knn' cannot be saved"),
+        (["evaluate", "--model", "mlp", "--seed", str(10**30)], "model 'mlp' cannot be created"),
+        (["evaluate", "TABLE", "--model", "amrules"], "model 'amrules' is a regressor, but the"),
+        (["evaluate", "--task", "clustering"], "argument --task: invalid choice"),
+        (["evaluate", "TABLE", "--keep", "x"], "has no column 'x'"),
+        (["compare", "--models", ","], "--models must name at least one model"),
+        (["compare", "--models", "amf,ganssian-nb"], "(did you mean 'gaussian-nb'?"),
+        (["compare", "--time-limit", "nan"], "must be a positive number of seconds, got 'nan'"),
+        (["compare", "--csv", "no/t.csv"], "cannot write the table to no/t.csv: No such file"),
+        (["compare", "--csv", "FILE", "--html", "FILE"], "--csv and --html would both write"),
     ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
 )
-def test_models_go_by_name(arguments, described, capsys):
-    assert cli.main(["evaluate", "--limit", "30", *arguments]) == 0
-    title, _, rows = table_of(capsys.readouterr().out)
-    assert title == f"Bananas: 30 samples; features: 2 numeric; {described}"
-    assert rows[-1]["samples"] == "30"
+def test_failure_is_one_line(arguments, message, run, write, tmp_path, monkeypatch):
+    monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
+    names = {"TABLE": write(CHURN), "FILE": tmp_path / "file"}
+    status, output, lines = run(*(names.get(a, a) for a in arguments))
+    assert (status, output) == (2, "")
+    assert lines[-1].startswith("river-amf: error: ") and message in lines[-1]
+    assert not (tmp_path / "file").exists() and write(CHURN).read_text() == CHURN
 
 
-def test_help_and_version(capsys):
-    assert cli.main([]) == 2
-    assert "usage: river-amf" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as raised:
-        cli.main(["--version"])
-    assert raised.value.code == 0
-    assert capsys.readouterr().out == f"river-amf {river_amf.__version__}\n"
+def test_typo_in_a_model_lists_the_models_of_the_task(run, write):
+    _, _, lines = run("evaluate", write(PRICES), "--model", "hoefding")
+    assert "did you mean 'hoeffding'?" in lines[-1] and "'amrules'" in lines[-1]
+    assert "gaussian-nb" not in lines[-1]
 
 
-def test_command_runs(mixed, tmp_path):
-    predictions = tmp_path / "predictions.csv"
-    done = start("evaluate", mixed, "--limit", "30", "--predictions", str(predictions))
-    assert done.returncode == 0
-    assert table_of(done.stdout)[2][-1]["samples"] == "30"
-    assert done.stderr == f"wrote the predictions to {predictions}\n"
-    assert len(predictions.read_text().splitlines()) == 31
+def test_without_plotly_there_is_no_page(run, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    for command in ("evaluate", "compare"):
+        status, output, (line,) = run(command, "--html", tmp_path / "page.html")
+        assert (status, output) == (2, "")
+        assert line.endswith('--html needs plotly (the extra html): pip install "plotly>=6"')
 
 
-# Errors
-
-FAILURES = [
-    (["nowhere.csv"], "'nowhere.csv'"),
-    (["Bananas", "--target", "x"], "not for Bananas"),
-    (["TABLE", "--target", "colr"], "did you mean 'colour'?"),
-    (["TABLE", "--categorical", "code,shape"], "no feature column 'shape'"),
-    (["--metrics", "MacroF"], "did you mean 'MacroF1'?"),
-    (["--metrics", "MAE"], "'MAE' is not a river classification metric"),
-    (
-        ["TABLE", "--metrics", "F1"],
-        "F1 needs labels True/False or 0/1, but mixed.csv.gz has the label 'yes'",
-    ),
-    (["TABLE", "--metrics", "LogLoss"], "MacroF1 takes any labels"),
-    (["--limit", "0"], "--limit: must be a whole number from 1 to 2147483647, got '0'"),
-    (["--limit", "many"], "'many'"),
-    (["--n-estimators", "-1"], "--n-estimators"),
-    (["--seed", "-1"], "--seed"),
-    (["--limit", "1" * 30], "--limit"),
-    (["--predictions", "nowhere/p.csv"], "cannot write the predictions to nowhere/p.csv"),
-    (["TABLE", "--predictions", "TABLE"], "it is the input stream"),
-    (["--colour"], "--colour"),
-    (["--model", "forest"], "--model: invalid choice: 'forest'"),
-    (["--model", "dummy", "--seed", "1"], "model 'dummy' does not take --seed"),
-    (["--model", "dummy", "--n-estimators", "1"], "does not take --n-estimators"),
-    (["--model", "majority", "--seed", "1"], "model 'majority' does not take --seed"),
-    (["--model", "bagging", "--n-estimators", "1"], "'bagging' does not take --n-estimators"),
-]
+def test_help_and_version(run):
+    status, output, _ = run()
+    assert status == 2 and "usage: river-amf" in output
+    assert run("--version")[:2] == (0, f"river-amf {river_amf.__version__}\n")
 
 
-def assert_one_line(message, error):
-    assert "Traceback" not in error
-    lines = [line for line in error.splitlines() if line.strip()]
-    assert len(lines) == 1
-    assert lines[0].startswith("river-amf: error: ")
-    assert message in lines[0]
-
-
-def assert_fails(arguments, message, capsys):
-    with pytest.raises(SystemExit) as raised:
-        cli.main(arguments)
-    assert raised.value.code == 2
-    output, error = capsys.readouterr()
-    assert output == ""
-    assert_one_line(message, error)
-
-
-@pytest.mark.parametrize(("arguments", "message"), FAILURES)
-def test_a_failure_is_one_line(arguments, message, mixed, capsys):
-    assert_fails(["evaluate", *(mixed if a == "TABLE" else a for a in arguments)], message, capsys)
-
-
-def test_the_stream_survives_a_run_that_would_overwrite_it(mixed):
-    with pytest.raises(SystemExit):
-        cli.main(["evaluate", mixed, "--predictions", mixed])
-    assert evaluation.load_stream(mixed).n_samples == 44
-
-
-def test_a_sample_that_the_model_refuses_is_one_line(monkeypatch, capsys):
-    def refuse(self, x, y, w=1.0):
-        raise ValueError("feature '1':\nno such value")
-
-    monkeypatch.setattr(AMFClassifier, "learn_one", refuse)
-    with pytest.raises(SystemExit) as raised:
-        cli.main(["evaluate", "--limit", "5"])
-    assert raised.value.code == 2
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert last == "river-amf: error: sample 1: feature '1': no such value"
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="a full device of Unix")
-def test_a_full_disk_is_one_line(capsys):
-    with pytest.raises(SystemExit) as raised:
-        cli.main(["evaluate", "--limit", "50", "--predictions", "/dev/full"])
-    assert raised.value.code == 2
-    assert "No space left" in capsys.readouterr().err.splitlines()[-1]
-
-
-# Interruptions
+# How it ends
 
 
 @pytest.fixture
 def long_stream(tmp_path):
     rng = random.Random(1)
     path = tmp_path / "long.csv"
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("a,b,target\n")
-        for _ in range(100_000):
-            file.write(f"{rng.random():.6f},{rng.random():.6f},{rng.randrange(2)}\n")
+    rows = [f"{rng.random():.6f},{rng.random():.6f},{rng.randrange(2)}\n" for _ in range(100_000)]
+    path.write_text("a,b,target\n" + "".join(rows))
     return str(path)
 
 
-def begin(*arguments):
-    """Start the command and wait for the first row of its table."""
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_a_run_and_keep_what_there_is(number, status, long_stream, tmp_path):
+    files = {name: tmp_path / name for name in ("predictions", "save", "html")}
+    options = [part for name, path in files.items() for part in (f"--{name}", str(path))]
     pipe = subprocess.PIPE
-    process = subprocess.Popen([*COMMAND, *arguments], stdout=pipe, stderr=pipe, text=True)
-    first_lines = [process.stdout.readline() for _ in range(3)]
-    return process, "".join(first_lines)
-
-
-def test_ctrl_c_prints_the_table_so_far(long_stream, tmp_path):
-    predictions = tmp_path / "predictions.csv"
-    process, first_lines = begin("evaluate", long_stream, "--predictions", str(predictions))
-    process.send_signal(signal.SIGINT)
+    command = [*COMMAND, "evaluate", long_stream, *options]
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+    first = "".join(process.stdout.readline() for _ in range(4))
+    process.send_signal(number)
     output, error = process.communicate(timeout=300)
+    assert process.returncode == status, error
+    rows = rows_of(first + output)[1]
+    n_samples = int([*rows][-2])
+    assert 10_000 <= n_samples < 100_000 and [*rows][-1] == "majority"
+    assert f"ended after {n_samples} samples" in error and "Traceback" not in error
+    # the signal may come before the last sample is counted
+    n_written = len(files["predictions"].read_text().splitlines()) - 1
+    assert n_written in (n_samples, n_samples + 1)
+    assert river_amf.load(files["save"]).n_samples in (n_samples, n_samples + 1)
+    assert f"interrupted after {n_samples} samples" in files["html"].read_text()
+
+
+def test_bad_row_of_standard_input_keeps_what_there_is(tmp_path):
+    model, predictions = tmp_path / "m", tmp_path / "p"
+    lines = ["a,y", *(f"{i % 7},{'xy'[i % 7 > 3]}" for i in range(1200)), "oops,x", ""]
+    command = [*COMMAND, "evaluate", "-", "--save", str(model), "--predictions", str(predictions)]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True)
+    assert done.returncode == 2
+    last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
+    assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
+    n_samples = int([*rows_of(done.stdout)[1]][-2])
+    assert 1000 <= n_samples <= 1200
+    assert river_amf.load(model).n_samples == n_samples
+    assert len(predictions.read_text().splitlines()) == 1 + n_samples
+
+
+def test_waiting_for_standard_input_ends_with_ctrl_c():
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [*COMMAND, "evaluate", "-"], stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    )
+    process.stdin.write("a,y\n" + "1,x\n2,y\n" * 600)
+    process.stdin.flush()
+    for _ in range(4):
+        process.stdout.readline()
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=100)
     assert process.returncode == 130
-    assert "Traceback" not in error
-    rows = table_of(first_lines + output)[2]
-    n_samples = int(rows[-1]["samples"])
-    assert 10_000 <= n_samples < 100_000
-    assert error.splitlines() == [
-        f"interrupted after {n_samples} samples",
-        f"wrote the predictions to {predictions}",
-    ]
-    lines = predictions.read_text().splitlines()
-    assert len(lines) == 1 + n_samples
-    assert lines[-1].startswith(f"{n_samples},")
+    process.communicate()
 
 
-def test_ctrl_c_within_a_sample_lets_it_finish(monkeypatch, capsys):
-    learn = AMFClassifier.learn_one
-    calls = []
-
-    def learn_and_interrupt(self, x, y, w=1.0):
-        learn(self, x, y, w)
-        calls.append(y)
-        if len(calls) == WARM_UP + 23:
-            signal.raise_signal(signal.SIGINT)
-
-    before = signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(AMFClassifier, "learn_one", learn_and_interrupt)
-    assert cli.main(["evaluate", "--limit", "200"]) == 130
-    output, error = capsys.readouterr()
-    assert [row["samples"] for row in table_of(output)[2]] == ["20", "23"]
-    assert error.splitlines()[-1] == "interrupted after 23 samples"
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_ctrl_c_before_the_run_and_a_second_one(monkeypatch, capsys):
-    def interrupt(*_, **options):
-        calls.append("learn")
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
-
-    calls, before = [], signal.getsignal(signal.SIGINT)
-    monkeypatch.setattr(AMFClassifier, "learn_one", interrupt)
-    assert cli.main(["evaluate", "--limit", "20"]) == 130
-    assert calls == ["learn"]
-    assert capsys.readouterr().err.splitlines()[-1] == "interrupted"
-    assert signal.getsignal(signal.SIGINT) is before
-    monkeypatch.setattr(evaluation, "load_stream", interrupt)
-    assert cli.main(["evaluate"]) == 130
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGPIPE"), reason="pipes of Unix")
-def test_a_reader_that_leaves_is_no_error(long_stream):
-    process, _ = begin("evaluate", long_stream, "--limit", "20000")
-    process.stdout.close()
-    error = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(timeout=300) == 141
-    assert not re.search("Traceback|Exception|error", error)
-
-
-# compare
-
-
-def rows_of(output):
-    """Return the title and the rows (model -> column -> text) of a printed comparison."""
-    title, header, *lines = output.splitlines()
-    columns = header.split()
-    rows = {}
-    for line in lines:
-        cells = re.sub(r" ([KMG]?i?B) ", r"_\1 ", line).split(maxsplit=len(columns) - 1)
-        rows[cells[0]] = dict(zip(columns, cells, strict=True))
-    return title, rows
-
-
-def test_compare_prints_the_figures_of_a_comparison(capsys):
-    arguments = ["--limit", "230", "--seed", "7", "--metrics", "macrof1"]
-    models = ["amf", "gaussian-nb", "last-class"]
-    assert cli.main(["compare", "ImageSegments", *arguments, "--models", ",".join(models)]) == 0
-    title, rows = rows_of(capsys.readouterr().out)
-    assert title == "ImageSegments: 230 samples"
-    assert list(rows) == models
-    expected = evaluation.compare("ImageSegments", models, ["MacroF1"], limit=230, seed=7).table
-    for name, row in rows.items():
-        for column in ("accuracy", "kappa", "log-loss", "MacroF1"):
-            assert row[column] == f"{expected[column][name]:.4f}"
-        assert row["status"] == "ok"
-        assert float(row["us/sample"]) > 0
-
-
-def test_compare_writes_files(mixed, tmp_path, capsys):
-    paths = {name: tmp_path / name for name in ("csv", "curves", "markdown", "png")}
-    arguments = ["--models", "AMF,dummy,amf", "--window", "11", "--seed", "1"]
-    for name, path in paths.items():
-        arguments += [f"--{name}", str(path)]
-    assert cli.main(["compare", mixed, "--categorical", "code", *arguments]) == 0
-    title, rows = rows_of(capsys.readouterr().out)
-    assert title == "mixed.csv.gz: 44 samples"
-    table = pd.read_csv(paths["csv"], index_col="model")
-    assert table.index.tolist() == list(rows) == ["amf", "dummy"]
-    assert [f"{value:.4f}" for value in table["accuracy"]] == [
-        row["accuracy"] for row in rows.values()
-    ]
-    curves = pd.read_csv(paths["curves"])
-    assert curves["model"].tolist() == ["amf"] * 4 + ["dummy"] * 4
-    assert curves["n_samples"].tolist() == [11, 22, 33, 44] * 2
-    stream = evaluation.load_stream(mixed, categorical=["code"])
-    makers = {name: baselines.classifiers(seed=1)[name] for name in rows}
-    expected = evaluation.compare(stream, makers, window=11)
-    pd.testing.assert_frame_equal(curves, expected.curves, check_dtype=False)
-    lines = paths["markdown"].read_text().splitlines()
-    assert [line.split()[1] for line in lines[2:]] == ["amf", "dummy"]
-    assert paths["png"].read_bytes().startswith(b"\x89PNG\r\n")
-
-
-def test_compare_without_matplotlib_reports_what_is_missing_and_runs_nothing(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for module in [name for name in sys.modules if name.startswith("river_amf.plot")]:
-        monkeypatch.delitem(sys.modules, module)
-    monkeypatch.delattr(river_amf, "plot")
-    monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
-    assert_fails(["compare", "--png", "p.png"], 'pip install "matplotlib>=3.8"', capsys)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["nowhere.csv"], "'nowhere.csv'"),
-        (
-            ["--models", "amf,ganssian-nb"],
-            "unknown model 'ganssian-nb' (did you mean 'gaussian-nb'?",
-        ),
-        (["--models", ","], "--models must name at least one model"),
-        (["--window", "0"], "--window: must be a whole number from 1"),
-        (["--time-limit", "0"], "--time-limit: must be a positive number of seconds, got '0'"),
-        (["--time-limit", "soon"], "'soon'"),
-        (["--time-limit", "nan"], "'nan'"),
-        (["--csv", "nowhere/t.csv"], "cannot write the table to nowhere/t.csv: No such file"),
-        (["--markdown", "nowhere/t.md"], "cannot write the table to nowhere/t.md"),
-        (["--curves", "."], "cannot write the curves to .: Is a directory"),
-        (["--png", "nowhere/p.png"], "cannot write the plot to nowhere/p.png"),
-        (["TABLE", "--csv", "TABLE"], "it is the input stream"),
-        (["--csv", "FILE", "--curves", "FILE"], "--csv and --curves would both write to"),
-    ],
-)
-def test_compare_shows_what_is_wrong_before_it_runs(
-    arguments, message, mixed, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
-    names = {"TABLE": mixed, "FILE": str(tmp_path / "file")}
-    assert_fails(["compare", *(names.get(a, a) for a in arguments)], message, capsys)
-    assert not (tmp_path / "file").exists()
-
-
-def test_files_from_before_are_left_until_the_end(tmp_path, monkeypatch, capsys):
-    path = tmp_path / "table.csv"
-    path.write_text("precious")
-    assert_fails(["compare", "--csv", str(path), "--models", "no"], "unknown model 'no'", capsys)
-    assert path.read_text() == "precious"
-
-
-def fail(self, x, y, w=1.0):
-    raise ValueError("no such value")
-
-
-def test_a_model_that_fails_is_a_row_and_all_that_fail_are_status_1(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(AMFClassifier, "learn_one", fail)
-    arguments = ["compare", "--limit", "20", "--models"]
-    assert cli.main([*arguments, "amf,dummy"]) == 0
-    _, rows = rows_of(capsys.readouterr().out)
-    assert rows["amf"]["status"] == "sample 1: ValueError: no such value"
-    assert rows["amf"]["accuracy"] == "-"
-    assert rows["dummy"]["status"] == "ok"
-    path = tmp_path / "picture.png"
-    assert cli.main([*arguments, "amf,adaptive", "--png", str(path)]) == 1
-    output, error = capsys.readouterr()
-    assert set(rows_of(output)[1]) == {"amf", "adaptive"}
-    reported = "no plot, {} was {}: comparison has no accuracy to draw"
-    assert error.splitlines()[-1] == reported.format(path, "not written")
-    assert not path.exists()
-    path.write_bytes(b"older")
-    assert cli.main([*arguments, "amf", "--png", str(path)]) == 1
-    assert capsys.readouterr().err.splitlines()[-1] == reported.format(path, "left unchanged")
-    assert path.read_bytes() == b"older"
-
-
-def test_a_file_that_cannot_be_written_is_named_and_the_others_are_written(
-    monkeypatch, tmp_path, capsys
-):
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
-    monkeypatch.setattr(matplotlib.figure.Figure, "savefig", full)
-    paths = {name: tmp_path / name for name in ("csv", "curves", "png", "markdown")}
-    arguments = [part for name, path in paths.items() for part in (f"--{name}", str(path))]
-    with pytest.raises(SystemExit) as exit_:
-        cli.main(["compare", "--limit", "60", "--models", "dummy", *arguments])
-    assert exit_.value.code == 2
-    (line,) = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
-    for name, what in [("csv", "table"), ("curves", "curves"), ("png", "plot")]:
-        assert f"cannot write the {what} to {paths[name]}: No space left on device" in line
-    assert "dummy" in paths["markdown"].read_text()
-    assert not plt.get_fignums()
-
-
-def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_path, capsys):
+def test_ctrl_c_ends_a_comparison_with_its_rows(run, monkeypatch, tmp_path):
     calls = []
 
     def interrupt(self, x, y, w=1.0):
@@ -453,13 +342,78 @@ def test_ctrl_c_prints_the_rows_so_far_and_writes_the_files(monkeypatch, tmp_pat
         if len(calls) == 20 + 7:  # the first 20 are the warm-up
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr(OnlineDummyClassifier, "learn_one", interrupt)
+    monkeypatch.setattr(PriorClassifier, "learn_one", interrupt)
     path = tmp_path / "table.csv"
-    arguments = ["--limit", "20", "--models", "majority,dummy,last-class", "--csv", str(path)]
-    assert cli.main(["compare", *arguments]) == 130
-    output, error = capsys.readouterr()
-    _, rows = rows_of(output)
+    options = ["--limit", 20, "--models", "last-class,majority,perceptron", "--csv", path]
+    status, output, lines = run("compare", *options)
     statuses = ["ok", "interrupted after 6 samples", "not run"]
-    assert [row["status"] for row in rows.values()] == statuses
+    assert status == 130 and lines[-1] == "interrupted"
+    assert all(text in output for text in statuses)
     assert pd.read_csv(path)["status"].tolist() == statuses
-    assert error.splitlines()[-1] == "interrupted"
+
+
+def test_reader_that_leaves_is_no_error(long_stream):
+    pipe = subprocess.PIPE
+    command = [*COMMAND, "evaluate", long_stream, "--limit", "20000"]
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+    process.stdout.readline()
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=300) == 141
+    assert not re.search("Traceback|Exception|error", error)
+
+
+def test_progress_bars_are_for_terminals(run, monkeypatch):
+    for command in (["evaluate"], ["compare", "--models", "majority"]):
+        assert run(*command, "--limit", 60)[2] == []
+        with monkeypatch.context() as patch:
+            patch.setattr(sys.stderr, "isatty", lambda: True)
+            assert any("60" in line for line in run(*command, "--limit", 60)[2])
+
+
+# Pages
+
+
+def cells_of(path):
+    """Return the first cells of the rows of the table of results."""
+    table = path.read_text(encoding="utf-8").partition("<tbody>")[2].partition("</tbody>")[0]
+    return [re.sub("<.*?>", "", cell) for cell in re.findall(r"<th>(.*?)</th>", table)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (["evaluate", "Bananas"], ["adaptive", "last-class", "majority"]),
+        (["evaluate", "Bananas", "--model", "majority"], ["majority", "last-class"]),
+        (["evaluate", "TrumpApproval"], ["adaptive", "last-value", "mean"]),
+        (["compare", "Bananas", "--models", "amf"], ["amf", "last-class", "majority"]),
+    ],
+)
+def test_pages_have_the_models_beside_naive_ones(arguments, names, run, tmp_path):
+    page = tmp_path / "page.html"
+    status, _, lines = run(*arguments, "--limit", 200, "--html", page)
+    assert (status, lines[-1]) == (0, f"wrote the page to {page}")
+    assert cells_of(page) == names
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[31m\x9b"
+
+
+def test_terminal_escapes_are_shown_as_text(run, tmp_path):
+    path, model = tmp_path / f"t{HOSTILE}.csv", tmp_path / f"m{HOSTILE}"
+    lines = [f"a{HOSTILE},b,target", *(f"{i},x{HOSTILE},y{HOSTILE}{i % 2}" for i in range(120))]
+    path.write_text("\n".join(lines))
+    for arguments in (
+        ["evaluate", path, "--save", model],
+        ["evaluate", path, "--target", HOSTILE],
+        ["evaluate", HOSTILE],
+        ["evaluate", "--model", HOSTILE],
+        ["compare", path, "--models", "majority", "--csv", tmp_path / f"c{HOSTILE}"],
+        ["inspect", model],
+        ["predict", model, HOSTILE],
+    ):
+        _, output, errors = run(*arguments)
+        text = output + "\n".join(errors)
+        assert "x1b]0;owned" in text
+        assert not {"\x1b", "\x07", "\x9b"} & {*text}, arguments

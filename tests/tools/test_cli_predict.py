@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import random
-import sys
 
 import pytest
 
@@ -58,16 +57,51 @@ def test_a_model_reads_other_files_as_the_one_it_has_learned(write, tmp_path, ca
     expected = []
     for n, (x, _) in enumerate(whole, start=1):
         interval = forest.predict_interval_one(x)
-        answer = (n, forest.predict_one(x), interval.lower, interval.upper)
-        expected.append([*map(str, answer)])
+        answer = (forest.predict_one(x), interval.lower, interval.upper)
+        expected.append((str(n), [*map(str, answer)]))
     without = write([line.rpartition(";")[0] for line in [HEADER, *new]], "without.csv")
-    for file in (tmp_path / "new.csv", without):
-        status, output, lines = run(capsys, "predict", model, file, "--csv", out)
+    for file, has_target in ((tmp_path / "new.csv", True), (without, False)):
+        status, output, lines = run(capsys, "predict", model, file, "--csv", out, "--keep", "id")
         assert (status, output, lines) == (0, "", [f"wrote 20 predictions to {out}"])
         with open(out, newline="") as written:
-            assert [*csv.reader(written)] == [["sample", "prediction", "lower", "upper"], *expected]
-    status, output, lines = run(capsys, "predict", model, without)
+            titles, *predicted = csv.reader(written)
+        target = ["target"] * has_target
+        assert titles == ["row", "id", *target, "prediction", "lower", "upper"]
+        assert [(row[0], row[2 + has_target :]) for row in predicted] == expected
+        assert [row[1] for row in predicted] == [f"u{i}" for i in range(20)]
+    status, output, lines = run(capsys, "predict", model, without, "--keep", "id")
     assert (output, lines) == (out.read_text(), ["wrote 20 predictions to standard output"])
+    options = [*OPTIONS, "--keep", "id", "--predictions", tmp_path / "p.csv"]
+    run(capsys, "evaluate", path, *options)
+    header = (tmp_path / "p.csv").read_text().splitlines()[0]
+    assert header == "row,id,target,prediction,lower,upper"
+
+
+def test_columns_that_differ_are_noted(write, tmp_path, capsys):
+    model = tmp_path / "m.amf"
+    run(capsys, "evaluate", write([HEADER, *rows(50)]), *OPTIONS, "--save", model)
+    path = write(["size;colour;shade", "0,5;red;1"], "new.csv")
+    status, output, lines = run(capsys, "predict", model, path)
+    assert status == 0 and output.startswith("row,prediction,lower,upper\n1,")
+    assert lines[:2] == [
+        "river-amf: new.csv lacks 'code'",
+        "river-amf: new.csv has, unknown to the model, 'colour', 'shade'",
+    ]
+    status, output, lines = run(capsys, "predict", model, write(["a;b", "1;2"], "other.csv"))
+    assert (status, output) == (2, "")
+    assert "other.csv has none of the columns of the model: size, code" in lines[-1]
+
+
+def test_probabilities_of_many_labels_are_those_of_the_winner(write, tmp_path, capsys):
+    for n_labels, titles in ((3, ["p(c0)", "p(c1)", "p(c2)"]), (25, ["probability"])):
+        path = write(["a,y", *(f"{i % n_labels},c{i % n_labels}" for i in range(100))])
+        run(capsys, "evaluate", path, "--predictions", tmp_path / "p.csv", "--save", tmp_path / "m")
+        with open(tmp_path / "p.csv", newline="") as file:
+            found, *_, last = csv.reader(file)
+        assert found == ["row", "target", "prediction", *titles]
+        assert 0.0 < max(map(float, last[3:])) <= 1.0
+        output = run(capsys, "predict", tmp_path / "m", path)[1]
+        assert set(output.splitlines()[0].split(",")) == set(found)
 
 
 def test_words_and_named_streams(write, tmp_path, capsys):
@@ -79,7 +113,7 @@ def test_words_and_named_streams(write, tmp_path, capsys):
     assert run(capsys, "evaluate", write(lines), "--text", "note", "--save", model)[0] == 0
     assert river_amf.load(model).absent == "zero"
     output = run(capsys, "predict", model, write(["note", "war", "peace", "of peace"], "n.csv"))[1]
-    assert [line.split(",")[1] for line in output.split()[1:]] == ["False", "True", "True"]
+    assert [line.split(",")[1] for line in output.splitlines()[1:]] == ["False", "True", "True"]
     assert run(capsys, "evaluate", "Bananas", "--limit", "50", "--save", model)[0] == 0
     output = run(capsys, "predict", model, write(["1,2,target", "0.5,0.25,x"], "n.csv"))[1]
     assert output.splitlines()[1].startswith("1,")
@@ -97,9 +131,11 @@ def test_labels_have_probabilities_and_rows_without_a_label_are_predicted(write,
     for new in ("a,target\n1,\n6,no\n", "target,a,b\n,1,2\n,6,3\n", "a\n1\n6\n"):
         status, output, _ = run(capsys, "predict", model, write([new.strip()], "new.csv"))
         titles, *predicted = csv.reader(io.StringIO(output))
-        assert (status, titles) == (0, ["sample", "prediction", "probability"])
-        assert [row[:2] for row in predicted] == [["1", "no"], ["2", "yes"]]
-        assert all(0.5 < float(row[2]) <= 1 for row in predicted)
+        at = titles.index("prediction")
+        assert (status, titles[at:]) == (0, ["prediction", "p(no)", "p(yes)"])
+        assert titles[:at] == ["row", *["target"] * ("target" in new)]
+        assert [(row[0], row[at]) for row in predicted] == [("1", "no"), ("2", "yes")]
+        assert all(max(map(float, row[at + 1 :])) > 0.5 for row in predicted)
 
 
 @pytest.mark.parametrize(
@@ -127,65 +163,10 @@ def test_what_cannot_be_done_is_one_line(arguments, message, write, tmp_path, ca
 def test_a_damaged_header_is_named(tmp_path, write, capsys):
     from river_amf.persistence import save_with_notes
 
-    damaged = [3, {"x": 1}, {"target": 1}, {"target": "b", "numeric": 5}, {"decimal": 3}]
+    damaged = [3, {"x": 1}, {"target": 1}, {"target": "b", "kinds": 5}, {"decimal": 3}]
     for number, reading in enumerate(damaged):
         path = tmp_path / f"m{number}"
         save_with_notes(river_amf.AMFClassifier(), path, {"reading": reading})
         status, _, (line,) = run(capsys, "predict", path, write(["a,b", "1,2"]))
         assert status == 2
         assert str(path) in line and "bug" not in line
-
-
-def test_bars_are_for_terminals(monkeypatch, capsys):
-    arguments = ["--limit", "60", "--seed", "1"]
-    for command in (["evaluate"], ["compare", "--models", "dummy"]):
-        assert run(capsys, *command, *arguments)[2] == []
-        with monkeypatch.context() as patch:
-            patch.setattr(sys.stderr, "isatty", lambda: True)
-            assert any("60" in line for line in run(capsys, *command, *arguments)[2])
-
-
-def test_what_is_written_is_said(tmp_path, capsys):
-    files = [part for name in ("csv", "curves") for part in (f"--{name}", str(tmp_path / name))]
-    lines = run(capsys, "compare", "--limit", "40", "--models", "dummy", *files)[2]
-    assert lines == [f"wrote the table to {files[1]}", f"wrote the curves to {files[3]}"]
-    predictions = tmp_path / "p"
-    lines = run(capsys, "evaluate", "--limit", "40", "--predictions", predictions)[2]
-    assert lines == [f"wrote the predictions to {predictions}"]
-
-
-HOSTILE = "\x1b]0;owned\x07\x1b[31m\x9b"
-
-
-def test_terminal_escapes_are_shown_as_text(tmp_path, capsys):
-    path = tmp_path / f"t{HOSTILE}.csv"
-    lines = [f"a{HOSTILE},b,target", *(f"{i},x{HOSTILE},y{HOSTILE}{i % 2}" for i in range(120))]
-    path.write_text("\n".join(lines))
-    model = tmp_path / f"m{HOSTILE}"
-    for arguments in (
-        ["evaluate", path, "--save", model],
-        ["evaluate", path, "--target", f"a{HOSTILE}", "--task", "regression"],
-        ["evaluate", path, "--target", HOSTILE],
-        ["evaluate", HOSTILE],
-        ["evaluate", "--model", HOSTILE],
-        ["evaluate", path, "--metrics", "F1", "--positive", HOSTILE],
-        ["compare", path, "--models", "dummy,last-class", "--csv", tmp_path / f"c{HOSTILE}"],
-        ["compare", path, "--models", HOSTILE],
-        ["inspect", model],
-        ["inspect", HOSTILE],
-        ["predict", model, HOSTILE],
-    ):
-        told = "".join(map(str, run(capsys, *arguments)))
-        told = run(capsys, *arguments)
-        text = told[1] + "\n".join(told[2])
-        assert "x1b]0;owned" in text
-        assert not {"\x1b", "\x07", "\x9b"} & {*text}, arguments
-
-
-def test_the_version_of_an_untrusted_file_is_escaped_and_cut(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(river_amf.persistence, "__version__", HOSTILE + "9" * 500)
-    path = tmp_path / "m"
-    river_amf.AMFClassifier().save(path)
-    _, output, _ = run(capsys, "inspect", path)
-    (line,) = [line for line in output.splitlines() if "written by" in line]
-    assert "x1b]0;owned" in line and "\x1b" not in line and len(line) < 200

@@ -66,7 +66,8 @@ def last_figure(output, column):
     """Return a figure of the last row of the table that `evaluate` prints."""
     lines = [line.split() for line in output.splitlines()]
     header = next(line for line in lines if line[0] == "samples")
-    return float(lines[-1][header.index(column)])
+    *rows, _ = [cells for cells in lines if cells[0].isdigit()] + [[]]
+    return float(rows[-1][header.index(column)])
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -38,6 +38,17 @@ def test_inspect_shows_class_parameters_and_trees(model, tmp_path, capsys):
         assert trees == inspection.tree_table(forest).to_string(float_format="{:g}".format) + "\n"
 
 
+def test_target_and_reading_options_are_shown(tmp_path, capsys):
+    (tmp_path / "t.csv").write_text("id;a;b;y\n" + "u;1,5;red;x\nv;2,5;tan;z\n" * 20)
+    options = ["--decimal", ",", "--drop", "id", "--save", str(tmp_path / "m")]
+    assert cli.main(["evaluate", str(tmp_path / "t.csv"), *options]) == 0
+    capsys.readouterr()
+    assert cli.main(["inspect", str(tmp_path / "m")]) == 0
+    text = capsys.readouterr().out
+    assert "\ntarget 'y'; columns: 'a' number, 'b' category\n" in text
+    assert "\nread with decimal=',', drop=['id']\n" in text
+
+
 def test_inspect_refuses_other_files(tmp_path, capsys, monkeypatch):
     pickled, estimator = tmp_path / "model.pkl", tmp_path / "model.amf"
     pickled.write_bytes(pickle.dumps(river_amf.AMFClassifier()))

@@ -1,0 +1,55 @@
+"""Predictions as CSV, the same columns for `evaluate --predictions` and `predict`."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from typing import IO, Any
+
+from river.conf import Interval
+
+from river_amf.evaluation.streams import Record
+
+_MAX_LABELS = 20  # with a column of probabilities each
+
+
+class PredictionWriter:
+    """Writes a line for each prediction: row, columns that are kept, target, and the prediction.
+
+    Beside it are the ends of the interval, or the probability of each label; of more than twenty
+    labels that of the predicted one.
+    """
+
+    def __init__(
+        self,
+        file: IO[str],
+        *,
+        keep: Sequence[str],
+        has_target: bool,
+        labels: Sequence[Any] | None,
+        has_intervals: bool = False,
+    ) -> None:
+        self._writer = csv.writer(file, lineterminator="\n")
+        self._has_target, self._labels = has_target, labels
+        self._has_intervals = has_intervals
+        beside = ["lower", "upper"] if has_intervals else []
+        if labels is not None:
+            is_short = len(labels) <= _MAX_LABELS
+            beside = [f"p({label})" for label in labels] if is_short else ["probability"]
+            self._labels = labels if is_short else None
+        target = ["target"] if has_target else []
+        self._is_winner = beside == ["probability"]
+        self._writer.writerow(["row", *keep, *target, "prediction", *beside])
+
+    def write(self, record: Record, prediction: Any, beside: Any) -> None:
+        """Write a line."""
+        target = [record.y] if self._has_target else []
+        cells: list[Any] = []
+        if self._has_intervals:
+            is_interval = isinstance(beside, Interval)
+            cells = [beside.lower, beside.upper] if is_interval else [None, None]
+        elif self._is_winner:
+            cells = [beside.get(prediction) if beside else None]
+        elif self._labels is not None:
+            cells = [beside.get(label, 0.0) if beside else None for label in self._labels]
+        self._writer.writerow([record.row, *record.kept, *target, prediction, *cells])

@@ -1,0 +1,87 @@
+"""The test-then-train loop: what it times, what it names, and how errors come out of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from river import base, dummy
+
+from river_amf.evaluation import EvaluationError, prequential
+from river_amf.evaluation.prequential import test_then_train as steps_of
+
+
+@given(st.integers(1, 10**9))
+def test_checkpoints_are_about_ten_and_round(n_samples):
+    checkpoints = prequential.even_checkpoints(n_samples)
+    assert str(checkpoints.step).rstrip("0") in {"1", "2", "5"}
+    assert checkpoints[0] == checkpoints.step
+    assert min(n_samples, 6) <= len(checkpoints) <= 15
+
+
+class Clocked(base.Classifier):
+    """A model that moves its own clock: 1 us to predict, 1 s to do so again, 2 us to learn."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def predict_proba_one(self, x, **kwargs):
+        self.now += 1e-6
+        return {True: 1.0}
+
+    def predict_one(self, x, **kwargs):
+        self.now += 1.0
+        return True
+
+    def learn_one(self, x, y):
+        self.now += 2e-6
+
+
+def test_only_the_model_is_timed(monkeypatch):
+    model = Clocked()
+
+    def samples():
+        for _ in range(10):
+            model.now += 1.0
+            yield {"a": 1.0}, True
+
+    monkeypatch.setattr(prequential.time, "perf_counter", lambda: model.now)
+    seconds = []
+    for step in steps_of(model, samples()):
+        seconds.append(step.seconds)
+        model.now += 1.0
+    assert seconds == pytest.approx([3e-6] * 10, rel=1e-4)
+
+
+class Mute(ValueError):
+    """An error that cannot be converted to text."""
+
+    def __str__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (KeyError("a"), "^sample 2: KeyError: 'a'$"),
+        (ValueError("odd"), "^sample 2: odd$"),
+        (MemoryError(), "^sample 2: not enough memory for the model$"),
+        (ValueError(), "^sample 2: ValueError$"),
+        (Mute(), "^sample 2: Mute$"),
+        (SystemExit(2), "^sample 2: SystemExit: 2$"),
+        (GeneratorExit(), "^sample 2: GeneratorExit$"),
+    ],
+)
+@pytest.mark.parametrize("delay", [0, 2])
+def test_errors_of_a_model_name_the_sample(error, message, delay):
+    class Raising(dummy.PriorClassifier):
+        def learn_one(self, x, y):
+            if y == 1:
+                raise error
+            super().learn_one(x, y)
+
+    samples = [({"a": 1.0}, y) for y in (0, 1, 2)]
+    learned = []
+    with pytest.raises(EvaluationError, match=message) as raised:
+        learned.extend(steps_of(Raising(), samples, delay))
+    assert raised.value.__cause__ is error
