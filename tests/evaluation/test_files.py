@@ -69,6 +69,7 @@ def parquet():
         ("t.ndjson.gz", gzip.compress(LINES)),
         ("t.parquet", parquet()),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",  # gzip has the time in it
 )
 def test_formats_are_read_alike(name, data, write, monkeypatch):
     stream = load_stream(write(data, name), categorical=["code"])
