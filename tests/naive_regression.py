@@ -130,8 +130,9 @@ def relevance(
     The larger of the squared correlation (of numbers) and the correlation ratio of the target given
     the bucket, less what chance would give.
     """
-    pairs = list(zip(targets, weights, strict=True))
-    total_weight, mean, total = sums(pairs)
+    pairs = [(y - targets[0], w) for y, w in zip(targets, weights, strict=True)]
+    values = None if values is None else [value - values[0] for value in values]
+    total_weight, mean, total = sums(pairs)  # of equal targets exactly 0
     if not total > 0:
         return 0.0
     within = 0.0

@@ -247,7 +247,7 @@ def test_targets_whose_squares_are_too_small_are_not_scored():
 
 def test_trends_of_targets_whose_squares_are_too_small_lose_digits_and_no_more():
     tiny = [0.0] * 6 + [1e-150] + [0.0] * 6
-    samples = [({"a": 0} if 0 < i < 8 else {}, y) for i, y in enumerate(tiny)]
+    samples = [({"a": 0}, y) for y in tiny]
     model, reference = pair(trend="ridge", vote="mean")
     # the same in another unit, in which all digits are there
     larger, _ = pair(trend="ridge", vote="mean")
