@@ -76,7 +76,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         if nodes become large. With `"zero"`, an absent number is 0, and a 0 is the same as an
         absent one; None and NaN are missing; an absent category is missing too. A sample takes time
         by the features that it has. Each numeric feature is a word in a vocabulary. The trees see
-        it once it tells of the label, or is in half of the samples: it gets a permanent column
+        it once it is informative, or in half of the samples: it gets a permanent column
         while there are fewer than `max_columns`. With `linear`, a logistic regression uses all
         words. Blocks are learned and predicted row by row, without threads.
     max_columns
