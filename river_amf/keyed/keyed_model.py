@@ -229,8 +229,8 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """Learn from a block of samples: the rows of each key, in their order.
 
         Models with `learn_many` learn eight or more rows of a key as one block, all others row by
-        row. A row that cannot be learned is an error; the keys before it have learned, in the order
-        of their first rows. Lengths, keys and weights are checked before any row is learned.
+        row. Lengths, keys and weights are checked before any row is learned. A row that a model
+        cannot learn is an error: keys with earlier first rows have learned, later ones have not.
 
         Parameters
         ----------
