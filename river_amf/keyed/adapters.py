@@ -18,7 +18,7 @@ from river_amf.inputs.row_problems import renumbered
 from river_amf.keyed.keys import key_of
 from river_amf.keyed.routing import Part
 
-SMALLEST_BLOCK = 8  # rows; fewer are faster one by one
+SMALLEST_BLOCK = 200  # rows; fewer are faster one by one
 
 
 def use(part: Part, model: Any, *, predict: str, learns: bool) -> list[Any]:

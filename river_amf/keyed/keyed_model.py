@@ -228,8 +228,8 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from a block of samples: the rows of each key, in their order.
 
-        Models with `learn_many` learn eight or more rows of a key as one block, all others row by
-        row. Lengths, keys and weights are checked before any row is learned. A row that a model
+        Models with `learn_many` learn 200 or more rows of a key as one block, others row by row.
+        Lengths, keys and weights are checked before any row is learned. A row that a model
         cannot learn is an error: keys with earlier first rows have learned, later ones have not.
 
         Parameters

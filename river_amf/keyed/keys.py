@@ -21,6 +21,9 @@ _READERS: dict[str, Any] = {
 }
 
 
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def key_text(key: Any) -> str:
     """Return the text of a key, which is JSON, or raise TypeError or ValueError.
 
@@ -29,7 +32,7 @@ def key_text(key: Any) -> str:
     """
     content = [_to_json(part) for part in key] if type(key) is tuple else _to_json(key)
     try:
-        text = json.dumps(content, ensure_ascii=False)
+        text = str(content) if type(content) is int else _encode(content)
         text.encode()
     except ValueError as error:  # half of a surrogate pair, or thousands of digits
         raise InvalidValue(f"the key {shown(key)} cannot be written as text: {error}") from None
@@ -38,6 +41,8 @@ def key_text(key: Any) -> str:
 
 def _to_json(key: Any) -> Any:
     """Return what JSON can hold of a key, the same for equal keys."""
+    if type(key) is str or type(key) is int:
+        return key
     key = plain(key)
     if type(key) is str:
         return key

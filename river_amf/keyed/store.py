@@ -93,6 +93,14 @@ class Store(Guarded):
 
     def _try(self, call: Callable[[], Any]) -> Any:
         """Call a function that uses the database, or raise OSError, FileError or RuntimeError."""
+        self._check()
+        try:
+            return call()
+        except sqlite3.Error as error:
+            self._fail(error)
+
+    def _check(self) -> None:
+        """Raise OSError after an error or `close`, and RuntimeError in a forked process."""
         if self._process != os.getpid():
             raise RuntimeError(
                 "this process was forked from the one that uses the folder of the models; make a "
@@ -100,10 +108,6 @@ class Store(Guarded):
             )
         if self._refusal:
             raise OSError(self._refusal)
-        try:
-            return call()
-        except sqlite3.Error as error:
-            self._fail(error)
 
     def _fail(self, error: sqlite3.Error) -> NoReturn:
         """Close the file, which undoes the open transaction, and raise OSError or FileError."""
@@ -127,10 +131,11 @@ class Store(Guarded):
 
     def find(self, text: str) -> Any:
         """Return the model of a key, which may have to be read from the file, or None."""
-        self._try(lambda: None)
+        self._check()
         if text in self.models:
             self.models.move_to_end(text)
-            self.make_room(0)
+            if self.max_in_memory is not None:  # which may be lower than before
+                self.make_room(0)
         elif rows := self._query("SELECT model FROM models WHERE key = ?", text):
             model = self._read(text, rows[0][0])
             self.make_room(1)
@@ -153,7 +158,6 @@ class Store(Guarded):
 
     def make_room(self, n_new: int) -> None:
         """Move models to the file until there is room for `n_new` within the limit."""
-        self._try(lambda: None)
         limit = self.max_in_memory
         while limit is not None and len(self.models) > limit - n_new:
             text = next(iter(self.models))
@@ -169,7 +173,7 @@ class Store(Guarded):
 
     def has(self, text: str) -> bool:
         """Return whether a key has a model."""
-        self._try(lambda: None)
+        self._check()
         return text in self.models or bool(self._query("SELECT 1 FROM models WHERE key = ?", text))
 
     def texts(self) -> list[str]:

@@ -52,7 +52,7 @@ def test_bad_block_changes_no_model(name, method):
     assert pickles(model) == before
 
 
-@pytest.mark.parametrize("n", [1, 10])  # row by row, and as a block
+@pytest.mark.parametrize("n", [1, 100])  # row by row, and as a block
 def test_bad_row_is_named_and_keys_before_it_learn(n):
     X = pd.DataFrame({"user": [*"aabbcc"] * n, "a": 1.0})
     model, twin = (KeyedRegressor(AMFRegressor(n_estimators=2, seed=1), "user") for _ in range(2))

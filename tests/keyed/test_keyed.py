@@ -168,9 +168,9 @@ def test_classifier_samples_equal_a_dict(kind, max_in_memory):
 def test_learn_many_passes_blocks(kind, max_in_memory):
     model = KeyedClassifier(CLASSIFIERS[kind], "user", max_in_memory=max_in_memory)
     naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
-    X, y = frame_of(stream(120, n_keys=5))
+    X, y = frame_of(stream(1600, n_keys=5))
     y = pd.Series(y)
-    for rows in (slice(0, 50), slice(50, 120)):
+    for rows in (slice(0, 500), slice(500, 1600)):  # one by one, and most as blocks
         model.learn_many(X[rows], y[rows])
         naive.learn_blocks(X[rows], y[rows])
     assert model.predict_many(X).tolist() == naive.predict_blocks("predict_many", X)
@@ -186,7 +186,7 @@ def test_regressor_equals_a_dict(kind, max_in_memory):
         KeyedRegressor(REGRESSORS[kind], "user", max_in_memory=max_in_memory) for _ in range(2)
     )
     naive, naive_blocks = (NaiveKeyed(REGRESSORS[kind].clone, "user") for _ in range(2))
-    X, y = frame_of(stream(120, n_keys=5))
+    X, y = frame_of(stream(1200, n_keys=5))
     y = X["a"] + y
     expected = []
     for x, target in zip(features_of(X), y, strict=True):
@@ -204,10 +204,10 @@ def test_regressor_equals_a_dict(kind, max_in_memory):
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 def test_frames_of_all_libraries_are_alike(library, kind):
-    samples = stream(90)
+    samples = stream(700)
     X, y = frame_of(samples)
     frame = {
-        "pandas": lambda: X.set_index(np.arange(90) + 7),
+        "pandas": lambda: X.set_index(np.arange(700) + 7),
         "polars": lambda: pl.from_pandas(X),
         "pyarrow": lambda: pa.Table.from_pandas(X),
     }[library]()
@@ -228,9 +228,22 @@ def test_frames_of_all_libraries_are_alike(library, kind):
         assert found.index.equals(frame.index) and proba.index.equals(frame.index)
 
 
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_test_then_train_of_long_blocks(kind):
+    X, y = frame_of(stream(700))
+    model = KeyedClassifier(CLASSIFIERS[kind], "user")
+    naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
+    proba = model.predict_proba_then_learn_many(X, y)
+    for row, (x, label) in enumerate(zip(features_of(X), y, strict=True)):
+        expected = naive.answer("predict_proba_one", x)
+        assert {label: proba.loc[row, label] for label in expected} == expected
+        assert expected or proba.loc[row].isna().all()
+        naive.learn_one(x, label)
+
+
 def test_weights_go_with_their_rows():
-    X, y = frame_of(stream(60))
-    w = np.arange(60) % 4
+    X, y = frame_of(stream(700))
+    w = np.arange(700) % 4
     for kind in ("forest", "logistic", "dummy"):
         model = KeyedClassifier(CLASSIFIERS[kind], "user")
         model.learn_many(X, y, w)
