@@ -371,9 +371,3 @@ class Forest(Ensemble, Saved, Parameters):
     ) -> BlockAnswers:
         """Learn a block that has been read; if `predicts`, predict each row before that."""
         return self._engine.learn_block(table, labels, weights, self, predicts, level)
-
-    def _check_table(
-        self, table: list[frames.Column], labels: frames.Column, weights: NDArray[np.float64]
-    ) -> None:
-        """Raise the error that learning a block would raise, and learn nothing."""
-        self._engine.check_block(table, labels, weights, self)

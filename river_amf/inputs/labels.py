@@ -189,20 +189,3 @@ def _add_label(labels: Labels, label: Hashable) -> None:
             "labels"
         )
     labels.add(label)
-
-
-def most_probable_labels(
-    proba: NDArray[np.float64], n_known: NDArray[np.int64], labels: list[Any]
-) -> list[Any]:
-    """Return the most probable of the first `n_known` labels for each row, None where none is.
-
-    The first one wins a tie.
-
-    >>> most_probable_labels(np.array([[0.4, 0.6], [0.5, 0.5]]), np.array([1, 2]), ["a", "b"])
-    ['a', 'a']
-    """
-    if not labels:
-        return [None] * len(n_known)
-    is_known = np.arange(len(labels)) < n_known[:, np.newaxis]
-    best = np.where(is_known, proba, -1.0).argmax(axis=1).tolist()
-    return [labels[i] if n else None for i, n in zip(best, n_known.tolist(), strict=True)]

@@ -3,40 +3,32 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import itertools
-import json
 import os
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from inspect import Parameter
-from types import FunctionType
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 from river import base
 
-from river_amf.inputs.invalid import INVALID, comes_again
+from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_sample, is_hashable, is_missing, shown
-from river_amf.keyed.adapters import (
-    ask,
-    is_forest,
-    pipelines_learn,
-    predicting_changes,
-    require_weights,
-)
+from river_amf.keyed.adapters import pipelines_learn, predicting_changes, require_weights, use
 from river_amf.keyed.keys import key_of, key_text
-from river_amf.keyed.pool import Pool
-from river_amf.keyed.routing import Answers, Block, Part
+from river_amf.keyed.routing import Block, key_names
+from river_amf.keyed.store import Store
 from river_amf.parameters import Check, CheckedParameters, integer
 
 _Result = TypeVar("_Result")
 
 
-def _check_feature_name(name: str, value: Any) -> None:
-    """Check for the name of a feature."""
-    if not is_hashable(value) or is_missing(value):
+def _check_key(name: str, value: Any) -> None:
+    """Check for the name of a feature, or a list of such names."""
+    names = key_names(value)
+    if not names or any(not is_hashable(each) or is_missing(each) for each in names):
         raise ValueError(
-            f"{name} must be the name of a feature, such as 'user', got {shown(value)}"
+            f"{name} must be the name of a feature, such as 'user', or a list of names, "
+            f"got {shown(value)}"
         )
 
 
@@ -46,80 +38,57 @@ def check_folder(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be the path of a folder or None, got {shown(value)}")
 
 
-def takes_key(factory: Any) -> bool:
-    """Whether a factory has an argument that it cannot do without."""
-    if isinstance(factory, base.Estimator):
-        return False
-    try:
-        parameters = inspect.signature(factory).parameters.values()
-    except (TypeError, ValueError):  # of some functions in C
-        if not comes_again(inspect.signature, factory):
-            raise
-        return False
-    kinds = Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD
-    return any(p.kind in kinds and p.default is p.empty for p in parameters)
-
-
 class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
-    """Base of `KeyedClassifier` and `KeyedRegressor`: whose samples go to which model."""
+    """Base of `KeyedClassifier` and `KeyedRegressor`, which routes samples to the models."""
 
     _checks: ClassVar[dict[str, Check]] = {
-        "key": _check_feature_name,
-        "max_models": integer(1, optional=True),
+        "key": _check_key,
+        "max_in_memory": integer(1, optional=True),
         "folder": check_folder,
     }
-    _always_writable: ClassVar[frozenset[str]] = frozenset({"max_models"})
+    _always_writable: ClassVar[frozenset[str]] = frozenset({"max_in_memory"})
     _kind: ClassVar[type[base.Estimator]]  # what the factory has to make
-    _as_series: Callable[[Block, list[Any]], Any]  # of labels or of numbers
+    _as_series: Callable[[Block, list[Any]], Any]  # of labels or of targets
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Let errors about parameters name the class."""
         super().__init_subclass__(**kwargs)
         cls._checks = cls._checks | {"factory": cls._check_factory}
-        if "__init__" not in vars(cls):  # a copy of the inherited one with another name
-            init: Any = cls.__init__
-            code = init.__code__.replace(co_qualname=f"{cls.__name__}.__init__")
-            rest = init.__globals__, "__init__", init.__defaults__, init.__closure__
-            own: Any = FunctionType(code, *rest)
-            own.__kwdefaults__, own.__annotations__ = init.__kwdefaults__, init.__annotations__
-            cls.__init__ = own  # type: ignore[method-assign]
 
     def __init__(
         self,
         factory: Any,
-        key: Hashable,
+        key: Any,
         *,
-        max_models: int | None = None,
+        max_in_memory: int | None = None,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
         self.factory = factory
         self.key = key
-        self.max_models = max_models
+        self.max_in_memory = max_in_memory
         self.folder = folder
-        self._blank: Any = None  # the model that answers for new keys
+        self._blank: Any = None  # the model that predicts for new keys
         self._open(type(self).__name__)
 
     def _open(self, kind: str) -> None:
-        folder = None if self.folder is None else os.path.abspath(self.folder)
-        self._pool = Pool(folder, f"the models of a {kind} with the key {self.key!r}")
-        self._pool.max_models = self.max_models
+        about = f"the models of a {kind} with the key {self.key!r}"
+        self._store = Store(self.folder, about, self.max_in_memory)
 
     @property
     def _has_learnt(self) -> bool:
-        return "_pool" in self.__dict__ and len(self._pool.texts()) > 0
+        return "_store" in self.__dict__  # which is opened with the parameters
 
     def _do(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function while no other thread uses the models."""
-        self._pool.max_models = self.max_models
-        return self._pool.run(call, *arguments)
+        self._store.max_in_memory = self.max_in_memory
+        return self._store.run(call, *arguments)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         """Yield parameters for the checks of river."""
         from river import linear_model
 
-        is_number = issubclass(cls._kind, base.Regressor)
-        kind = linear_model.LinearRegression if is_number else linear_model.LogisticRegression
+        is_regressor = issubclass(cls._kind, base.Regressor)
+        kind = linear_model.LinearRegression if is_regressor else linear_model.LogisticRegression
         yield {"factory": kind(), "key": "user"}
 
     @property
@@ -135,15 +104,14 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def _check_factory(cls, name: str, value: Any) -> None:
         """Check for a river model of the right kind, or a function that makes one."""
         if not isinstance(value, base.Estimator) and callable(value):
-            if not takes_key(value):
-                cls._made_by(value)
+            cls._made_by(value)
         elif not isinstance(value, cls._kind):
             cls._refuse_factory("got", value)
 
     @classmethod
-    def _made_by(cls, factory: Any, *key: Any) -> Any:
+    def _made_by(cls, factory: Any) -> Any:
         """Return a new model, or raise ValueError if the factory makes something else."""
-        model = factory.clone() if isinstance(factory, base.Estimator) else factory(*key)
+        model = factory.clone() if isinstance(factory, base.Estimator) else factory()
         if not isinstance(model, cls._kind):
             cls._refuse_factory("but it made", model)
         return model
@@ -157,17 +125,10 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
             f"function that returns one, {verb} {got}"
         )
 
-    def _made(self, text: str) -> Any:
-        """Return a new model for a key."""
-        key = [key_of(text)] if takes_key(self.factory) else []
-        return self._made_by(self.factory, *key)
-
-    def _new(self, text: str) -> Any:
-        """Return a new model that learns nothing: one for all keys, unless the key makes it."""
-        if takes_key(self.factory):
-            return self._made(text)
-        if self._blank is None:
-            self._blank = self._made(text)
+    def _new(self) -> Any:
+        """Return the model that predicts for new keys."""
+        if self._blank is None or pipelines_learn():
+            self._blank = self._made_by(self.factory)
         return self._blank
 
     # ------------------------------------------------------------------------------------ samples
@@ -176,11 +137,15 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """Return the key of a sample, as text, and the features without it."""
         check_sample(x)
         features = dict(x.items())
-        if self.key not in features:
-            what = f"{shown(self.key)}, which says whose sample it is; it has"
-            raise ValueError(f"x lacks the key {what} {shown(list(features))}")
+        names = key_names(self.key)
+        for name in names:
+            if name not in features:
+                raise ValueError(
+                    f"x lacks the feature {shown(name)} of its key; it has {shown([*features])}"
+                )
+        parts = tuple([features.pop(name) for name in names])
         try:
-            return key_text(features.pop(self.key)), features
+            return key_text(parts if isinstance(self.key, list) else parts[0]), features
         except INVALID as error:
             raise type(error)(f"feature {shown(self.key)}: {error}") from None
 
@@ -200,7 +165,9 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
             If the key is not in `x`, missing (None, NaN) or of a type that keys cannot have; and
             whatever the model raises.
         OSError
-            If a model cannot be moved to the folder, or read there. Nothing has been learned then.
+            If the file of models cannot be read or written, as on a full disk. The folder then
+            holds the models of the last flush, and this object refuses further calls; a new one
+            with the folder continues from there.
 
         Examples
         --------
@@ -224,9 +191,9 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> keyed.KeyedRegressor(AMFRegressor(), "shop").predict_one({"shop": "south", "day": 3})
         0.0
         """
-        return self._ask_one(x, "predict_one", kwargs)
+        return self._predict_one(x, "predict_one", kwargs)
 
-    def _ask_one(self, x: Any, method: str, options: dict[str, Any]) -> Any:
+    def _predict_one(self, x: Any, method: str, options: dict[str, Any]) -> Any:
         text, features = self._split(x)
         return self._do(self._at, text, "_answer_one", features, method, options)
 
@@ -241,46 +208,41 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def _answer_one(self, text: str, x: dict[Any, Any], method: str, options: Any) -> Any:
         return self._use(text, lambda model: getattr(model, method)(x, **options))
 
-    def _use(
-        self, text: str, call: Callable[[Any], _Result], learns: bool = False, made: Any = None
-    ) -> _Result:
-        """Call a function with the model of a key; a new one is kept once it has learned."""
-        pool = self._pool
-        model = pool.find(text)
+    def _use(self, text: str, call: Callable[[Any], _Result], learns: bool = False) -> _Result:
+        """Call a function with the model of a key; add a new model once it has learned."""
+        store = self._store
+        model = store.find(text)
         if model is not None:
             if learns or predicting_changes(model):
-                pool.changed.add(text)
+                store.changed.add(text)
             return call(model)
         if not learns:
-            return call(self._made(text) if pipelines_learn() else self._new(text))
-        model = self._made(text) if made is None else made
-        pool.make_room(1)
+            return call(self._new())
+        model = self._made_by(self.factory)
         result = call(model)
-        pool.changed.add(text)
-        pool.models[text] = model
+        store.add(text, model)
         return result
 
     # ------------------------------------------------------------------------------------- blocks
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
-        """Learn from a block of samples: the rows of each key, in their order, as one block.
+        """Learn from a block of samples: the rows of each key, in their order.
 
-        Models with `learn_many` get their rows as a frame of pandas, the others one by one. Before
-        any row is learned, lengths, keys and weights are checked, and forests of this package check
-        their rows; a river model that raises an error leaves those before it changed.
+        Models with `learn_many` learn 200 or more rows of a key as one block, others row by row.
+        Lengths, keys and weights are checked before any row is learned. A row that a model
+        cannot learn is an error: keys with earlier first rows have learned, later ones have not.
 
         Parameters
         ----------
         X
-            DataFrame with the column of keys, from any library that narwhals supports.
+            DataFrame with the columns of keys, from any library that narwhals supports.
         y, w
             Labels or targets and weights, as series, arrays or lists.
 
         Raises
         ------
         TypeError, ValueError, OSError
-            As in `learn_one`, with the number of the row (from 0) in the message. After an OSError,
-            the models of some keys have learned.
+            As in `learn_one`, with the number of the row (from 0) and the key.
 
         Examples
         --------
@@ -292,7 +254,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> model.predict_many(X).tolist()
         ['buys', 'waits', 'waits']
         """
-        self._do(self._learn, Block(X, self.key, y, w))
+        self._do(self._answer, self._block(X, y, w), "", True)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the label or target of each row, with the model of its key.
@@ -309,46 +271,29 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         [None]
         """
         block = Block(X, self.key)
-        return self._as_series(block, block.scattered(self._do(self._answer, block, "predict")))
+        return self._as_series(block, self._do(self._answer, block, "predict", False))
 
-    def _learn(self, block: Block) -> None:
-        self._answer(block, "learn")
+    def _block(self, X: Any, y: Any, w: Any) -> Block:
+        """Return a block that can be learned."""
+        if y is None:
+            raise TypeError("y must be a series, an array or a list, got None")
+        return Block(X, self.key, y, w)
 
-    def _answer(self, block: Block, method: str) -> Answers:
-        """Let each model answer, and learn its part if all of them find nothing wrong with it."""
-        made = self._check(block) if block.is_learned else {}
-        answers = []
-        for part in self._parts(block):
-            call, new = partial(ask, part, method), made.get(part.text)
-            answers.append((part.rows, self._use(part.text, call, block.is_learned, new)))
+    def _answer(self, block: Block, predict: str, learns: bool) -> list[Any]:
+        """Return the predictions for the rows, if `predict` is a method, and learn the rows."""
+        answers: list[Any] = [None] * len(block)
+        for part in block.parts():
+            call = partial(use, part, predict=predict, learns=learns)
+            results = self._use(part.text, call, learns)
+            for row, result in zip(part.rows, results, strict=predict != ""):
+                answers[row] = result
         return answers
-
-    def _parts(self, block: Block) -> list[Part]:
-        """Return the parts of a block; first those whose models need not come from the folder."""
-        return sorted(block.parts(), key=lambda part: part.text not in self._pool.models)
-
-    def _check(self, block: Block) -> dict[str, Any]:
-        """Raise an error if a part of a block cannot be learned, as far as is known before.
-
-        The models that the factory has made for it are returned: each is to be made but once.
-        """
-        made = {}
-        parts, by_key = self._parts(block), takes_key(self.factory)
-        are_alike = parts and not by_key and not is_forest(self._new(""))
-        for part in parts[:1] if are_alike else parts:
-            model = self._pool.find(part.text)
-            if model is None:
-                model = self._new(part.text)
-                if by_key:
-                    made[part.text] = model
-            ask(part, "check", model)
-        return made
 
     # ------------------------------------------------------------------------------------- models
 
     def __getitem__(self, key: Any) -> Any:
         """Return the model of a key (over workers a copy), or raise KeyError if there is none."""
-        model = self._do(self._at, key_text(key), "get")
+        model = self._do(self._at, key_text(key), "find")
         if model is None:
             raise KeyError(key)
         return model
@@ -381,11 +326,11 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def _at(self, text: str, method: str, *arguments: Any) -> Any:
         """Call a method of the pool, or a private one, where the model of a key lives."""
-        return getattr(self if method[0] == "_" else self._pool, method)(text, *arguments)
+        return getattr(self if method[0] == "_" else self._store, method)(text, *arguments)
 
     def _everywhere(self, method: str) -> list[Any]:
         """Return what a method of each pool returns."""
-        return [getattr(self._pool, method)()]
+        return [getattr(self._store, method)()]
 
     @property
     def n_in_memory(self) -> int:
@@ -404,14 +349,14 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     @property
     def position(self) -> Any:
         """The position noted with the last `flush`, or None."""
-        return self._pool.run(lambda: self._pool.position)
+        return self._do(self._store.position)
 
     def flush(self, position: Any = None) -> None:
-        """Write all models that have changed to the folder, to be found there by the next process.
+        """Commit the changes of all models to the folder.
 
-        It is one transaction: a process that dies, even in the middle of it, leaves the models as
-        they were at the last flush that returned, and what was learned since is lost for all keys
-        alike. So a stream that goes on from `position` learns each row once.
+        All changes since the last flush are one transaction. After a crash, even in the middle of a
+        flush, the folder holds the models of the last flush that returned, with its position, from
+        which the stream continues. Without a folder, `flush` notes the position only.
 
         Parameters
         ----------
@@ -421,8 +366,8 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         Raises
         ------
         OSError, TypeError, ValueError
-            If the folder cannot be written, a model cannot be pickled, or `position` is no JSON.
-            The folder then holds the last flush, and nothing is lost.
+            If the folder cannot be written (see `learn_one`), a model cannot be pickled, or
+            `position` is no JSON.
 
         Examples
         --------
@@ -437,22 +382,13 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         ...         list(model), model.position
         (['ann'], 1)
         """
-        self._do(self._flush, position)
-
-    def _flush(self, position: Any) -> None:
-        json.dumps(position, allow_nan=False)  # raises
-        if self.folder is not None:  # else nobody would find it there
-            self._write(position)
-        self._pool.noted = position
-
-    def _write(self, position: Any) -> None:
-        self._pool.flush(position)
+        self._do(self._store.flush, position)
 
     def close(self) -> None:
-        """Release the folder, for another process or object; models that have changed are lost.
+        """Release the folder for another object or process; changes since the last flush are lost.
 
-        A `with` statement flushes at its end, with the last position, and then closes; if an
-        error ends it, it closes only.
+        A `with` statement flushes at its end, with the last position, and closes; after an error
+        it closes only.
 
         Examples
         --------
@@ -460,17 +396,14 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> from river_amf.keyed import KeyedClassifier
         >>> KeyedClassifier(LogisticRegression(), "user").close()
         """
-        self._close()
-
-    def _close(self) -> None:
-        self._do(self._pool.close)
+        self._store.run(self._store.close)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            if kind is None and not self._pool.is_closed:
+            if kind is None and not self._store.is_closed:
                 self.flush(self.position)
         finally:
             self.close()
@@ -490,9 +423,17 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         return super().clone({"folder": None} | (new_params or {}), include_attributes)
 
     def __copy__(self) -> Self:
-        """Return a deep copy: two objects that share models would change each other's."""
+        """Return a deep copy: two objects with the same models would change each other's."""
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all models, those in the folder too; a copy has a temporary file."""
-        return self.__dict__ | {"folder": None, "_blank": None}
+        """Return the parameters, and without a folder all models."""
+        models = self._do(self._store.packed) if self.folder is None else []
+        folder = None if self._store.path is None else str(self._store.path.parent)
+        return self.__dict__ | {"folder": folder, "_blank": None, "_store": models}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        models = state.pop("_store")
+        self.__dict__.update(state)
+        self._open(type(self).__name__)
+        self._store.put(models)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 from river import base
 
 from river_amf.inputs import frames
-from river_amf.keyed.adapters import joined
 from river_amf.keyed.keyed_model import KeyedModel
 from river_amf.keyed.routing import Block
 
@@ -25,17 +25,19 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     ----------
     factory
         What makes the model of a new key: a river classifier (or pipeline), of which each key gets
-        a clone, or a function that returns one, such as `partial(copy.deepcopy, common)` for keys
-        that start from a model of all. An argument without a default is the key.
+        a clone, or a function without arguments that returns one, such as
+        `partial(copy.deepcopy, common)` for keys that start from a common model.
     key
-        Name of the feature, or of the column, with the keys: text, bytes, numbers, dates, UUIDs or
-        tuples of these. Equal numbers are one key: 1, 1.0 and True.
-    max_models
-        Largest number of models in memory, or `None` for any. Beyond it, those that were used least
-        recently are moved to the folder, and come back when they are asked for, as they were.
+        Name of the feature, or of the column, with the keys: text, whole numbers, UUIDs, dates,
+        datetimes or tuples of these. True, 1 and 1.0 are one key. With a list of names, such as
+        `["country", "shop"]`, a key is the tuple of their values.
+    max_in_memory
+        Maximum number of models in memory, or `None` for any. The least recently used are moved to
+        the folder, and are read from there when they are used again.
     folder
-        Where models are kept: with `flush`, the next process with this folder goes on with them.
-        It belongs to one object at a time. `None` for a temporary file, which goes with the object.
+        Path of a folder with the file of models. `flush` commits them, and the next object with
+        this folder continues from there; it belongs to one object at a time. With `None`, models
+        beyond `max_in_memory` go to a temporary file, which is removed with the object.
 
     Notes
     -----
@@ -43,24 +45,24 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     inside, where each key has its own, `KeyedClassifier(StandardScaler() | model, "user")`; or
     pass the key by them: `(Select("user") + (Discard("user") | StandardScaler())) | keyed`.
 
-    **Pickles in a folder run code**: open only folders that you trust. It holds an SQLite file, in
-    it forests of this package as files of `save`, and all other models as pickles. A process that
-    dies leaves the last `flush` behind. Clones, copies and pickles have temporary files of their
-    own; copies and pickles hold all models.
+    **Pickles in a folder run code**: open only folders that you trust. It holds an SQLite file with
+    a pickle of each model. After a crash, or an error such as a full disk, it holds the models of
+    the last `flush`.
 
-    Any thread may make any call. A call that raises an error has changed no model, except that a
-    river model may be left half changed by its own error, and that a block may end early (see
-    `learn_many`). Changes to a model that was taken out, as by `model["ann"]`, may be lost once it
-    has been moved.
+    A keyed model can be pickled if its factory can. With a folder, the pickle and the copy hold its
+    path, and so need the folder to be released (`close`); without one they hold all models. A clone
+    has no models, and no folder.
+
+    Any thread may make any call. Changes to a model that was taken out, as by `model["ann"]`, may
+    be lost once it has been moved.
 
     Examples
     --------
     >>> from river import linear_model, preprocessing
     >>> from river_amf.keyed import KeyedClassifier
 
-    >>> model = KeyedClassifier(
-    ...     preprocessing.StandardScaler() | linear_model.LogisticRegression(), "user", max_models=1
-    ... )
+    >>> logistic = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+    >>> model = KeyedClassifier(logistic, "user", max_in_memory=1)
     >>> for price in range(100):  # ann likes it cheap, bob does not
     ...     model.learn_one({"user": "ann", "price": price}, price < 50)
     ...     model.learn_one({"user": "bob", "price": price}, price >= 50)
@@ -83,14 +85,14 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"user": "ann"}), model.predict_proba_one({"user": "bob"})
         ({'buys': 1.0}, {})
         """
-        found: dict[Any, float] = self._ask_one(x, "predict_proba_one", kwargs)
+        found: dict[Any, float] = self._predict_one(x, "predict_proba_one", kwargs)
         return found
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label for each row, with the model of its key.
 
-        They are a frame with one column for each label that any of the models knows: 0 where the
-        row's own model does not know it, and NaN where that knows none.
+        They are a frame with a column for each label that a model has learned: 0 for rows whose
+        model has not learned it, and NaN for rows whose model has learned none.
 
         Examples
         --------
@@ -103,13 +105,13 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         0   NaN
         1   1.0
         """
-        return self._probabilities(Block(X, self.key))
+        return self._probabilities(Block(X, self.key), False)
 
     def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
 
-        It takes what `learn_many` takes, and returns what `predict_proba_many` does. Forests of
-        this package do so by blocks, and all other models row by row.
+        It takes what `learn_many` takes, and returns what `predict_proba_many` does, with columns
+        for the labels of this block, too.
 
         Examples
         --------
@@ -123,13 +125,16 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         1   NaN    NaN
         2   1.0    0.0
         """
-        block = Block(X, self.key, y, w)
-        frames.check_column_names(block.frame, [], y)
-        return self._probabilities(block)
+        block = self._block(X, y, w)
+        frames.check_column_names(block.frame, [], block.y)
+        return self._probabilities(block, True)
 
-    def _probabilities(self, block: Block) -> Any:
-        labels, values = joined(self._do(self._answer, block, "predict_proba"), len(block))
-        return frames.proba_frame(block.frame, labels, values)
+    def _probabilities(self, block: Block, learns: bool) -> Any:
+        rows = self._do(self._answer, block, "predict_proba", learns)
+        labels = [*dict.fromkeys(itertools.chain(*rows, block.y or ()))]
+        values = [[row.get(label, 0.0) if row else np.nan for label in labels] for row in rows]
+        array = np.array(values, np.float64).reshape(len(rows), len(labels))
+        return frames.proba_frame(block.frame, labels, array)
 
     def _as_series(self, block: Block, labels: list[Any]) -> Any:
         return frames.label_series(block.frame, labels, np.arange(len(labels)))
@@ -169,8 +174,8 @@ class KeyedRegressor(KeyedModel, base.MiniBatchRegressor):
         >>> model.predict_then_learn_many(X, [10.0, 99.0, 11.0]).tolist()
         [0.0, 0.0, 10.0]
         """
-        block = Block(X, self.key, y, w)
-        return self._as_series(block, block.scattered(self._do(self._answer, block, "predict")))
+        block = self._block(X, y, w)
+        return self._as_series(block, self._do(self._answer, block, "predict", True))
 
     def _as_series(self, block: Block, numbers: list[Any]) -> Any:
         return frames.number_series(block.frame, np.array(numbers, np.float64))

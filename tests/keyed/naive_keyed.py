@@ -1,5 +1,7 @@
 """A model for each key, plainly: a dict of models, row by row."""
 
+from river_amf.keyed.adapters import SMALLEST_BLOCK
+
 
 class NaiveKeyed:
     """What KeyedClassifier and KeyedRegressor have to equal, whatever is in memory."""
@@ -31,10 +33,15 @@ class NaiveKeyed:
             self.learn_one(x, y[i], None if w is None else w[i])
 
     def learn_blocks(self, X, y):
-        """Give each model the rows of its key as one frame of pandas."""
+        """Learn the rows of each key as one frame of pandas, or one by one if there are few."""
         for key, part in X.groupby(self.key, sort=False):
             model = self.models.setdefault(key, self.factory())
-            model.learn_many(part.drop(columns=self.key), y[part.index])
+            features = part.drop(columns=self.key)
+            if len(part) >= SMALLEST_BLOCK:
+                model.learn_many(features, y[part.index])
+            else:
+                for x, label in zip(features.to_dict("records"), y[part.index], strict=True):
+                    model.learn_one(x, label)
 
     def predict_blocks(self, method, X):
         """Return what each model says of its rows, in the order of the rows."""

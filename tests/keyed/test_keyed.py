@@ -1,6 +1,7 @@
 """Models for keys equal a dict of models, whichever of them are in memory."""
 
 import copy
+import datetime
 import pickle
 
 import numpy as np
@@ -12,7 +13,7 @@ import recipes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_keyed import NaiveKeyed
-from river import compose, linear_model, naive_bayes, preprocessing
+from river import linear_model, naive_bayes, preprocessing
 
 from river_amf import AMFClassifier, AMFRegressor, OnlineDummyClassifier
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
@@ -29,7 +30,7 @@ REGRESSORS = {
     "forest": AMFRegressor(n_estimators=2, seed=1),
     "linear": preprocessing.StandardScaler() | linear_model.LinearRegression(),
 }
-KEYS = ("ann", 7, ("shop", 2), "", 0.5)
+KEYS = ("ann", 7, ("shop", 2), "", datetime.date(2020, 1, 1))
 
 
 def stream(n, *, n_keys=3, seed=0):
@@ -63,8 +64,8 @@ OTHER = st.tuples(st.sampled_from(["flush", "crash", "copy", "no room"]), st.non
 class Pair:
     """A model for each key and a dict of models, which do the same."""
 
-    def __init__(self, factory, folder, max_models):
-        self.parameters = {"max_models": max_models, "folder": folder}
+    def __init__(self, factory, folder, max_in_memory):
+        self.parameters = {"max_in_memory": max_in_memory, "folder": folder}
         self.factory = factory
         self.naive = NaiveKeyed(factory.clone, "user")
         self.flushed = {}
@@ -109,17 +110,19 @@ class Pair:
         self.flushed = copy.deepcopy(self.naive.models)
 
     def crash(self, *_):
-        self.model.close()
-        self.start()
-        self.naive.models = copy.deepcopy(self.flushed)
+        if self.parameters["folder"] is not None:
+            self.model.close()
+            self.start()
+            self.naive.models = copy.deepcopy(self.flushed)
 
     def copy(self, *_):
-        twin = pickle.loads(pickle.dumps(self.model))
+        self.flush()
+        data = pickle.dumps(self.model)
         self.model.close()
-        self.model, self.crash = twin, lambda *_: None  # it has no folder to go back to
+        self.model = pickle.loads(data)
 
     def no_room(self, *_):
-        self.model.max_models = 1
+        self.model.max_in_memory = 1
 
     def check(self):
         assert {*self.model} == {*self.naive.models}
@@ -132,22 +135,24 @@ class Pair:
 @pytest.mark.parametrize("kind", ["forest", "dummy", "words"])
 @given(
     operations=st.lists(st.one_of(ONE, MANY, OTHER), max_size=12),
-    max_models=st.sampled_from([1, 2, None]),
+    max_in_memory=st.sampled_from([1, 2, None]),
+    has_folder=st.booleans(),
 )
 @settings(max_examples=40)
-def test_any_sequence_of_calls_equals_a_dict_of_models(
-    tmp_path_factory, kind, operations, max_models
+def test_keyed_equals_a_dict_after_any_calls(
+    tmp_path_factory, kind, operations, max_in_memory, has_folder
 ):
-    pair = Pair(CLASSIFIERS[kind], tmp_path_factory.mktemp("models"), max_models)
+    folder = tmp_path_factory.mktemp("models") if has_folder else None
+    pair = Pair(CLASSIFIERS[kind], folder, max_in_memory)
     for name, what in operations:
         pair.do(name, what)
     pair.check()
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
-@pytest.mark.parametrize("max_models", [None, 1])
-def test_samples_of_a_stream_are_learned_by_the_model_of_their_key(kind, max_models):
-    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_models=max_models)
+@pytest.mark.parametrize("max_in_memory", [None, 1])
+def test_classifier_samples_equal_a_dict(kind, max_in_memory):
+    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_in_memory=max_in_memory)
     naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
     for x, y in stream(150):
         before = dict(x)
@@ -158,14 +163,14 @@ def test_samples_of_a_stream_are_learned_by_the_model_of_their_key(kind, max_mod
         naive.learn_one(x, y)
 
 
-@pytest.mark.parametrize("max_models", [None, 1])
+@pytest.mark.parametrize("max_in_memory", [None, 1])
 @pytest.mark.parametrize("kind", ["forest", "logistic", "bayes"])
-def test_a_model_gets_its_rows_as_one_frame(kind, max_models):
-    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_models=max_models)
+def test_learn_many_passes_blocks(kind, max_in_memory):
+    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_in_memory=max_in_memory)
     naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
-    X, y = frame_of(stream(120, n_keys=5))
+    X, y = frame_of(stream(1600, n_keys=5))
     y = pd.Series(y)
-    for rows in (slice(0, 50), slice(50, 120)):
+    for rows in (slice(0, 500), slice(500, 1600)):  # one by one, and most as blocks
         model.learn_many(X[rows], y[rows])
         naive.learn_blocks(X[rows], y[rows])
     assert model.predict_many(X).tolist() == naive.predict_blocks("predict_many", X)
@@ -174,14 +179,14 @@ def test_a_model_gets_its_rows_as_one_frame(kind, max_models):
     assert proba[True].tolist() == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("max_models", [None, 1])
+@pytest.mark.parametrize("max_in_memory", [None, 1])
 @pytest.mark.parametrize("kind", REGRESSORS)
-def test_numbers_are_learned_by_the_model_of_their_key(kind, max_models):
+def test_regressor_equals_a_dict(kind, max_in_memory):
     model, blocks = (
-        KeyedRegressor(REGRESSORS[kind], "user", max_models=max_models) for _ in range(2)
+        KeyedRegressor(REGRESSORS[kind], "user", max_in_memory=max_in_memory) for _ in range(2)
     )
     naive, naive_blocks = (NaiveKeyed(REGRESSORS[kind].clone, "user") for _ in range(2))
-    X, y = frame_of(stream(120, n_keys=5))
+    X, y = frame_of(stream(1200, n_keys=5))
     y = X["a"] + y
     expected = []
     for x, target in zip(features_of(X), y, strict=True):
@@ -198,15 +203,15 @@ def test_numbers_are_learned_by_the_model_of_their_key(kind, max_models):
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("kind", CLASSIFIERS)
-def test_frames_of_every_library_are_alike(library, kind):
-    samples = stream(90)
+def test_frames_of_all_libraries_are_alike(library, kind):
+    samples = stream(700)
     X, y = frame_of(samples)
     frame = {
-        "pandas": lambda: X.set_index(np.arange(90) + 7),
+        "pandas": lambda: X.set_index(np.arange(700) + 7),
         "polars": lambda: pl.from_pandas(X),
         "pyarrow": lambda: pa.Table.from_pandas(X),
     }[library]()
-    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_models=2)
+    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_in_memory=2)
     twin = KeyedClassifier(CLASSIFIERS[kind], "user")
     model.learn_many(frame, y)
     twin.learn_many(X, y)
@@ -223,9 +228,22 @@ def test_frames_of_every_library_are_alike(library, kind):
         assert found.index.equals(frame.index) and proba.index.equals(frame.index)
 
 
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_test_then_train_of_long_blocks(kind):
+    X, y = frame_of(stream(700))
+    model = KeyedClassifier(CLASSIFIERS[kind], "user")
+    naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
+    proba = model.predict_proba_then_learn_many(X, y)
+    for row, (x, label) in enumerate(zip(features_of(X), y, strict=True)):
+        expected = naive.answer("predict_proba_one", x)
+        assert {label: proba.loc[row, label] for label in expected} == expected
+        assert expected or proba.loc[row].isna().all()
+        naive.learn_one(x, label)
+
+
 def test_weights_go_with_their_rows():
-    X, y = frame_of(stream(60))
-    w = np.arange(60) % 4
+    X, y = frame_of(stream(700))
+    w = np.arange(700) % 4
     for kind in ("forest", "logistic", "dummy"):
         model = KeyedClassifier(CLASSIFIERS[kind], "user")
         model.learn_many(X, y, w)
@@ -242,27 +260,38 @@ def test_weights_go_with_their_rows():
         assert pickle.dumps(model[key]) == pickle.dumps(expected)
 
 
-def test_a_function_may_make_the_model_and_take_the_key():
+def test_factory_may_be_a_function():
     made = []
 
-    def factory(user):
-        made.append(user)
-        return AMFClassifier(n_estimators=len(user), seed=1)
+    def factory():
+        made.append(AMFClassifier(n_estimators=2, seed=1))
+        return made[-1]
 
     model = KeyedClassifier(factory, "user")
+    assert len(made) == 1  # to check the factory
     X = pd.DataFrame({"user": ["ann", "bo", "ann"], "a": [1.0, 2.0, 3.0]})
     model.learn_many(X, [True, False, True])
-    assert made == ["ann", "bo"]
-    assert (model["ann"].n_estimators, model["bo"].n_estimators) == (3, 2)
-    plain = KeyedClassifier(lambda: LOGISTIC.clone(), "u")
-    plain.learn_one({"u": 1, "a": 1.0}, True)
-    assert isinstance(plain[1], compose.Pipeline)
-    defaults = KeyedClassifier(AMFClassifier, "user")
-    defaults.learn_one({"user": "ann", "a": 1.0}, True)
-    assert defaults["ann"].n_estimators == 10
+    assert [model["ann"], model["bo"]] == made[1:]
 
 
-def test_a_key_may_start_from_a_common_model():
+def test_key_of_several_columns():
+    keyed = KeyedClassifier(CLASSIFIERS["forest"], ["country", "shop"])
+    naive = NaiveKeyed(CLASSIFIERS["forest"].clone, "user")
+    X, y = frame_of(stream(60))
+    X["user"] = [("de", i) if i % 2 else ("fr", i) for i in range(60) for i in [i % 5]]
+    naive.learn_many(features_of(X), y)
+    table = X.drop(columns="user")
+    table.insert(1, "shop", [float(shop) for _, shop in X["user"]])
+    table["country"] = [country for country, _ in X["user"]]
+    keyed.learn_many(pl.from_pandas(table[:30]), y[:30])
+    for x, label in zip(features_of(table[30:]), y[30:], strict=True):
+        keyed.learn_one(x, label)
+    assert {*keyed} == {*naive.models} and ("de", 1) in keyed
+    for key, expected in naive.models.items():
+        assert pickle.dumps(keyed[key]) == pickle.dumps(expected)
+
+
+def test_factory_may_copy_a_common_model():
     common, names = AMFClassifier(n_estimators=2, seed=1), {}
     X, y = frame_of(stream(60))
     common.learn_many(X[["a", "b"]], y)
@@ -279,7 +308,7 @@ def test_a_key_may_start_from_a_common_model():
 
 
 def test_it_is_a_mapping():
-    model = KeyedClassifier(LOGISTIC, "user", max_models=1)
+    model = KeyedClassifier(LOGISTIC, "user", max_in_memory=1)
     assert bool(model) and len(model) == 0
     for key in ("ann", 7, "bob"):
         model.learn_one({"user": key, "a": 1.0}, True)
@@ -298,7 +327,7 @@ def test_it_is_a_mapping():
     assert model["ann"]["StandardScaler"].counts["a"] == 1
 
 
-def test_keywords_go_to_the_model_of_the_key_which_refuses_unknown_ones():
+def test_keywords_go_to_the_model():
     model = KeyedRegressor(REGRESSORS["forest"], "user")
     for day in range(20):
         model.learn_one({"user": "ann", "day": day % 7}, float(day))
