@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from river_amf.engine.restoring import arena_of_file
 from river_amf.engine.sample_engine import SampleEngine
 from river_amf.engine.segments import Segment
 from river_amf.engine.settings import Parameters, begin, bound_of, most_pending
-from river_amf.engine.threads import Workers
+from river_amf.engine.threads import run_in_threads
 from river_amf.inputs.columns import (
     EncodedBlock,
     NewCategory,
@@ -358,30 +359,26 @@ class Engine(SampleEngine):
             block.contexts[:] = 0.0
             self._note_late_rows(arena, block, start, stop)
         block.record["stage"] = UNOPENED
-        workers: list[Workers] = []
+        pools: list[ThreadPoolExecutor] = []
 
         def learn() -> None:
-            for each in workers:  # of a call that was interrupted
-                each.wait()
-            self._run_chunk(segment, start, stop, n_jobs, workers)
+            for pool in pools:  # of a call that was interrupted
+                pool.shutdown()
+            self._run_chunk(segment, start, stop, n_jobs, pools)
 
         self._carry_out(Known(features, labels, arena), lambda: block.stage != UNOPENED, learn)
         return stop
 
     def _run_chunk(
-        self, segment: Segment, start: int, stop: int, n_jobs: int, started: list[Workers]
+        self, segment: Segment, start: int, stop: int, n_jobs: int, pools: list[ThreadPoolExecutor]
     ) -> None:
         """Run a chunk through all trees in some threads, from where it has come to."""
         block = segment.block
         if block.stage == UNOPENED:
             segment.open(self.arena, start, stop)
         while block.stage == OPEN:
-            workers = Workers(segment.calls(self.arena, start, stop, n_jobs))
-            started.append(workers)
-            try:
-                missing = set(workers.run()) - {DONE}
-            finally:
-                workers.wait()
+            calls = segment.calls(self.arena, start, stop, n_jobs)
+            missing = set(run_in_threads(calls, pools)) - {DONE}
             for kind in missing:
                 self._enlarge(kind)
             if not missing and segment.close(self.arena, start, stop) == RELEASED:

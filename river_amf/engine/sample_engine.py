@@ -26,7 +26,6 @@ from river_amf.engine.lock import exclusive
 from river_amf.engine.settings import Parameters, begin, has_words, most_columns
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.inputs.encoding import EncodedSample, Features, NewFeatures, Reading
-from river_amf.inputs.invalid import comes_again
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels
 from river_amf.inputs.mismatch import warn_of_numbers
@@ -98,8 +97,6 @@ class SampleEngine(LateLabels):
         try:
             label = labels.get(y)
         except TypeError:
-            if not comes_again(labels.get, y):
-                raise
             label = labels.find(y)  # raises
         has_chosen = features.vocabulary is not None and self._has_chosen()
         if sample is None or label is None or weight == 0.0 or has_chosen:

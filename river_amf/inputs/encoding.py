@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.categories import Categories, Vocabulary
-from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again, is_foreign
+from river_amf.inputs.invalid import InvalidType, InvalidValue
 from river_amf.inputs.kinds import (
     PLAIN_NUMBERS,
     as_dict,
@@ -68,8 +68,6 @@ def column_order(name: Hashable) -> tuple[str, str]:
     try:
         return type(name).__name__, repr(name)
     except Exception:  # as of 10**5000; such names stay in their order
-        if not comes_again(repr, name):
-            raise
         return type(name).__name__, ""
 
 
@@ -168,7 +166,7 @@ def _encoder(
     are_numbers = PLAIN_NUMBERS.issuperset
     are_floats, are_same = float_check(n_features), identity_check(n_features)
 
-    def encode_known(x: Any, raises: bool = False) -> EncodedSample | None:
+    def encode_known(x: Any) -> EncodedSample | None:
         """Encode a sample in the common cases, where nothing is new; return None in all others."""
         # Infinite values are left to the kernels. Of missing values, None, NaN and absent keys are
         # common cases.
@@ -190,17 +188,13 @@ def _encoder(
             sample.source = None
             pack(sample.buffer, 0, *values)
             sample.source, sample.picked = x, picked
-        except KeyError as error:
-            if is_foreign(error) and (raises or not comes_again(encode_known, x, True)):
-                raise
+        except KeyError:
             return encode_gaps(x)
         except (TypeError, ValueError, OverflowError, struct.error):
-            if not raises and comes_again(encode_known, x, True):
-                return None
-            raise
+            return None
         return sample
 
-    def encode_gaps(x: dict[Any, Any], raises: bool = False) -> EncodedSample | None:
+    def encode_gaps(x: dict[Any, Any]) -> EncodedSample | None:
         """Encode a sample with missing values: an absent key, or None."""
         try:
             values: list[Any] = [x.get(name) for name in names]
@@ -214,9 +208,7 @@ def _encoder(
                 return None
             sample.source = None
             pack(sample.buffer, 0, *values)
-        except (KeyError, TypeError, ValueError, OverflowError, struct.error) as error:
-            if is_foreign(error) and (raises or not comes_again(encode_gaps, x, True)):
-                raise
+        except (KeyError, TypeError, ValueError, OverflowError, struct.error):
             return None
         return sample
 
@@ -411,8 +403,6 @@ class Features:
             code = known.codes.get(value)
             return known.next_code if code is None else code
         except (TypeError, ValueError) as error:
-            if not comes_again(known.codes.get, value):
-                raise
             raise InvalidType(
                 f"feature {shown(name)}: the value {shown(value)} of type {kind.__name__} cannot "
                 f"be compared with the categories so far, {shown(list(known.codes))}: {error}"

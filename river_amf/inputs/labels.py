@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.frames import Column
-from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again
+from river_amf.inputs.invalid import InvalidType, InvalidValue
 from river_amf.inputs.kinds import is_hashable, is_missing, plain, shown, size_of
 from river_amf.inputs.row_problems import NEVER, Problems, first_rows, taken
 from river_amf.inputs.unrolled import dict_reader
@@ -66,8 +66,6 @@ class Labels:
         try:
             return self.index.get(plain(label))
         except (TypeError, ValueError) as error:
-            if not comes_again(self.index.get, plain(label)):
-                raise
             if is_missing(label):
                 return None
             what = f"label {shown(label)} of type {type(label).__name__}"

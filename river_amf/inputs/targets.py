@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.frames import Column
-from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again
+from river_amf.inputs.invalid import InvalidType, InvalidValue
 from river_amf.inputs.kinds import PLAIN_NUMBERS, is_missing, is_real, shown
 from river_amf.inputs.row_problems import Problems
 from river_amf.state.layout import ANSWER, LOCATION, LOWER
@@ -174,8 +174,6 @@ def as_target(y: Any) -> float:
     try:
         number = float(y)
     except (OverflowError, ValueError):
-        if not comes_again(float, y):
-            raise
         number = math.nan
     if not math.isfinite(number):
         raise InvalidValue(f"y must be a finite number, got {shown(y)}")

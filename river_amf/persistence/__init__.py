@@ -18,7 +18,6 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from river_amf._version import __version__
-from river_amf.inputs.invalid import comes_again
 from river_amf.inputs.kinds import shown
 from river_amf.persistence import container, places
 from river_amf.persistence.container import Array, Header, take
@@ -220,8 +219,6 @@ def contents(path: PathLike | SupportsRead[bytes]) -> Contents:
                 raise
             is_ours = isinstance(error, FileError)
             traceback.clear_frames(error.__traceback__)  # which hold what has been read
-            if not comes_again(_contents, file):  # but a signal handler has raised it
-                raise ((is_ours and error.__cause__) or error) from None
             what = error if type(error) is ValueError else f"{type(error).__name__}: {error}"
             text = f"{name} {error}" if is_ours else f"{name} is damaged: {what}"
             raise FileError(text) from error.__cause__ if is_ours else error
