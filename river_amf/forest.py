@@ -338,13 +338,7 @@ class Forest(Ensemble, Saved, Parameters):
         frame = self._frame_of(X)
         if self.absent == "zero":
             return self._engine.predict_rows(sparse_rows.read_rows(X), self)
-        return self._predict_table(frames.read_columns(frame), len(frame), level)
-
-    def _predict_table(
-        self, table: list[frames.Column], n_rows: int, level: float = 0.0
-    ) -> Answers:
-        """Return the predictions for a block that has been read."""
-        return self._engine.predict_block(table, n_rows, self, level)
+        return self._engine.predict_block(frames.read_columns(frame), len(frame), self, level)
 
     def _learn_block(
         self, X: Any, y: Any, w: Any, *, predicts: bool, level: float = 0.0
@@ -358,16 +352,4 @@ class Forest(Ensemble, Saved, Parameters):
             rest = labels, weights, self, predicts
             return self._engine.learn_rows(sparse_rows.read_rows(X), *rest)
         table = frames.read_columns(frame)
-        return self._learn_table(table, labels, weights, predicts=predicts, level=level)
-
-    def _learn_table(
-        self,
-        table: list[frames.Column],
-        labels: frames.Column,
-        weights: NDArray[np.float64],
-        *,
-        predicts: bool,
-        level: float = 0.0,
-    ) -> BlockAnswers:
-        """Learn a block that has been read; if `predicts`, predict each row before that."""
         return self._engine.learn_block(table, labels, weights, self, predicts, level)

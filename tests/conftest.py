@@ -114,7 +114,7 @@ SLOW = re.findall(
     inspect_regressors keyed label_memory large late_labels limits live many many_numbers memory
     mismatch naive naive_regression no_jit notebooks numbers odd_values open_files outliers
     package parts paths plot_tree progressive recipes records regressors_inside_river
-    relevance report river_models shard_parts shards sklearn sklearn_files stateful
+    relevance report river_models sklearn sklearn_files stateful
     stateful_numbers tracks validation vote warm_up
     """,
 )

@@ -8,13 +8,12 @@ The forests and the streams below are run in several ways, through public calls 
 The ways of one forest have to agree with each other. Two commits have to agree in each prediction,
 and in the bytes of each array in use, whatever its name; records are compared field by field. The
 settings are left out, as they follow from the parameters. An array or field that only one of the
-commits has is listed. With Ray installed, forests are sharded over two workers, too.
+commits has is listed.
 """
 
 import copy
 import gzip
 import hashlib
-import importlib.metadata
 import io
 import itertools
 import json
@@ -41,7 +40,6 @@ from river_amf import (
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 LINEAR = {"vote": "learned", "linear": "cosines"}
 FEW = {"n_estimators": 4, "seed": 1}
-HAS_RAY = any(each.name == "ray" for each in importlib.metadata.distributions())
 
 CLASSIFIERS = {
     "plain": (AMFClassifier, {}),
@@ -202,17 +200,6 @@ def copied(model, rows):
     return model, answers + one_by_one(model, rows[2 * third :])
 
 
-def sharded(make, rows):
-    """Learn over two workers; return the gathered model and predictions for single samples."""
-    from river_amf.ray import DistributedForest
-
-    with DistributedForest(make(), n_workers=2) as forest:
-        for block in blocks(forest, rows):
-            forest.learn_many(*block)
-        model = forest.gather()
-    return model, one_by_one(model, rows[::7])
-
-
 class Arrays(pickle.Pickler):
     """Collects the arrays of what it pickles."""
 
@@ -246,7 +233,7 @@ def arrays_of(model):
     return sorted(digest(np.ascontiguousarray(column).tobytes()) for column in columns)
 
 
-def run(kind, parameters, rows, tmp, *, has_shards):
+def run(kind, parameters, rows, tmp):
     """Return the digests of a forest on a stream, after comparing the ways to run it."""
 
     def make(**more):
@@ -265,9 +252,6 @@ def run(kind, parameters, rows, tmp, *, has_shards):
     result |= {"after blocks": digest(after), "arrays after blocks": arrays_of(with_blocks)}
     result["blocks"] = digest(in_blocks_predicted(with_both, rows))
     assert arrays_of(with_both) == result["arrays"]
-    if has_shards:
-        gathered, of_shards = sharded(make, rows)
-        assert (of_shards, arrays_of(gathered)) == (after, arrays_of(with_blocks))
     return result
 
 
@@ -299,10 +283,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name, rows, forests in streams():
             for variant, (kind, parameters) in forests.items() if rows else ():
-                has_shards = HAS_RAY and name.startswith("mixed")
-                print(f"{name}: {variant}{', with shards' * has_shards}", flush=True)
-                case = run(kind, parameters, rows, Path(folder), has_shards=has_shards)
-                results[f"{name}: {variant}"] = case
+                print(f"{name}: {variant}", flush=True)
+                results[f"{name}: {variant}"] = run(kind, parameters, rows, Path(folder))
     Path(sys.argv[1]).write_text(json.dumps(results, indent=1, sort_keys=True))
     return False
 

@@ -1,1 +1,1 @@
-"""Between the public classes and the kernels: samples, blocks, capacity, locks and shards."""
+"""Between the public classes and the kernels: samples, blocks, capacity and locks."""

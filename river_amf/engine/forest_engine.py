@@ -1,21 +1,23 @@
-"""The engine of a forest: what single samples need (`sample_engine`), blocks, files and parts."""
+"""The engine of a forest: what single samples need (`sample_engine`), blocks and files."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Sequence
+import itertools
+import os
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf import kernels
 from river_amf.engine import events
 from river_amf.engine.known import Known, extended, growth, with_columns, with_ready
 from river_amf.engine.lock import exclusive
 from river_amf.engine.restoring import arena_of_file
 from river_amf.engine.sample_engine import SampleEngine
-from river_amf.engine.segments import Segment
 from river_amf.engine.settings import Parameters, begin, bound_of, most_pending
 from river_amf.engine.threads import run_in_threads
 from river_amf.inputs.columns import (
@@ -38,9 +40,10 @@ from river_amf.inputs.targets import Targets
 from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
 from river_amf.persistence import validation
 from river_amf.state import layout
-from river_amf.state.arena import Block
+from river_amf.state.arena import Arena, Block
 
 _LEAST_PART = 1024  # minimum rows that are encoded at once
+_WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
 Rows = NDArray[np.int64]
 Answers = NDArray[np.float64]
@@ -131,7 +134,12 @@ class Engine(SampleEngine):
         predicts: bool,
     ) -> BlockAnswers:
         """Learn rows one by one; if `predicts`, predict each one before it is learned."""
-        self._check_rows(table, labels, weights, parameters)
+        known = self._known_for(parameters)
+        features, known_labels = (with_columns(known) if self._has_chosen() else known)[:2]
+        assert isinstance(features, SparseFeatures)
+        assert isinstance(known_labels, Labels)  # only classifiers have words
+        check_rows(table, labels, weights, features, known_labels, parameters.n_classes)
+        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
         n_restarts = self._n_restarts(parameters)
         n_known = np.zeros(table.n_rows, np.int64)
         answers: list[list[float]] = []
@@ -143,25 +151,10 @@ class Engine(SampleEngine):
             problems.try_at(row, self._learn, x, labels.at(row), float(weights[row]), parameters)
             problems.raise_first()
         self._log_restarts(n_restarts)
-        return BlockAnswers(self._padded(answers, table.n_rows), n_known, list(self.labels))
-
-    def _check_rows(
-        self, table: SparseRows, labels: Column, weights: Weights, parameters: Parameters
-    ) -> None:
-        """Raise TypeError or ValueError for the first row of words that cannot be learned."""
-        known = self._known_for(parameters)
-        features, known_labels = (with_columns(known) if self._has_chosen() else known)[:2]
-        assert isinstance(features, SparseFeatures)
-        assert isinstance(known_labels, Labels)  # only classifiers have words
-        check_rows(table, labels, weights, features, known_labels, parameters.n_classes)
-        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
-
-    def _padded(self, answers: Sequence[Sequence[float]], n_rows: int) -> Answers:
-        """Return the probabilities of rows, each of the labels known by then, as an array."""
-        proba = np.zeros((n_rows, len(self.labels)))
+        proba = np.zeros((table.n_rows, len(self.labels)))
         for row, answer in enumerate(answers):
             proba[row, : len(answer)] = answer
-        return proba
+        return BlockAnswers(proba, n_known, list(self.labels))
 
     # Blocks
 
@@ -170,11 +163,6 @@ class Engine(SampleEngine):
         self, table: list[Column], n_rows: int, parameters: Parameters, level: float = 0.0
     ) -> Answers:
         """Return the predictions for a block, as in `BlockAnswers`, with quantiles at a level."""
-        return self._predict_block(table, n_rows, parameters, level)
-
-    def _predict_block(
-        self, table: list[Column], n_rows: int, parameters: Parameters, level: float
-    ) -> Answers:
         features, labels, arena = self.known
         values = encode_to_predict(table, n_rows, features, is_fresh=arena is None)
         answers = labels.blank_answers(n_rows, 0, level)
@@ -197,49 +185,28 @@ class Engine(SampleEngine):
         level: float = 0.0,
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
-        n_restarts = self._n_restarts(parameters)
-        rows = LabeledRows(table, labels, weights)
-        answers = joined_answers(self._learn_parts(rows, parameters, predicts, level))
-        self._log_restarts(n_restarts)
-        return answers
-
-    @exclusive
-    def check_block(
-        self, table: list[Column], labels: Column, weights: Weights, parameters: Parameters
-    ) -> None:
-        """Raise the error that learning a block would raise, and learn nothing."""
-        rows = LabeledRows(table, labels, weights)
-        self._encoded(rows, parameters, self._known_for(parameters))
-
-    def _encoded(self, rows: LabeledRows, parameters: Parameters, known: Known) -> EncodedBlock:
-        """Return a block in numbers, or raise TypeError or ValueError for the first bad row."""
-        features, labels, _ = known
-        encoded = encode_to_learn(
-            *rows, features, labels, parameters.n_classes, bound_of(parameters)
-        )
-        check_totals(self.total_weight, rows.weights, parameters.task, are_rows=True)
-        return encoded
-
-    def _learn_parts(
-        self, rows: LabeledRows, parameters: Parameters, predicts: bool, level: float
-    ) -> list[BlockAnswers]:
-        """Learn a block of rows in parts."""
         # It is one part, unless categories are forgotten on the way: which ones, and so how the
         # rest is encoded, depends on what has been learned by then. The first part checks all rows.
+        n_restarts = self._n_restarts(parameters)
+        rows = LabeledRows(table, labels, weights)
         parts = [self._learn_part(rows, parameters, predicts, level)]
-        n_rows, done = len(rows.weights), len(parts[0].answers)
+        n_rows, done = len(weights), len(parts[0].answers)
         while done < n_rows:
             stop = min(n_rows, done + max(_LEAST_PART, 2 * (bound_of(parameters) or 0)))
             parts.append(self._learn_part(rows.part(done, stop), parameters, predicts, level))
             done += len(parts[-1].answers)
-        return parts
+        self._log_restarts(n_restarts)
+        return _joined(parts)
 
     def _learn_part(
         self, rows: LabeledRows, parameters: Parameters, predicts: bool, level: float
     ) -> BlockAnswers:
         """Learn the rows of a block up to the first one that changes how the rest is encoded."""
         first = self._known_for(parameters)
-        encoded = self._encoded(rows, parameters, first)
+        encoded = encode_to_learn(
+            *rows, first.features, first.labels, parameters.n_classes, bound_of(parameters)
+        )
+        check_totals(self.total_weight, rows.weights, parameters.task, are_rows=True)
         first.features.warn(encoded.mismatches)
         warn_of_numbers(first.features, ((new.feature, new.category) for new in encoded.categories))
         n_rows, n_jobs = min(len(rows.weights), encoded.full_at + 1), parameters.n_jobs
@@ -292,11 +259,11 @@ class Engine(SampleEngine):
     ) -> None:
         """Predict some rows of a block, and keep the predictions until their labels come."""
         if self.known.arena is not None and rows:
-            segment = self._segment(self.known, block, rows, predicts=True, learns=False)
+            self._prepare(self.known, block, rows, predicts=True, learns=False)
             for start in range(rows.start, rows.stop, block.chunk):
                 block.record["stage"] = UNOPENED
                 stop = min(start + block.chunk, rows.stop)
-                self._run_chunk(segment, start, stop, n_jobs, [])
+                self._run_chunk(block, start, stop, n_jobs, [])
                 if keeps and self.arena.settings["max_pending"][0]:
                     votes = block.votes[:, : stop - start]
                     self._keep_rows(block.values[start:stop], votes, block.answers[start:stop])
@@ -312,12 +279,10 @@ class Engine(SampleEngine):
     ) -> None:
         """Learn some rows of a block, none of which brings a new label or feature."""
         if self.known.arena is not None and rows:
-            how = {"predicts": predicts, "learns": True, "has_late": self._may_be_late(block)}
-            segment = self._segment(self.known, block, rows, **how)
-            segment.categories = categories
+            self._prepare(self.known, block, rows, predicts=predicts, learns=True)
             start = rows.start
             while start < rows.stop:
-                start = self._learn_chunk(self.known, segment, start, n_jobs)
+                start = self._learn_chunk(self.known, block, start, rows.stop, categories, n_jobs)
 
     def _learn_change(
         self,
@@ -333,30 +298,43 @@ class Engine(SampleEngine):
         new = change.new._replace(categories=own)
         known, _ = extended(known, new, change.label, {}, parameters)
         rows = range(change.row, change.row + 1)
-        how = {"predicts": False, "learns": True, "has_late": self._may_be_late(block)}
-        segment = self._segment(known, block, rows, **how)
-        self._learn_chunk(known, segment, change.row, n_jobs=1)
+        self._prepare(known, block, rows, predicts=False, learns=True)
+        self._learn_chunk(known, block, rows.start, rows.stop, [], n_jobs=1)
 
-    def _segment(self, known: Known, block: Block, rows: range, **how: bool) -> Segment:
-        """Return rows that are about to go through the trees."""
-        return Segment(known, block, rows, **how)
+    def _prepare(
+        self, known: Known, block: Block, rows: range, *, predicts: bool, learns: bool
+    ) -> None:
+        """Allocate and compile what it takes to predict or learn some rows of a block."""
+        assert known.arena is not None
+        if predicts:
+            kernels.compile_for(known.arena, learns=False)
+        has_late = learns and bool(self.predictions.keys) and not block.is_at_once
+        how = {"predicts": predicts, "learns": learns, "has_late": has_late}
+        block.prepare(known.arena, len(rows), **how)
 
-    def _learn_chunk(self, known: Known, segment: Segment, start: int, n_jobs: int) -> int:
-        """Learn rows of a segment that there is capacity for; return the first of those left."""
+    def _learn_chunk(
+        self,
+        known: Known,
+        block: Block,
+        start: int,
+        end: int,
+        categories: list[NewCategory],
+        n_jobs: int,
+    ) -> int:
+        """Learn rows up to `end` that there is capacity for; return the first of those left."""
         features, labels, arena = known
         assert arena is not None
-        block, end = segment.block, segment.rows.stop
         wanted = min(block.chunk, end - start)
         arena, n_ready = with_ready(arena, wanted, growth(arena, end - start))
         stop = start + n_ready
-        new = [each for each in segment.categories if start <= each.row < stop]
+        new = [each for each in categories if start <= each.row < stop]
         if new:
             self.pending = self.known.cutter()
             for _, name, category in new:
                 features.add_category(name, category)
             arena = arena.with_codes(features.n_codes)
-        if segment.has_late or self.predictions.keys:
-            block.contexts[:] = 0.0
+        block.contexts[:] = 0.0
+        if self.predictions.keys:
             self._note_late_rows(arena, block, start, stop)
         block.record["stage"] = UNOPENED
         pools: list[ThreadPoolExecutor] = []
@@ -364,24 +342,25 @@ class Engine(SampleEngine):
         def learn() -> None:
             for pool in pools:  # of a call that was interrupted
                 pool.shutdown()
-            self._run_chunk(segment, start, stop, n_jobs, pools)
+            self._run_chunk(block, start, stop, n_jobs, pools)
 
         self._carry_out(Known(features, labels, arena), lambda: block.stage != UNOPENED, learn)
         return stop
 
     def _run_chunk(
-        self, segment: Segment, start: int, stop: int, n_jobs: int, pools: list[ThreadPoolExecutor]
+        self, block: Block, start: int, stop: int, n_jobs: int, pools: list[ThreadPoolExecutor]
     ) -> None:
         """Run a chunk through all trees in some threads, from where it has come to."""
-        block = segment.block
         if block.stage == UNOPENED:
-            segment.open(self.arena, start, stop)
+            kernels.open_chunk(self.arena.address, block.address, start, stop)
         while block.stage == OPEN:
-            calls = segment.calls(self.arena, start, stop, n_jobs)
+            calls = _calls(self.arena, block, start, stop, n_jobs)
             missing = set(run_in_threads(calls, pools)) - {DONE}
             for kind in missing:
                 self._enlarge(kind)
-            if not missing and segment.close(self.arena, start, stop) == RELEASED:
+            if missing:
+                continue
+            if kernels.close_chunk(self.arena.address, block.address, start, stop) == RELEASED:
                 self._drop_rows()
 
     # What is logged
@@ -400,7 +379,29 @@ class Engine(SampleEngine):
             events.restarted(self.known.arena, n_restarts)
 
 
-def joined_answers(parts: list[BlockAnswers]) -> BlockAnswers:
+def _calls(
+    arena: Arena, block: Block, start: int, stop: int, n_jobs: int
+) -> list[Callable[[], int]]:
+    """Return what runs a chunk through all trees and linear models, a call for each thread."""
+
+    def run(first: int, end: int) -> int:  # which keeps alive what kernels know by address
+        return kernels.run_chunk(arena.address, block.address, start, stop, first, end)
+
+    n_voters = arena.capacities["tree"] + arena.capacities["linear_model"]
+    n_threads = max(min(n_voters, _n_cores() if n_jobs == -1 else n_jobs), 1)
+    n_threads = n_threads if block.chunk >= _WORTH_THREADS else 1
+    cuts = [n_voters * k // n_threads for k in range(n_threads + 1)]
+    return [functools.partial(run, *part) for part in itertools.pairwise(cuts)]
+
+
+def _n_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
     """Return the answers of a block, given those of its parts."""
     if len(parts) == 1:
         return parts[0]

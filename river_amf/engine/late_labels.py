@@ -28,11 +28,6 @@ class LateLabels(Guarded):
         self.known = known
         self.predictions = Predictions()
 
-    def pending_predictions(self) -> Predictions:
-        """Return a copy of all predictions that wait for their labels."""
-        self._hold()
-        return self.predictions.copy()
-
     def _hold(self) -> None:
         """Keep the last prediction, if its label has not come yet, before the buffer is reused."""
         features, _, arena = self.known
@@ -163,7 +158,3 @@ class LateLabels(Guarded):
                 context, votes = block.contexts[where], block.late_votes[:, where]
                 found.note(n_learned, arena, context, votes)
             n_learned += 1
-
-    def _may_be_late(self, block: Block) -> bool:
-        """Whether there may be earlier predictions of rows of a block."""
-        return bool(self.predictions.keys) and not block.is_at_once

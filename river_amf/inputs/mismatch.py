@@ -126,13 +126,6 @@ def _is_number(category: Hashable) -> bool:
         return False
 
 
-class Silence(Mismatches):
-    """Warns of nothing, where somebody else has seen the same values."""
-
-    def warn(self, found: Iterable[Mismatch]) -> None:
-        """Do nothing."""
-
-
 def levels_outside() -> int:
     """Return the `stacklevel`, for the caller, of the first frame outside of here and river."""
     frame, level = sys._getframe(1), 1

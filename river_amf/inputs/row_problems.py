@@ -49,21 +49,7 @@ def renumbered(
     if found is None:
         return error
     text = f"row {rows[int(found[1])]}: {about}{str(error)[found.end() :]}"
-    return _same_kind(error, text)
-
-
-def of_sample(error: TypeError | ValueError) -> TypeError | ValueError:
-    """Return an error about a block of one row as one about a sample.
-
-    >>> of_sample(ValueError("row 0: the weight is negative"))
-    ValueError('the weight is negative')
-    """
-    found = _ROW.match(str(error))
-    return error if found is None else _same_kind(error, str(error)[found.end() :])
-
-
-def _same_kind(error: TypeError | ValueError, text: str) -> TypeError | ValueError:
-    """Return an error with another text; a subclass may want other arguments."""
+    # a subclass may want other arguments
     other = InvalidType(text) if isinstance(error, TypeError) else InvalidValue(text)
     other.__cause__ = error.__cause__
     for note in getattr(error, "__notes__", ()):

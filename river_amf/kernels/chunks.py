@@ -35,18 +35,14 @@ from river_amf.kernels.numba_tools.arrays import (
 from river_amf.kernels.numba_tools.compilation import kernel
 from river_amf.kernels.regression.trends import follow_trends
 from river_amf.kernels.tree.random_numbers import code_row
-from river_amf.kernels.tree.readiness import (
-    needs_tree_votes,
-    tree_lacks,
-)
+from river_amf.kernels.tree.readiness import needs_tree_votes, tree_lacks
 from river_amf.kernels.tree.sample_store import (
     count_late,
     have_released,
     is_keeping_rows,
     store_row,
 )
-from river_amf.kernels.tree.structure import tree_number
-from river_amf.state.layout import DELAY, N_KNOWN, SAMPLE_NUMBER, SHARD, TREND_THEN
+from river_amf.state.layout import DELAY, N_KNOWN, SAMPLE_NUMBER, TREND_THEN
 
 UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
 
@@ -71,13 +67,8 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> None:
                 forest, timescale, x, is_learned, samples.standardised[timescale, i - start]
             )
         target, weight = samples.targets[i], samples.weights[i]
-        if n_tree_targets == 1:
-            samples.tree_targets[0, i - start] = target
-        elif settings["role"] == SHARD:  # they have been written
-            for tree_target in range(n_tree_targets):
-                forest.tree_targets[tree_target] = samples.tree_targets[tree_target, i - start]
-        else:
-            samples.tree_targets[0, i - start] = target
+        samples.tree_targets[0, i - start] = target
+        if n_tree_targets > 1:
             z, terms, votes = samples.standardised[0, i - start], samples.terms[0], samples.votes
             follow_trends(forest, x, z, terms, votes, i - start, True, is_learned, target, weight)
             for tree_target in range(n_tree_targets if is_learned else 0):
@@ -118,7 +109,7 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
     takes_votes = at["predicts"] or (learns and needs_tree_votes(settings))
     n_trees = len(forest.trees)
     for t in range(first, min(end, n_trees)):
-        tree_target = tree_number(settings, t) % len(samples.intensities)
+        tree_target = t % len(samples.intensities)
         for i in range(samples.next_samples[t], stop):
             samples.next_samples[t] = i
             x, context = samples.clipped[i - start], samples.contexts[i - start]
@@ -171,9 +162,7 @@ def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
     at = samples.handle
     predicts, learns = at["predicts"], at["learns"]
     settings = forest.settings[0]
-    if settings["role"] == SHARD:
-        pass  # the votes meet elsewhere
-    elif settings["learns_vote"]:
+    if settings["learns_vote"]:
         for i in range(start, stop):
             if predicts:
                 pool_votes(forest, samples.votes, i - start, samples.answers[i])

@@ -37,7 +37,6 @@ from river_amf.kernels.numba_tools.arrays import (
     TREE,
     Array,
     Forest,
-    Record,
     Tree,
     array_at,
     forest_of,
@@ -47,7 +46,7 @@ from river_amf.kernels.numba_tools.arrays import (
     terms_of,
     tree_of,
 )
-from river_amf.kernels.numba_tools.compilation import hot, quick_kernel, view
+from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
 from river_amf.kernels.numba_tools.parts import (
     INTEGER,
     NO_VALUE,
@@ -84,11 +83,9 @@ from river_amf.kernels.tree.structure import (
     longest_list,
     next_node,
     pass_on,
-    tree_number,
 )
 from river_amf.state.layout import (
     CLASSIFICATION,
-    COORDINATOR,
     DELAY,
     FAST_ERROR,
     LAST_TARGET,
@@ -101,7 +98,6 @@ from river_amf.state.layout import (
     REGRESSION,
     RESTARTED,
     SAMPLE_NUMBER,
-    SHARD,
     SLOW_ERROR,
     SPREAD,
     SPREAD_THEN,
@@ -259,6 +255,22 @@ def note_late(forest: Forest, votes: Array, made_by: Array) -> None:
     copy_votes(votes, forest.late_votes)
 
 
+@hot
+def find_prediction(forest: Forest, x: Array, output: int) -> tuple[bool, bool]:
+    """Use votes on x in `output`; return whether they are up to date, and whether they are kept."""
+    # Those that are not up to date go to `late_votes`, and what made them to `context`.
+    _, votes, made_by, seen = output_of(output, forest)
+    if made_by[VERSION] < 0.0 or not is_same(x, seen):
+        return False, False
+    is_kept, is_now = made_by[N_LEARNED] >= 0.0, made_by[VERSION] == forest.handle["version"]
+    has_votes = is_now and forest.settings[0]["learns_vote"] > 0
+    if has_votes:
+        copy_votes(votes, forest.votes)
+    elif is_kept and not is_now:
+        note_late(forest, votes, made_by)
+    return has_votes, is_kept
+
+
 @quick_kernel
 def learn_sample(
     arena: int, sample: int, target: float, weight: float, output: int, is_late: int
@@ -271,93 +283,59 @@ def learn_sample(
     # an older prediction of it is in `late_votes` and `context`. If capacity or memory runs out,
     # the same call continues where this one stopped, once there is more (handle["next_tree"]).
     forest = forest_of(arena)
-    handle = forest.handle
-    settings = forest.settings[0]
-    values = sample_of(sample, settings["n_features"])
-    _, votes, made_by, seen = output_of(output, forest)
-    first_tree = handle["next_tree"]
-    has_votes = is_own = False
-    if first_tree == NONE:
-        context = forest.context
-        context[SAMPLE_NUMBER] = forest.counters[0]["n_learned"]
-        if not is_late:
-            context[DELAY] = 0.0
-            for t in range(len(forest.trees)):
-                context[RESTARTED + t] = 0.0
-            if made_by[VERSION] >= 0.0 and is_same(values[0], seen):
-                is_own = made_by[N_LEARNED] >= 0.0
-                if made_by[VERSION] == handle["version"]:
-                    has_votes = settings["learns_vote"]
-                elif is_own:
-                    note_late(forest, votes, made_by)
-    if has_votes:
-        copy_votes(votes, forest.votes)
-    return learn_in_forest(
-        forest, handle, first_tree, sample, values, target, weight, output, has_votes, is_own
-    )
-
-
-@view
-def learn_in_forest(
-    forest: Forest,
-    handle: Record,
-    first_tree: int,
-    address: int,
-    sample: Array,
-    target: float,
-    weight: float,
-    output: int,
-    has_votes: bool,
-    is_own: bool,
-) -> int:
-    """Do the work of learn_sample; `has_votes` says whether the trees' votes are known already."""
-    # `is_own` says whether the prediction in the output, of whatever version, is of this sample.
-    settings, counters, trees = forest.settings[0], forest.counters[0], forest.trees
-    n_features = settings["n_features"]
+    handle, context, trees = forest.handle, forest.context, forest.trees
+    settings, counters = forest.settings[0], forest.counters[0]
+    n_features, first_tree = settings["n_features"], handle["next_tree"]
+    values = sample_of(sample, n_features)
     if first_tree == NONE:
         handle["n_late"] = count_late(settings, trees)
     n_late = handle["n_late"]
     keeps_rows = is_keeping_rows(settings, trees, n_late)
+    has_votes = False
     if first_tree == NONE:
-        if not canonicalise(sample[0], n_features):
+        if not canonicalise(values[0], n_features):
             return INFINITE
         if not (total_weight(forest) + weight <= settings["largest_total"]):
             return TOO_HEAVY
         n_ready = count_ready(forest, 1, keeps_rows)
         if n_ready < 0:
             return n_ready
-        clip_outliers(forest, sample[0], n_features, sample[1])
+        is_own = False
+        context[SAMPLE_NUMBER] = counters["n_learned"]
+        if not is_late:
+            context[DELAY] = 0.0
+            for t in range(len(trees)):
+                context[RESTARTED + t] = 0.0
+            has_votes, is_own = find_prediction(forest, values[0], output)
+        clip_outliers(forest, values[0], n_features, values[1])
         forest.tree_targets[0] = target
         if has_experts(settings):
             stage = PREDICTED if has_votes else UNPREDICTED
-            run_experts(forest, address, output, stage, target, weight)
-        update_intensity(forest, sample[0], forest.tree_targets[0], weight)
+            run_experts(forest, sample, output, stage, target, weight)
+        update_intensity(forest, values[0], forest.tree_targets[0], weight)
         if keeps_rows:
-            store_row(forest, sample[1], int(target), weight)
+            store_row(forest, values[1], int(target), weight)
         if is_own:  # the label is here
             output_of(output, forest)[2][N_LEARNED] = -1.0
-        if forest.context[DELAY] > 0.0:
-            fill_unknown(forest, forest.late_votes, 0, int(forest.context[N_KNOWN]))
+        if context[DELAY] > 0.0:
+            fill_unknown(forest, forest.late_votes, 0, int(context[N_KNOWN]))
         handle["version"] += 1
         counters["n_learned"] += 1
         handle["target"], handle["weight"] = target, weight
-    context = forest.context
     has_late_votes = context[DELAY] > 0.0
     votes = forest.late_votes if has_late_votes else forest.votes
     n_tree_targets = len(forest.tree_targets)
     row = counters["n_rows"] - 1
-    x = sample[2] if settings["has_categories"] else sample[1]
-    for t in range(max(first_tree, 0), 0 if settings["role"] == COORDINATOR else len(trees)):
+    x = values[2] if settings["has_categories"] else values[1]
+    for t in range(max(first_tree, 0), len(trees)):
         handle["next_tree"] = t
         if settings["has_categories"]:
-            code_row(forest.is_categorical, n_features, trees[t]["key"], sample[1], x)
+            code_row(forest.is_categorical, n_features, trees[t]["key"], values[1], x)
         if needs_tree_votes(settings) and not has_votes and not has_late_votes:
             take_vote(forest, t, x, forest.votes[t, 0])
-        tree_target = tree_number(settings, t) % n_tree_targets
-        own, tree = (
-            forest.tree_targets[tree_target],
-            tree_of(forest, t, forest.intensity[tree_target]),
-        )
+        tree_target = t % n_tree_targets
+        own = forest.tree_targets[tree_target]
+        tree = tree_of(forest, t, forest.intensity[tree_target])
         missing = learn_tree(forest, tree, x, own, weight, context, row)
         if missing != NOTHING:
             return missing
@@ -366,10 +344,10 @@ def learn_in_forest(
                 own = forest.tree_targets[0] - context[TREND_THEN]
             judge_tree(forest, t, votes[t, 0], own, weight, context)
     handle["next_tree"] = NONE
-    if settings["learns_vote"] and settings["role"] != SHARD:
+    if settings["learns_vote"]:
         learn_vote(forest, votes, 0, target, weight, context)
     if has_experts(settings):
-        run_experts(forest, address, output, LEARN, target, weight)
+        run_experts(forest, sample, output, LEARN, target, weight)
     if keeps_rows and not is_listed(forest.links, row):
         counters["n_rows"] = row
     return RELEASED if have_released(forest, n_late) else DONE
@@ -393,22 +371,19 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     made_by[VERSION] = made_by[N_LEARNED] = -1.0
     clip_outliers(forest, values[0], values.shape[1], values[1])
     x = values[2] if settings["has_categories"] else values[1]
-    if settings["role"] == COORDINATOR:  # whose trees have voted elsewhere
-        copy_votes(forest.votes, votes)
-    for t in range(0 if settings["role"] == COORDINATOR else len(forest.trees)):
+    for t in range(len(forest.trees)):
         if settings["has_categories"]:
             key = forest.trees[t]["key"]
             code_row(forest.is_categorical, values.shape[1], key, values[1], x)
         take_vote(forest, t, x, votes[t, 0])
-    if settings["role"] != SHARD:
-        if not settings["learns_vote"]:
-            mean_votes(settings, votes, 0, proba)
-            if not settings["judges_trees"]:
-                return DONE
-        else:
-            if has_experts(settings):
-                run_experts(forest, sample, output, PREDICT, NONE, 0.0)
-            pool_votes(forest, votes, 0, proba)
+    if settings["learns_vote"]:
+        if has_experts(settings):
+            run_experts(forest, sample, output, PREDICT, NONE, 0.0)
+        pool_votes(forest, votes, 0, proba)
+    else:
+        mean_votes(settings, votes, 0, proba)
+        if not settings["judges_trees"]:
+            return DONE
     for j in range(values.shape[1]):
         seen[j] = values[0, j]
     made_by[VERSION] = forest.handle["version"]

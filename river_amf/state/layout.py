@@ -47,8 +47,6 @@ def _record(*rows: tuple[Any, ...]) -> tuple[np.dtype[Any], Bounds]:
 SETTINGS = np.dtype(
     [
         ("task", "i8"),  # CLASSIFICATION or REGRESSION
-        ("role", "i8"),  # WHOLE, COORDINATOR or SHARD
-        ("first_tree", "i8"),  # the number of its first tree in the whole forest
         ("largest_total", "f8"),  # of the weights of all samples
         ("step", "f8"),
         ("log_split", "f8"),  # log b, where b is the split prior
@@ -226,11 +224,6 @@ SAMPLE, _OF_SAMPLE = _record(
 # What a forest predicts. Many parts of the compiled code stand for one function in each task.
 CLASSIFICATION, REGRESSION = 0, 1
 TASKS = ("classification", "regression")
-
-# What an arena has of a forest: all of it; or if it is sharded, all but the nodes of its trees, or
-# some of the trees. Then a coordinator has the vote and all it needs, and shards return what their
-# trees predict.
-WHOLE, COORDINATOR, SHARD = 0, 1, 2
 
 # What fading keeps for each node: a row with its faded share, the sum of its faded counts, and the
 # faded counts themselves; in a regression the faded mean and sum of squares instead of counts.

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 import test_naive
 import test_naive_regression
-from cuts import CutForest, as_block
 from generated import streams, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -229,32 +228,6 @@ def test_evaluations_of_all_kinds_agree(make, delay):
     expected = evaluate.progressive_val_score(rows, make(seed=1), make_metric(), delay=delay).get()
     compared = evaluation.compare(rows, make(seed=1), [make_metric], delay=delay)
     assert compared.table[make_metric.__name__][make.__name__] == expected
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_shards_equal_the_whole_forest(name):
-    kind, parameters = ALL[name]
-    model = kind(**({"n_estimators": 5} | parameters), seed=3)
-    rows = drifting(420, random.Random(2))
-    if kind is AMFRegressor:
-        rows = [(x, 2.0 * x["a"] + x["b"] + i // 60, w) for i, (x, _, w) in enumerate(rows)]
-    cut = CutForest(model, 2, n_waiting=2)
-    draw, waiting, start = random.Random(4), [], 0
-    while start < len(rows):
-        stop = start + draw.choice([1, 7, 40])
-        X = as_block(rows[start:stop])[0]
-        assert cut.predict(X).tobytes() == model._predict_block(X).tobytes()
-        waiting += rows[start:stop]
-        start, n = stop, draw.randrange(len(waiting) + 1)
-        block = as_block(waiting[:n])
-        waiting = waiting[n:]
-        if n:
-            model.learn_many(*block)
-            cut.learn(*block)
-        if draw.random() < 0.2:
-            assert pickle.dumps(cut.gather()) == pickle.dumps(model)
-            cut = CutForest(cut.gather(), 3, n_waiting=1)
-    assert pickle.dumps(cut.gather()) == pickle.dumps(model)
 
 
 @pytest.mark.parametrize("make", [AdaptiveAMFClassifier, AdaptiveAMFRegressor])

@@ -15,7 +15,6 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 # arguments, and what makes a script quick
 TINY = {
-    "cluster --help": {},
     "drift --table": {},
     "drift --picture drift.png": {},
     "full --streams regimes new_customers": {"ROWS": 60},

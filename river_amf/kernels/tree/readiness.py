@@ -42,8 +42,7 @@ def missing_capacity(
     settings: Record, state: Record, n_splits: int, node_capacity: int, box_capacity: int
 ) -> int:
     """Which capacity a tree lacks for `n_splits` more splits, given the sizes of its arrays."""
-    # The first leaf needs no split; but a coordinator has no nodes at all (DESIGN.md: shards).
-    n_nodes = max(state["n_nodes"] + 2 * n_splits, min(settings["max_nodes"], 1))
+    n_nodes = max(state["n_nodes"] + 2 * n_splits, 1)  # the first leaf needs no split
     if n_nodes > node_capacity:
         return NODES_FULL
     n_boxes = state["n_boxes"] + n_splits + 1

@@ -10,7 +10,6 @@ import math
 
 from river_amf.kernels.numba_tools.arrays import NONE, UNLISTED, Array, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.tree.structure import tree_number
 
 RECENT_RATE = 0.02  # of the running mean of a tree's recent losses
 USUAL_RATE = 0.001  # of the long-run mean of its losses
@@ -23,7 +22,7 @@ LEAST_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three m
 def may_restart(settings: Record, t: int) -> bool:
     """Return whether a tree may ever restart."""
     # Those with even indices never do, as the drift may be less than it seems.
-    return settings["restart_threshold"] > 0.0 and tree_number(settings, t) % 2 == 1
+    return settings["restart_threshold"] > 0.0 and t % 2 == 1
 
 
 @hot

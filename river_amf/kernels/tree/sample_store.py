@@ -32,7 +32,6 @@ from river_amf.kernels.tree.structure import (
     hull_of_rows,
     keeps_samples,
     splits_late,
-    tree_number,
 )
 
 RAREST = 32  # the number of bits that decide which samples stay in a list that grows too long
@@ -230,8 +229,7 @@ def count_late(settings: Record, trees: Array) -> int:
 @hot
 def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
     """Whether samples are stored: the leaves of some tree keep them, or may do so again."""
-    has_odd = tree_number(settings, len(trees)) > 1
-    may_restart = settings["restart_threshold"] > 0.0 and has_odd
+    may_restart = settings["restart_threshold"] > 0.0 and len(trees) > 1
     return n_late > 0 or (may_restart and not settings["split_pure"])
 
 

@@ -99,12 +99,6 @@ def hull_of_rows(
 
 
 @hot
-def tree_number(settings: Record, t: int) -> int:
-    """The number of a tree in the whole forest, of which these may be some trees only."""
-    return settings["first_tree"] + t
-
-
-@hot
 def is_leaf(node: Record) -> bool:
     """Whether a node has no children."""
     return node["left"] == NONE
