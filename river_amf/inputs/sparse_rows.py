@@ -76,14 +76,6 @@ def read_rows(X: Any) -> SparseRows:
     return _read_matrix(X) if is_matrix(X) else _read_frame(frames.read_frame(X))
 
 
-def in_order(table: SparseRows, rows: NDArray[np.int64]) -> SparseRows:
-    """Return rows of numbers in another order."""
-    scipy: Any = sys.modules["scipy.sparse"]  # where they came from
-    shape = table.n_rows, len(table.names)
-    matrix = scipy.csr_array((table.numbers, table.columns, table.starts), shape)
-    return _read_matrix(matrix[rows])._replace(names=table.names)
-
-
 def _read_matrix(X: Any) -> SparseRows:
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise TypeError(
@@ -206,5 +198,6 @@ def refuse_matrix(X: Any) -> None:
     if is_matrix(X):
         raise TypeError(
             f"X is a sparse matrix, {shown(type(X).__name__)}, in which most features are absent; "
-            'absent ones count as missing here, so use absent="zero", or pass a dataframe'
+            'absent ones count as missing here, so use absent="zero" or pass a dense array (of '
+            "categories as they are, or by OneHotEncoder(sparse_output=False))"
         )
