@@ -2,11 +2,9 @@
 
 import calendar
 import datetime as dt
-import io
 import json
 import math
 import pickle
-import sys
 
 import numpy as np
 import pandas as pd
@@ -155,35 +153,15 @@ def test_file_has_numbers_of_its_dates(tmp_path):
     assert [*load_stream(lines)] == [*load_stream(parquet)] == [*stream]
 
 
-@pytest.mark.parametrize("offsets", [("Z", "Z"), ("+01:00", "+0200"), ("-08:00", "")])
-def test_time_in_file_is_that_of_its_zone(offsets, tmp_path, monkeypatch):
-    texts = [f"2024-03-{1 + i % 28:02}T{i % 24:02}:30:00" for i in range(1100)]
-    rows = [f"{text}{offsets[i % 2]},{i % 3}\n" for i, text in enumerate(texts)]
-    data = "at,target\n" + "".join(rows)
-    path = tmp_path / "times.csv"
-    path.write_text(data)
-    expected = [date_features({"at": dt.datetime.fromisoformat(text)}) for text in texts]
-    assert [x for x, _ in load_stream(path)] == expected
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data.encode())))
-    assert [x for x, _ in load_stream("-")] == expected
-
-
-def test_other_text_in_file_stays_text(tmp_path):
+def test_dates_in_file_stay_text_as_category_or_label(tmp_path):
     path = tmp_path / "sales.csv"
     path.write_text(TABLE)
     xs = [x for x, _ in load_stream(path, categorical=["day"])]
     assert [x.get("day") for x in xs] == ["2024-05-17", None, "2024-05-19"]
-    path.write_text(TABLE.replace("NA", "2024-13-01").replace("T10:00:00Z", ": soon"))
-    with pytest.warns(UserWarning, match="'day': values such as '2024-13-01' look like dates"):
-        x = [x for x, _ in load_stream(path)][1]
-    assert (x["day"], x["at"]) == ("2024-13-01", "2024-05-18: soon")
-    path.write_text(TABLE + "2024-05-20,,north,1\n" * 9 + "soon,,north,1\n")
-    with pytest.warns(
-        UserWarning, match="'day': it holds numbers .or dates. and some text: .*=soon"
-    ):
-        load_stream(path)
-    assert load_stream(path, missing=["soon"]).n_numeric == 9
-    path.write_text(TABLE)  # labels are labels
     assert [y for _, y in load_stream(path, "day")] == ["2024-05-17", "2024-05-19"]
     with pytest.raises(EvaluationError, match="'2024-05-17'"):
         load_stream(path, "day", task="regression")
+    path.write_text(TABLE + "2024-05-20,,north,1\n" * 9 + "soon,,north,1\n")
+    with pytest.warns(UserWarning, match="'day': it holds numbers .or dates. and some .*=soon"):
+        load_stream(path)
+    assert load_stream(path, missing=["soon"]).n_numeric == 9
