@@ -61,18 +61,15 @@ def is_matrix(X: Any) -> bool:
 
 def frame_of(X: Any) -> nw.DataFrame[Any]:
     """Return a dataframe of the kind that predictions for X have."""
-    if not is_matrix(X) and not isinstance(X, SparseRows):
+    if not is_matrix(X):
         return frames.read_frame(X)
     import pandas as pd
 
-    n_rows = X.n_rows if isinstance(X, SparseRows) else X.shape[0]
-    return frames.read_frame(pd.DataFrame(index=pd.RangeIndex(n_rows)))
+    return frames.read_frame(pd.DataFrame(index=pd.RangeIndex(X.shape[0])))
 
 
 def read_rows(X: Any) -> SparseRows:
     """Read a dataframe or sparse matrix, or raise TypeError or ValueError."""
-    if isinstance(X, SparseRows):
-        return X
     return _read_matrix(X) if is_matrix(X) else _read_frame(frames.read_frame(X))
 
 
