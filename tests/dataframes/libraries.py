@@ -59,14 +59,11 @@ def learn(model, rows, targets, weights=None):
     return answers
 
 
-def test_then_learn(model, X, targets, weights=None):
+def predict_then_learn(model, X, targets, weights=None):
     """Let a model predict and learn a block; return the predictions."""
     if isinstance(model, AMFRegressor):
         return model.predict_then_learn_many(X, targets, weights)
     return model.predict_proba_then_learn_many(X, targets, weights)
-
-
-test_then_learn.__test__ = False
 
 
 def labels_of(model):
@@ -126,7 +123,7 @@ def assert_learns(library, blocks, **parameters):
     model, reader, twin = (fresh(**parameters) for _ in range(3))
     for X, y, w in blocks:
         assert model.learn_many(X, y, w) is None
-        found = test_then_learn(reader, X, y, w)
+        found = predict_then_learn(reader, X, y, w)
         answers = learn(twin, library.rows(X), y, w)
         assert_answers(library, found, twin, answers)
         assert_twins(model, twin)

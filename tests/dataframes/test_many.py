@@ -27,7 +27,7 @@ from libraries import (
     learn,
     libraries,
     objects,
-    test_then_learn,
+    predict_then_learn,
 )
 from regressors import NUMBERS, REGRESSORS
 from river import preprocessing
@@ -91,7 +91,7 @@ def test_cuts_change_nothing(kind, sizes):
         elif turn % 3 == 1:
             learn(model, Pandas.rows(X), y, w)
         else:
-            assert_answers(Pandas, test_then_learn(model, X, y, w), twin, answers)
+            assert_answers(Pandas, predict_then_learn(model, X, y, w), twin, answers)
         if turn % 5 == 3:
             model = copy.deepcopy(pickle.loads(pickle.dumps(model)))
     assert_twins(model, twin)
@@ -102,7 +102,7 @@ def test_cuts_change_nothing(kind, sizes):
 def test_threads_change_nothing(kind, n_jobs):
     alone, model = (fresh(kind, n_estimators=5, n_jobs=n) for n in (1, n_jobs))
     for X, y, w in blocks_of(Pandas, kind, (700, 1000)):
-        predicted, expected = (test_then_learn(forest, X, y, w) for forest in (model, alone))
+        predicted, expected = (predict_then_learn(forest, X, y, w) for forest in (model, alone))
         assert predicted.equals(expected)
         assert model.predict_many(X).tolist() == alone.predict_many(X).tolist()
     model.n_jobs = 1
