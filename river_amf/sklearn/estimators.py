@@ -98,7 +98,10 @@ class ForestEstimator(BaseEstimator):
         """Learn rows: from scratch if they are the whole, otherwise more of them."""
         draft = copy.copy(self)  # takes the place of this one once all has gone well
         is_first = is_whole or not hasattr(self, "model_")
-        draft._start() if is_first else draft._check_parameters()
+        if is_first:
+            draft._start()
+        else:
+            draft._check_parameters()
         rows, targets = draft._read(X, is_first=is_first), draft._read_targets(y)
         check_consistent_length(X, targets)
         weights = checks.checked_weights(sample_weight, len(targets))
