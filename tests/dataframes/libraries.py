@@ -67,7 +67,7 @@ def predict_then_learn(model, X, targets, weights=None):
 
 
 def labels_of(model):
-    """List the labels that a classifier knows, in its order."""
+    """List the labels that a classifier has seen, in their order."""
     return list(model.predict_proba_one({}))
 
 

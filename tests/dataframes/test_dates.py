@@ -49,7 +49,7 @@ def test_numbers_are_those_of_the_calendar(date):
         assert ("d.hour" in numbers) == (isinstance(same, pd.Timestamp) or len(expected) == 5)
 
 
-def test_zone_is_that_of_the_date_and_other_values_stay():
+def test_zone_of_date_counts_and_other_values_stay():
     late = dt.datetime(2024, 5, 17, 23, 30, tzinfo=dt.timezone(dt.timedelta(hours=2)))
     assert date_features({"d": late}) == by_hand(late.replace(tzinfo=None))
     for missing in (pd.NaT, np.datetime64("NaT")):

@@ -234,7 +234,7 @@ def test_labels_are_values_of_any_vector(library, y, values):
 
 
 @pytest.mark.parametrize("library", [Polars, Arrow])
-def test_labels_that_no_frame_or_series_can_hold_are_refused(library):
+def test_labels_that_no_frame_can_hold_are_refused(library):
     model, table = fresh(), library.frame({"a": [1.0, 2.0]})
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="distinct column names"):

@@ -105,7 +105,7 @@ def test_other_values_raise_and_touch_no_file(path, role):
 
 
 @pytest.mark.parametrize("value", HELD, ids=lambda value: type(value).__name__)
-def test_values_of_subclasses_are_saved_as_what_they_hold(path, value):
+def test_values_of_subclasses_are_saved_as_builtins(path, value):
     model, twin = (
         learn(AMFClassifier(1), [({each: 0.5, "color": each}, each, 1.0)])
         for each in (value, HELD[value])

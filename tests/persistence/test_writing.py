@@ -53,7 +53,7 @@ def test_errors_of_the_system_are_those_of_open(tmp_path):
     assert [*tmp_path.iterdir()] == [pipe]
 
 
-def test_permissions_are_those_of_open_or_of_the_old_file(path):
+def test_permissions_are_of_open_or_of_the_old_file(path):
     old = os.umask(0o027)
     try:
         for mode in (0o640, 0o604):

@@ -178,7 +178,7 @@ def test_many_labels_are_cut():
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, AdaptiveAMFRegressor])
-def test_debug_one_changes_nothing_and_refuses_what_prediction_refuses(kind):
+def test_debug_one_changes_nothing_and_checks_samples(kind):
     assert kind().debug_one(X).startswith("No sample has been learned yet")
     for model in (kind(n_estimators=4, seed=1), make(kind(n_estimators=4, seed=1))):
         before = pickle.dumps(model)

@@ -203,7 +203,7 @@ def test_every_notebook_is_run_and_all_are_small():
 
 
 @pytest.mark.parametrize("name", PROMISES)
-def test_a_notebook_is_kept_with_what_it_shows_and_nothing_of_the_machine(name):
+def test_notebook_is_kept_with_what_it_shows_alone(name):
     notebook = read(name)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     nbformat.validate(notebook)
@@ -223,7 +223,7 @@ def test_a_notebook_is_kept_with_what_it_shows_and_nothing_of_the_machine(name):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in PROMISES]
 )
-def test_a_notebook_runs_and_shows_what_it_says(name, tmp_path, monkeypatch):
+def test_notebook_runs_and_shows_what_it_promises(name, tmp_path, monkeypatch):
     notebook = read(name)
     n_pictures, facts = PROMISES[name]
     cells = notebook.cells

@@ -117,7 +117,7 @@ def test_only_submodules_are_imported_by_name():
     assert calls == ["__init__"]
 
 
-def test_only_some_rooms_know_numba_ray_and_other_packages():
+def test_packages_are_imported_by_their_rooms():
     packages = {m: {name.partition(".")[0] for name in imports(m)} for m in MODULES}
     for package, only in (("numba", "kernels"), ("ray", "ray"), ("sqlite3", "keyed")):
         assert {room(m) for m in MODULES if package in packages[m]} == {only}

@@ -595,7 +595,7 @@ def test_intervals_and_quantiles_are_those_of_river(frame):
 # Inside scikit-learn
 
 
-def test_classifier_works_in_pipeline_search_and_calibration():
+def test_classifier_in_pipeline_search_and_calibration():
     numbers, labels = shuffle(*datasets.load_iris(return_X_y=True), random_state=0)
     pipeline = make_pipeline(StandardScaler(), small())
     assert cross_val_score(pipeline, numbers, labels, cv=3).mean() > 0.9
@@ -607,7 +607,7 @@ def test_classifier_works_in_pipeline_search_and_calibration():
     assert calibrated.fit(numbers, labels).score(numbers, labels) > 0.9
 
 
-def test_regressor_works_in_pipeline_and_with_scaled_targets():
+def test_regressor_in_pipeline_and_with_scaled_targets():
     numbers, targets = datasets.load_diabetes(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), small(AMFRegressor))
     score = cross_val_score(pipeline, numbers, targets, cv=3).mean()
