@@ -14,9 +14,8 @@ import signal
 import sys
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from hypothesis import Phase, settings
@@ -29,6 +28,7 @@ unshrunk = {"phases": (Phase.explicit, Phase.generate), "report_multiple_bugs": 
 settings.register_profile("unshrunk", settings.get_profile("river_amf"), **unshrunk)
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots without a display
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips one of its checks
 
 # Before numpy is imported: the networks of `baselines` are so small that BLAS threads on shared
 # cores take five times as long as one.
@@ -53,14 +53,12 @@ def pytest_sessionstart(session):
 HERE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
-class Heavy:
-    """An extra that the test set-up leaves out; its name is that of the marker, too."""
+class Heavy(NamedTuple):
+    """An extra that the test set-up leaves out: also the name of its marker and its folder."""
 
     name: str
     module: str
     untested: str
-    folder: str  # of its tests
     programs: tuple[str, ...] = ()  # one of these is needed; the first is named as Debian's package
 
     @property
@@ -68,41 +66,38 @@ class Heavy:
         """The path of the first program that is there, or None."""
         return next(filter(None, map(shutil.which, self.programs)), None)
 
-    @cached_property
+    @property
     def missing(self):
-        """What is not there, with the command that installs it, by name."""
+        """Commands that install what is not there, by its name."""
+        spec = importlib.util.find_spec(self.module)
         missing = {}
-        found = importlib.util.find_spec(self.module)
-        if found is None or found.origin is None:  # an empty folder is a namespace without origin
+        if spec is None or spec.origin is None:  # an empty folder is a namespace without origin
             missing[self.module] = f'pip install -e ".[{self.name}]"'
         if self.programs and self.program is None:
             missing[self.programs[0]] = f"apt-get install {self.programs[0]}"
         return missing
 
-    @property
-    def is_installed(self):
-        """Whether nothing is missing."""
-        return not self.missing
-
     def holds(self, path):
-        """Tell whether a file is about this extra."""
-        return Path(path).is_relative_to(HERE / self.folder)
+        """Return whether a file is about this extra."""
+        return Path(path).is_relative_to(HERE / self.name)
+
+    def is_tested(self, config):
+        """Return whether the extra is there, and named by -m."""
+        return is_named(config, self.name) and not self.missing
 
     def hint(self):
-        """Say what was not tested, and how to test it."""
+        """Return what was not tested, and how to test it."""
         command = f"python -m pytest -m {self.name}"
-        if self.is_installed:
+        if not (missing := self.missing):
             return f"{self.untested} was not tested: run {command}"
-        names = " and ".join(self.missing) + (" are" if len(self.missing) > 1 else " is")
-        steps = " && ".join([*self.missing.values(), command])
+        names = " and ".join(missing) + (" are" if len(missing) > 1 else " is")
+        steps = " && ".join([*missing.values(), command])
         return f"{self.untested} was not tested, as {names} not installed: {steps}"
 
 
-BROWSER = Heavy(
-    "browser", "playwright", "the look of pages", "browser", ("chromium", "google-chrome")
-)
-RNN = Heavy("rnn", "keras", "the baseline rnn", "rnn")
-HEAVY = (Heavy("ray", "ray", "river_amf.ray", "ray"), RNN, BROWSER)
+BROWSER = Heavy("browser", "playwright", "the look of pages", ("chromium", "google-chrome"))
+RNN = Heavy("rnn", "keras", "the baseline rnn")
+HEAVY = (Heavy("ray", "ray", "river_amf.ray"), RNN, BROWSER)
 
 
 # Files whose tests take seconds together; of the others, single tests have the marker.
@@ -111,23 +106,23 @@ SLOW = re.findall(
     """
     baselines benchmarks cache capacity cli cli_files cli_predict cli_regression
     command_robustness comparison copies damage everyday_files futures inside_river
-    inspect_regressors keyed label_memory large late_labels limits live many many_numbers memory
-    mismatch naive naive_regression no_jit notebooks numbers odd_values open_files outliers
+    inspect_regressors keyed label_memory large late_labels limits live many memory
+    mismatch naive naive_regression no_jit notebooks numbers open_files outliers
     package parts paths plot_tree progressive recipes records regressors_inside_river
-    relevance report river_models sklearn sklearn_files stateful
+    relevance report river_models sklearn stateful
     stateful_numbers tracks validation vote warm_up
     """,
 )
 
 
 def is_named(config, marker):
-    """Tell whether -m asks for the tests with a marker."""
+    """Return whether -m asks for the tests with a marker."""
     return re.search(rf"(?<!not )\b{marker}\b", config.option.markexpr) is not None
 
 
 def pytest_configure(config):
     """Hide what is not tested from the rest; refuse to start Ray in several processes."""
-    if RNN.is_installed and not is_named(config, RNN.name):
+    if not RNN.missing and not is_named(config, RNN.name):
         sys.modules[RNN.module] = None  # or there would be one more baseline where Keras is
     if not is_named(config, "ray"):
         return
@@ -143,7 +138,7 @@ def pytest_ignore_collect(collection_path, config):
         return True  # doctests of modules cannot be of two files of one name, and here are none
     for extra in HEAVY:
         if extra.holds(collection_path):
-            return None if extra.is_installed and is_named(config, extra.name) else True
+            return None if extra.is_tested(config) else True
     return None
 
 
@@ -176,7 +171,7 @@ def no_figures():
 @pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter, config):
     """Say which heavy extras were not tested."""
-    hints = [e.hint() for e in HEAVY if not (e.is_installed and is_named(config, e.name))]
+    hints = [extra.hint() for extra in HEAVY if not extra.is_tested(config)]
     if hints:
         terminalreporter.ensure_newline()
         terminalreporter.section("not tested", sep="-")
@@ -193,15 +188,16 @@ def chromium():
 @pytest.fixture(scope="session")
 def one_ray():
     """Start Ray with two CPUs, for the whole run, and stop it."""
-    folder = tempfile.mkdtemp(prefix="ray")  # a short path: sockets lie in it
     import ray
 
     from river_amf.ray import cluster
 
-    cluster.start_here(num_cpus=2, _temp_dir=folder)
-    yield
-    ray.shutdown()
-    shutil.rmtree(folder, ignore_errors=True)
+    with tempfile.TemporaryDirectory(
+        "", "ray", ignore_cleanup_errors=True
+    ) as folder:  # a short path
+        cluster.start_here(num_cpus=2, _temp_dir=folder)
+        yield
+        ray.shutdown()
 
 
 @pytest.fixture(autouse=True)

@@ -61,27 +61,16 @@ def is_matrix(X: Any) -> bool:
 
 def frame_of(X: Any) -> nw.DataFrame[Any]:
     """Return a dataframe of the kind that predictions for X have."""
-    if not is_matrix(X) and not isinstance(X, SparseRows):
+    if not is_matrix(X):
         return frames.read_frame(X)
     import pandas as pd
 
-    n_rows = X.n_rows if isinstance(X, SparseRows) else X.shape[0]
-    return frames.read_frame(pd.DataFrame(index=pd.RangeIndex(n_rows)))
+    return frames.read_frame(pd.DataFrame(index=pd.RangeIndex(X.shape[0])))
 
 
 def read_rows(X: Any) -> SparseRows:
     """Read a dataframe or sparse matrix, or raise TypeError or ValueError."""
-    if isinstance(X, SparseRows):
-        return X
     return _read_matrix(X) if is_matrix(X) else _read_frame(frames.read_frame(X))
-
-
-def in_order(table: SparseRows, rows: NDArray[np.int64]) -> SparseRows:
-    """Return rows of numbers in another order."""
-    scipy: Any = sys.modules["scipy.sparse"]  # where they came from
-    shape = table.n_rows, len(table.names)
-    matrix = scipy.csr_array((table.numbers, table.columns, table.starts), shape)
-    return _read_matrix(matrix[rows])._replace(names=table.names)
 
 
 def _read_matrix(X: Any) -> SparseRows:
@@ -206,5 +195,6 @@ def refuse_matrix(X: Any) -> None:
     if is_matrix(X):
         raise TypeError(
             f"X is a sparse matrix, {shown(type(X).__name__)}, in which most features are absent; "
-            'absent ones count as missing here, so use absent="zero", or pass a dataframe'
+            'absent ones count as missing here, so use absent="zero" or pass a dense array (of '
+            "categories as they are, or by OneHotEncoder(sparse_output=False))"
         )

@@ -15,87 +15,27 @@ from libraries import (
     Arrow,
     Pandas,
     Polars,
-    assert_predicts,
-    assert_proba,
+    assert_answers,
+    assert_learns,
     assert_twins,
     fresh,
     labels_of,
     learn,
     libraries,
+    matrix_of,
     objects,
-    trained,
 )
-
-from river_amf import AMFClassifier
 
 # Columns
 
 
 @libraries
-def test_columns_come_and_go_in_any_order(library):
-    frames = [
-        {"length": [1.0, 2.0, None, 1.5]},
-        {"color": ["red", None, "tan", "red"], "length": [1.0, 7.0, 3.0, None]},
-        {"width": [None, None, 3.0, 4.0], "color": [None, "blue", None, "red"]},
-        {"alive": [True, False, None, True], "aside": [1, 2, 3, 4], "length": [0.5, 1.0, 2.0, 9.0]},
-        {"length": [4.0, 3.0, 2.0, 1.0]},
-    ]
-    frames = [library.frame(columns) for columns in frames]
-    model, twin = fresh(), fresh()
-    for X in frames:
-        model.learn_many(X, ["x", "y", "x", "y"])
-        learn(twin, library.rows(X), ["x", "y", "x", "y"])
-        assert_twins(model, twin)
-        for question in frames:
-            assert_predicts(model, question, library)
-
-
-@libraries
-def test_new_features_and_categories_are_numbered_as_the_rows_bring_them(library):
-    X = library.frame(
-        {
-            "z": [None, None, 1.0, 2.0],
-            "b": [None, 3.0, 1.0, 1.0],
-            "color": ["tan", None, "red", "tan"],
-            "a": [None, 1.0, 2.0, 3.0],
-            "shape": [None, None, "flat", "round"],
-        }
-    )
-    model = fresh()
-    model.learn_many(X, ["x", "y", "y", "x"])
-    assert list(model._features) == ["color", "a", "b", "shape", "z"]
-    assert list(model._features.categories("color")) == ["tan", "red"]
-    assert list(model._features.categories("shape")) == ["flat", "round"]
-
-
-@libraries
-def test_a_column_without_values_is_no_feature_and_fits_every_feature(library):
-    model, twin = fresh(), fresh()
-    for columns in (
-        {"length": [1.0, 2.0], "color": ["red", "tan"], "unknown": [None, None]},
-        {"length": [None, None], "color": [None, None], "unknown": [None, None]},
-        {"length": [math.nan, math.nan], "color": [math.nan, math.nan]},
-        {"length": [3.0, None], "unknown": ["here", None]},
-    ):
-        X = library.frame(columns)
-        model.learn_many(X, ["x", "y"])
-        learn(twin, library.rows(X), ["x", "y"])
-        assert_twins(model, twin)
-        assert_predicts(model, X, library)
-
-
-@libraries
-def test_predicting_ignores_unknown_columns_whatever_they_hold(library):
+def test_unknown_columns_are_ignored_in_prediction(library):
     model = fresh()
     model.learn_many(library.frame({"length": [1.0, 2.0]}), ["x", "y"])
     expected = [model.predict_proba_one({"length": length}) for length in (1.0, 2.0)]
     X = library.frame({"one": [math.inf, 1.0], "length": [1.0, 2.0], "two": ["red", None]})
-    assert_proba(library, model.predict_proba_many(X), model, expected)
-    X = library.frame({"one": [1.0, 2.0]})
-    assert_proba(library, model.predict_proba_many(X), model, [model.predict_proba_one({})] * 2)
-
-
-# Values of all types
+    assert_answers(library, model.predict_proba_many(X), model, expected)
 
 
 class Color(enum.Enum):
@@ -116,18 +56,15 @@ PANDAS_COLUMNS = {
     "float64": pd.Series([0.1, 1e300, np.nan, 5e-324]),
     "float32": pd.Series([0.1, np.nan, 1e30, -0.0], dtype="float32"),
     "float16": pd.Series([0.1, np.nan, 3.0, 1.0], dtype="float16"),
-    "int8": pd.Series([1, -128, 127, 0], dtype="int8"),
     "int64": pd.Series(LARGE),
     "uint64": pd.Series([2**64 - 1, 2**53 + 1, 0, 1], dtype="uint64"),
     "bool": pd.Series([True, False, True, True]),
     "Int64": pd.Series([*LARGE[:3], None], dtype="Int64"),
-    "UInt8": pd.Series([255, None, 0, 1], dtype="UInt8"),
     "Float64": pd.Series([0.1, None, 2.0, 1e300], dtype="Float64"),
     "boolean": pd.Series([True, None, False, True], dtype="boolean"),
     "str": pd.Series(["red", None, "tan", "red"]),
     "string": pd.Series(["red", None, "tan", ""], dtype="string"),
     "categories": pd.Series(pd.Categorical(["tan", "red", None, "tan"], ["red", "nil", "tan"])),
-    "ordered categories": pd.Series(pd.Categorical([*"baab"], [*"xab"], ordered=True)),
     "no categories": pd.Series(pd.Categorical([None] * 4)),
     "Decimals": objects(*DECIMALS),
     "numbers of all types": objects(1, np.float32(0.1), decimal.Decimal("0.1"), np.bool_(True)),
@@ -179,15 +116,9 @@ ALL_COLUMNS = [
 
 
 @pytest.mark.parametrize(("library", "column"), ALL_COLUMNS)
-def test_a_column_is_like_its_values(library, column):
+def test_column_equals_its_values(library, column):
     X = library.frame({"length": [0.1, 0.2, 0.3, 0.4], "feature": column})
-    model, twin = fresh(), fresh()
-    for _ in range(2):
-        for labels in (["x", "y", "x", "y"], ["y", "y", "x", "z"]):
-            model.learn_many(X, labels)
-            learn(twin, library.rows(X), labels)
-            assert_twins(model, twin)
-    assert_predicts(model, X, library)
+    assert_learns(library, [(X, [*labels], None) for labels in ("xyxy", "yyxz") * 2])
 
 
 TIMES_OF_LIBRARIES = {
@@ -205,14 +136,14 @@ TIMES_OF_LIBRARIES = {
 
 
 @pytest.mark.parametrize("column", TIMES_OF_LIBRARIES.values(), ids=TIMES_OF_LIBRARIES)
-def test_a_column_of_dates_or_times_is_refused_with_what_to_do_instead(column):
+def test_column_of_times_is_refused_with_advice(column):
     library = {"pandas": Pandas, "polars": Polars, "pyarrow": Arrow}[
         type(column).__module__.partition(".")[0]
     ]
     X = library.frame({"length": [0.1, 0.2, 0.3, 0.4], "when": column})
     numeric = fresh()
     numeric.learn_one({"length": 1.0, "when": 1.0}, "x")
-    for model in (fresh(), trained(), numeric):
+    for model in (fresh(), numeric):
         before = pickle.dumps(model)
         with pytest.raises(ValueError, match=r"row 0: feature 'when'.*convert it to a number"):
             model.learn_many(X, list("xyxy"))
@@ -233,7 +164,7 @@ NUMBERS_AS_CATEGORIES = {
 
 
 @pytest.mark.parametrize("column", NUMBERS_AS_CATEGORIES.values(), ids=NUMBERS_AS_CATEGORIES)
-def test_numbers_in_a_column_of_categories_are_categories_as_text(column):
+def test_numbers_in_categories_are_text(column):
     library = Pandas if isinstance(column, pd.Series) else Arrow
     X = library.frame({"length": [0.1, 0.2, 0.3, 0.4], "code": column})
     codes = ["30", "10", None, "30"]
@@ -243,15 +174,13 @@ def test_numbers_in_a_column_of_categories_are_categories_as_text(column):
         model.learn_many(X, list(labels))
         learn(twin, rows, labels)
         assert_twins(model, twin)
-    answers = library.proba(model.predict_proba_many(X))[1]
-    np.testing.assert_array_equal(answers, [[*twin.predict_proba_one(x).values()] for x in rows])
-    with pytest.raises(
-        ValueError, match=r"'code' has held categories .* the number 30; pass a str"
-    ):
+    expected = [twin.predict_proba_one(x) for x in rows]
+    assert_answers(library, model.predict_proba_many(X), twin, expected)
+    with pytest.raises(ValueError, match=r"'code' has held categories .* number 30; pass a str"):
         model.predict_one({"code": 30})
 
 
-# Labels
+# Labels and weights
 
 
 LABELS_OF_PANDAS = {
@@ -260,16 +189,12 @@ LABELS_OF_PANDAS = {
     "float": pd.Series([0.5, -1.0, 0.5]),
     "str": pd.Series(["spam", "ham", "spam"]),
     "category": pd.Series(pd.Categorical(["spam", "ham", "spam"], ["egg", "ham", "spam"])),
-    "boolean": pd.Series([True, False, True], dtype="boolean"),
     "Int64": pd.Series([3, 1, 3], dtype="Int64"),
-    "string": pd.Series(["spam", "ham", "spam"], dtype="string"),
     "tuples": objects(("a", 1), ("b", 2), ("a", 1)),
     "dates": objects(DATES[0], DATES[1], DATES[0]),
     "all sorts": objects("1", 2, ("c",)),
     "equal ones": objects(True, 1, 1.0),
 }
-
-
 TEXTS = ["spam", "ham", "spam"]
 X = {"length": [1.0, 2.0, 1.0]}
 TIMES_AS_LABELS = [
@@ -287,7 +212,7 @@ SERIES += [
     (library, as_series(values), values)
     for library in (Pandas, Polars, Arrow)
     for values in (TEXTS, [3, 1, 3], [True, False, True])
-    for as_series in (list, tuple, np.array, lambda y: np.array(y, object), library.series)
+    for as_series in (tuple, np.array, lambda y: np.array(y, object), library.series)
 ]
 SERIES += [(Arrow, pa.array(TEXTS), TEXTS), (Pandas, pd.Categorical(TEXTS), TEXTS)]
 SERIES += [(Polars, pl.Series(TEXTS, dtype=pl.Categorical), TEXTS)]
@@ -296,66 +221,52 @@ SERIES += [(Pandas, pd.Series(TEXTS).array, TEXTS)]
 
 
 @pytest.mark.parametrize(("library", "y", "values"), SERIES, ids=lambda v: type(v).__name__)
-def test_labels_are_what_a_series_an_array_or_a_list_holds(library, y, values):
-    model, twin = fresh(), fresh()
-    frame = library.frame(X)
+def test_labels_are_values_of_any_vector(library, y, values):
+    frame, model, reader, twin = library.frame(X), fresh(), fresh(), fresh()
     model.learn_many(frame, y)
+    reader.predict_proba_then_learn_many(frame, y)
     learn(twin, library.rows(frame), values)
     assert_twins(model, twin)
-    assert list(map(type, labels_of(model))) == list(map(type, labels_of(twin)))
-    reader = fresh()
-    reader.predict_proba_then_learn_many(frame, y)
     assert_twins(reader, twin)
-    if library is Pandas or values is TEXTS:
-        assert_predicts(model, frame, library)
+    assert [*map(type, labels_of(model))] == [*map(type, labels_of(twin))]
+    if library is Pandas:
+        assert model.predict_many(frame).tolist() == [*map(twin.predict_one, library.rows(frame))]
 
 
 @pytest.mark.parametrize("library", [Polars, Arrow])
-def test_labels_without_a_column_name_of_their_own_are_refused_before_they_are_learnt(library):
-    model = AMFClassifier(seed=1)
+def test_labels_that_no_frame_can_hold_are_refused(library):
+    model, table = fresh(), library.frame({"a": [1.0, 2.0]})
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="distinct column names"):
-        model.predict_proba_then_learn_many(library.frame({"a": [1.0, 2.0]}), [1, "1"])
+        model.predict_proba_then_learn_many(table, [1, "1"])
     assert pickle.dumps(model) == before
-
-
-@pytest.mark.parametrize("library", [Polars, Arrow])
-def test_labels_of_several_types_do_not_fit_into_a_series_of_every_library(library):
-    model = AMFClassifier(seed=1)
-    X = library.frame({"a": [1.0, 2.0]})
-    model.learn_many(X, [1, "a"])
+    model.learn_many(table, [1, "a"])
     with pytest.raises(TypeError, match="several types"):
-        model.predict_many(X)
+        model.predict_many(table)
 
 
-# Weights
-
-
+ODD = [decimal.Decimal("0.5"), np.float32(0.1), True]
 ALL_WEIGHTS = [
     (library, as_series(values), values)
     for library in (Pandas, Polars, Arrow)
     for values in ([0.5, 2.0, 1e300], [True, False, True], [1, 0, 3])
     for as_series in (list, np.array, library.series)
 ]
-ODD_WEIGHTS = [decimal.Decimal("0.5"), np.float32(0.1), True]
-ALL_WEIGHTS += [(Pandas, ODD_WEIGHTS, ODD_WEIGHTS), (Arrow, pa.array([1, 2, 1]), [1, 2, 1])]
-ALL_WEIGHTS += [(Pandas, pd.array([1, 2, 3], dtype="Int64"), [1, 2, 3])]
+ALL_WEIGHTS += [(Pandas, ODD, ODD), (Pandas, pd.array([1, 2, 3], dtype="Int64"), [1, 2, 3])]
 
 
 @pytest.mark.parametrize(("library", "w", "values"), ALL_WEIGHTS, ids=lambda v: type(v).__name__)
-def test_weights_come_in_a_series_an_array_or_a_list(library, w, values):
-    frame, model, reader, twin = library.frame(X), fresh(), fresh(), fresh()
-    model.learn_many(frame, TEXTS, w=w)
-    reader.predict_proba_then_learn_many(frame, TEXTS, w=w)
+def test_weights_are_values_of_any_vector(library, w, values):
+    frame, model, twin = library.frame(X), fresh(), fresh()
+    model.predict_proba_then_learn_many(frame, TEXTS, w=w)
     learn(twin, library.rows(frame), TEXTS, values)
     assert_twins(model, twin)
-    assert_twins(reader, twin)
 
 
-# What predictions look like
+# Indexes and empty blocks
 
 
-indexes = pytest.mark.parametrize(
+@pytest.mark.parametrize(
     "index",
     [
         pd.Index(["b", "a", "a"], name="name"),
@@ -367,75 +278,42 @@ indexes = pytest.mark.parametrize(
     ],
     ids=lambda index: type(index).__name__,
 )
-
-
-@indexes
-def test_the_index_of_pandas_is_kept(index):
-    X = pd.DataFrame({"length": [1.0, 2.0, 3.0]}, index=index)
-    model = fresh()
-    frame = model.predict_proba_then_learn_many(X, ["x", "y", "x"])
-    for answer in (frame, model.predict_proba_many(X), model.predict_many(X)):
-        pd.testing.assert_index_equal(answer.index, index)
-
-
-@indexes
-def test_an_index_in_another_order_is_refused(index):
-    X, y, w = pd.DataFrame({"length": [1.0, 2.0, 3.0]}, index), ["x", "y", "z"], [1.0, 2.0, 3.0]
+def test_index_is_kept_and_must_not_be_reordered(index):
+    table, y, w = pd.DataFrame({"length": [1.0, 2.0, 3.0]}, index), ["x", "y", "z"], [1.0, 2.0, 3.0]
     model, twin = fresh(), fresh()
     for call in (model.learn_many, model.predict_proba_then_learn_many):
         with pytest.raises(ValueError, match=r"y has the index of X .* pass y\.loc\[X\.index\]"):
-            call(X, pd.Series(y, index[::-1]), w)
+            call(table, pd.Series(y, index[::-1]), w)
         with pytest.raises(ValueError, match=r"w has the index of X .* or w\.to_numpy\(\)"):
-            call(X, y, pd.Series(w, index[::-1]))
+            call(table, y, pd.Series(w, index[::-1]))
     assert_twins(model, twin)
-    model.learn_many(X, pd.Series(y, index), pd.Series(w, index))
-    learn(twin, Pandas.rows(X), y, w)
+    frame = model.predict_proba_then_learn_many(table, pd.Series(y, index), pd.Series(w, index))
+    learn(twin, Pandas.rows(table), y, w)
     assert_twins(model, twin)
+    for answer in (frame, model.predict_proba_many(table), model.predict_many(table)):
+        pd.testing.assert_index_equal(answer.index, index)
 
 
 @pytest.mark.parametrize("index", [[0, 1, 3], [2, 1, 1], ["2", "1", "0"]])
-def test_an_index_with_other_entries_means_nothing(index):
-    X, y, w = pd.DataFrame({"length": [1.0, 2.0, 3.0]}), ["x", "y", "z"], [1.0, 2.0, 3.0]
+def test_index_with_other_entries_is_ignored(index):
+    table, y, w = pd.DataFrame({"length": [1.0, 2.0, 3.0]}), ["x", "y", "z"], [1.0, 2.0, 3.0]
     model, twin = fresh(), fresh()
-    model.learn_many(X, pd.Series(y, index), pd.Series(w, index))
-    learn(twin, Pandas.rows(X), y, w)
+    model.learn_many(table, pd.Series(y, index), pd.Series(w, index))
+    learn(twin, Pandas.rows(table), y, w)
     assert_twins(model, twin)
 
 
 @libraries
-def test_columns_are_the_labels_seen_so_far_in_order_of_appearance(library):
-    X = library.frame({"length": [1.0, 2.0, 1.0]})
-    for model in (fresh(), fresh(n_classes=5)):
-        model.learn_many(X, [True, True, False])
-        assert library.proba(model.predict_proba_many(X))[0] == library.names([True, False])
-        frame = model.predict_proba_then_learn_many(X, [7, False, 5])
-        assert library.proba(frame)[0] == library.names([True, False, 7, 5])
-
-
-@libraries
-def test_a_label_not_yet_seen_has_no_probability_and_the_first_row_no_prediction(library):
-    X = library.frame({"length": [1.0, 2.0, 1.0, 3.0]})
-    frame = fresh().predict_proba_then_learn_many(X, ["x", "x", "y", "x"], [0, 1, 1, 1])
-    names, values = library.proba(frame)
-    assert names == ["x", "y"]
-    assert np.isnan(values[:2]).all()
-    assert values[2].tolist() == [1.0, 0.0]
-    assert 0.0 < values[3, 1] < values[3, 0] < 1.0
-
-
-@libraries
-def test_an_empty_block_teaches_and_predicts_nothing(library):
-    X = library.part(library.frame({"length": [1.0], "color": ["red"]}), 0, 0)
-    for model in (fresh(), trained()):
+def test_empty_block_changes_nothing(library):
+    table = library.frame({"length": [1.0], "color": ["red"]})
+    learned, empty = fresh(), table[0:0]
+    learned.learn_many(table, ["x"])
+    for model in (fresh(), learned):
         before = pickle.dumps(model)
-        labels = labels_of(model)
         for y in ([], np.array([]), library.series([])):
-            model.learn_many(X, y)
-            model.learn_many(X, y, [])
-            frame = model.predict_proba_then_learn_many(X, y)
-            assert library.proba(frame)[0] == labels
-            assert len(library.rows(frame)) == 0
-        assert library.proba(model.predict_proba_many(X))[0] == labels
-        assert len(library.rows(model.predict_proba_many(X))) == 0
-        assert library.labels(model.predict_many(X)) == []
+            model.learn_many(empty, y, [])
+            frame = model.predict_proba_then_learn_many(empty, y)
+            names, values = matrix_of(library, frame)
+            assert names == labels_of(model) and len(values) == 0
+        assert len(model.predict_many(empty)) == 0
         assert pickle.dumps(model) == before

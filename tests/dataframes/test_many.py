@@ -1,159 +1,139 @@
-"""Blocks of rows: learnt and predicted bit for bit like one sample at a time."""
+"""Blocks of rows: learned and predicted bit for bit like one sample at a time."""
 
 import concurrent.futures
 import copy
+import datetime
+import decimal
+import enum
+import fractions
+import math
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-from generated import PARAMETERS
+from forests import STREAM, VARIANTS
+from generated import PARAMETERS, PARAMETERS_OF_NUMBERS, TARGETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from libraries import (
-    COLUMNS,
     LIBRARIES,
     Pandas,
+    assert_answers,
     assert_learns,
-    assert_predicts,
-    assert_proba,
     assert_twins,
-    blocks_of,
     fresh,
     labels_of,
     learn,
     libraries,
     objects,
-    stream_of,
-    trained,
+    predict_then_learn,
 )
+from regressors import NUMBERS, REGRESSORS
 from river import preprocessing
 
-from river_amf import AdaptiveAMFClassifier
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
-VARIANTS = {
-    "default": {},
-    "budget": {"max_nodes": 151},
-    "split_pure": {"split_pure": True},
-    "split_pure, budget": {"split_pure": True, "max_nodes": 200},
-    "n_classes": {"n_classes": 9, "step": 0.5},
-    "unit": {"split_intensity": "unit"},
-    "leaves alone": {"use_aggregation": False},
-    "one tree": {"n_estimators": 1},
-    "fading": {"fading_factor": 0.7, "split_pure": True},
-    "relevance": {"split_intensity": "relevance"},
-    "learned vote": {"vote": "learned"},
-    "restarts": {"restart_threshold": 0.01},
-    "adaptive": {"kind": AdaptiveAMFClassifier},
-    "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
+KINDS = [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
+kinds = pytest.mark.parametrize("kind", KINDS)
+of_each_task = pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
+ALL = {f"classifier, {name}": parameters for name, parameters in VARIANTS.items()}
+ALL |= {
+    f"regressor, {name}": {"kind": AMFRegressor} | parameters
+    for name, parameters in REGRESSORS.items()
 }
 
-
-# Each kind of forest learns frames of pandas, and one kind learns frames of each library: what a
-# forest learns are arrays, whatever library they come from.
-PAIRS = [(variant, "pandas") for variant in VARIANTS]
-PAIRS += [("default", library) for library in LIBRARIES if library != "pandas"]
-variants = pytest.mark.parametrize(
-    ("parameters", "library"),
-    [(VARIANTS[variant], LIBRARIES[library]) for variant, library in PAIRS],
-    ids=["-".join(pair) for pair in PAIRS],
-)
+SAMPLES = [x for x, _, _ in STREAM]
+COLUMNS = {
+    name: [x.get(name) for x in SAMPLES] for name in dict.fromkeys(k for x in SAMPLES for k in x)
+}
+WEIGHTS = [0.0 if i % 50 == 3 else w for i, (_, _, w) in enumerate(STREAM)]
 
 
-# Blocks are like their rows
+def stream_of(library, kind):
+    """Return the stream as a frame of a library, labels or targets, and weights."""
+    samples = NUMBERS if issubclass(kind, AMFRegressor) else STREAM
+    return library.frame(COLUMNS), [y for _, y, _ in samples], WEIGHTS
 
 
-@variants
-def test_a_block_is_learnt_and_predicted_like_its_rows(library, parameters):
-    assert_learns(library, *stream_of(library), **parameters)
+def blocks_of(library, kind, sizes):
+    """Cut the stream into blocks of these sizes, again and again."""
+    X, y, w = stream_of(library, kind)
+    start = turn = 0
+    while start < len(y):
+        cut = slice(start, start + sizes[turn % len(sizes)])
+        yield X[cut], y[cut], w[cut]
+        start, turn = cut.stop, turn + 1
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [(1,), (11,), (1000,), (0, 3, 0, 0, 64, 1)],
-    ids=str,
-)
-def test_the_cuts_of_a_stream_do_not_matter(sizes):
-    model, reader, twin = fresh(), fresh(), trained(1000)
-    for X, labels, weights in blocks_of(Pandas, sizes):
-        proba = [reader.predict_proba_one(x) for x in Pandas.rows(X[:1])]
-        model.learn_many(X, labels, weights)
-        frame = reader.predict_proba_then_learn_many(X, labels, weights)
-        assert_proba(Pandas, frame[: len(proba)], reader, proba)
-    assert_twins(model, twin)
-    assert_twins(reader, twin)
+# Each kind of forest learns frames of pandas, and one of each task learns frames of each library:
+# what a forest learns are arrays, whatever library they come from.
+@pytest.mark.parametrize("parameters", ALL.values(), ids=ALL)
+def test_block_equals_rows(parameters):
+    kind = parameters.get("kind", AMFClassifier)
+    assert_learns(Pandas, [*blocks_of(Pandas, kind, (700, 1000))], **parameters)
 
 
-def test_samples_and_blocks_may_alternate():
-    model, twin = fresh(), fresh()
-    for turn, (X, labels, weights) in enumerate(blocks_of(Pandas, (50,))):
-        rows = Pandas.rows(X)
-        if turn % 2:
-            model.learn_many(X, labels, weights)
+@libraries
+@of_each_task
+def test_block_of_each_library_equals_rows(library, kind):
+    assert_learns(library, [*blocks_of(library, kind, (700, 1, 1000))], kind=kind)
+
+
+@pytest.mark.parametrize("sizes", [(1,), (11,), (1000,), (0, 3, 0, 0, 64, 1)], ids=str)
+@kinds
+def test_cuts_change_nothing(kind, sizes):
+    model, twin = fresh(kind), fresh(kind)
+    for turn, (X, y, w) in enumerate(blocks_of(Pandas, kind, sizes)):
+        answers = learn(twin, Pandas.rows(X), y, w)
+        if turn % 3 == 0:
+            model.learn_many(X, y, w)
+        elif turn % 3 == 1:
+            learn(model, Pandas.rows(X), y, w)
         else:
-            learn(model, rows, labels, weights)
-        learn(twin, rows, labels, weights)
+            assert_answers(Pandas, predict_then_learn(model, X, y, w), twin, answers)
         if turn % 5 == 3:
             model = copy.deepcopy(pickle.loads(pickle.dumps(model)))
     assert_twins(model, twin)
 
 
-EXTREME = st.sampled_from([-0.0, 5e-324, 1e-300, 1e300, -1e300, 1.7e308])
-MISSING = st.none()
-VALUES = {
-    "length": st.floats(-10, 10) | EXTREME | MISSING,
-    "width": st.integers(0, 3).map(float) | MISSING,
-    "grade": st.integers(-3, 2**60) | MISSING,
-    "alive": st.booleans() | MISSING,
-    "color": st.sampled_from(["red", "tan", "blue"]) | MISSING,
-    "shape": st.sampled_from(["round", "flat"]) | MISSING,
-}
+@pytest.mark.parametrize("n_jobs", [2, 3, 16, -1])
+@kinds
+def test_threads_change_nothing(kind, n_jobs):
+    alone, model = (fresh(kind, n_estimators=5, n_jobs=n) for n in (1, n_jobs))
+    for X, y, w in blocks_of(Pandas, kind, (700, 1000)):
+        predicted, expected = (predict_then_learn(forest, X, y, w) for forest in (model, alone))
+        assert predicted.equals(expected)
+        assert model.predict_many(X).tolist() == alone.predict_many(X).tolist()
+    model.n_jobs = 1
+    assert_twins(model, alone)
 
 
-@st.composite
-def blocks(draw):
-    """Draw the columns, labels and weights of a few blocks; columns come and go."""
-    result = []
-    for labels in draw(st.lists(st.sampled_from(["x", "xy", "yxz"]), min_size=1, max_size=4)):
-        n = draw(st.integers(0, 9))
-        names = draw(st.lists(st.sampled_from(list(VALUES)), unique=True, min_size=1))
-
-        def lists(values, n=n):
-            return draw(st.lists(values, min_size=n, max_size=n))
-
-        columns = {name: lists(VALUES[name]) for name in names}
-        weights = lists(st.sampled_from([1.0, 1.0, 1.0, 0.5, 2.0, 0.0]))
-        result.append((columns, lists(st.sampled_from(labels)), weights))
-    return result
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@of_each_task
+def test_threads_may_predict_at_once(kind, n_jobs):
+    model, (X, y, w) = fresh(kind, n_jobs=n_jobs), stream_of(Pandas, kind)
+    model.learn_many(X, y, w)
+    parts = [X[start : start + 250] for start in range(0, len(X), 250)] * 4
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        answers = [*pool.map(model.predict_many, parts)]
+    for part, answer in zip(parts, answers, strict=True):
+        assert answer.equals(model.predict_many(part))
 
 
-@settings(max_examples=100)
-@given(
-    library=st.sampled_from([*LIBRARIES.values()]),
-    blocks=blocks(),
-    parameters=PARAMETERS,
-    predicts=st.booleans(),
-)
-def test_any_blocks_are_like_their_rows(library, blocks, parameters, predicts):
-    model, twin = fresh(n_estimators=2, **parameters), fresh(n_estimators=2, **parameters)
-    for columns, labels, weights in blocks:
-        X = library.frame(columns)
-        proba = learn(twin, library.rows(X), labels, weights)
-        if predicts:
-            frame = model.predict_proba_then_learn_many(X, labels, weights)
-            assert_proba(library, frame, twin, proba)
-        else:
-            model.learn_many(X, labels, weights)
-        assert_twins(model, twin)
-    for columns, _, _ in blocks:
-        assert_predicts(model, library.frame(columns), library)
-    assert_twins(model, twin)
+@libraries
+def test_input_is_never_changed(library):
+    X, labels, weights = next(blocks_of(library, AMFClassifier, (50,)))
+    y, w = library.series(labels), library.series(weights)
+    before = [pickle.dumps(each) for each in (X, y, w)]
+    model = fresh()
+    model.learn_many(X, y, w)
+    model.predict_proba_then_learn_many(X, y, w)
+    model.predict_many(X)
+    assert [pickle.dumps(each) for each in (X, y, w)] == before
 
 
-# Weights of zero
-
-
-def test_rows_of_weight_zero_settle_nothing_for_later_rows():
+def test_rows_of_weight_zero_settle_nothing():
     X = pd.DataFrame({"code": objects("red", 1.0, 2.0), "color": objects(1, "red", "tan")})
     model, twin = fresh(n_classes=2), fresh(n_classes=2)
     model.learn_many(X, ["none", "x", "y"], [0, 1, 1])
@@ -162,75 +142,130 @@ def test_rows_of_weight_zero_settle_nothing_for_later_rows():
     assert labels_of(model) == ["x", "y"]
 
 
-# What a block leaves alone
-
-
-@libraries
-def test_input_is_never_changed(library):
-    X, labels, weights = stream_of(library)
-    X, y, w = library.part(X, 0, 50), library.series(labels[:50]), library.series(weights[:50])
-    before = pickle.dumps((library.rows(X), library.labels(y), library.labels(w)))
-    model = fresh()
-    model.learn_many(X, y, w)
-    model.predict_proba_then_learn_many(X, y, w)
-    model.predict_many(X)
-    assert pickle.dumps((library.rows(X), library.labels(y), library.labels(w))) == before
-
-
-# Threads
-
-
-@pytest.mark.parametrize(
-    ("n_jobs", "parameters"),
-    [
-        *((n_jobs, {}) for n_jobs in (2, 3, 16, -1)),
-        (3, {"max_nodes": 151}),
-        (2, {"kind": AdaptiveAMFClassifier}),
-    ],
-    ids=str,
-)
-def test_the_number_of_threads_changes_no_result(n_jobs, parameters):
-    parameters = {"n_estimators": 5} | parameters
-    X, labels, weights = stream_of(Pandas)
-    alone, model, reader = (fresh(n_jobs=n, **parameters) for n in (1, n_jobs, n_jobs))
-    expected = alone.predict_proba_then_learn_many(X, labels, weights)
-    model.learn_many(X, labels, weights)
-    frame = reader.predict_proba_then_learn_many(X, labels, weights)
-    pd.testing.assert_frame_equal(frame, expected, check_exact=True)
-    for other in (model, reader):
-        pd.testing.assert_frame_equal(
-            other.predict_proba_many(X), alone.predict_proba_many(X), check_exact=True
-        )
-        assert other.predict_many(X).tolist() == alone.predict_many(X).tolist()
-        other.n_jobs = 1
-        assert_twins(other, alone)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_several_threads_may_predict_at_once(n_jobs):
-    model, X = trained(n_jobs=n_jobs), pd.DataFrame(COLUMNS)
-    parts = [X.iloc[start : start + 250] for start in range(0, 1000, 250)] * 4
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(model.predict_proba_many, parts))
-    for part, answer in zip(parts, answers, strict=True):
-        pd.testing.assert_frame_equal(answer, model.predict_proba_many(part), check_exact=True)
-
-
-# In a pipeline
-
-
-def test_behind_a_scaler():
-    rng = np.random.default_rng(2)
-    X = pd.DataFrame(rng.normal(5, 3, (200, 3)), columns=["one", "two", "three"])
-    y = X["one"] > X["two"]
+def test_block_behind_a_scaler():
+    X = pd.DataFrame(np.random.default_rng(2).normal(5, 3, (200, 3)), columns=list("abc"))
+    y = X["a"] > X["b"]
     pipeline = preprocessing.StandardScaler() | fresh()
     scaler, model = preprocessing.StandardScaler(), fresh()
     for start in range(0, 200, 50):
-        part, labels = X.iloc[start : start + 50], y.iloc[start : start + 50]
+        part, labels = X[start : start + 50], y[start : start + 50]
         pipeline.learn_many(part, labels)
         scaler.learn_many(part)
         model.learn_many(scaler.transform_many(part), labels)
-    scaled = scaler.transform_many(X)
-    pd.testing.assert_frame_equal(pipeline.predict_proba_many(X), model.predict_proba_many(scaled))
-    pd.testing.assert_series_equal(pipeline.predict_many(X), model.predict_many(scaled))
+    assert pipeline.predict_many(X).equals(model.predict_many(scaler.transform_many(X)))
     assert (pipeline.predict_many(X) == y).mean() > 0.8
+
+
+# Any blocks
+
+MISSING = st.none()
+VALUES = {
+    "length": st.floats(-10, 10)
+    | st.sampled_from([-0.0, 5e-324, 1e-300, 1e300, -1e300, 1.7e308])
+    | MISSING,
+    "width": st.integers(0, 3).map(float) | MISSING,
+    "grade": st.integers(-3, 2**60) | MISSING,
+    "alive": st.booleans() | MISSING,
+    "color": st.sampled_from(["red", "tan", "blue"]) | MISSING,
+    "shape": st.sampled_from(["round", "flat"]) | MISSING,
+    "nothing": MISSING,
+}
+
+
+@st.composite
+def blocks_with_parameters(draw):
+    """Draw a library, parameters, and blocks whose columns and labels come and go."""
+    library = draw(st.sampled_from([*LIBRARIES.values()]))
+    is_regression = draw(st.booleans())
+    parameters = draw(PARAMETERS_OF_NUMBERS if is_regression else PARAMETERS)
+    make = TARGETS[draw(st.sampled_from([*TARGETS]))]
+    blocks = []
+    for labels in draw(st.lists(st.sampled_from(["x", "xy", "yxz"]), min_size=1, max_size=4)):
+        size = {"min_size": draw(st.integers(0, 9))}
+        size["max_size"] = size["min_size"]
+        names = draw(st.lists(st.sampled_from([*VALUES]), unique=True, min_size=1))
+        columns = {name: draw(st.lists(VALUES[name], **size)) for name in names}
+        y = draw(st.lists(st.floats(-10, 10) if is_regression else st.sampled_from(labels), **size))
+        w = draw(st.lists(st.sampled_from([1.0, 1.0, 1.0, 0.5, 2.0, 0.0]), **size))
+        blocks.append((library.frame(columns), make(y) if is_regression and y else y, w))
+    kind = {"kind": AMFRegressor} if is_regression else {}
+    return library, blocks, parameters | kind | {"n_jobs": draw(st.sampled_from([1, 3]))}
+
+
+@settings(max_examples=150)
+@given(blocks_with_parameters())
+def test_any_blocks_equal_rows(drawn):
+    library, blocks, parameters = drawn
+    assert_learns(library, blocks, n_estimators=2, **parameters)
+
+
+class One(enum.IntEnum):
+    """An integer of another type."""
+
+    ONE = 1
+
+
+class Text(enum.StrEnum):
+    """Text of another type."""
+
+    A = "a"
+
+
+ODD_NUMBERS = [1, 1.0, True, -0.0, 2**53 + 1, float(2**53), 2**63, np.float32(0.1), np.bool_(True)]
+ODD_NUMBERS += [decimal.Decimal("0.1"), fractions.Fraction(1, 10), np.uint64(2**63), One.ONE]
+GAPS = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, decimal.Decimal("nan"), complex("nan")]
+OTHERS = ["", "a", "1", b"a", np.str_("a"), "\ud800", Text.A, ("a", math.nan), (1,), (True,)]
+OTHERS += [frozenset({1}), (decimal.Decimal("nan"),), pd.Interval(0, 1), int]
+BAD = [pd.Timestamp("2020"), datetime.time(5), np.timedelta64(1, "s"), math.inf, 10**400, 1j, [1]]
+BAD += [decimal.Decimal("sNaN"), np.array([1.0]), ("a", [1]), {"a": 1}]
+
+
+def any_of(*lists):
+    """Draw a value by its place, as Hypothesis would compare the values."""
+    values = [value for values in lists for value in values]
+    return st.integers(0, len(values) - 1).map(values.__getitem__)
+
+
+ANY = any_of(ODD_NUMBERS, OTHERS, GAPS, BAD)
+GOOD_ROWS = st.tuples(any_of(ODD_NUMBERS, GAPS), any_of(OTHERS, GAPS), any_of(ODD_NUMBERS, OTHERS))
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(GOOD_ROWS, min_size=1, max_size=8)
+    | st.lists(st.tuples(ANY, ANY, ANY), min_size=1, max_size=5),
+    st.lists(st.sampled_from([1.0, 1.0, 2.0, 0.0]), min_size=8, max_size=8),
+    st.sampled_from([None, 2, 3]),
+    st.booleans(),
+)
+def test_odd_values_equal_rows_or_are_refused_alike(rows, weights, n_classes, has_learned):
+    model, twin = (fresh(n_classes=n_classes, n_estimators=2) for _ in range(2))
+    for forest in (model, twin):
+        learn(forest, [{"a": 1.0, "b": "a"}] * has_learned, [1] * has_learned)
+    before, expected = pickle.dumps(model), None
+    for i, ((a, b, label), weight) in enumerate(zip(rows, weights, strict=False)):
+        try:
+            twin.learn_one({"a": a, "b": b}, label, w=weight)
+        except (TypeError, ValueError) as error:
+            expected = type(error), f"row {i}: {error}"
+            break
+    a, b, labels = map(list, zip(*rows, strict=True))
+    X = pd.DataFrame({"a": objects(*a), "b": objects(*b)})
+    try:
+        model.learn_many(X, labels, weights[: len(rows)])
+    except (TypeError, ValueError) as error:
+        assert (type(error), str(error)) == expected
+        assert pickle.dumps(model) == before
+    else:
+        assert expected is None
+        assert [*map(repr, labels_of(model))] == [*map(repr, labels_of(twin))]
+        for x in ({"a": 0.1}, {"a": 2.0**53, "b": None}, {"b": "a"}, {"b": (1,)}):
+            assert proba_or_error(model, x) == proba_or_error(twin, x)
+
+
+def proba_or_error(model, x):
+    """Return probabilities in the order of labels, or the text of an error."""
+    try:
+        return list(model.predict_proba_one(x).values())
+    except ValueError as error:
+        return str(error)

@@ -1,15 +1,36 @@
 """Files of models as tests make, edit and read them."""
 
+import io
 import json
 import os
-from pathlib import Path
+import random
+import struct
+import warnings
+import zipfile
 
-import edits
+import numpy as np
 import pytest
 
 import river_amf
 from river_amf import AMFClassifier
 from river_amf.persistence import FileError, Saved, container
+
+
+def samples(n_samples):
+    """Yield samples of numbers and categories with gaps and noisy labels."""
+    rng = random.Random(3)
+    for i in range(n_samples):
+        x = {"a": rng.gauss(0, 1), "b": rng.randrange(4), "c": rng.choice(["red", "tan", None])}
+        if i % 5 == 0:
+            del x["a"]
+        yield x, (x["b"] > 1) ^ (rng.random() < 0.2), rng.choice([1.0, 1.0, 2.5])
+
+
+def targets(n_samples):
+    """Yield the same samples with targets, some of them heavy."""
+    rng = random.Random(4)
+    for x, label, weight in samples(n_samples):
+        yield x, 1e3 + x["b"] + 5.0 * label + rng.gauss(0, 1) ** 5, weight
 
 
 def reloaded(model, path):
@@ -27,16 +48,16 @@ def error_of(path):
 
 
 def small_file(path):
-    """Save a small forest; returns the bytes."""
+    """Save a small forest; return the bytes."""
     model = AMFClassifier(n_estimators=1, seed=1)
-    for x, label, weight in edits.samples(12):
+    for x, label, weight in samples(12):
         model.learn_one(x, label, w=weight)
     model.save(path)
     return path.read_bytes()
 
 
 def parts_in(model, path):
-    """Save a model; returns the header and the arrays of its file."""
+    """Save a model; return the header and the arrays of its file."""
     model.save(path)
     with path.open("rb") as file:
         return container.read(file)[:2]
@@ -52,12 +73,6 @@ def edited_error(path, header, arrays):
     """Return the message with which a file of these parts is refused."""
     write_parts(path, header, arrays)
     return error_of(path)
-
-
-def subprocess_env():
-    """Return an environment in which another process finds the package."""
-    root = str(Path(river_amf.__file__).parent.parent)
-    return os.environ | {"PYTHONPATH": os.pathsep.join([root, os.environ.get("PYTHONPATH", "")])}
 
 
 def refuse(error):
@@ -87,22 +102,45 @@ UNTRAINED |= {"kind": "AMFClassifier", "model": {"parameters": {}, "labels": []}
 RAW = UNTRAINED | {"kind": "Raw"}
 
 
+def archive_of(members, edit=lambda entries: None, **changes):
+    """Return a file of such members as we write it; the directory is edited at the end."""
+    file = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(file, "w") as archive:
+        warnings.simplefilter("ignore")  # of a name that comes twice
+        for name, data in members:
+            extra = container._EXTRA.pack(b"AM", 8, 0) if name == "header.json" else b""
+            entry = container._entry(name, len(data), extra)
+            for what, value in changes.items() if entry.filename.endswith(".npy") else ():
+                setattr(entry, what, value)
+            archive.writestr(entry, data)
+        edit(archive.filelist)
+    return sized(file.getvalue())
+
+
+def sized(data):
+    """Return a file that states its size."""
+    return data[:45] + struct.pack("<Q", len(data)) + data[53:]
+
+
+def set_of_last(*whats, value):
+    """Return an edit of the last entry of a directory."""
+    return lambda entries: [setattr(entries[-1], what, value) for what in whats]
+
+
 def file_of(header, edit=lambda entries: None, **arrays):
     """Return the bytes of a file with this header and the texts of these arrays."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     members = [(f"{name}.npy", data) for name, data in arrays.items()]
-    return edits.archive_of([("header.json", text), *members], edit)
+    return archive_of([("header.json", text), *members], edit)
 
 
-def npy_of(text, data=b"", version=b"\1\0"):
-    """Return an array as numpy writes it, but for its description."""
-    start = b"\x93NUMPY" + version + len(text).to_bytes(2, "little")
-    return start + text.encode() + data
+def npy_of(descr="'<f8'", shape="(0,)", order="False", data=b"", version=b"\1\0"):
+    """Return an array as numpy writes it."""
+    text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n"
+    return b"\x93NUMPY" + version + len(text).to_bytes(2, "little") + text.encode() + data
 
 
-def described(descr="'<f8'", shape="(0,)", order="False"):
-    """Return the description of an array as numpy writes it."""
-    return f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n"
-
-
-BIAS = npy_of(described())  # an empty array, as if there were no classes
+def inner(arrays):
+    """Return an inner node of the first tree that is not its root."""
+    nodes = arrays["nodes"][0]
+    return int(np.flatnonzero((nodes["left"] >= 0) & (nodes["parent"] >= 0))[0])

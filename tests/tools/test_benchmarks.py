@@ -3,13 +3,10 @@
 import doctest
 import gzip
 import importlib
-import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-
-from river_amf import AMFClassifier, AMFRegressor
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
@@ -71,39 +68,3 @@ def test_examples_in_docstrings(name):
 def test_every_script_is_started():
     scripts = [path for path in BENCHMARKS.glob("*.py") if "__main__" in path.read_text()]
     assert {path.stem for path in scripts} == {words.split()[0] for words in TINY}
-
-
-@pytest.mark.usefixtures("streams")
-def test_whole_streams_are_scored_row_by_row(monkeypatch):
-    script = importlib.import_module("whole_streams")
-    monkeypatch.setattr(script, "BLOCK", 100)
-    found = script.find(Path(), script.read_published())
-    figures = script.run_classifier(AMFClassifier(2, seed=1), found["electricity"])
-    model, losses, hits, repeats, last = AMFClassifier(2, seed=1), [], [], [], None
-    for x, y in rows_of(script.blocks_of(found["electricity"])):
-        proba = model.predict_proba_one(x)
-        losses.append(-math.log(max(proba.get(y, 0.0), 1e-7)))
-        hits.append(model.predict_one(x) == y)
-        repeats.append(y == last)
-        last = y
-        model.learn_one(x, y)
-    accuracy, floor = np.mean(hits), np.mean(repeats)
-    kappa = (accuracy - floor) / (1 - floor)
-    expected = [np.mean(losses), accuracy, kappa, 300, floor]
-    assert [*figures.values()] == pytest.approx(expected, rel=1e-12)
-
-    figures = script.run_regressor(AMFRegressor(2, seed=1), found["bike"])
-    model, errors, means, seen = AMFRegressor(2, seed=1), [], [], []
-    for x, y in rows_of(script.blocks_of(found["bike"])):
-        errors.append((y - model.predict_one(x)) ** 2)
-        means.append((y - np.mean(seen or [0.0])) ** 2)
-        seen.append(y)
-        model.learn_one(x, y)
-    rmse, floor = np.sqrt([np.mean(errors), np.mean(means)])
-    expected = [rmse, 1 - (rmse / floor) ** 2, 300, floor]
-    assert [*figures.values()] == pytest.approx(expected, rel=1e-9)
-
-
-def rows_of(blocks):
-    for X, y in blocks:
-        yield from zip(X.to_dict("records"), y.tolist(), strict=True)

@@ -82,16 +82,16 @@ def test_inputs_add_up_to_linear_models(absent, x):
     for linear_model, table in inputs.groupby("linear_model"):
         p = tables["Experts"].loc[linear_model]
         assert np.log(p[first] / p[second]) == pytest.approx(table["product"].sum())
-    expected = {}
-    for row in weights.itertuples():
-        name = str(row.feature) if row.category is None else f"{row.feature} = {row.category}"
-        name = "(constant)" if row.feature is None else name
-        expected[row.linear_model, name, repr(row.label)] = row.weight
+    names = weights.feature.map(str).where(weights.feature.notna(), "(constant)")
+    is_category = weights.category.notna()
+    names = names.where(~is_category, names + " = " + weights.category.map(str))
+    index = [weights.linear_model, names, weights.label.map(repr)]
+    expected = weights.weight.set_axis(index).to_dict()
     for name, row in inputs.iterrows():
-        first_weight, second_weight = (
+        of_first, of_second = (
             expected[row["linear_model"], name, label] for label in (first, second)
         )
-        assert row["weight"] == first_weight - second_weight
+        assert row["weight"] == of_first - of_second
         assert row["product"] == row["value"] * row["weight"]
 
 
@@ -177,24 +177,19 @@ def test_many_labels_are_cut():
     assert tables["Path in tree 0"].counts.iloc[0].endswith(", +36")
 
 
-@pytest.mark.parametrize("n", [0, 50])
-def test_debug_one_of_a_bad_sample_raises_as_prediction(n):
-    model = make(AMFClassifier(seed=1), n)
-    for x in ({"size": math.inf}, {"color": []}, None):
-        with pytest.raises((TypeError, ValueError)) as expected:
-            model.predict_proba_one(x)
-        with pytest.raises(expected.type, match=re.escape(str(expected.value))):
-            model.debug_one(x)
-
-
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, AdaptiveAMFRegressor])
-def test_debug_one_changes_nothing(kind):
-    model = make(kind(n_estimators=4, seed=1))
-    before = pickle.dumps(model)
-    for x in ({}, *SAMPLES):
-        assert model.debug_one(x).endswith("shows the path in any tree from 0 to 3")
-    assert pickle.dumps(model) == before
+def test_debug_one_changes_nothing_and_checks_samples(kind):
     assert kind().debug_one(X).startswith("No sample has been learned yet")
+    for model in (kind(n_estimators=4, seed=1), make(kind(n_estimators=4, seed=1))):
+        before = pickle.dumps(model)
+        for x in ({"size": math.inf}, {"color": []}, None):
+            with pytest.raises((TypeError, ValueError)) as expected:
+                model.predict_one(x)
+            with pytest.raises(expected.type, match=re.escape(str(expected.value))):
+                model.debug_one(x)
+        texts = [model.debug_one(x) for x in ({}, *SAMPLES)]
+        assert pickle.dumps(model) == before
+    assert all(text.endswith("shows the path in any tree from 0 to 3") for text in texts)
 
 
 def test_restarted_trees_have_no_path():

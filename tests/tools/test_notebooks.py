@@ -196,12 +196,14 @@ def pictures(cell):
     return [imread(io.BytesIO(b64decode(png))) for png in found if png]
 
 
-def test_every_notebook_is_run():
-    assert sorted(PROMISES) == sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+def test_every_notebook_is_run_and_all_are_small():
+    paths = [*NOTEBOOKS.glob("*.ipynb")]
+    assert sorted(PROMISES) == sorted(path.stem for path in paths)
+    assert sum(path.stat().st_size for path in paths) <= MOST_BYTES
 
 
 @pytest.mark.parametrize("name", PROMISES)
-def test_a_notebook_is_kept_with_what_it_shows_and_nothing_of_the_machine(name):
+def test_notebook_is_kept_with_what_it_shows_alone(name):
     notebook = read(name)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     nbformat.validate(notebook)
@@ -218,14 +220,10 @@ def test_a_notebook_is_kept_with_what_it_shows_and_nothing_of_the_machine(name):
             assert not re.search(r"(?<![\w.])/(tmp|home|root|Users|work)/", shown), cell.id
 
 
-def test_all_notebooks_are_small():
-    assert sum(path.stat().st_size for path in NOTEBOOKS.glob("*.ipynb")) <= MOST_BYTES
-
-
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.soak] * (name in LONG)) for name in PROMISES]
 )
-def test_a_notebook_runs_and_shows_what_it_says(name, tmp_path, monkeypatch):
+def test_notebook_runs_and_shows_what_it_promises(name, tmp_path, monkeypatch):
     notebook = read(name)
     n_pictures, facts = PROMISES[name]
     cells = notebook.cells
