@@ -33,7 +33,6 @@ from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
 from river_amf.kernels import (
-    DONE,
     INFINITE,
     NONE,
     OCCUPIED,
@@ -120,8 +119,11 @@ class SampleEngine(LateLabels):
         target, address = float(label), sample.prediction.address
         self.pending = self._finish_sample
         status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
-        if status != DONE:
-            status = self._go_on(status, sample, target, weight, is_late)
+        if status < 0:
+            self._enlarge(status)
+            status = self._learn_encoded(sample, target, weight, is_late)
+        elif status == RELEASED:
+            self._drop_rows()
         self.pending = None
         if status == INFINITE:
             features.check(x)  # raises
@@ -248,24 +250,13 @@ class SampleEngine(LateLabels):
 
     def _learn_encoded(
         self, sample: EncodedSample, target: float, weight: float, is_late: int = 0
-    ) -> None:
-        """Learn a sample in the trees that have not learned it."""
-        address = sample.prediction.address
-        status = learn_sample(self.arena.address, sample.address, target, weight, address, is_late)
-        self._go_on(status, sample, target, weight, is_late)
-
-    def _go_on(
-        self, status: int, sample: EncodedSample, target: float, weight: float, is_late: int
     ) -> int:
-        """Bring a sample to its end, given the answer of the kernel, and return its last one."""
+        """Learn a sample in the trees that have not learned it; return the answer of the kernel."""
         # The address of the sample's buffer stays right, as the buffer does not depend on nodes,
         # boxes and rows, which are all that may be short here.
-        address = sample.prediction.address
-        while status < 0:
+        of_sample = sample.address, target, weight, sample.prediction.address, is_late
+        while (status := learn_sample(self.arena.address, *of_sample)) < 0:
             self._enlarge(status)
-            status = learn_sample(
-                self.arena.address, sample.address, target, weight, address, is_late
-            )
         if status == RELEASED:
             self._drop_rows()
         return status
