@@ -117,13 +117,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         with the recent past. With `absent="zero"`, a logistic regression on all words joins them.
         `"auto"` means `"cosines"` with `vote="learned"` (but `"logistic"` with `absent="zero"`, as
         cosines tell nothing of words), else `None`: none.
-    label_memory
-        Whether a learned vote also has four experts on the labels alone: their frequencies among
-        the last few, faded at three rates, and what has followed the last label. They gain where
-        labels come in runs or in some order, and are silent where they tell nothing. But a last
-        label grows stale: if many samples are predicted with no labels in between, after a stream
-        with memory, they mislead. A label that comes late judges them by what was known when it
-        was predicted.
     max_pending
         Maximum number of predictions that wait for their labels, at most 16 MB of them; the oldest
         go first. A label that comes late then judges what was predicted at the time, which matters
@@ -242,7 +235,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         restart_threshold: float | None = None,
         vote: str = "mean",
         linear: str | None = None,
-        label_memory: bool = False,
         max_pending: int = 10_000,
         on_mismatch: str = "raise",
         n_jobs: int = 1,

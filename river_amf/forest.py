@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from river_amf.engine.cautions import FEW_FEATURES, LARGE_NODES, Cautions
 from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine
-from river_amf.engine.settings import bound_of, check_together, has_words, most_columns
+from river_amf.engine.settings import bound_of, has_words, most_columns, n_linear_models_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
 from river_amf.inputs.categories import Vocabulary
@@ -42,7 +42,7 @@ class Forest(Ensemble, Saved, Parameters):
         """Set the parameters of the class, given the local variables of its `__init__`."""
         for name in self._checks:
             setattr(self, name, given[name])
-        check_together(self)
+        n_linear_models_of(self)  # raises if `linear` and `vote` do not go together
 
     @property
     def _has_learnt(self) -> bool:

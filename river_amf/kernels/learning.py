@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.classification.label_memory import recall_labels
 from river_amf.kernels.classification.linear_models import run_linear_model, timescale_of
 from river_amf.kernels.classification.opinion_pool import (
     copy_votes,
@@ -141,8 +140,6 @@ def run_experts(
         z, vote = standardised[timescale_of(v)], votes[len(forest.trees) + v, 0]
         own_label = label if stage == LEARN else NONE
         run_linear_model(forest, v, x, z, inputs[v], vote, stage != LEARN, own_label, weight)
-    if settings["has_memory"] and stage != LEARN:
-        recall_labels(forest, votes, 0, stage != PREDICTED, label, weight)
     if settings["n_words"] > 0:
         words = words_of(sample, n_features, True)
         if settings["has_sparse_expert"]:

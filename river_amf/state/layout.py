@@ -85,7 +85,6 @@ SETTINGS = np.dtype(
         ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
         ("max_columns", "i8"),  # most features if there are words
         ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
-        ("has_memory", "i8"),  # whether it has experts on the labels' own memory
         ("max_pending", "i8"),  # predictions that wait for their label; 0 if it makes no difference
     ],
     align=True,
@@ -187,16 +186,6 @@ LINEAR_MODEL, _OF_LINEAR_MODEL = _record(
     ("key", "u8"),  # of its random numbers
     ("vote_weight", "f8", _FACTORS),
     ("n_learned", "i8", _COUNTS),  # samples in the statistics of its random Fourier features
-)
-
-# One record per expert on the labels' own memory.
-N_MEMORIES = 4
-N_LAST_LABELS = 64  # rows by last label: "index modulo N_LAST_LABELS"
-N_LABEL_ROWS = N_MEMORIES - 1 + N_LAST_LABELS
-MEMORY, _OF_MEMORY = _record(
-    ("vote_weight", "f8", _FACTORS),
-    ("squares", "f8", _within(5e-324, 1e300)),  # of the gradients of its weight, as they fade
-    ("row", "i8", _within(0, N_LABEL_ROWS - 1)),  # of `label_counts`, which it predicts by
 )
 
 # One record per trend: a ridge regression beside the trees of a forest of real targets.
@@ -304,21 +293,18 @@ _MOMENTS = ((np.s_[..., -2:-1], -_FARTHEST, _FARTHEST), (np.s_[..., -1:], 0, _LA
 # empty; `place` is the places of their categories (`place_of`). Without linear models all of these
 # are empty: `timescale`, at which features are standardised; `draw` of random Fourier features;
 # `linear_class`, the classes; `input`, an intercept and the features or cosines; `onehot`, the
-# categorical features. `memory` is the experts on the labels' own memory, and `remembered` the
-# labels if there are any. `voter` is trees, linear models, that of the words included, and
-# memories; `sparse_word` is the words if they have a linear model, otherwise empty. Trends have a
-# timescale and a draw, too, and without them these are empty: `fit`, a single one; `term` and
-# `wave`, what each trend takes; `profile` and `residual`, features; `category_profile`, categorical
-# features. `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks
-# of a regression. Trends are voters, and so is their stack.
+# categorical features. `voter` is trees and linear models, that of the words included;
+# `sparse_word` is the words if they have a linear model, otherwise empty. Trends have a timescale
+# and a draw, too, and without them these are empty: `fit`, a single one; `term` and `wave`, what
+# each trend takes; `profile` and `residual`, features; `category_profile`, categorical features.
+# `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks of a
+# regression. Trends are voters, and so is their stack.
 LINEAR_AXES = ("linear_model", "timescale", "draw", "linear_class", "input", "onehot")
-MEMORY_AXES = ("memory", "remembered")
 AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "category_profile", "residual")
 AXES = (
     *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score", "error"),
     *("context", "counted", "slot", "place"),
     *LINEAR_AXES,
-    *MEMORY_AXES,
     *("cosine", "tree_target", "stack"),
     *AXES_OF_TRENDS,
     *("word", "sparse_word", "node", "box", "row"),
@@ -373,8 +359,6 @@ FIELDS = {
     "cosines": Field(
         np.float64, ("draw", 2, "cosine"), bounds=((np.s_[:, 0], -1, 1), (np.s_[:, 1], 0, 1))
     ),
-    "memories": Field(MEMORY, ("memory",), bounds=_OF_MEMORY),
-    "label_counts": Field(np.float64, (N_LABEL_ROWS, "remembered"), bounds=_SUMS),
     "trends": Field(TREND, ("trend",), bounds=_OF_TREND),
     "profiles": Field(np.float64, ("profile", N_BINS + 1, 2), bounds=_WEIGHTED_MEANS),
     "category_profiles": Field(
@@ -450,7 +434,6 @@ PARTS = (
     "count_words",
     "standardise",
     "run_linear_model",
-    "recall_labels",
     "run_experts",
     "follow_trends",
 )
@@ -563,7 +546,6 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
         "moment": n_kept if settings["relevance"][0] else 0,
         "faded": FADED_COUNTS + n_kept if settings["fades"][0] else 0,
         "linear_class": n_classes if settings["n_linear_models"][0] else 0,
-        "remembered": n_classes if settings["has_memory"][0] else 0,
     }
 
 
@@ -599,14 +581,13 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     # features at a timescale of its own; so does the last trend. The mix of the trends is a voter,
     # too.
     n_linear_models, n_trends = int(settings["n_linear_models"][0]), int(settings["n_trends"][0])
-    has_trends, n_memories = int(n_trends > 0), N_MEMORIES * int(settings["has_memory"][0])
+    has_trends = int(n_trends > 0)
     n_draws = max(n_linear_models - 1, 0) + has_trends
     return {
         "tree": n_trees,
         "context": RESTARTED + n_trees,
         "voter": n_trees
         + n_linear_models
-        + n_memories
         + n_trends
         + has_trends
         + int(settings["has_sparse_expert"][0]),
@@ -615,7 +596,6 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "draw": n_draws,
         "cosine": N_WAVES if has_trends else N_COSINES,
         "tree_target": int(settings["n_tree_targets"][0]),
-        "memory": n_memories,
         "trend": n_trends,
         "fit": has_trends,
         "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,

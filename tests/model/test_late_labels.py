@@ -35,7 +35,6 @@ CLASSIFIERS = {
     "learned vote": {"vote": "learned", "fading_factor": 0.5},
     "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 2},
     "adaptive": test_naive.ADAPTIVE,
-    "label memory": test_naive.ADAPTIVE | {"label_memory": True},
     "few": test_naive.ADAPTIVE | {"max_pending": 3},
     "none": test_naive.ADAPTIVE | {"max_pending": 0},
 }
